@@ -1,0 +1,65 @@
+# Two commands matter: `make run` and `make test`. Everything works on a machine with Python 3.11+, make and a package registry.
+SHELL := /bin/sh
+PYTHON ?= python3
+BIN := .venv/bin
+.DEFAULT_GOAL := help
+
+help:  ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' Makefile
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info >= (3, 11) else "Threadbook needs Python 3.11 or newer, this is " + sys.version.split()[0] + ". Set PYTHON=python3.11 (or newer) and try again.")'
+	@echo "[1/3] making .venv with $$($(PYTHON) --version)"
+	@$(PYTHON) -m venv .venv
+
+.venv/.installed: pyproject.toml constraints.txt | .venv/bin/python
+	@echo "[2/3] installing Threadbook and what it needs into .venv (about 90 packages, one to three minutes the first time)"
+	@$(BIN)/python scripts/install.py .
+	@echo "[3/3] installed: $(BIN)/threadbook --help"
+	@touch $@
+
+.venv/.dev: .venv/.installed
+	@echo "[+] installing what the checks and tests need"
+	@$(BIN)/python scripts/install.py '.[dev]'
+	@touch $@
+
+install: .venv/.installed  ## make .venv with everything that running needs
+
+run: install  ## start it all here, ask a sample question, stay up (Ctrl-C ends it)
+	@$(BIN)/threadbook up
+
+demo: install  ## the same without a page: one question, one follow-up, prints the thread, exits 0 only if all of it arrived
+	@$(BIN)/threadbook demo
+
+check: .venv/.dev  ## format, lint, types, import contracts
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+test: check  ## check + the fast tests
+	$(BIN)/pytest -n 3 --dist loadfile -m "not integration and not browser and not attack and not fault"
+
+test-integration: .venv/.dev  ## real Redis, Postgres and the whole stack
+	$(BIN)/pytest -m "integration or attack"
+
+test-attacks: .venv/.dev  ## the attacks again, as an ordinary user, without user namespaces and in a bare container (needs root)
+	@for machine in ordinary-user ordinary-user-refused bare-container; do echo "== $$machine"; \
+	  $(BIN)/python tests/attacks/situations.py $$machine -- $(BIN)/pytest -p no:cacheprovider -m attack tests/attacks || exit 1; \
+	done
+
+test-faults: .venv/.dev  ## everything is killed, lost or full at every moment; writes the table of docs/reliability.md
+	UPDATE_RELIABILITY=1 $(BIN)/pytest -m fault tests/faults
+
+soak: .venv/.dev  ## MINUTES=5 of random faults over many threads; SEED= repeats a draw
+	PYTHONPATH=.:tests:tests/faults UPDATE_RELIABILITY=1 $(BIN)/python tests/faults/soak.py --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
+
+test-browser: .venv/.dev  ## the playground's page in Chromium
+	$(BIN)/pytest -m "browser"
+
+test-all: test test-integration test-attacks test-faults test-browser  ## everything
+
+bench: .venv/.dev  ## side-by-side measurements, printed as ratios, raw figures in bench/results.json
+	$(BIN)/python -m bench
+
+.PHONY: help install run demo check test test-integration test-browser test-faults soak test-all bench
