@@ -1,0 +1,391 @@
+"""A thread's variables, as the host keeps them: opaque bytes in parts, bound to the thread by an HMAC.
+
+The host never looks into the bytes. They came out of a sandbox of this thread and go only into another one of it.
+
+    <thread>/state/log.jsonl     {"body": {...}, "hmac": ...}, one line per checkpoint, the last one counts
+    <thread>/state/<sha256>      a part that is too large for the line
+
+The one before the last is kept too, with its parts: what the last cell did can be undone.
+"""
+
+from __future__ import annotations
+
+import base64
+import fcntl
+import hashlib
+import hmac
+import json
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, Literal
+
+from executor.frames import Message, ProtocolError
+from executor.notices import Said, said
+from executor.wire import integer, mapping, optional_text, sequence, text, texts
+
+_MANY_PARTS, _MANY_NAMES = 1_000, 2_000
+_SMALL = 64 << 10
+_MAPPED, _MANY_MAPPED = 1 << 20, 32  # parts from this size on, and as many, are handed over as the files they are
+_ALIGNED = 64  # bytes; arrays begin at multiples of it
+_LOG_LIMIT = 1 << 20
+_F_ADD_SEALS, _ALL_SEALS = 1033, 0xF
+
+
+Outcome = Literal["undone", "nothing", "gone"]
+"""Of undoing a cell. "nothing": it left no trace, or is undone already · "gone": another one left something since, or
+what was before it is not kept any more."""
+
+
+class Refused(Exception):
+    """The checkpoint is not to be used; `why` is the clause that says so."""
+
+    def __init__(self, why: Said) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+@dataclass(frozen=True, slots=True)
+class Announced:
+    """What a subprocess says it is about to send.
+
+    `keys` is None when nothing could be kept, and then `why` says why.
+    """
+
+    keys: tuple[str, ...] | None
+    parts: tuple[tuple[str, int, int], ...]
+    lost: tuple[tuple[str, str], ...]
+    variables: tuple[Message, ...]
+    set_by: dict[str, int]
+    future: int
+    why: str | None
+
+    @property
+    def size(self) -> int:
+        """Bytes that follow."""
+        return sum(size for _, size, _ in self.parts)
+
+
+def announced(message: Mapping[str, Any]) -> Announced:
+    """A `state` message, checked."""
+    parts = tuple(
+        (_key(part), integer(part, "size"), integer(part, "checksum"))
+        for part in sequence(message, "parts", _MANY_PARTS)
+    )
+    variables = []
+    for item in sequence(message, "variables", _MANY_NAMES):
+        variable: Message = {name: text(item, name) for name in ("name", "type", "shape")}
+        variables.append(variable | {name: integer(item, name) for name in ("bytes", "cell")})
+    set_by = mapping(message, "set_by")
+    return Announced(
+        keys=None if message.get("keys") is None else texts(message, "keys", 20, _MANY_PARTS),
+        parts=parts,
+        lost=tuple((text(item, "name"), text(item, "why")) for item in sequence(message, "lost", _MANY_NAMES)),
+        variables=tuple(variables),
+        set_by={str(name)[:300]: integer(set_by, name) for name in list(set_by)[:_MANY_NAMES]},
+        future=integer(message, "future"),
+        why=optional_text(message, "why", 600),
+    )
+
+
+def _key(part: Mapping[str, Any]) -> str:
+    key = text(part, "key", 20)
+    if not key.isalnum():
+        raise ProtocolError("a part's key is letters and digits")
+    return key
+
+
+class Checkpoint:
+    """The kept state of one thread."""
+
+    def __init__(self, folder: Path, thread_id: str, key: bytes, versions: Mapping[str, str]) -> None:
+        self._folder = folder / "state"
+        self._log = self._folder / "log.jsonl"
+        self._thread_id = thread_id
+        self._key = key
+        self._versions = dict(versions)
+        self._folder.mkdir(mode=0o700, exist_ok=True)
+        self._parts: dict[str, Message] = {}
+        self._lost: tuple[tuple[str, str], ...] = ()
+        self._kept: set[str] = set()
+        """The sha256 of files that are here because of this process, until they are of no use."""
+        self._file: BinaryIO | None = None
+        self._line = b""
+        """What this process appended last."""
+
+    @property
+    def exists(self) -> bool:
+        """Whether there is anything to restore."""
+        return self._log.exists()
+
+    def receive(self, what: Announced) -> Receiver:
+        """Where the bytes of a new checkpoint go; `commit` makes it the one that counts."""
+        return Receiver(self._folder, what)
+
+    def commit(self, receiver: Receiver, cell: str = "") -> None:
+        """The bytes have all come: from here on this is what a new subprocess gets. `cell` is the one that ran."""
+        fresh, what = receiver.done, receiver.what
+        parts = {key: fresh.get(key) or self._parts.get(key) for key in what.keys or ()}
+        if any(part is None for part in parts.values()):
+            raise ProtocolError("it kept a part that was never sent")
+        if not fresh and parts == self._parts and what.lost == self._lost:
+            return
+        before = _files(self._parts)
+        self._parts = {key: part for key, part in parts.items() if part is not None}
+        self._lost = what.lost
+        body = {
+            "thread": self._thread_id,
+            "versions": self._versions,
+            "parts": list(self._parts.values()),
+            "lost": [list(one) for one in what.lost],
+            "variables": list(what.variables),
+            "set_by": what.set_by,
+            "future": what.future,
+            "cell": cell,
+            "first": self._file is None and not self.exists,
+        }
+        self._append_signed(body)
+        useful = _files(self._parts) | before
+        for sha256 in self._kept - useful:
+            (self._folder / sha256).unlink(missing_ok=True)
+        self._kept = useful
+
+    def undo(self, cell: str) -> Outcome:
+        """Go back to what was kept before this cell ran."""
+        bodies = [stored["body"] for stored in self._stored()]
+        if not bodies or bodies[-1].get("undid") == cell or cell not in (body.get("cell") for body in bodies):
+            return "nothing"
+        last = bodies[-1]
+        if last.get("cell") != cell or "undid" in last:
+            return "gone"
+        if last.get("first"):
+            self.forget()
+            return "undone"
+        if len(bodies) < 2 or not all("data" in part or self._holds(part) for part in bodies[-2]["parts"]):
+            return "gone"
+        body = {**bodies[-2], "undid": cell}
+        self._append_signed(body)
+        self._parts = {part["key"]: part for part in body["parts"]}
+        self._lost = tuple((str(name), str(why)) for name, why in body["lost"])
+        return "undone"
+
+    def open(self) -> tuple[Message, list[int]]:
+        """(the `restore` message, read-only descriptors of the bytes, which the caller closes).
+
+        The first is a sealed copy of the smaller parts. A large part is not copied: its file is handed over, for the
+        subprocess to map. Raises Refused, or FileNotFoundError when there is none.
+        """
+        stored = self._last()
+        body: Message = stored["body"]
+        if not hmac.compare_digest(str(stored.get("hmac")), self._sign(body)) or body["thread"] != self._thread_id:
+            raise Refused(said("tampered"))
+        if body["versions"] != self._versions:
+            raise Refused(said("other_versions"))
+        descriptors = [os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)]
+        try:
+            places = [self._hand_over(part, descriptors) for part in body["parts"]]
+            fcntl.fcntl(descriptors[0], _F_ADD_SEALS, _ALL_SEALS)
+        except BaseException:
+            for descriptor in descriptors:
+                os.close(descriptor)
+            raise
+        self._parts = {part["key"]: part for part in body["parts"]}
+        parts = [
+            {name: part[name] for name in ("key", "size", "checksum")} | {"file": file, "offset": offset}
+            for part, (file, offset) in zip(body["parts"], places, strict=True)
+        ]
+        return {"type": "restore", "parts": parts, "set_by": body["set_by"], "future": body["future"]}, descriptors
+
+    def describe(self) -> tuple[list[tuple[str, str]], list[Message]]:
+        """(names that the last checkpoint could not keep, and why; what variables there were)."""
+        try:
+            body = self._last()["body"]
+        except (FileNotFoundError, Refused):
+            return [], []
+        return [(str(name), str(why)) for name, why in body["lost"]], list(body["variables"])
+
+    def packed(self) -> tuple[Message | None, dict[str, Path]]:
+        """(the signed line that counts, None when nothing is kept; the parts that are not in it, by sha256)."""
+        try:
+            stored = self._last()
+        except (FileNotFoundError, Refused):
+            return None, {}
+        large = [str(part["sha256"]) for part in stored["body"]["parts"] if "data" not in part]
+        return stored, {sha256: self._folder / sha256 for sha256 in large}
+
+    def adopt(self, stored: Message | None, path_of: Callable[[str], Path]) -> None:
+        """Replace what is kept by what another host had. It is believed no sooner than `open` has checked it."""
+        self.forget()
+        if stored is None:
+            return
+        for part in sequence(mapping(stored, "body"), "parts", _MANY_PARTS):
+            if "data" not in part:
+                os.link(path_of(text(part, "sha256", 64)), self._folder / text(part, "sha256", 64))
+        self._append(json.dumps(stored, separators=(",", ":")).encode() + b"\n")
+
+    def forget(self) -> None:
+        """Remove everything."""
+        self.close()
+        self._parts, self._lost, self._kept, self._line = {}, (), set(), b""
+        for entry in self._folder.iterdir():
+            entry.unlink()
+
+    def close(self) -> None:
+        """Close the log."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _holds(self, part: Message) -> bool:
+        return (self._folder / str(part["sha256"])).exists()
+
+    def _append_signed(self, body: Message) -> None:
+        self._append(json.dumps({"body": body, "hmac": self._sign(body)}, separators=(",", ":")).encode() + b"\n")
+
+    def _append(self, line: bytes) -> None:
+        """One write per checkpoint; now and then the log is begun anew with its last two lines."""
+        before, self._line = self._line, line
+        if self._file is not None and self._file.tell() > _LOG_LIMIT + 4 * len(line):
+            self.close()
+            fresh = self._folder / "log.new"
+            fresh.write_bytes(before + line)
+            fresh.replace(self._log)
+            return
+        if self._file is None:
+            self._file = self._log.open("ab")
+        self._file.write(line)
+        self._file.flush()
+
+    def _last(self) -> Message:
+        """The last whole line: a host that died in the middle of one leaves the one before."""
+        for line in reversed(self._log.read_bytes().split(b"\n")):
+            if (stored := _read_line(line)) is not None:
+                return stored
+        raise Refused(said("unreadable"))
+
+    def _stored(self) -> list[Message]:
+        """Every whole line; none when nothing is kept."""
+        lines = self._log.read_bytes().split(b"\n") if self.exists else []
+        return [stored for line in lines if (stored := _read_line(line)) is not None]
+
+    def _hand_over(self, part: Message, descriptors: list[int]) -> tuple[int, int]:
+        """Where the subprocess finds a part's bytes: (which of `descriptors`, from which byte on)."""
+        file = None if "data" in part else self._open_part(part)
+        if file is not None and part["size"] >= _MAPPED and len(descriptors) <= _MANY_MAPPED:
+            descriptors.append(file)
+            return len(descriptors) - 1, 0
+        memory = descriptors[0]
+        begin = os.lseek(memory, -(-os.fstat(memory).st_size // _ALIGNED) * _ALIGNED, os.SEEK_SET)
+        if file is None:
+            os.write(memory, base64.b64decode(part["data"]))
+            return 0, begin
+        try:
+            offset = 0
+            while sent := os.sendfile(memory, file, offset, 1 << 30):
+                offset += sent
+        finally:
+            os.close(file)
+        return 0, begin
+
+    def _open_part(self, part: Message) -> int:
+        """A read-only descriptor of a part's file, whose content has been checked."""
+        path = self._folder / str(part["sha256"])
+        try:
+            with path.open("rb") as file:
+                # what nobody touched since it was signed is not read once more
+                if (
+                    part.get("stamp") != _stamp(path)
+                    and hashlib.file_digest(file, "sha256").hexdigest() != part["sha256"]
+                ):
+                    raise Refused(said("tampered"))
+                return os.dup(file.fileno())
+        except FileNotFoundError:
+            raise Refused(said("part_missing")) from None
+
+    def _sign(self, body: object) -> str:
+        text_ = json.dumps(body, sort_keys=True, separators=(",", ":"))
+        return hmac.new(self._key, text_.encode(), hashlib.sha256).hexdigest()
+
+
+def _read_line(line: bytes) -> Message | None:
+    try:
+        stored = json.loads(line)
+    except ValueError:
+        return None
+    return stored if isinstance(stored, dict) and isinstance(stored.get("body"), dict) else None
+
+
+def _files(parts: Mapping[str, Message]) -> set[str]:
+    return {str(part["sha256"]) for part in parts.values() if "data" not in part}
+
+
+def _stamp(path: Path) -> list[int]:
+    """Changes whenever somebody writes to the file: the last of these times is the kernel's own to set."""
+    status = path.stat()
+    return [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
+
+
+class Receiver:
+    """Takes the bytes of the announced parts, one after the other, as they come. Small ones stay in memory."""
+
+    def __init__(self, folder: Path, what: Announced) -> None:
+        self.what = what
+        self.left = what.size
+        self.done: dict[str, Message] = {}
+        self._folder = folder
+        self._waiting = list(what.parts)
+        self._file: BinaryIO | None = None
+        self._small = bytearray()
+        self._digest = hashlib.sha256()
+        self._part_left = 0
+        self._begin_part()
+
+    def feed(self, data: bytes) -> None:
+        """Bytes off the state descriptor, never more than are left."""
+        view = memoryview(data)
+        self.left -= len(view)
+        while view:
+            piece = view[: self._part_left]
+            if self._file is None:
+                self._small += piece
+            else:
+                self._file.write(piece)
+                self._digest.update(piece)
+            self._part_left -= len(piece)
+            view = view[len(piece) :]
+            if self._part_left == 0:
+                self._end_part()
+                self._begin_part()
+
+    def abandon(self) -> None:
+        """The subprocess is gone; what came so far is of no use."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+            (self._folder / "incoming").unlink(missing_ok=True)
+
+    def _begin_part(self) -> None:
+        while self._waiting:
+            self._part_left = self._waiting[0][1]
+            self._small = bytearray()
+            self._file = None
+            if self._part_left > _SMALL:
+                self._digest = hashlib.sha256()
+                self._file = (self._folder / "incoming").open("wb")
+            if self._part_left:
+                return
+            self._end_part()
+
+    def _end_part(self) -> None:
+        key, size, checksum = self._waiting.pop(0)
+        part: Message = {"key": key, "size": size, "checksum": checksum}
+        if self._file is None:
+            part |= {"sha256": "", "data": base64.b64encode(self._small).decode()}
+        else:
+            self._file.close()
+            self._file = None
+            part["sha256"] = self._digest.hexdigest()
+            (self._folder / "incoming").replace(self._folder / part["sha256"])
+            part["stamp"] = _stamp(self._folder / part["sha256"])
+        self.done[key] = part

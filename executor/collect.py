@@ -1,0 +1,205 @@
+"""Files out of a workspace, by directory descriptor, following nothing. What a subprocess left there is hostile.
+
+A file is taken when it is a regular file with one name, not sparse, of bounded size and printable name, and new or
+changed since the last look. Everything else that is new is refused by name and with the reason.
+"""
+
+from __future__ import annotations
+
+import itertools
+import mimetypes
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from executor.home import Home, TooLarge
+from executor.values import Limits, Rejected
+
+_DEPTH = 8
+_ENTRIES = 25_000
+_REJECTIONS = 50
+_NAME_LENGTH = 120
+_SPARSE_SLACK = 64 << 10  # bytes that a file may lack on disk: block rounding, small files kept in the inode
+_KINDS = {
+    stat.S_IFLNK: "it is a symbolic link",
+    stat.S_IFIFO: "it is a pipe",
+    stat.S_IFSOCK: "it is a socket",
+    stat.S_IFCHR: "it is a device",
+    stat.S_IFBLK: "it is a device",
+}
+
+Fingerprint = tuple[int, int, int, int, int]
+Snapshot = Mapping[str, Fingerprint]
+
+
+@dataclass(frozen=True, slots=True)
+class Taken:
+    """A file that was copied out."""
+
+    name: str
+    sha256: str
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Collection:
+    """What one look at a workspace brought: the state seen, for the next look, and what was taken and refused."""
+
+    snapshot: Snapshot
+    taken: tuple[Taken, ...] = ()
+    rejected: tuple[Rejected, ...] = ()
+
+
+def snapshot(root: int) -> Snapshot:
+    """The state of every entry below the directory descriptor `root`."""
+    return {name: _fingerprint(status) for name, _, status in _walk(root, [])}
+
+
+def fingerprint(root: int, name: str) -> Fingerprint:
+    """The state of one entry below `root`."""
+    return _fingerprint(os.stat(name, dir_fd=root, follow_symlinks=False))
+
+
+def has_folders(seen: Snapshot) -> bool:
+    """Whether the workspace has folders in it, where files may change unseen by a watch on the top folder."""
+    return any(stat.S_ISDIR(state[0]) for state in seen.values())
+
+
+def collect(root: int, before: Snapshot, home: Home, limits: Limits) -> Collection:
+    """Copy what is new or changed since `before` into the home's store."""
+    rejected: list[Rejected] = []
+    taken: list[Taken] = []
+    seen: dict[str, Fingerprint] = {}
+    total = 0
+    for name, folder, status in _walk(root, rejected):
+        seen[name] = _fingerprint(status)
+        if before.get(name) == seen[name] or stat.S_ISDIR(status.st_mode):
+            continue
+        why = _refusal(name, status, limits)
+        if why is None and len(taken) >= limits.artifacts:
+            why = f"a cell may leave {limits.artifacts} files, this is one more"
+        if why is None and total + status.st_size > limits.artifacts_mb << 20:
+            why = f"the files of this cell are larger than {limits.artifacts_mb} MB together"
+        if why is None:
+            try:
+                file = _take(folder, name, home, limits)
+            except OSError as error:
+                why = f"it cannot be read ({error.strerror})"
+            except TooLarge:
+                why = f"it is larger than {limits.artifact_mb} MB"
+            else:
+                if isinstance(file, Taken):
+                    taken.append(file)
+                    total += file.size
+                    continue
+                why = file
+        rejected.append(Rejected(printable(name), why))
+    if len(rejected) > _REJECTIONS:
+        more = len(rejected) - _REJECTIONS + 1
+        rejected[_REJECTIONS - 1 :] = [Rejected("...", f"{more:,} more were refused")]
+    return Collection(seen, tuple(taken), tuple(rejected))
+
+
+def disk_usage(root: int) -> tuple[int, int]:
+    """(bytes on disk, entries) below `root`, as far as it is looked at."""
+    size = count = 0
+    for _, _, status in _walk(root, []):
+        size += status.st_blocks * 512
+        count += 1
+    return size, count
+
+
+def guess_mimetype(name: str) -> str:
+    """From the name's ending alone; content is never looked at here."""
+    return mimetypes.guess_type(name)[0] or "application/octet-stream"
+
+
+def printable(name: str) -> str:
+    """A name that can be shown: what cannot be printed becomes "?"."""
+    shown = "".join(letter if letter.isprintable() else "?" for letter in name.encode("utf-8", "replace").decode())
+    return shown if len(shown) <= _NAME_LENGTH else shown[: _NAME_LENGTH - 3] + "..."
+
+
+class _TooMany(Exception):
+    """There are more entries than are looked at."""
+
+
+def _walk(root: int, rejected: list[Rejected]) -> Iterator[tuple[str, int, os.stat_result]]:
+    """(relative name, open descriptor of its folder, status) of each entry, folders before what they hold."""
+    try:
+        yield from _walk_folder(root, "", itertools.count(1), rejected)
+    except _TooMany:
+        rejected.append(
+            Rejected("...", f"the workspace has more than {_ENTRIES:,} entries; the rest was not looked at")
+        )
+
+
+def _walk_folder(
+    folder: int, prefix: str, count: Iterator[int], rejected: list[Rejected]
+) -> Iterator[tuple[str, int, os.stat_result]]:
+    folders = []
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if next(count) > _ENTRIES:
+                raise _TooMany
+            try:
+                status = os.stat(entry.name, dir_fd=folder, follow_symlinks=False)
+            except OSError:
+                continue  # gone between the listing and the look
+            yield prefix + entry.name, folder, status
+            if stat.S_ISDIR(status.st_mode):
+                folders.append(entry.name)
+    for entry_name in folders:
+        name = prefix + entry_name
+        below = _open_folder(entry_name, folder, name, rejected)
+        if below is not None:
+            try:
+                yield from _walk_folder(below, name + "/", count, rejected)
+            finally:
+                os.close(below)
+
+
+def _open_folder(entry: str, folder: int, name: str, rejected: list[Rejected]) -> int | None:
+    if name.count("/") + 1 >= _DEPTH:
+        rejected.append(Rejected(printable(name), f"folders deeper than {_DEPTH} levels are not looked into"))
+        return None
+    try:
+        return os.open(entry, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
+    except OSError as error:
+        rejected.append(Rejected(printable(name), f"the folder cannot be read ({error.strerror})"))
+        return None
+
+
+def _fingerprint(status: os.stat_result) -> Fingerprint:
+    return status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
+
+
+def _refusal(name: str, status: os.stat_result, limits: Limits) -> str | None:
+    if not stat.S_ISREG(status.st_mode):
+        return _KINDS.get(stat.S_IFMT(status.st_mode), "it is not a regular file")
+    if status.st_nlink != 1:
+        return f"it has {status.st_nlink} names (hard links)"
+    if status.st_size > limits.artifact_mb << 20:
+        return f"it is {status.st_size / (1 << 20):,.0f} MB, larger than {limits.artifact_mb} MB"
+    if status.st_blocks * 512 + _SPARSE_SLACK < status.st_size:
+        return "it is sparse: most of its size is not there"
+    if not name.isprintable() or len(name) > _NAME_LENGTH or len(os.fsencode(name)) > 2 * _NAME_LENGTH:
+        return "its name is too long or has characters that cannot be printed"
+    if any(part.startswith(".") for part in name.split("/")):
+        return "it is hidden (its name starts with a dot)"
+    return None
+
+
+def _take(folder: int, name: str, home: Home, limits: Limits) -> Taken | str:
+    """Copy one file; its state is asked again of the descriptor, for the name may mean another file by now."""
+    flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+    descriptor = os.open(name.rsplit("/", 1)[-1], flags, dir_fd=folder)
+    try:
+        why = _refusal(name, os.fstat(descriptor), limits)
+        if why is not None:
+            return why
+        sha256, size = home.keep(descriptor, limits.artifact_mb << 20)
+    finally:
+        os.close(descriptor)
+    return Taken(name, sha256, size)

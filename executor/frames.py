@@ -1,0 +1,115 @@
+"""Framing, the same on every hop.
+
+A 4-byte big-endian length, then that many bytes of JSON holding one object (PROTOCOL.md).
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Callable, Mapping
+from typing import Any
+
+PROTOCOL_VERSION = 2
+HEADER = struct.Struct(">I")
+CLIENT_LIMIT = 32 << 20
+"""Largest frame between a client and the host, in bytes: a result with both streams full, as JSON, fits."""
+SESSION_LIMIT = 8 << 20
+"""Largest frame that a subprocess may send, in bytes."""
+
+Message = dict[str, Any]
+
+
+def _refuse_constant(name: str) -> None:
+    raise ValueError(f"{name} is not a number")
+
+
+# Bound once: inside a subprocess a cell may replace json.dumps and json.loads.
+_to_json = json.JSONEncoder(separators=(",", ":")).encode
+_from_json = json.JSONDecoder(parse_constant=_refuse_constant).decode
+
+
+class ProtocolError(Exception):
+    """The peer broke the protocol: a frame too long, not JSON, or not the message that was due."""
+
+
+def encode(message: Mapping[str, Any]) -> bytes:
+    """The frame of a message, header included."""
+    body = _to_json(message).encode()
+    return HEADER.pack(len(body)) + body
+
+
+def decode(body: bytes | bytearray | memoryview) -> Message:
+    """The message in a frame's body.
+
+    Raises ProtocolError for anything that is not one JSON object of finite numbers.
+    """
+    try:
+        message = _from_json(str(body, "utf-8"))
+    except (ValueError, RecursionError) as error:
+        raise ProtocolError(f"a frame is not JSON: {error}") from None
+    if not isinstance(message, dict):
+        raise ProtocolError("a frame is not an object")
+    return message
+
+
+class FrameReader:
+    """Turns bytes as they arrive into messages.
+
+    Holds at most one frame of `limit` bytes; refuses longer ones by header.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._buffer = bytearray()
+
+    def feed(self, data: bytes) -> list[Message]:
+        """The messages completed by `data`, in order. Raises ProtocolError; the reader is of no use afterwards."""
+        self._buffer += data
+        messages: list[Message] = []
+        start = 0
+        while len(self._buffer) - start >= HEADER.size:
+            (length,) = HEADER.unpack_from(self._buffer, start)
+            if length > self._limit:
+                raise ProtocolError(f"a frame of {length} bytes is longer than {self._limit}")
+            end = start + HEADER.size + length
+            if len(self._buffer) < end:
+                break
+            messages.append(decode(self._buffer[start + HEADER.size : end]))
+            start = end
+        del self._buffer[:start]
+        return messages
+
+    @property
+    def partial(self) -> bool:
+        """Whether a frame has begun and not ended: at end of stream it was cut off."""
+        return bool(self._buffer)
+
+
+def read_message(receive: Callable[[int], bytes], limit: int) -> Message | None:
+    """One message from a blocking `receive(n)` that returns at most n bytes.
+
+    None at end of stream before a frame began.
+    """
+    header = _receive_exactly(receive, HEADER.size)
+    if header is None:
+        return None
+    (length,) = HEADER.unpack(header)
+    if length > limit:
+        raise ProtocolError(f"a frame of {length} bytes is longer than {limit}")
+    body = _receive_exactly(receive, length)
+    if body is None:
+        raise ProtocolError("the stream ended inside a frame")
+    return decode(body)
+
+
+def _receive_exactly(receive: Callable[[int], bytes], count: int) -> bytes | None:
+    data = bytearray()
+    while len(data) < count:
+        chunk = receive(min(count - len(data), 1 << 20))
+        if not chunk:
+            if data:
+                raise ProtocolError("the stream ended inside a frame")
+            return b"" if count == 0 else None
+        data += chunk
+    return bytes(data)

@@ -1,0 +1,100 @@
+"""What a figure shows, as data.
+
+Kind, title, labels and the points of each series, bounded. For whoever cannot see it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+_AXES, _SERIES, _POINTS, _TEXT = 4, 10, 200, 200
+
+
+def describe_chart(figure: Any) -> list[dict[str, Any]]:
+    """One entry per pair of axes that shows lines, bars, points or slices; the rest of matplotlib has none."""
+    found = []
+    for axes in figure.axes[:_AXES]:
+        series = [*_lines(axes), *_bars(axes), *_scatters(axes), *_slices(axes)][:_SERIES]
+        if series:
+            found.append(
+                {
+                    "title": _text(axes.get_title() or axes.get_title(loc="left")),
+                    "x": _text(axes.get_xlabel()),
+                    "y": _text(axes.get_ylabel()),
+                    "series": series,
+                }
+            )
+    return found
+
+
+def _series(kind: str, name: object, xs: Iterable[Any], ys: Iterable[Any]) -> dict[str, Any]:
+    pairs = [[_scalar(x), _scalar(y)] for x, y in zip(xs, ys, strict=False)]
+    label = "" if str(name).startswith("_") else _text(name)
+    return {"kind": kind, "name": label, "points": pairs[:_POINTS], "total_points": len(pairs)}
+
+
+def _lines(axes: Any) -> list[dict[str, Any]]:
+    return [
+        _series(
+            "line", line.get_label(), list(line.get_xdata(orig=True))[:10_000], list(line.get_ydata(orig=True))[:10_000]
+        )
+        for line in axes.lines[:_SERIES]
+    ]
+
+
+def _bars(axes: Any) -> list[dict[str, Any]]:
+    ticks = {
+        round(float(at), 6): label.get_text()
+        for at, label in zip(axes.get_xticks(), axes.get_xticklabels(), strict=False)
+    }
+    levels = {
+        round(float(at), 6): label.get_text()
+        for at, label in zip(axes.get_yticks(), axes.get_yticklabels(), strict=False)
+    }
+    found = []
+    for container in axes.containers[:_SERIES]:
+        bars = [patch for patch in getattr(container, "patches", []) if hasattr(patch, "get_height")]
+        if not bars:
+            continue
+        if getattr(container, "orientation", "vertical") == "horizontal":
+            middles = [round(bar.get_y() + bar.get_height() / 2, 6) for bar in bars]
+            xs, ys = [levels.get(at) or at for at in middles], [bar.get_width() for bar in bars]
+        else:
+            middles = [round(bar.get_x() + bar.get_width() / 2, 6) for bar in bars]
+            xs, ys = [ticks.get(at) or at for at in middles], [bar.get_height() for bar in bars]
+        found.append(_series("bar", container.get_label(), xs, ys))
+    return found
+
+
+def _scatters(axes: Any) -> list[dict[str, Any]]:
+    found = []
+    for collection in axes.collections[:_SERIES]:
+        if type(collection).__name__ == "PathCollection":
+            points = collection.get_offsets()[:10_000].tolist()
+            found.append(_series("scatter", collection.get_label(), (x for x, _ in points), (y for _, y in points)))
+    return found
+
+
+def _slices(axes: Any) -> list[dict[str, Any]]:
+    wedges = [patch for patch in axes.patches if type(patch).__name__ == "Wedge"]
+    if not wedges:
+        return []
+    shares = [(wedge.theta2 - wedge.theta1) / 360 for wedge in wedges]
+    return [_series("pie", "", [wedge.get_label() for wedge in wedges], shares)]
+
+
+def _text(value: object) -> str:
+    return str(value)[:_TEXT]
+
+
+def _scalar(value: Any) -> float | int | str | None:
+    if type(value).__module__ == "numpy" and hasattr(value, "item"):
+        # nanoseconds would come out as a number
+        value = value.astype("datetime64[us]").item() if type(value).__name__ == "datetime64" else value.item()
+    if isinstance(value, bool) or value is None:
+        return None if value is None else int(value)
+    if isinstance(value, (int, float)):
+        return value if math.isfinite(value) and abs(value) < 1 << 62 else None
+    return str(value.isoformat() if hasattr(value, "isoformat") else value)[:_TEXT]

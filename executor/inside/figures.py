@@ -1,0 +1,218 @@
+"""Figures that a cell left open become PNG files in the workspace.
+
+Drawn with Agg, in a style and fonts that read well in a chat.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import importlib
+import logging
+import os
+import re
+import sys
+import warnings
+import weakref
+from typing import Any
+
+from executor.inside.charting import describe_chart
+
+_MAX_FIGURES = 20
+_MAX_SIDE_IN = 40.0  # inches; a figure larger than this is a slip of units, and its pixels would not fit in memory
+
+STYLE: dict[str, Any] = {
+    "figure.figsize": (8.0, 4.5),
+    "figure.dpi": 100,
+    "savefig.dpi": 150,
+    "savefig.bbox": "tight",
+    "figure.max_open_warning": 0,
+    "font.size": 11,
+    "axes.titlesize": 13,
+    "axes.titleweight": "bold",
+    "axes.titlepad": 10,
+    "axes.labelsize": 11,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.edgecolor": "#8a8f98",
+    "axes.formatter.use_mathtext": False,
+    "axes.formatter.limits": (-6, 9),
+    "axes.formatter.useoffset": False,
+    "axes.unicode_minus": False,
+    "grid.color": "#d9dce1",
+    "grid.linewidth": 0.7,
+    "lines.linewidth": 2.0,
+    "legend.frameon": False,
+    "xtick.color": "#4b5058",
+    "ytick.color": "#4b5058",
+    "font.family": ["DejaVu Sans", "Noto Sans CJK SC"],
+    "date.autoformatter.month": "%b %Y",
+}
+_COLOURS = [
+    "#2f6fb7",
+    "#e07b39",
+    "#3a9a6c",
+    "#c44f5c",
+    "#7c62b5",
+    "#8f6b4f",
+    "#d178b0",
+    "#6d7681",
+    "#b3a12c",
+    "#2fa5b5",
+]
+
+_saved: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+
+
+def prepare_matplotlib(fonts: list[str]) -> None:
+    """Agg, our style, and the fonts at `fonts`. Called once, before anything is drawn."""
+    mpl: Any = importlib.import_module("matplotlib")
+    font_manager: Any = importlib.import_module("matplotlib.font_manager")
+    figure_class: Any = importlib.import_module("matplotlib.figure").Figure
+
+    mpl.use("Agg")
+    for path in fonts:
+        _add_font(font_manager, path)
+    mpl.rcParams.update(STYLE)
+    mpl.rcParams["axes.prop_cycle"] = mpl.cycler(color=_COLOURS)
+    warnings.filterwarnings("ignore", message="FigureCanvasAgg is non-interactive")
+
+    plain_savefig = figure_class.savefig
+
+    def savefig(self: Any, fname: Any, *args: Any, **kwargs: Any) -> Any:
+        done = plain_savefig(self, fname, *args, **kwargs)
+        if isinstance(fname, (str, os.PathLike)):
+            _saved[self] = os.fspath(fname)
+        return done
+
+    savefig.__doc__ = plain_savefig.__doc__
+    figure_class.savefig = savefig
+
+
+_KNOWN_AS = [
+    *("SimHei", "Microsoft YaHei", "PingFang SC", "Heiti SC", "Heiti TC", "STHeiti", "Songti SC", "Arial Unicode MS"),
+    *("WenQuanYi Zen Hei", "WenQuanYi Micro Hei", "Source Han Sans SC", "Source Han Sans CN", "Noto Sans SC"),
+    *("Noto Sans CJK JP", "Noto Sans JP", "Hiragino Sans", "Yu Gothic", "Meiryo", "MS Gothic", "IPAexGothic"),
+    *("Noto Sans CJK KR", "Noto Sans KR", "Malgun Gothic", "NanumGothic", "AppleGothic"),
+]
+"""Fonts that code written elsewhere asks for when it means "one that has these letters"."""
+
+
+def _add_font(font_manager: Any, path: str) -> None:
+    """Make the font at `path` stand in for what people call its kin, and for letters that any other font lacks."""
+    manager = font_manager.fontManager
+    manager.addfont(path)
+    entry = manager.ttflist[-1]
+    installed = {other.name for other in manager.ttflist}
+    manager.ttflist += [dataclasses.replace(entry, name=name) for name in _KNOWN_AS if name not in installed]
+    # A style sheet replaces the whole list of families, ours included: every list gets this font as its last resort.
+    manager_class = type(manager)
+    plain_find = getattr(manager_class, "_find_fonts_by_props", None)
+    if plain_find is not None:
+
+        def find_fonts(self: Any, *args: Any, **kwargs: Any) -> list[str]:
+            found = plain_find(self, *args, **kwargs)
+            return found if path in found else [*found, path]
+
+        manager_class._find_fonts_by_props = find_fonts
+    # With that, a family that is not installed is no news to anybody.
+    logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
+
+
+def save_open_figures(folder: str) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+    """Save and close every open figure into `folder`: names and data, and what could not be saved with the reason.
+
+    A figure that the cell itself saved as a PNG in `folder`, and did not change since, is not written a second time.
+    """
+    plt = sys.modules.get("matplotlib.pyplot")
+    names: list[dict[str, Any]] = []
+    problems: list[dict[str, str]] = []
+    if plt is None:
+        return names, problems
+    for number in plt.get_fignums():
+        figure = plt.figure(number)
+        try:
+            if len(names) >= _MAX_FIGURES:
+                problems.append({"name": f"figure {number}", "why": f"more than {_MAX_FIGURES} figures were open"})
+            elif figure.axes or figure.texts:
+                name = _already_saved(figure, folder) or _save(figure, folder)
+                names.append({"name": name, "chart": _chart(figure)})
+        except Exception as error:
+            problems.append(
+                {"name": f"figure {number}", "why": f"it could not be drawn: {type(error).__name__}: {error}"[:500]}
+            )
+        finally:
+            plt.close(number)
+    return names, problems
+
+
+def _chart(figure: Any) -> list[dict[str, Any]]:
+    with contextlib.suppress(Exception):  # an artist of the cell's own making may know none of this
+        return describe_chart(figure)
+    return []
+
+
+def discard_open_figures() -> None:
+    """Close what is open without drawing it."""
+    plt = sys.modules.get("matplotlib.pyplot")
+    if plt is not None:
+        plt.close("all")
+
+
+def _already_saved(figure: Any, folder: str) -> str | None:
+    path = _saved.pop(figure, None)
+    if path is None or figure.stale or not path.lower().endswith(".png"):
+        return None
+    whole = os.path.join(os.getcwd(), path)
+    if os.path.dirname(os.path.realpath(whole)) == os.path.realpath(folder) and os.path.isfile(whole):
+        return os.path.basename(whole)
+    return None
+
+
+def _save(figure: Any, folder: str) -> str:
+    width, height = figure.get_size_inches()
+    if max(width, height) > _MAX_SIDE_IN:
+        raise ValueError(f"{width:.0f} x {height:.0f} inches is larger than {_MAX_SIDE_IN:.0f}")
+    _arrange(figure)
+    name = _free_name(folder, _title(figure))
+    figure.savefig(os.path.join(folder, name), format="png", dpi=min(max(figure.dpi, 150), 200))
+    _saved.pop(figure, None)
+    return name
+
+
+def _arrange(figure: Any) -> None:
+    """Keep labels of neighbouring axes apart, unless the cell arranged them itself.
+
+    Done here and not by a default layout engine: those warn, or raise, when a cell calls tight_layout or
+    subplots_adjust.
+    """
+    defaults = sys.modules["matplotlib"].rcParams
+    pars = figure.subplotpars
+    untouched = all(
+        getattr(pars, side) == defaults[f"figure.subplot.{side}"] for side in ("left", "right", "top", "bottom")
+    )
+    if figure.get_layout_engine() is None and untouched:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            figure.tight_layout()
+
+
+def _title(figure: Any) -> str:
+    candidates = [figure._suptitle.get_text()] if figure._suptitle is not None else []
+    candidates += [axes.get_title() or axes.get_title(loc="left") for axes in figure.axes[:1]]
+    for text in candidates:
+        clean = re.sub(r"[^\w]+", "-", text.lower()).strip("-_")[:60].strip("-_")
+        if clean:
+            return clean
+    return ""
+
+
+def _free_name(folder: str, title: str) -> str:
+    stem, number = (title, 1) if title else ("figure", 1)
+    while True:
+        name = f"{stem}-{number}.png" if number > 1 or not title else f"{stem}.png"
+        if not os.path.lexists(os.path.join(folder, name)):
+            return name
+        number += 1

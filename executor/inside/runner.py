@@ -1,0 +1,262 @@
+"""The loop of a subprocess: a cell comes in through stdin, runs, and what became of it goes out on the private
+descriptor.
+
+A cell may do anything to its own process: close descriptors, replace `sys.stdout`, empty `builtins`, fork. So the
+runner keeps what it needs under names of its own, puts the rest back before each cell, and leaves at once in a
+process that a cell forked.
+"""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import faulthandler
+import os
+import signal
+import sys
+import types
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import TextIOWrapper
+from types import FrameType
+from typing import Any, Never
+
+from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, Message, ProtocolError, encode, read_message
+from executor.inside.asking import RequestRefused, helpers
+from executor.inside.compiling import compile_cell, remember_source
+from executor.inside.failing import describe_error
+from executor.inside.figures import discard_open_figures, save_open_figures
+from executor.inside.keeping import Keeper, Part
+from executor.inside.naming import (
+    changed_names,
+    describe_failure,
+    describe_variables,
+    identities,
+    mentioned_names,
+    set_names,
+)
+from executor.inside.showing import show
+
+_getpid, _exit, _read, _write, _dup2, _chdir = os.getpid, os._exit, os.read, os.write, os.dup2, os.chdir
+_PIECE = 1 << 20
+_GONE = 70  # exit code of a runner whose host has gone or speaks nonsense
+
+
+@dataclass(frozen=True, slots=True)
+class Descriptors:
+    """The subprocess's ends.
+
+    Frames in, frames out, the two captured streams, and where tracebacks on demand are written.
+    """
+
+    frames: int
+    results: int
+    stdout: int
+    stderr: int
+    trace: int
+    state: int
+
+
+class Runner:
+    """One Python namespace and the loop that runs cells in it."""
+
+    def __init__(self, descriptors: Descriptors, workspace: str, state_limit: int) -> None:
+        self._fds = descriptors
+        self._workspace = workspace
+        self._pid = _getpid()
+        self._running = False
+        self._future = 0
+        self._filename = ""
+        self._requests = 0
+        self._main = types.ModuleType("__main__")
+        self._main.__dict__["__builtins__"] = builtins
+        sys.modules["__main__"] = self._main
+        self._keeper = Keeper(self._main.__dict__, state_limit)
+        self._set_by: dict[str, int] = {}
+        self._mentioned: set[str] = set()
+        self._changed: set[str] = set()
+        self._before: dict[str, int] = {}
+        vars(builtins).update(helpers(self._exchange))
+        self._builtins = dict(vars(builtins))
+        self._restore_builtins = vars(builtins).update
+        self._stdout = self._open_stream(1)
+        self._stderr = self._open_stream(2)
+        sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115  lives as long as the process
+
+    def loop(self) -> Never:
+        """Run cells until the host closes stdin. Never returns."""
+        try:
+            while True:
+                message = read_message(self._receive, CLIENT_LIMIT)
+                if message is None:
+                    break
+                if message.get("type") == "run":
+                    self._answer(self._run(message))
+                    self._save(int(message["number"]))
+        except BaseException:  # noqa: S110  nobody is left to tell: the host sees the descriptor close
+            pass
+        _exit(_GONE)
+
+    def _run(self, message: Message) -> Message:
+        self._put_back()
+        code = str(message["code"])
+        self._filename = f"<cell {message['number']}>"
+        outcome: Message = {"type": "result", "cell": message["cell"], "status": "ok", "result": None, "error": None}
+        try:
+            try:
+                self._running = True
+                outcome["result"] = self._execute(code)
+                self._draw(outcome)
+                self._flush()
+            finally:
+                self._running = False
+        except BaseException as error:
+            self._leave_if_forked()
+            self._restore_builtins(self._builtins)
+            outcome["status"] = "interrupted" if isinstance(error, KeyboardInterrupt) else "error"
+            outcome["result"] = None
+            outcome["error"] = describe_error(error, self._filename, self._is_own_file)
+            outcome["notice"] = self._failure()
+            self._draw_after_error(outcome)
+            self._flush()
+        self._leave_if_forked()
+        self._restore_builtins(self._builtins)
+        return outcome
+
+    def _execute(self, code: str) -> Message | None:
+        remember_source(code, self._filename)
+        namespace = self._main.__dict__
+        self._mentioned, self._changed, self._before = set(), set(), {}
+        compiled = compile_cell(code, self._filename, self._future)
+        self._future = compiled.future
+        self._changed = changed_names(compiled.tree)
+        self._before = identities(set_names(compiled.tree), namespace)
+        self._mentioned = mentioned_names(compiled.tree, namespace)
+        exec(compiled.body, namespace)  # noqa: S102  running cells is what this process is for
+        value = eval(compiled.last, namespace) if compiled.last is not None else None  # noqa: S307
+        self._leave_if_forked()
+        self._restore_builtins(self._builtins)
+        return show(value)
+
+    def _failure(self) -> str | None:
+        with contextlib.suppress(Exception):
+            return describe_failure(self._before, self._main.__dict__)
+        return None
+
+    def restore(self, message: Message, parts: Mapping[str, memoryview]) -> None:
+        """Put back the variables of an earlier process of this thread, and tell the host how that went."""
+        why = None
+        try:
+            self._keeper.load(message["parts"], parts)
+            self._future = int(message["future"])
+            self._set_by = {str(name): int(number) for name, number in message["set_by"].items()}
+        except BaseException as error:
+            why = f"{type(error).__name__}: {error}"[:500]
+        self._answer({"type": "restored", "why": why})
+
+    def _save(self, number: int) -> None:
+        """Send the variables that changed. Until this has been said the host sends no other cell."""
+        namespace = self._main.__dict__
+        after = identities(list(self._before), namespace)
+        self._set_by |= {name: number for name, was in self._before.items() if after[name] != was}
+        self._set_by |= dict.fromkeys(self._changed, number)
+        message: Message = {"type": "state", "keys": None, "parts": [], "lost": [], "why": None, "future": self._future}
+        parts: list[Part] = []
+        try:
+            if self._keeper.able:
+                message["keys"], parts, message["lost"] = self._keeper.save(self._mentioned)
+                message["parts"] = [{"key": one.key, "size": one.size, "checksum": one.checksum} for one in parts]
+            message["variables"] = describe_variables(namespace, self._set_by)
+            message["set_by"] = {name: cell for name, cell in self._set_by.items() if name in namespace}
+        except BaseException as error:
+            parts = []
+            message |= {"keys": None, "parts": [], "why": f"{type(error).__name__}: {error}"[:500]}
+        self._leave_if_forked()
+        self._restore_builtins(self._builtins)
+        self._answer({"variables": [], "set_by": {}} | message)
+        for part in parts:
+            for piece in part.pieces:
+                view = piece
+                while view:
+                    view = view[_write(self._fds.state, view[:_PIECE]) :]
+
+    def _draw(self, outcome: Message) -> None:
+        outcome["figures"], outcome["problems"] = save_open_figures(self._workspace)
+
+    def _draw_after_error(self, outcome: Message) -> None:
+        """A cell that failed half-way may have finished charts; one that was stopped gets no more of our time."""
+        try:
+            if outcome["status"] == "error" and "figures" not in outcome:
+                self._draw(outcome)
+            else:
+                discard_open_figures()
+        except BaseException:  # noqa: S110  the error being reported is the one that matters
+            pass
+
+    def _flush(self) -> None:
+        for stream in (sys.stdout, sys.stderr, self._stdout, self._stderr):
+            with contextlib.suppress(BaseException):  # a stream that the cell broke is put back before the next cell
+                stream.flush()
+
+    def _put_back(self) -> None:
+        """Whatever the last cell did to the ground we share, undo it."""
+        _dup2(self._fds.stdout, 1)
+        _dup2(self._fds.stderr, 2)
+        if self._stdout.closed:
+            self._stdout = self._open_stream(1)
+        if self._stderr.closed:
+            self._stderr = self._open_stream(2)
+        for name, stream in (("stdout", self._stdout), ("stderr", self._stderr)):
+            setattr(sys, name, stream)
+            setattr(sys, f"__{name}__", stream)
+        sys.modules["__main__"] = self._main
+        signal.signal(signal.SIGINT, self._on_interrupt)
+        faulthandler.register(signal.SIGUSR1, self._fds.trace, all_threads=False)
+        try:
+            os.getcwd()
+        except OSError:
+            _chdir(self._workspace)
+
+    def _open_stream(self, descriptor: int) -> TextIOWrapper:
+        return open(descriptor, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)
+
+    def _on_interrupt(self, signum: int, frame: FrameType | None) -> None:
+        if self._running:
+            raise KeyboardInterrupt
+
+    def _is_own_file(self, filename: str) -> bool:
+        return filename.startswith("<cell ") or filename.startswith(self._workspace + "/")
+
+    def _leave_if_forked(self) -> None:
+        """A process that a cell forked has come back into our loop: it must not answer for its parent."""
+        if _getpid() != self._pid:
+            try:
+                self._flush()
+            finally:
+                _exit(0)
+
+    def _exchange(self, kind: str, payload: Mapping[str, Any]) -> Any:
+        self._leave_if_forked()
+        self._requests += 1
+        number = self._requests
+        self._answer({"type": "request", "id": number, "kind": kind, "payload": payload})
+        while True:
+            reply = read_message(self._receive, CLIENT_LIMIT)
+            if reply is None:
+                raise ProtocolError("the session host has gone")
+            if reply.get("type") == "reply" and reply.get("id") == number:
+                break
+        if reply.get("error") is not None:
+            raise RequestRefused(str(reply["error"]))
+        return reply.get("value")
+
+    def _receive(self, count: int) -> bytes:
+        return _read(self._fds.frames, count)
+
+    def _answer(self, message: Message) -> None:
+        frame = encode(message)
+        if len(frame) > SESSION_LIMIT:
+            frame = encode(message | {"result": None, "notice": "the result was too large to show"})
+        view = memoryview(frame)
+        while view:
+            view = view[_write(self._fds.results, view) :]

@@ -1,0 +1,152 @@
+"""From a fresh fork of the zygote to a subprocess that runs cells: the steps, in order."""
+
+from __future__ import annotations
+
+import fcntl
+import mmap
+import os
+import random
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Never
+
+from executor.frames import CLIENT_LIMIT, FrameReader, Message, encode
+from executor.inside.runner import Descriptors, Runner
+from executor.inside.shell import Shell
+from executor.linux import close_other_descriptors, die_with_parent, stay_with_orphans
+from executor.sandbox import cgroup, root
+from executor.sandbox.steps import Ground, Plan, isolate_session
+from executor.wire import limits_from
+
+_PACKET = 1 << 17
+_MANY_MAPPED = 64  # more than a host sends
+_FIRST_PRIVATE = 200
+"""The runner's own descriptors live up here, away from the small numbers that code closes by mistake."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What the host asked the zygote for."""
+
+    session: int
+    ground: Ground
+    bash: bool
+
+    @classmethod
+    def parse(cls, message: Message, plan: Plan, mounts: int | None) -> Order:
+        """The order in a `fork` message. With a private root the folders are the same in every subprocess."""
+        inside = plan.namespaces
+        bash = message["language"] == "bash"
+        ground = Ground(
+            session=int(message["user_of"]),
+            limits=limits_from(message["limits"]),
+            workspace=root.WORKSPACE if inside else str(message["workspace"]),
+            scratch=root.SCRATCH if inside else str(message["scratch"]),
+            execute=bash,
+            beside=mounts,
+        )
+        return cls(int(message["session"]), ground, bash)
+
+
+def become_session(order: Order, plan: Plan, descriptors: Sequence[int], doors: Sequence[int]) -> Never:
+    """Run in the forked child; never returns. `descriptors`: stdin, results, stdout, stderr, trace, state, set-up.
+
+    `doors`: those of its cgroup.
+    """
+    cgroup.enter(doors)
+    os.setsid()
+    _default_signals()
+    die_with_parent(signal.SIGKILL)
+    ends, setup = _take_descriptors(descriptors, [] if order.ground.beside is None else [order.ground.beside])
+    layers, mounts = isolate_session(plan, order.ground)
+    die_with_parent(signal.SIGKILL)  # the kernel forgot when the identity changed
+    stay_with_orphans()
+    _settle(order.ground)
+    _reseed()
+    workspace = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
+    runner: Runner | Shell
+    if order.bash:
+        runner = Shell(ends, order.ground.scratch)
+    else:
+        runner = Runner(ends, order.ground.workspace, order.ground.limits.memory_mb << 20)
+    shown = [workspace] if mounts is None else [workspace, mounts]
+    socket.send_fds(setup, [encode({"type": "ready", "layers": layers})], shown)
+    for descriptor in shown:
+        os.close(descriptor)
+    _begin(runner, setup)
+    runner.loop()
+
+
+def _begin(runner: Runner | Shell, setup: socket.socket) -> None:
+    """Take the variables of an earlier process, if there are any.
+
+    The socket is closed before any of them comes alive.
+    """
+    packet, descriptors, _, _ = socket.recv_fds(setup, _PACKET, _MANY_MAPPED)
+    setup.close()
+    (message,) = FrameReader(CLIENT_LIMIT).feed(packet)
+    if message["type"] == "restore":
+        files = [_map(descriptor) for descriptor in descriptors]
+        parts = {
+            str(part["key"]): files[part["file"]][part["offset"] : part["offset"] + part["size"]]
+            for part in message["parts"]
+        }
+        runner.restore(message, parts)
+
+
+def _map(descriptor: int) -> memoryview:
+    """A private copy of a file: pages are read when they are needed, and copied when they are changed.
+
+    Closes `descriptor`. Unmapped when the last object that is built on it goes.
+    """
+    if not os.fstat(descriptor).st_size:
+        os.close(descriptor)
+        return memoryview(b"")
+    # mmap keeps a duplicate of its descriptor, under the lowest free number; cells are to find nothing there
+    duplicate = os.dup(descriptor)
+    os.close(duplicate)
+    data = mmap.mmap(descriptor, 0, access=mmap.ACCESS_COPY)
+    os.dup2(0, duplicate, inheritable=False)
+    os.close(descriptor)
+    return memoryview(data)
+
+
+def _default_signals() -> None:
+    signal.set_wakeup_fd(-1)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+def _take_descriptors(descriptors: Sequence[int], kept: Sequence[int]) -> tuple[Descriptors, socket.socket]:
+    moved = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE) for number in descriptors]
+    stdin, results, stdout, stderr, trace, state, setup = moved
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(stdout, 1)
+    os.dup2(stderr, 2)
+    close_other_descriptors([0, 1, 2, *moved, *kept])
+    return Descriptors(stdin, results, stdout, stderr, trace, state), socket.socket(fileno=setup)
+
+
+def _settle(ground: Ground) -> None:
+    """The working folder, the folders that libraries look for, and where modules come from."""
+    os.chdir(ground.workspace)
+    os.environ.update(HOME=ground.scratch, TMPDIR=ground.scratch, MPLCONFIGDIR=f"{ground.scratch}/matplotlib")
+    tempfile.tempdir = None
+    sys.argv = [""]
+    # Neither the folder this program came from nor, ahead of the libraries, a folder that a cell can write.
+    own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) not in (own, "/")]
+    sys.path.append(ground.workspace)
+
+
+def _reseed() -> None:
+    """Siblings of one fork must not draw the same numbers."""
+    random.seed()
+    numpy = sys.modules.get("numpy")
+    if numpy is not None:
+        numpy.random.seed(int.from_bytes(os.urandom(4), "little"))

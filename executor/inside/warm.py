@@ -1,0 +1,136 @@
+"""What the zygote imports and warms once, so that every subprocess starts with it.
+
+Each library is optional: a host may lack it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import importlib
+import importlib.metadata
+import importlib.util
+import io
+import os
+import platform
+import time
+from pathlib import Path
+from typing import Any
+
+from executor.inside.compiling import compile_cell
+from executor.inside.figures import prepare_matplotlib
+from executor.inside.keeping import LAYOUT, Keeper
+from executor.inside.naming import changed_names, describe_variables, identities, mentioned_names, set_names
+from executor.inside.showing import show
+from executor.sandbox import seccomp
+
+_LIBRARIES = ("numpy", "pandas", "pyarrow", "matplotlib", "matplotlib.pyplot", "sqlalchemy", "cloudpickle")
+_IN_PICKLES = ("numpy", "pandas", "pyarrow", "cloudpickle", "sklearn", "statsmodels")
+"""Libraries whose objects are kept between processes: another version may not understand them."""
+_CJK_FONT = "NotoSansCJKsc-Regular.otf"
+"""Chinese, Japanese and Korean glyphs; shipped inside the `mplfonts` wheel, whose own set-up code is not used."""
+_ROUNDS = 8  # after so many calls CPython has specialised a function's bytecode; later it is only read
+_CELL = """
+import io
+import pandas as pd, matplotlib.pyplot as plt
+frame = pd.read_csv(io.StringIO("key,value,day\\na,1,2024-01-01\\nb,2.5,2024-01-02\\na,3,2024-01-03\\n"))
+frame["day"] = pd.to_datetime(frame["day"])
+total = frame.groupby("key")["value"].sum().sort_values(ascending=False).to_dict()
+text = str(frame.head()), pd.Series([1, 2]).sum(), plt.get_fignums()
+frame.groupby("key").agg({"value": ["sum", "mean"]})
+"""
+"""What cells often begin with."""
+
+
+def warm() -> dict[str, str]:
+    """Import the data libraries, set their defaults, use each once, and leave this process single-threaded.
+
+    Returns the versions that what is kept of variables depends on.
+    """
+    loaded = {name: module for name in _LIBRARIES if (module := _import(name)) is not None}
+    if "pandas" in loaded:
+        _set_options(loaded["pandas"])
+    if "matplotlib.pyplot" in loaded:
+        prepare_matplotlib(_fonts())
+        _warm_figure(loaded["matplotlib.pyplot"])
+    for _ in range(_ROUNDS):
+        _rehearse(_CELL if {"pandas", "matplotlib.pyplot"} <= set(loaded) else "x = 1\nx")
+    if seccomp.available():
+        seccomp.compiled(execute=False)
+    gc.collect()
+    gc.freeze()
+    require_single_thread()
+    return versions()
+
+
+def versions() -> dict[str, str]:
+    """Python's own, those of the libraries whose objects are kept, and how we put them together."""
+    found = {"python": ".".join(platform.python_version_tuple()[:2]), "layout": LAYOUT}
+    for name in _IN_PICKLES:
+        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
+            found[name] = importlib.metadata.version("scikit-learn" if name == "sklearn" else name)
+    return found
+
+
+def require_single_thread() -> None:
+    """Raise RuntimeError when this process has threads: a fork would copy their locks but not them."""
+    patience = 40  # matplotlib's font search leaves a timer thread that needs a moment to end
+    while (threads := len(os.listdir("/proc/self/task"))) > 1 and patience:
+        time.sleep(0.05)
+        patience -= 1
+    if threads > 1:
+        raise RuntimeError(f"the zygote has {threads} threads; a library started them on import")
+
+
+def _import(name: str) -> Any:
+    with contextlib.suppress(ImportError):
+        return importlib.import_module(name)
+    return None
+
+
+def _fonts() -> list[str]:
+    spec = importlib.util.find_spec("mplfonts")
+    path = Path(spec.origin).parent / "fonts" / _CJK_FONT if spec is not None and spec.origin else None
+    return [str(path)] if path is not None and path.is_file() else []
+
+
+def _set_options(pandas: Any) -> None:
+    for option, value in (
+        ("display.width", 160),
+        ("display.max_columns", 30),
+        ("display.max_colwidth", 60),
+        ("display.max_rows", 60),
+        ("display.min_rows", 20),
+    ):
+        pandas.set_option(option, value)
+
+
+def _rehearse(code: str) -> None:
+    """A cell's way through the runner, short of its descriptors.
+
+    What is made on first use, by the runner or by a library, is then made here once; a subprocess would make it again,
+    each in pages of its own.
+    """
+    namespace: dict[str, Any] = {}
+    cell = compile_cell(code, "<warm>")
+    identities(set_names(cell.tree), namespace)
+    mentioned = mentioned_names(cell.tree, namespace) | changed_names(cell.tree)
+    exec(cell.body, namespace)  # noqa: S102  our own cell
+    show(eval(cell.last, namespace) if cell.last is not None else None)  # noqa: S307
+    keeper = Keeper(namespace, 1 << 20)
+    if keeper.able:
+        keeper.save(mentioned)
+    describe_variables(namespace, {})
+
+
+def _warm_figure(plt: Any) -> None:
+    figure, axes = plt.subplots()
+    axes.plot([1, 2, 3], [3, 1, 2], label="warm")
+    axes.set_title("Warm 暖")
+    axes.legend()
+    figure.savefig(io.BytesIO(), format="png")
+    plt.close(figure)
+    # matplotlib empties this cache in every fork; left to the subprocesses, each would copy 1.7 MB to free it
+    opened: Any = getattr(importlib.import_module("matplotlib.font_manager"), "_get_font", None)
+    if hasattr(opened, "cache_clear"):
+        opened.cache_clear()

@@ -1,0 +1,177 @@
+"""Starting and stopping a session host; running files in a session of a host of one's own (`threadbook run`)."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from executor.client import HostUnavailable, SessionClient
+from executor.values import CellResult, Limits
+
+_START_S = 120.0
+_STOP_S = 10.0
+_KEPT = ("PATH", "LANG", "TZ", "LD_LIBRARY_PATH")
+"""What is handed on from this process's environment. Everything else stays out: a secret in the environment block of
+an exec'ed process can be read by whatever runs there, even after os.environ.clear()."""
+
+
+def clean_environment(folder: Path) -> dict[str, str]:
+    """The environment for the host and its zygote.
+
+    Nothing of this process but where programs are; private files in `folder`.
+    """
+    package_root = str(Path(__file__).resolve().parent.parent)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return {name: os.environ[name] for name in _KEPT if name in os.environ} | {
+        "HOME": str(folder),
+        "PYTHONPATH": package_root,
+        "PYTHONDONTWRITEBYTECODE": "1",
+        "PYTHONUTF8": "1",
+        "MPLBACKEND": "Agg",
+        "MPLCONFIGDIR": str(folder),
+        # a thread in the zygote would be lost in its forks, with the locks it holds
+        "OPENBLAS_NUM_THREADS": "1",
+        "OMP_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        "NUMEXPR_NUM_THREADS": "1",
+        "JE_ARROW_MALLOC_CONF": "background_thread:false",
+        # joblib would start programs for its workers, which no subprocess may: with this it uses threads, or none
+        "JOBLIB_MULTIPROCESSING": "0",
+        "LOKY_MAX_CPU_COUNT": str(os.cpu_count() or 1),
+        "USER": "analyst",
+    }
+
+
+def start_host(
+    socket: Path,
+    home: Path,
+    limits: Limits | None = None,
+    *,
+    die_with_parent: bool = False,
+    without: Sequence[str] = (),
+    maximum: Limits | None = None,
+    bash: bool = False,
+    key: bytes = b"",
+) -> subprocess.Popen[bytes]:
+    """Start a session host and wait until it answers (1 to 3 s). End it with `stop_host`.
+
+    With `die_with_parent` the host also ends when this process, and every fork of it, has gone. `without` names layers
+    of the sandbox to leave out; the level then says so. `maximum` is what a thread's own limits may not exceed; None
+    means `limits`. `bash` gives threads a shell. `key` signs checkpoints in place of a key of the host's own; it goes
+    through a descriptor, neither arguments nor environment ever hold it. Raises RuntimeError when the host ends before
+    it answers; its own words are on this process's stderr.
+    """
+    command = [sys.executable, "-m", "executor.host", "--socket", str(socket), "--home", str(home)]
+    command += ["--limits", json.dumps(asdict(limits or Limits())), "--without", ",".join(without)]
+    command += ["--maximum", json.dumps(asdict(maximum))] if maximum is not None else []
+    command += ["--bash"] if bash else []
+    passed = [_pipe_with(key)] if key else []
+    command += ["--key-fd", str(passed[0])] if passed else []
+    process = subprocess.Popen(
+        command + (["--die-with-parent"] if die_with_parent else []),
+        env=clean_environment(Path(home).absolute() / "zygote"),
+        stdin=subprocess.PIPE if die_with_parent else subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        start_new_session=True,
+        pass_fds=passed,
+    )
+    for descriptor in passed:
+        os.close(descriptor)
+    client = SessionClient(Path(socket))
+    deadline = time.monotonic() + _START_S
+    while True:
+        with suppress(HostUnavailable):
+            if client.ping().pid == process.pid:  # and not another host on the same socket
+                return process
+        if process.poll() is not None or time.monotonic() > deadline:
+            stop_host(process)
+            raise RuntimeError(f"the session host did not start (exit code {process.returncode})")
+        time.sleep(0.02)
+
+
+def _pipe_with(content: bytes) -> int:
+    """The reading end of a pipe that holds `content` (less than a pipe's 64 KiB) and ends after it."""
+    reader, writer = os.pipe()
+    os.write(writer, content)
+    os.close(writer)
+    return reader
+
+
+def stop_host(process: subprocess.Popen[bytes]) -> None:
+    """End a session host and every subprocess of it."""
+    process.terminate()
+    try:
+        process.wait(_STOP_S)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    if process.stdin is not None:
+        process.stdin.close()
+
+
+@contextmanager
+def running_host(
+    home: Path | None = None, limits: Limits | None = None, *, without: Sequence[str] = (), **options: Any
+) -> Iterator[SessionClient]:
+    """A session host of one's own while the block lasts; in a temporary folder that is removed when `home` is None.
+
+    `options` are those of `start_host`.
+    """
+    with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
+        socket = Path(folder) / "host.sock"
+        process = start_host(
+            socket, home or Path(folder) / "home", limits, die_with_parent=True, without=without, **options
+        )
+        try:
+            yield SessionClient(socket)
+        finally:
+            stop_host(process)
+
+
+def run_files(paths: Sequence[Path], limits: Limits | None = None) -> dict[str, Any]:
+    """Run files as successive cells of one fresh session. Returns what `threadbook run --json` prints.
+
+    Files named *.sh are commands of the session's shell; whoever gives them here has approved them. A file that cannot
+    be read raises OSError before anything runs.
+    """
+    sources = [(path, Path(path).read_text(encoding="utf-8", errors="replace")) for path in paths]
+    with running_host(limits=limits, bash=any(_is_shell(path) for path in paths)) as client:
+        sandbox = asdict(client.ping().sandbox)
+        cells = [_summary(str(path), _run(client, f"{at}", path, code)) for at, (path, code) in enumerate(sources, 1)]
+    return {"cells": cells, "sandbox": sandbox}
+
+
+def _run(client: SessionClient, cell_id: str, path: Path, code: str) -> CellResult:
+    if _is_shell(path):
+        return client.bash("run", cell_id, code, approve=lambda _: True)
+    return client.run("run", cell_id, code)
+
+
+def _is_shell(path: Path) -> bool:
+    return Path(path).suffix == ".sh"
+
+
+def _summary(name: str, result: CellResult) -> dict[str, Any]:
+    of_a_command = {"exit_status": result.exit_status} if _is_shell(Path(name)) else {}
+    return {
+        "file": name,
+        "status": result.status,
+        "stdout": result.stdout,
+        "stderr": result.stderr,
+        **of_a_command,
+        "result": None if result.result is None else result.result.text,
+        "error": None if result.error is None else asdict(result.error),
+        "artifacts": [{"name": file.name, "mimetype": file.mimetype, "size": file.size} for file in result.artifacts],
+        "rejected": [{"name": file.name, "why": file.why} for file in result.rejected],
+        "duration_s": result.duration_s,
+        "notice": result.notice,
+    }

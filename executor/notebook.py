@@ -1,0 +1,882 @@
+"""A thread's cells, files and present subprocess, in the host.
+
+Cells run one after the other; each has one result for ever. Commands of bash (`bash.py`) are cells too, in the same
+queue and workspace, after somebody approved them.
+
+submit → (approval, for bash) → (queue) → begin → output, requests → finish
+                     └ INT at its time limit or on request → grace → KILL
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Protocol, cast
+
+from executor.bash import Bash
+from executor.capture import Capture
+from executor.checkpoints import Checkpoint, Receiver, Refused, announced
+from executor.collect import (
+    Collection,
+    Snapshot,
+    collect,
+    fingerprint,
+    guess_mimetype,
+    has_folders,
+    printable,
+    snapshot,
+)
+from executor.frames import Message, ProtocolError
+from executor.home import Home, KeptFile, ThreadHome, kept_file_from
+from executor.limits_met import limit_met
+from executor.loop import Loop, Timer
+from executor.notices import notices_of, said, together
+from executor.sandbox.calls import set_file_user
+from executor.session import Ending, Session
+from executor.tally import Tally
+from executor.values import Artifact, CellError, CellResult, CellStatus, Chart, Display, Language, Limits, Rejected
+from executor.watch import Watcher
+from executor.wire import (
+    display_from,
+    error_from,
+    figures_from,
+    integer,
+    mapping,
+    one_of,
+    optional_text,
+    result_from,
+    result_to,
+    sequence,
+    text,
+    texts,
+)
+
+_SOURCE_SHOWN = 80
+_LOST_SHOWN = 6
+NO_BASH = "bash is off on this host; [sandbox] bash = true in threadbook.toml switches it on"
+NO_APPROVER = "nobody is there who could approve it"
+NO_JOB = "nobody is attached to this cell who could answer; continue without it or try again in the next cell"
+
+
+class Attached(Protocol):
+    """A client that waits for a cell."""
+
+    answers: bool
+    """Whether it serves the requests of cells."""
+    approves: bool
+    """Whether it decides on commands of bash."""
+
+    def approve(self, command: str) -> None:
+        """May this command run? The answer comes back through `Notebook.decide`."""
+
+    def output(self, stream: str, text: str) -> None:
+        """Lines that the cell completed."""
+
+    def request(self, number: int, kind: str, payload: Message) -> None:
+        """The cell asks; the answer comes back through `Notebook.reply`."""
+
+    def result(self, result: CellResult) -> None:
+        """The cell has ended."""
+
+
+@dataclass(slots=True)
+class Cell:
+    """A cell that waits or runs."""
+
+    id: str
+    code: str
+    timeout_s: float
+    language: Language = "python"
+    attached: list[Attached] = field(default_factory=list)
+    started: float = 0.0
+    number: int = 0
+    before: Snapshot = field(default_factory=dict)
+    deadline: Timer | None = None
+    stopped_by: CellStatus | None = None
+    line: int | None = None
+
+
+class Notebook:
+    """One thread."""
+
+    def __init__(
+        self,
+        thread: ThreadHome,
+        *,
+        loop: Loop,
+        home: Home,
+        limits: Limits,
+        watcher: Watcher | None,
+        checkpoint: Checkpoint,
+        tally: Tally,
+        start: Callable[[Notebook], Session],
+        bash: Callable[[Notebook], Bash] | None = None,
+    ) -> None:
+        self.thread = thread
+        self.session: Session | None = None
+        self.bash = bash(self) if bash is not None else None
+        self._loop = loop
+        self._home = home
+        self._limits = limits
+        self._watcher = watcher
+        self._checkpoint = checkpoint
+        self._start = start
+        self._queue: deque[Cell] = deque()
+        self._undecided: list[Cell] = []
+        """Commands that wait for their approval; they hold nobody up."""
+        self._cell: Cell | None = None
+        self._captures: dict[str, Capture] = {}
+        self._workspace: int | None = None
+        self._watch: int | None = None
+        self._snapshot: Snapshot = {}
+        self._settling: Timer | None = None
+        """Set while the subprocess puts back or sends its variables: it gets no cell meanwhile."""
+        self._restoring = False
+        self._tally = tally
+        self._session_began = time.monotonic()
+        self._packing: list[Callable[[Message], None]] = []
+        self._note: str | None = None
+        """What the next cell's result has to say about the session."""
+        self._lost, self._variables = checkpoint.describe()
+        self.last_used = time.monotonic()
+
+    # What clients ask for
+
+    def submit(
+        self, cell_id: str, code: str, timeout_s: float | None, attached: Attached, language: Language = "python"
+    ) -> None:
+        """Run a cell, attach to it when it waits or runs, or hand out its result when it has one.
+
+        A command of bash runs only after one of those who are attached to it approved it. Raises ProtocolError when
+        this host has no bash.
+        """
+        if language == "bash" and self.bash is None:
+            raise ProtocolError(NO_BASH)
+        stored = self.thread.result(cell_id)
+        if stored is not None:
+            attached.result(result_from(stored))
+            return
+        if cell_id in self.thread.unfinished and (self._cell is None or self._cell.id != cell_id):
+            notice = said("host_died")
+            attached.result(self._record(CellResult(cell_id, "died", notice=notice, notices=notice.notices)))
+            return
+        for cell in (self._cell, *self._queue):
+            if cell is not None and cell.id == cell_id:
+                cell.attached.append(attached)
+                return
+        for cell in self._undecided:
+            if cell.id == cell_id:
+                cell.attached.append(attached)
+                self._ask_approval(cell, attached)
+                return
+        cell = Cell(cell_id, code, timeout_s or self._limits.cell_timeout_s, language, [attached])
+        if language == "bash":
+            self._undecided.append(cell)
+            self._ask_approval(cell, attached)
+        else:
+            self._queue.append(cell)
+            self._advance()
+
+    def _ask_approval(self, cell: Cell, attached: Attached) -> None:
+        if attached.approves:
+            attached.approve(cell.code)
+        else:
+            self.decide(attached, approved=False, why=NO_APPROVER)
+
+    def decide(self, attached: Attached, *, approved: bool, why: str | None = None) -> None:
+        """The answer of one who was asked about a command. A refused one did not run: it may be asked for again."""
+        for cell in [cell for cell in self._undecided if attached in cell.attached]:
+            self._undecided.remove(cell)
+            if approved:
+                self._queue.append(cell)
+                self._advance()
+            else:
+                notice = said("not_run", why=why or "it was not approved")
+                for waiting in cell.attached:
+                    waiting.result(CellResult(cell.id, "killed", notice=notice, notices=notice.notices))
+
+    def detach(self, attached: Attached) -> None:
+        """A client has gone; its cell runs on. A command that nobody waits for is not run without an approval."""
+        for cell in (self._cell, *self._queue, *self._undecided):
+            if cell is not None and attached in cell.attached:
+                cell.attached.remove(attached)
+        self._undecided = [cell for cell in self._undecided if cell.attached]
+
+    def use_limits(self, limits: Limits) -> None:
+        """From here on; what is built into the walls of a subprocess holds from its next start on."""
+        before, self._limits = self._limits, limits
+        same = (before.output_kb, before.output_file_mb) == (limits.output_kb, limits.output_file_mb)
+        if self._captures and self._cell is None and not same:
+            self._drop_captures()
+            self._captures = self._new_captures()
+
+    @property
+    def limits(self) -> Limits:
+        """What its next cell may use."""
+        return self._limits
+
+    def interrupt(self) -> bool:
+        """Stop the running cell and keep the session. False when none runs."""
+        return self._stop("killed")
+
+    def reply(self, number: int, value: object, error: str | None) -> None:
+        """Pass on the answer to a cell's request."""
+        if self.session is not None and self._cell is not None:
+            self.session.send({"type": "reply", "id": number, "value": value, "error": error})
+
+    def put(self, name: str, descriptor: int, limit: int) -> str:
+        """Take a file that somebody gave: into the store, and into the workspace. Returns the name it has there.
+
+        The same file given twice under one name is one file. Raises TooLarge beyond `limit` bytes.
+        """
+        sha256, size = self._home.keep(descriptor, limit)
+        for file in self.thread.files.values():
+            if (file.given, file.sha256) == (name, sha256):
+                return file.name
+        file = KeptFile(free_name(clean_name(name), self.thread.files), sha256, size, given=name)
+        self._place([file])
+        self.thread.set_files(self.thread.files | {file.name: file})
+        return file.name
+
+    def reset(self) -> None:
+        """End the session and forget what cells made; the files that people gave stay."""
+        self._checkpoint.forget()
+        if self.bash is not None:
+            self.bash.end("the session was reset")
+        if self.session is not None:
+            self.session.kill("the session was reset")
+        self._checkpoint.forget()
+        if self.bash is not None:
+            self.bash.forget()
+        self._note, self._lost, self._variables = None, [], []
+        self.thread.set_files({name: file for name, file in self.thread.files.items() if file.given is not None})
+
+    def undo(self, cell_id: str) -> bool:
+        """Go back to before a cell that has ended, variables and files; False when that is not kept (any more).
+
+        Asked again for the same cell nothing changes. Raises ProtocolError while a cell waits or runs.
+        """
+        if self._cell is not None or self._queue:
+            raise ProtocolError("a cell waits or runs; it must end before one can be undone")
+        saving = self._settling is not None  # what the last cell did has not been kept yet, and now never will be
+        outcomes = {self._checkpoint.undo(cell_id)} | ({self.bash.undo(cell_id)} if self.bash is not None else set())
+        if "gone" in outcomes:
+            return False
+        if self.thread.undo_files(cell_id) or "undone" in outcomes or saving:
+            if self.session is not None:
+                self.session.kill("a cell was undone")
+            self._lost, self._variables = self._checkpoint.describe()
+            self._note = _not_kept(self._lost)
+        return True
+
+    def pack(self, answer: Callable[[Message], None]) -> None:
+        """Tell what another host needs to go on: `answer` gets it once the variables of the last cell are kept."""
+        if self._settling is not None:
+            self._packing.append(answer)
+            return
+        state, parts = self._checkpoint.packed()
+        files = [asdict(file) for file in self.thread.files.values()]
+        paths = {file.sha256: str(self._home.path_of(file.sha256)) for file in self.thread.files.values()}
+        paths |= {sha256: str(path) for sha256, path in parts.items()}
+        answer({"state": state, "files": files, "cells": self.thread.cell_ids, "paths": paths})
+
+    def unpack(self, packed: Mapping[str, object]) -> None:
+        """Go on from what another host packed; its contents are in the home already. What was here is older."""
+        files = [kept_file_from(item) for item in sequence(packed, "files", _MANY_FILES)]
+        state = None if packed.get("state") is None else dict(mapping(packed, "state"))
+        if self.session is not None:
+            self.session.kill("its thread went on at another host")
+        self._checkpoint.adopt(state, self._home.path_of)
+        self._lost, self._variables = self._checkpoint.describe()
+        self._note = _not_kept(self._lost)
+        self.thread.adopt({file.name: file for file in files}, list(texts(packed, "cells", 500, _MANY_CELLS)))
+
+    def variables(self) -> list[Message]:
+        """The variables after the last cell: name, type, shape, bytes, and the cell that last set each."""
+        ids = self.thread.cell_ids
+        return [
+            {key: item[key] for key in ("name", "type", "shape", "bytes")}
+            | {"cell_id": ids[item["cell"] - 1] if 0 < item["cell"] <= len(ids) else None}
+            for item in self._variables
+        ]
+
+    def where(self, answer: Callable[[Message | None], None]) -> None:
+        """Ask where the running cell is; `answer` gets it a moment later, None when nothing runs."""
+        cell, session = self._cell, self.running_session
+        if cell is None or session is None:
+            answer(None)
+            return
+        session.ask_where()
+
+        def tell() -> None:
+            line = session.where()
+            seconds = round(time.monotonic() - cell.started, 3)
+            answer({"cell_id": cell.id, "line": line, "source": _source(cell, line), "seconds": seconds})
+
+        self._loop.call_later(_WHERE_S, tell)
+
+    @property
+    def idle(self) -> bool:
+        """Whether it could be put to rest: a live session that neither runs nor settles."""
+        settled = self._settling is None and (self.bash is None or self.bash.settled)
+        return self.session is not None and self.session.ready and self._cell is None and not self._queue and settled
+
+    @property
+    def dormant(self) -> bool:
+        """Whether nothing is alive or waiting: all there is of it is on disk."""
+        return self.session is None and self._cell is None and not self._queue
+
+    def rest(self) -> None:
+        """End the subprocess; the next cell brings its variables back."""
+        if self.idle and self.session is not None:
+            self._note = _not_kept(self._lost)
+            if self.bash is not None:
+                self.bash.end("it was idle")
+            self.session.kill("it was idle")
+
+    @property
+    def running(self) -> str | None:
+        """The id of the running cell."""
+        return self._cell.id if self._cell is not None else None
+
+    def close(self) -> None:
+        """Let go of everything; the subprocess is killed."""
+        self._queue.clear()
+        if self.bash is not None:
+            self.bash.close()
+        if self.session is not None:
+            self.session.kill("the host is shutting down")
+        self._checkpoint.close()
+        self.thread.close()
+
+    # What the session tells
+
+    def session_ready(self, session: Session) -> None:
+        """Put the thread's variables and files in place, both at once, and go on."""
+        state = self._kept_state()
+        session.begin(state)
+        if state is not None:
+            self._restoring = True
+            self._settle(session)
+        self._workspace = session.workspace
+        if self._watcher is not None:
+            self._watch = self._watcher.add(self._workspace)
+        self._place(list(self.thread.files.values()))
+        self._snapshot = snapshot(self._workspace)
+        self._captures = self._new_captures()
+        self._advance()
+
+    def session_said(self, session: Session, message: Message) -> None:
+        """A frame from the subprocess: nothing in it is believed beyond its shape."""
+        kind = one_of(message, "type", ("result", "request", "state", "restored"))
+        cell = self._cell if self._cell is not None and self._cell.language == "python" else None
+        if (cell is None) != (kind in ("state", "restored")) or (cell is None and self._settling is None):
+            raise ProtocolError("it spoke out of turn")
+        if kind == "result" and cell is not None:
+            self._finish_by(message, cell)
+            if self.session is not None and self.session.ready:
+                self._settle(self.session)
+        elif kind == "request" and cell is not None:
+            self._pass_request(message, cell)
+        elif kind == "state":
+            session.receive(self._checkpoint.receive(announced(message)))
+        else:
+            self._restoring = False
+            why = optional_text(message, "why", 600)
+            self._tally.restored += why is None
+            self._tally.not_restored += why is not None
+            if why is not None:
+                self._note = said("not_restored", why=why)
+            self._settled()
+
+    def session_saved(self, session: Session, receiver: Receiver) -> None:
+        """The bytes of the variables have all come."""
+        what = receiver.what
+        self._variables = list(what.variables)
+        if what.keys is not None:
+            self._checkpoint.commit(receiver, self.thread.cell_ids[-1])
+            self._lost = list(what.lost)
+        elif what.why is not None:
+            self._lost = [(_LAST_CHANGES, what.why)]
+        self._settled()
+
+    def session_wrote(self, session: Session, stream: str, data: bytes) -> None:
+        """Bytes of stdout or stderr."""
+        capture = self._captures.get(stream)
+        if capture is None:
+            return
+        lines = capture.feed(data)
+        if lines and self._cell is not None:
+            for attached in self._cell.attached:
+                attached.output(stream, lines)
+
+    def session_gone(self, session: Session, ending: Ending) -> None:
+        """The subprocess is no more: whatever ran has ended with it, and what could not even begin has failed."""
+        self.session = None
+        self._tally.ended += 1
+        self._tally.lived_s += time.monotonic() - self._session_began
+        if self.bash is not None:
+            self.bash.end("the Python process, whose working folder it shares, ended", unexpected=True)
+        if self._settling is not None:
+            self._settling.cancel()
+            self._settling = None
+            if self._restoring:
+                # kept, it would end the next process as well
+                self._checkpoint.forget()
+                self._note = said("not_restored", why=said("fatal"))
+            else:
+                self._lost = [(_LAST_CHANGES, ending.why)]
+                self._note = _not_kept(self._lost)
+            self._restoring = False
+        cell = self._cell
+        if cell is None and self._workspace is None and self._queue:
+            cell = self._queue.popleft()
+            cell.number = self.thread.started(cell.id)
+        if cell is not None:
+            cell.line = session.where() if cell.stopped_by is not None else None
+            status: CellStatus = cell.stopped_by or ("killed" if ending.by_limit else "died")
+            self._finish(cell, status, notice=self._ending(cell, ending))
+        elif ending.by_limit:
+            self._note = together(said("between_cells", why=ending.why), _not_kept(self._lost))
+        self._leave_workspace()
+        self._pack_for_those_who_wait()
+        self._advance()
+
+    # What its shell tells
+
+    def bash_ready(self) -> None:
+        """The shell takes a command now."""
+        self._advance()
+
+    def bash_said(self, message: Message) -> None:
+        """A command has ended."""
+        if self._cell is None or self._cell.language != "bash":
+            raise ProtocolError("it reported a command that does not run")
+        self._finish_by(message, self._cell)
+
+    def bash_gone(self, ending: Ending) -> None:
+        """The shell is no more: the command that ran has ended with it, and one that waited for it has failed."""
+        cell = self._cell
+        if cell is None and self._queue and self._queue[0].language == "bash":
+            cell = self._queue.popleft()
+            cell.number = self.thread.started(cell.id)
+        if cell is not None and cell.language == "bash":
+            status: CellStatus = cell.stopped_by or ("killed" if ending.by_limit else "died")
+            self._finish(cell, status, notice=self._ending(cell, ending))
+        if self.session is not None:
+            self._advance()
+
+    @property
+    def running_session(self) -> Session | None:
+        """The subprocess that the running cell runs in; the one of Python when none runs."""
+        if self._cell is not None and self._cell.language == "bash":
+            return self.bash.session if self.bash is not None else None
+        return self.session
+
+    @property
+    def sessions(self) -> list[Session]:
+        """Its living subprocesses: the one of Python, and the shell if there is one."""
+        shell = self.bash.session if self.bash is not None else None
+        return [session for session in (self.session, shell) if session is not None]
+
+    # Variables
+
+    def _kept_state(self) -> tuple[Message, list[int]] | None:
+        try:
+            return self._checkpoint.open()
+        except FileNotFoundError:
+            return None
+        except Refused as refusal:
+            self._note = said("not_restored", why=refusal.why)
+            return None
+
+    def _settle(self, session: Session) -> None:
+        self._settling = self._loop.call_later(_SETTLE_S, lambda: session.kill(said("slow_to_keep")))
+
+    def _settled(self) -> None:
+        if self._settling is not None:
+            self._settling.cancel()
+            self._settling = None
+        self._pack_for_those_who_wait()
+        self._advance()
+
+    def _pack_for_those_who_wait(self) -> None:
+        waiting, self._packing = self._packing, []
+        for answer in waiting:
+            self.pack(answer)
+
+    def _fate(self, cell: Cell) -> str | None:
+        """What becomes of the variables when a subprocess is gone in the middle of a cell."""
+        if cell.language == "bash" and self.bash is not None:
+            return self.bash.fate()
+        if not self._checkpoint.exists:
+            return said("all_lost") if self._variables else None
+        return together(said("as_before"), _not_kept(self._lost))
+
+    # The running cell
+
+    def _advance(self) -> None:
+        if self._cell is not None or not self._queue:
+            return
+        self.last_used = time.monotonic()
+        if self.session is None:
+            self._prepare_workspace()
+            self.session = self._start(self)
+            self._tally.started += 1
+            self._session_began = time.monotonic()
+        elif self.session.ready and self._settling is None and self._workspace is not None:
+            session: Session | None = self.session
+            if self._queue[0].language == "bash" and self.bash is not None:
+                session = self.bash.take(beside=self.session)
+            if session is not None:
+                self._begin(self._queue.popleft(), session)
+
+    def _begin(self, cell: Cell, session: Session) -> None:
+        self._cell = cell
+        cell.number = self.thread.started(cell.id)
+        cell.before = self._snapshot
+        cell.started = time.monotonic()
+        cell.deadline = self._loop.call_later(cell.timeout_s, self._time_out)
+        if self._watcher is not None and self._watch is not None:
+            self._watcher.take(self._watch)
+        session.send({"type": "run", "cell": cell.id, "number": cell.number, "code": cell.code})
+
+    def _time_out(self) -> None:
+        self._stop("timeout")
+
+    def _stop(self, status: CellStatus) -> bool:
+        """Ask the cell to stop; kill the session when it does not within the grace time."""
+        cell, session = self._cell, self.running_session
+        if cell is None or session is None or cell.stopped_by is not None:
+            return cell is not None
+        cell.stopped_by = status
+        if cell.deadline is not None:
+            cell.deadline.cancel()
+        session.ask_where()
+        session.interrupt()
+        cell.deadline = self._loop.call_later(self._limits.cell_grace_s, lambda: session.kill(said("deaf")))
+        return True
+
+    def _pass_request(self, message: Message, cell: Cell) -> None:
+        number = message.get("id")
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise ProtocolError("a request has a number")
+        kind = one_of(message, "kind", ("query", "ask", "note"))
+        payload = dict(mapping(message, "payload"))
+        for attached in cell.attached:
+            if attached.answers:
+                attached.request(number, kind, payload)
+                return
+        self.reply(number, None, NO_JOB)
+
+    def _finish_by(self, message: Message, cell: Cell) -> None:
+        """End a cell as its own subprocess reports it."""
+        if text(message, "cell") != cell.id:
+            raise ProtocolError("it reported a cell that does not run")
+        status = one_of(message, "status", ("ok", "error", "interrupted"))
+        display = None if message.get("result") is None else display_from(mapping(message, "result"))
+        error = None if message.get("error") is None else error_from(mapping(message, "error"))
+        figures = figures_from(message)
+        problems = (
+            [Rejected(text(item, "name"), text(item, "why", 600)) for item in sequence(message, "problems", 50)]
+            if "problems" in message
+            else []
+        )
+        exit_status = None if message.get("exit_status") is None else integer(message, "exit_status")
+        notice = optional_text(message, "notice")
+        session = self.running_session
+        if session is not None:
+            cell.line = error.line if error is not None and status == "interrupted" else session.where()
+            session.drain()
+        if cell.stopped_by is not None:
+            kept = said("all_kept") if cell.language == "python" or notice is None else notice
+            notice, exit_status = together(self._stopped(cell), kept), None
+        elif exit_status:
+            status = "error"
+            error = CellError("ExitStatus", f"the command ended with exit status {exit_status}", "")
+        elif status == "interrupted":
+            status = "error"
+        elif error is not None and (limit := limit_met(error, self._limits)) is not None:
+            notice = together(limit, said("all_kept"), notice if error.name != "MemoryError" else None)
+        if session is not None and session.newly_killed_for_memory():
+            notice = together(notice, said("some_out_of_memory", limit=self._limits.memory_mb))
+        self._finish(
+            cell,
+            cell.stopped_by or cast("CellStatus", status),
+            display=display,
+            error=error,
+            figures=figures,
+            problems=problems,
+            notice=notice,
+            exit_status=exit_status,
+        )
+
+    def _finish(
+        self,
+        cell: Cell,
+        status: CellStatus,
+        *,
+        display: Display | None = None,
+        error: CellError | None = None,
+        figures: Mapping[str, tuple[Chart, ...]] | None = None,
+        problems: list[Rejected] | None = None,
+        notice: str | None = None,
+        exit_status: int | None = None,
+    ) -> None:
+        duration = time.monotonic() - cell.started if cell.started else 0.0
+        if cell.deadline is not None:
+            cell.deadline.cancel()
+        self._cell = None
+        read, changed = self._seen()
+        found = self._collect(cell.id, changed)
+        stdout, long_stdout = self._output("stdout")
+        stderr, long_stderr = self._output("stderr")
+        self._captures = self._new_captures() if self.session is not None else {}
+        if cell.started:
+            notice = together(self._take_notes(cell), notice)
+        self.last_used = time.monotonic()
+        result = CellResult(
+            id=cell.id,
+            status=status,
+            stdout=stdout,
+            stderr=stderr,
+            result=display,
+            error=error,
+            artifacts=tuple(self._artifacts(found, figures or {})) + long_stdout + long_stderr,
+            rejected=(*found.rejected, *(problems or ())),
+            files_read=read,
+            duration_s=round(duration, 6),
+            notice=notice,
+            notices=notices_of(notice),
+            exit_status=exit_status,
+        )
+        self._record(result)
+        for attached in cell.attached:
+            attached.result(result)
+
+    def _take_notes(self, cell: Cell) -> str | None:
+        """What there is to say about the session since the last cell, and about the shell since its last command."""
+        notes, self._note = [self._note], None
+        if cell.language == "bash" and self.bash is not None:
+            notes.append(self.bash.note)
+            self.bash.note = None
+        return together(*notes)
+
+    def _record(self, result: CellResult) -> CellResult:
+        self.thread.finished(result.id, result_to(result))
+        return result
+
+    def _ending(self, cell: Cell, ending: Ending) -> str | None:
+        if cell.stopped_by is not None:
+            return together(self._stopped(cell), said("had_to_be_killed"), self._fate(cell))
+        process = "Python" if cell.language == "python" else "bash"
+        if not cell.started:
+            return said("not_started", process=process, why=ending.why)
+        if ending.by_limit:
+            return together(said("over_limit", what=_what(cell), why=ending.why), self._fate(cell))
+        return together(said("ended", process=process, what=_what(cell), why=ending.why), self._fate(cell))
+
+    def _stopped(self, cell: Cell) -> str:
+        code = "after_time" if cell.stopped_by == "timeout" else "on_request"
+        values: dict[str, str | float] = {"what": _what(cell)}
+        if code == "after_time":
+            values["seconds"] = cell.timeout_s
+        if source := _source(cell, cell.line):
+            return said(f"{code}_in_line", **values, line=cell.line or 0, source=source)
+        return said(code, **values)
+
+    # Files
+
+    def _prepare_workspace(self) -> None:
+        """Fresh folders, for a host that has no private ones to give."""
+        for folder in (self.thread.workspace, self.thread.scratch):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(mode=0o700)
+
+    def _leave_workspace(self) -> None:
+        if self._watcher is not None and self._watch is not None:
+            self._watcher.remove(self._watch)
+        if self._workspace is not None:
+            os.close(self._workspace)
+        self._workspace = self._watch = None
+        self._checkpoint.close()
+        self._drop_captures()
+        self._captures = {}
+
+    def _drop_captures(self) -> None:
+        for capture in self._captures.values():
+            if (path := capture.close()) is not None:
+                path.unlink()
+
+    def _place(self, files: list[KeptFile]) -> None:
+        """Copy kept files into the workspace, if there is one now, following nothing that is there."""
+        if self._workspace is None:
+            return
+        user = self.session.file_user if self.session is not None else None
+        with self._unwatched():
+            for file in files:
+                place(self._workspace, file.name, self._home.path_of(file.sha256), user)
+        fresh = {file.name: fingerprint(self._workspace, file.name) for file in files}
+        self._snapshot = {**self._snapshot, **fresh}
+
+    def _unwatched(self) -> AbstractContextManager[None]:
+        """What happens in this block is our own doing and not the cell's."""
+        if self._watcher is None or self._watch is None:
+            return nullcontext()
+        return self._watcher.ignoring(self._watch)
+
+    def _seen(self) -> tuple[tuple[str, ...] | None, bool]:
+        """The given files that were opened since the cell began, and whether anything may have changed."""
+        if self._watcher is None or self._watch is None:
+            return None, True
+        seen = self._watcher.take(self._watch)
+        given = {name for name, file in self.thread.files.items() if file.given is not None}
+        return None if seen.lost else tuple(sorted(seen.opened & given)), seen.changed or seen.lost
+
+    def _collect(self, cell_id: str, changed: bool) -> Collection:
+        if self._workspace is None or not (changed or has_folders(self._snapshot)):
+            return Collection(self._snapshot)
+        found = collect(self._workspace, self._snapshot, self._home, self._limits)
+        self._snapshot = found.snapshot
+        if self._watcher is not None and self._watch is not None:
+            self._watcher.take(self._watch)  # our own reading is not the cell's
+        files = {name: file for name, file in self.thread.files.items() if name in found.snapshot}
+        files |= {file.name: KeptFile(file.name, file.sha256, file.size) for file in found.taken}
+        if files != self.thread.files:
+            self.thread.set_files_by(cell_id, files)
+        return found
+
+    def _artifacts(self, found: Collection, figures: Mapping[str, tuple[Chart, ...]]) -> list[Artifact]:
+        return [
+            Artifact(
+                name=file.name,
+                mimetype=guess_mimetype(file.name),
+                size=file.size,
+                sha256=file.sha256,
+                path=str(self._home.path_of(file.sha256)),
+                kind="figure" if file.name in figures else "file",
+                chart=figures.get(file.name, ()),
+            )
+            for file in found.taken
+        ]
+
+    @property
+    def workspace(self) -> int | None:
+        """The open folder of the live session's workspace."""
+        return self._workspace
+
+    # Output
+
+    def _new_captures(self) -> dict[str, Capture]:
+        limit, whole = self._limits.output_kb << 10, self._limits.output_file_mb << 20
+        return {stream: Capture(limit, self._home.temporary, whole) for stream in ("stdout", "stderr")}
+
+    def _output(self, stream: str) -> tuple[str, tuple[Artifact, ...]]:
+        capture = self._captures.pop(stream, None)
+        if capture is None:
+            return "", ()
+        shown = capture.finish()
+        whole = capture.close()
+        if whole is None:
+            return shown, ()
+        sha256, size = self._home.adopt(whole)
+        return shown, (Artifact(f"{stream}.txt", "text/plain", size, sha256, str(self._home.path_of(sha256))),)
+
+
+_SETTLE_S = 60.0
+_MANY_FILES, _MANY_CELLS = 20_000, 100_000
+_WHERE_S = 0.03  # a signal handler in C answers well within it
+_LAST_CHANGES = "the changes of the last cell"
+
+
+def _not_kept(lost: list[tuple[str, str]]) -> str | None:
+    if not lost:
+        return None
+    if lost[0][0] == _LAST_CHANGES:
+        return said("changes_not_kept", why=lost[0][1])
+    names = ", ".join(f"{name} ({why})" for name, why in lost[:_LOST_SHOWN])
+    more = f" and {len(lost) - _LOST_SHOWN} more" if len(lost) > _LOST_SHOWN else ""
+    return said("not_kept", names=f"{names}{more}")
+
+
+def _what(cell: Cell) -> str:
+    return "cell" if cell.language == "python" else "command"
+
+
+def _source(cell: Cell, line: int | None) -> str:
+    lines = cell.code.split("\n")
+    if line is None or not 1 <= line <= len(lines):
+        return ""
+    return printable(lines[line - 1].strip())[:_SOURCE_SHOWN]
+
+
+def clean_name(name: str) -> str:
+    """A file name that is safe to create: its last part, printable, without a leading dot, of bounded length."""
+    base = name.replace("\\", "/").rsplit("/", 1)[-1]
+    base = "".join(letter if letter.isprintable() else "_" for letter in base).strip().lstrip(".").strip() or "file"
+    stem, dot, ending = base.rpartition(".")
+    if not dot:
+        stem, ending = base, ""
+    while len(os.fsencode(stem)) > 100:
+        stem = stem[:-1]
+    return f"{stem}.{ending[:16]}" if dot else stem
+
+
+def free_name(name: str, taken: dict[str, KeptFile]) -> str:
+    """`name`, or with -2, -3 ... before its ending when it is taken."""
+    stem, dot, ending = name.rpartition(".")
+    if not dot:
+        stem, ending = name, ""
+    number, candidate = 1, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{stem}-{number}{dot}{ending}"
+    return candidate
+
+
+def place(root: int, name: str, source: Path, user: int | None) -> None:
+    """Copy a file of ours to `name` below the folder `root`, replacing what has that name without following it.
+
+    The copy is made as `user`, if given: a folder of another user namespace takes only files of users it knows.
+    """
+    with source.open("rb") as reader, _acting_as(user):
+        folder = os.dup(root)
+        try:
+            *parents, base = name.split("/")
+            for parent in parents:
+                folder = _enter(folder, parent)
+            with suppress(FileNotFoundError):
+                os.unlink(base, dir_fd=folder)
+            target = os.open(base, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644, dir_fd=folder)
+            with open(target, "wb") as writer:
+                offset = 0
+                while sent := os.sendfile(writer.fileno(), reader.fileno(), offset, 1 << 30):
+                    offset += sent
+        finally:
+            os.close(folder)
+
+
+@contextmanager
+def _acting_as(user: int | None) -> Iterator[None]:
+    before = set_file_user(user) if user is not None else None
+    try:
+        yield
+    finally:
+        if before is not None:
+            set_file_user(before)
+
+
+def _enter(folder: int, name: str) -> int:
+    """Open (making it if needed) a folder below `folder`, which is closed."""
+    try:
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o755, dir_fd=folder)
+        return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+    finally:
+        os.close(folder)

@@ -1,0 +1,70 @@
+"""The first session of every host: it attacks its own walls and reports what held."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from executor.checkpoints import Receiver
+from executor.frames import Message, ProtocolError
+from executor.loop import Loop
+from executor.sandbox.probe import Findings, attack_code, read_findings
+from executor.session import Ending, Session
+
+_PATIENCE_S = 30.0
+_OUTPUT = 1 << 16
+
+
+class Probe:
+    """Listens to the session that attacks; stops the loop when there is something to judge."""
+
+    def __init__(self, loop: Loop, canary: Path, host_pid: int) -> None:
+        self.findings: Findings = {}
+        self.layers: dict[str, str] = {}
+        self.why = ""
+        self._loop = loop
+        self._code = attack_code(canary, host_pid)
+        self._printed = b""
+        self._patience = loop.call_later(_PATIENCE_S, self._give_up)
+        self._session: Session | None = None
+
+    def session_ready(self, session: Session) -> None:
+        """Attack."""
+        self._session = session
+        self.layers = session.layers
+        os.close(session.workspace)
+        session.begin()
+        session.send({"type": "run", "cell": "probe", "number": 0, "code": self._code})
+
+    def session_said(self, session: Session, message: Message) -> None:
+        """The attacks are over."""
+        if message.get("type") != "result":
+            return
+        session.drain()
+        failed = message.get("error")
+        try:
+            self.findings = read_findings(self._printed.decode(errors="replace"))
+        except ProtocolError as error:
+            self.why = str(error) if not isinstance(failed, dict) else f"the probe failed: {failed.get('message')!r}"
+        session.kill("the probe is over")
+
+    def session_wrote(self, session: Session, stream: str, data: bytes) -> None:
+        """The report comes on stdout."""
+        if stream == "stdout":
+            self._printed = (self._printed + data)[:_OUTPUT]
+
+    def session_saved(self, session: Session, receiver: Receiver) -> None:
+        """Nothing of a probe is kept."""
+
+    def session_gone(self, session: Session, ending: Ending) -> None:
+        """Done, one way or the other."""
+        self.why = self.why or ending.why or "it gave no reason"
+        self._patience.cancel()
+        self._loop.stop()
+
+    def _give_up(self) -> None:
+        if self._session is not None:
+            self._session.kill("the probe did not answer")
+        else:
+            self.why = "the session did not start"
+            self._loop.stop()

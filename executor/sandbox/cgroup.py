@@ -1,0 +1,175 @@
+"""Memory and processes of a whole session, counted by the kernel: a cgroup per session, where the host may make one.
+
+The host opens the group's doors and hands them on; the subprocess goes through them as its very first step, so that no
+allocation escapes the count, and closes them. That the host does not do it itself is for its speed: to move a process
+takes the kernel up to 20 ms of waiting, and the host has one thread.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from executor.values import Limits
+
+_CLOSE_S = 3.0
+_ROOT = Path("/sys/fs/cgroup")
+_SPARE_MB = 256  # beyond what one process may map: the pages of its workspace, page tables, a second small process
+
+
+@dataclass(frozen=True, slots=True)
+class Cgroups:
+    """Where sessions get their cgroups. `kind` is "v2", "v1" or "" for a host that lets us make none."""
+
+    kind: str
+    parents: tuple[Path, ...] = ()
+    why_not: str = ""
+
+    def make(self, name: str, limits: Limits) -> Group | None:
+        """A cgroup with a session's limits."""
+        if not self.kind:
+            return None
+        folders = tuple(parent / name for parent in self.parents)
+        for folder in folders:
+            folder.mkdir()
+            for file, value in _settings(self.kind, limits).items():
+                if (folder / file).exists():
+                    with contextlib.suppress(PermissionError):
+                        (folder / file).write_text(value)
+        return Group(self.kind, folders)
+
+    def close(self) -> None:
+        """Remove our own level and what is below it. Waits a little for the processes that were just killed."""
+        patience = time.monotonic() + _CLOSE_S
+        while not all(_remove(parent) for parent in self.parents) and time.monotonic() < patience:
+            time.sleep(0.01)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """The cgroup of one session."""
+
+    kind: str
+    folders: tuple[Path, ...]
+
+    def open_doors(self) -> list[int]:
+        """Descriptors to `enter` the group by."""
+        return [os.open(folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) for folder in self.folders]
+
+    def killed_for_memory(self) -> int:
+        """How many processes of the group the kernel has killed for their memory."""
+        name = "memory.events" if self.kind == "v2" else "memory.oom_control"
+        for folder in self.folders:
+            with contextlib.suppress(OSError):
+                for line in (folder / name).read_text().splitlines():
+                    if line.startswith("oom_kill "):
+                        return int(line.split()[1])
+        return 0
+
+    def remove(self) -> bool:
+        """Remove the group; False while a process is left in it."""
+        for folder in self.folders:
+            try:
+                folder.rmdir()
+            except FileNotFoundError:
+                continue
+            except OSError:
+                return False
+        return True
+
+
+def enter(doors: Iterable[int]) -> None:
+    """Put this process, and all it will start, into the group with these doors."""
+    for door in doors:
+        os.write(door, b"0")  # 0 stands for whoever writes
+
+
+def _settings(kind: str, limits: Limits) -> dict[str, str]:
+    memory = str((limits.memory_mb + _SPARE_MB) << 20)
+    processes = str(limits.processes)
+    if kind == "v2":
+        return {"memory.max": memory, "memory.swap.max": "0", "memory.oom.group": "1", "pids.max": processes}
+    return {"memory.limit_in_bytes": memory, "memory.memsw.limit_in_bytes": memory, "pids.max": processes}
+
+
+def find(name: str) -> Cgroups:
+    """Make our own level, called `name`, in the cgroup this process is in, and see whether it can hold sessions."""
+    own = _own_groups()
+    failures = []
+    for kind, parents in (("v2", _v2_parents(own, name)), ("v1", _v1_parents(own, name))):
+        if not parents:
+            continue
+        _remove_stale(parents)
+        try:
+            for parent in parents:
+                parent.mkdir(exist_ok=True)
+                if kind == "v2":
+                    (parent.parent / "cgroup.subtree_control").write_text("+memory +pids")
+                    (parent / "cgroup.subtree_control").write_text("+memory +pids")
+            trial = Cgroups(kind, parents).make("trial", Limits())
+        except OSError as error:
+            failures.append(f"{kind}: {error.strerror}")
+            for parent in parents:
+                with contextlib.suppress(OSError):
+                    parent.rmdir()
+        else:
+            if trial is not None:
+                trial.remove()
+            return Cgroups(kind, parents)
+    return Cgroups("", why_not="; ".join(failures) or "no cgroup file system that this user may write")
+
+
+def _remove(parent: Path) -> bool:
+    for folder in (*parent.glob("*/"), parent):
+        with contextlib.suppress(OSError):
+            folder.rmdir()
+    return not parent.exists()
+
+
+def _remove_stale(parents: tuple[Path, ...]) -> None:
+    """What a host that was killed left behind: groups named after a process that is no more."""
+    for parent in parents:
+        kind, _, _ = parent.name.rpartition("-")
+        for other in parent.parent.glob(f"{kind}-*"):
+            pid = other.name.rpartition("-")[2]
+            if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+                _remove(other)
+
+
+def _own_groups() -> dict[str, str]:
+    """Controller → path of this process's group; "" is the v2 hierarchy."""
+    groups = {}
+    for line in Path("/proc/self/cgroup").read_text().splitlines():
+        _, controllers, path = line.split(":", 2)
+        for controller in controllers.split(","):
+            groups[controller] = path
+    return groups
+
+
+def _v2_parents(own: dict[str, str], name: str) -> tuple[Path, ...]:
+    for root in (_ROOT, _ROOT / "unified"):
+        if "" in own and (root / "cgroup.controllers").exists():
+            here = root / own[""].lstrip("/")
+            folder = here if here.is_dir() else root
+            available = (folder / "cgroup.controllers").read_text().split()
+            if {"memory", "pids"} <= set(available) and os.access(folder, os.W_OK):
+                return (folder / name,)
+    return ()
+
+
+def _v1_parents(own: dict[str, str], name: str) -> tuple[Path, ...]:
+    parents = []
+    for controller in ("memory", "pids"):
+        root = _ROOT / controller
+        if controller not in own or not (root / "cgroup.procs").exists():
+            return ()
+        here = root / own[controller].lstrip("/")
+        folder = here if here.is_dir() else root  # in a container the path is the host's, and the root is ours
+        if not os.access(folder, os.W_OK):
+            return ()
+        parents.append(folder / name)
+    return tuple(parents)

@@ -1,0 +1,196 @@
+"""How strong the walls are, found by attacking them in a real subprocess at every start; and the table that says so.
+
+strong    namespaces, private root, Landlock and seccomp, and every attack held
+reduced   Landlock and seccomp, and every attack held that they are there to stop
+none      anything less
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from executor.frames import ProtocolError, decode
+from executor.sandbox.cgroup import Cgroups
+from executor.sandbox.steps import Plan
+from executor.values import Sandbox
+
+Level = Literal["strong", "reduced", "none"]
+Findings = dict[str, str]
+"""Attack → "held", or what it got."""
+
+_FULL_WALL_ONLY = ("see a process of the host",)
+"""Attacks that Landlock and seccomp alone are not there to stop."""
+
+_ATTACKS = """
+import ctypes, errno, json, os, sys
+
+libc = ctypes.CDLL(None, use_errno=True)
+found = {}
+
+def attack(name):
+    def run(body):
+        try:
+            got = body()
+        except Exception:
+            got = None
+        found[name] = "held" if got is None else str(got)[:200]
+    return run
+
+def refused(*call):
+    libc.syscall.restype = ctypes.c_long
+    result = libc.syscall(*[ctypes.c_long(word) for word in call])
+    return None if result < 0 and ctypes.get_errno() in (errno.EPERM, errno.ENOSYS) else "allowed"
+
+@attack("read a file of the host")
+def _():
+    return open(CANARY).read() and "read " + CANARY
+
+@attack("write outside the workspace")
+def _():
+    path = os.path.join(sys.prefix, "threadbook-probe")
+    with open(path, "w"):
+        return "wrote " + path
+
+@attack("see a process of the host")
+def _():
+    os.kill(HOST, 0)
+    return "process %d answers" % HOST
+
+@attack("open a socket")
+def _():
+    import socket
+    socket.socket(socket.AF_INET, socket.SOCK_DGRAM).close()
+    return "opened"
+
+@attack("run a program")
+def _():
+    child = os.fork()
+    if child == 0:
+        try:
+            os.execv("/bin/true", ["true"])
+        finally:
+            os._exit(99)
+    return None if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 99 else "ran /bin/true"
+
+@attack("make a link for the collector")
+def _():
+    os.symlink("/etc/passwd", "link")
+    os.unlink("link")
+    return "made a symbolic link"
+
+@attack("enter new namespaces")
+def _():
+    child = os.fork()
+    if child == 0:
+        os._exit(1 if libc.unshare(0x10000000) == 0 else 0)
+    return "entered" if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) else None
+
+@attack("hold a capability")
+def _():
+    header = ctypes.create_string_buffer(b"\\x22\\x05\\x08\\x20" + bytes(4), 8)
+    sets = (ctypes.c_uint32 * 6)()
+    if libc.capget(header, sets) != 0:
+        return None
+    return "has some" if any(sets) else None
+
+@attack("reach dangerous kernel interfaces")
+def _():
+    return refused(NUMBER_IO_URING, 1, 0)
+
+@attack("find a secret in the environment")
+def _():
+    words = ("TOKEN", "SECRET", "KEY", "PASSWORD", "_URL")
+    return ", ".join(name for name in os.environ if any(word in name.upper() for word in words)) or None
+
+print(json.dumps(found))
+"""
+
+
+def attack_code(canary: Path, host_pid: int) -> str:
+    """The cell that attacks. `canary` is a file of the host that must not be readable."""
+    return f"CANARY, HOST, NUMBER_IO_URING = {str(canary)!r}, {host_pid}, 425\n{_ATTACKS}"
+
+
+def read_findings(stdout: str) -> Findings:
+    """What the attacking cell printed. Raises ProtocolError when it is not a report."""
+    lines = stdout.splitlines()
+    if not lines:
+        raise ProtocolError("the probe printed nothing")
+    return {str(name): str(value) for name, value in decode(lines[-1].encode()).items()}
+
+
+def breaches(plan: Plan, findings: Findings) -> Findings:
+    """The attacks that should have been stopped under this plan and were not."""
+    expected = findings if plan.namespaces else {n: v for n, v in findings.items() if n not in _FULL_WALL_ONLY}
+    return {name: got for name, got in expected.items() if got != "held"}
+
+
+def judge(
+    plan: Plan, layers: dict[str, str], cgroups: Cgroups, findings: Findings, refusals: Sequence[str] = ()
+) -> Sandbox:
+    """The level, and each layer with its state: "on: ..." or "off: ...".
+
+    `refusals` are the plans that this host refused, with the reasons.
+    """
+    got_through = breaches(plan, findings)
+    level: Level = "none"
+    if plan.landlock and plan.seccomp and findings and not got_through:
+        level = "strong" if plan.namespaces else "reduced"
+    states = {name: f"on: {layers[name]}" if name in layers else "off" for name in LAYERS if name not in _MEASURED}
+    if not plan.namespaces:
+        states["identity"] = "off: all threads share the service's uid"
+        if refusals:
+            states["namespaces"] = f"off: this host refuses {'; '.join(refusals)}"
+    if cgroups.kind:
+        states["cgroup"] = f"on: {cgroups.kind}, memory and processes of a session together"
+    else:
+        states["cgroup"] = f"off: {cgroups.why_not}; a watcher ends a session that uses too much"
+    attacks = "; ".join(f"{name}: {got}" for name, got in got_through.items())
+    held = sum(1 for got in findings.values() if got == "held")
+    states["attacks at start"] = f"breached: {attacks}" if attacks else f"on: {held} of {len(findings)} held"
+    return Sandbox(level, states)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table: a layer, its state, what it stops, and what to do when it is off."""
+
+    layer: str
+    state: str
+    stops: str
+    fix: str
+
+
+LAYERS: dict[str, tuple[str, str]] = {
+    "namespaces": (
+        "seeing or signalling other processes; the network; daemons that outlive their session",
+        "allow user namespaces (sysctl user.max_user_namespaces, an AppArmor profile with `userns,`; in a container "
+        "--security-opt seccomp=... or CAP_SYS_ADMIN)",
+    ),
+    "private root": ("reading the host's files, other threads' files; filling the disk", "needs namespaces"),
+    "identity": ("acting as another user", "needs namespaces"),
+    "no capabilities": ("anything that needs privilege, and gaining it", "needs Linux 3.5 or newer"),
+    "resource limits": ("one process that takes all memory, files or descriptors", "always on"),
+    "landlock": (
+        "files outside the workspace; links, pipes, devices; TCP",
+        "Linux 5.13 or newer with lsm=...,landlock",
+    ),
+    "seccomp": ("programs, sockets, kernel interfaces with a history of holes", "Linux on x86-64 or aarch64"),
+    "cgroup": ("memory and processes summed over a session", "systemd Delegate=yes, or a writable /sys/fs/cgroup"),
+    "attacks at start": ("a wall that is there in name only", "see which attack got through"),
+}
+"""Layer → what it stops, and the one-line fix when it is off. In the order in which they are shown."""
+
+_MEASURED = ("cgroup", "attacks at start")
+
+
+def table(sandbox: Sandbox) -> list[Row]:
+    """The rows for `threadbook doctor`."""
+    rows = []
+    for layer, state in sandbox.layers.items():
+        stops, fix = LAYERS.get(layer, ("", ""))
+        rows.append(Row(layer, state, stops, "" if state.startswith("on") else fix))
+    return rows

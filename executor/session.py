@@ -1,0 +1,353 @@
+"""The host's side of one subprocess: its descriptors, its pidfd, and what it says, checked. It knows no cell's history.
+
+Life: the zygote is asked for a fork (`starting`), the child reports ready (`ready`), runs cells, and ends (`gone`)
+when its results descriptor closes, it breaks the protocol, or it is killed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import os
+import re
+import signal
+import socket
+from dataclasses import dataclass
+from typing import Protocol
+
+from executor.checkpoints import Receiver
+from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, FrameReader, Message, ProtocolError, encode
+from executor.loop import Loop, Timer, Writer
+from executor.notices import said
+from executor.processes import end_tree
+from executor.sandbox.cgroup import Group
+from executor.wire import clean
+
+_CHUNK = 1 << 16
+_LAST_WORD_S = 5.0
+_WORDS = 1_000  # bytes of a failed set-up's complaint that are passed on
+_STATE_CHUNK = 1 << 20
+_DRAIN = 1 << 20  # most that is read of a stream after its cell has ended; a pipe holds less
+_FRAME_LINE = re.compile(rb'File "<cell \d+>", line (\d+)')
+
+
+class Listener(Protocol):
+    """Who wants to know what a session does."""
+
+    def session_ready(self, session: Session) -> None:
+        """The subprocess takes cells from now on."""
+
+    def session_said(self, session: Session, message: Message) -> None:
+        """A frame came out of it."""
+
+    def session_wrote(self, session: Session, stream: str, data: bytes) -> None:
+        """It printed."""
+
+    def session_saved(self, session: Session, receiver: Receiver) -> None:
+        """The bytes of its variables have all come."""
+
+    def session_gone(self, session: Session, ending: Ending) -> None:
+        """It has ended, or was ended because it broke the protocol; its last output has been read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a session ended: the clause of a sentence that says why, and whether a limit of ours ended it."""
+
+    why: str
+    by_limit: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Ends:
+    """The child's ends of the pipes, to be handed to the zygote and closed here."""
+
+    descriptors: tuple[int, ...]
+
+    def close(self) -> None:
+        """Close them on this side."""
+        for descriptor in self.descriptors:
+            os.close(descriptor)
+
+
+class Session:
+    """One subprocess."""
+
+    def __init__(
+        self,
+        loop: Loop,
+        number: int,
+        listener: Listener,
+        *,
+        group: Group | None = None,
+        file_user: int | None = None,
+        contained: bool = True,
+    ) -> None:
+        self.number = number
+        self.group = group
+        self.file_user = file_user
+        """The uid, here on the host, that owns the workspace's files; None when it is this process's own."""
+        self.contained = contained
+        """Whether the kernel ends all that it started together with it (a pid namespace)."""
+        self.pid = 0
+        self.workspace = -1
+        """The workspace's folder, as the subprocess sees it; whoever listens closes it. Set when ready."""
+        self.mounts: int | None = None
+        """Its mount namespace, for a subprocess that is to share the workspace; closed when it has gone."""
+        self.layers: dict[str, str] = {}
+        self.ready = False
+        self.gone = False
+        self._loop = loop
+        self._listener = listener
+        self._pidfd: int | None = None
+        self._reader = FrameReader(SESSION_LIMIT)
+        self._receiver: Receiver | None = None
+        self._last_word: Timer | None = None
+        self._set_up = False
+        self._words = b""
+        self._killed_for_memory = 0
+        self._line: int | None = None
+        child_stdin, self._stdin = os.pipe()
+        self._results, child_results = os.pipe()
+        self._stdout, child_stdout = os.pipe()
+        self._stderr, child_stderr = os.pipe()
+        self._trace, child_trace = os.pipe()
+        self._state, child_state = os.pipe()
+        self._setup, child_setup = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self.child_ends = Ends(
+            (
+                *(child_stdin, child_results, child_stdout, child_stderr, child_trace, child_state),
+                child_setup.detach(),
+                *(group.open_doors() if group is not None else ()),
+            )
+        )
+        self._open = {self._stdin, self._results, self._stdout, self._stderr, self._trace, self._state}
+        for descriptor in self._open:
+            os.set_blocking(descriptor, False)
+        self._setup.setblocking(False)
+        self._writer = Writer(loop, self._stdin)
+        loop.watch_read(self._results, self._on_results)
+        loop.watch_read(self._stdout, lambda: self._on_output(self._stdout, "stdout", _CHUNK))
+        loop.watch_read(self._stderr, lambda: self._on_output(self._stderr, "stderr", _CHUNK))
+        loop.watch_read(self._setup.fileno(), self._on_setup)
+
+    def forked(self, pidfd: int) -> None:
+        """The zygote has forked: here is its handle."""
+        if self.gone:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(pidfd, signal.SIGKILL)
+            os.close(pidfd)
+            return
+        self._pidfd = pidfd
+        self.pid = pid_of(pidfd)
+
+    def hand_over(self, listener: Listener) -> None:
+        """From here on it is `listener` who hears of it."""
+        self._listener = listener
+
+    def begin(self, state: tuple[Message, list[int]] | None = None) -> None:
+        """Let it start its loop, with the variables of an earlier process if there are any. Closes `state`."""
+        message, descriptors = state or ({"type": "fresh"}, [])
+        with contextlib.suppress(OSError):  # a subprocess that has died already is noticed by its silence
+            socket.send_fds(self._setup, [encode(message)], descriptors)
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self._setup.close()
+
+    def receive(self, receiver: Receiver) -> None:
+        """Read the bytes that the subprocess has announced; the listener hears when they are all there."""
+        if not receiver.left:
+            self._listener.session_saved(self, receiver)
+            return
+        self._receiver = receiver
+        self._resize_state_pipe(_STATE_CHUNK if receiver.left > _CHUNK else _CHUNK)
+        self._loop.watch_read(self._state, self._on_state)
+
+    def _on_state(self) -> None:
+        receiver = self._receiver
+        if receiver is None:
+            return
+        data = self._read(self._state, min(receiver.left, _STATE_CHUNK))
+        if data:
+            receiver.feed(data)
+        elif data is not None:
+            self._loop.forget(self._state)
+            return
+        if not receiver.left:
+            self._receiver = None
+            self._loop.forget(self._state)
+            try:
+                self._listener.session_saved(self, receiver)
+            except ProtocolError as error:
+                self.kill(said("protocol", error=str(error)))
+
+    def _resize_state_pipe(self, size: int) -> None:
+        with contextlib.suppress(OSError):  # beyond the user's share of pipe memory a small one does, only slower
+            fcntl.fcntl(self._state, fcntl.F_SETPIPE_SZ, size)
+
+    def send(self, message: Message) -> None:
+        """Queue a frame for the subprocess's stdin."""
+        self._writer.send(encode(message))
+
+    def interrupt(self) -> None:
+        """SIGINT: KeyboardInterrupt in the running cell."""
+        self._signal(signal.SIGINT)
+
+    def ask_where(self) -> None:
+        """Have the subprocess write down where it is, even from inside C code.
+
+        `where` reads the answer a moment later.
+        """
+        self._read(self._trace, _DRAIN)
+        self._line = None
+        self._signal(signal.SIGUSR1)
+
+    def where(self) -> int | None:
+        """The line of the cell that ran when last asked, if the subprocess told."""
+        if self._trace in self._open and (found := _FRAME_LINE.search(self._read(self._trace, _CHUNK) or b"")):
+            self._line = int(found[1][:9])
+        return self._line
+
+    def exited(self, code: int) -> None:
+        """The zygote has seen the end of the process: an exit code, or minus a signal's number."""
+        if self.newly_killed_for_memory():
+            self._end(Ending(said("memory"), by_limit=True))
+        elif code == -signal.SIGKILL:
+            self._end(Ending(said("killed")))
+        elif code < 0:
+            self._end(Ending(said("crashed", signal=signal.Signals(-code).name)))
+        else:
+            self._end(Ending(said("left", status=code)))
+
+    def kill(self, why: str, *, by_limit: bool = False) -> None:
+        """SIGKILL, and be gone at once: nothing more is expected of it."""
+        if not self.contained and self.pid and not self.gone:
+            end_tree(self.pid)
+        self._signal(signal.SIGKILL)
+        self._end(Ending(why, by_limit))
+
+    def newly_killed_for_memory(self) -> int:
+        """How many of its processes the kernel has killed for their memory since the last call."""
+        if self.group is None:
+            return 0
+        killed = self.group.killed_for_memory()
+        fresh, self._killed_for_memory = killed - self._killed_for_memory, killed
+        return fresh
+
+    def drain(self) -> None:
+        """Read what is in the output pipes now: all that the subprocess printed before its last frame."""
+        self._on_output(self._stdout, "stdout", _DRAIN)
+        self._on_output(self._stderr, "stderr", _DRAIN)
+
+    def _on_setup(self) -> None:
+        descriptors: list[int] = []
+        try:
+            packet, descriptors, _, _ = socket.recv_fds(self._setup, _CHUNK, 2)
+        except BlockingIOError:
+            return
+        except OSError:
+            packet = b""
+        self._loop.forget(self._setup.fileno())
+        try:
+            messages = FrameReader(CLIENT_LIMIT).feed(packet)
+        except ProtocolError:
+            messages = []
+        if not messages or messages[0].get("type") != "ready" or not descriptors:
+            self._setup.close()
+            for descriptor in descriptors:
+                os.close(descriptor)
+            self.drain()
+            words = clean(self._words.decode(errors="replace")).strip()
+            self.kill(words or "its set-up was cut off")
+            return
+        self.ready = self._set_up = True
+        self.workspace = descriptors[0]
+        self.mounts = descriptors[1] if len(descriptors) > 1 else None
+        self.layers = {str(name): str(value) for name, value in messages[0]["layers"].items()}
+        self._listener.session_ready(self)
+
+    def _on_results(self) -> None:
+        data = self._read(self._results, _CHUNK)
+        if data is None:
+            return
+        if not data:
+            # The zygote is about to say how it ended; if it does not, the process closed its descriptor and lives on.
+            self._close(self._results)
+            self.ready = False
+            self._last_word = self._loop.call_later(_LAST_WORD_S, lambda: self.kill(said("closed")))
+            return
+        try:
+            messages = self._reader.feed(data)
+        except ProtocolError as error:
+            self.kill(said("protocol", error=str(error)))
+            return
+        for message in messages:
+            if self.gone:
+                return
+            try:
+                self._listener.session_said(self, message)
+            except ProtocolError as error:
+                self.kill(said("protocol", error=str(error)))
+
+    def _on_output(self, descriptor: int, stream: str, limit: int) -> None:
+        left = limit
+        while left > 0 and descriptor in self._open:
+            data = self._read(descriptor, _CHUNK)
+            if data is None:
+                return
+            if not data:
+                self._close(descriptor)
+                return
+            left -= len(data)
+            if self._set_up:
+                self._listener.session_wrote(self, stream, data)
+            else:
+                self._words = (self._words + data)[-_WORDS:]
+
+    def _read(self, descriptor: int, limit: int) -> bytes | None:
+        try:
+            return os.read(descriptor, limit)
+        except BlockingIOError:
+            return None
+
+    def _signal(self, signum: signal.Signals) -> None:
+        if self._pidfd is not None:
+            with contextlib.suppress(ProcessLookupError):
+                signal.pidfd_send_signal(self._pidfd, signum)
+
+    def _end(self, ending: Ending) -> None:
+        if self.gone:
+            return
+        if self._last_word is not None:
+            self._last_word.cancel()
+        self.drain()
+        self.where()
+        if self._receiver is not None:
+            self._receiver.abandon()
+        self.gone, self.ready = True, False
+        for descriptor in tuple(self._open):
+            self._close(descriptor)
+        if self._setup.fileno() >= 0:
+            self._loop.forget(self._setup.fileno())
+            self._setup.close()
+        if self._pidfd is not None:
+            os.close(self._pidfd)
+            self._pidfd = None
+        if self.mounts is not None:
+            os.close(self.mounts)
+            self.mounts = None
+        self._listener.session_gone(self, ending)
+
+    def _close(self, descriptor: int) -> None:
+        self._open.discard(descriptor)
+        self._loop.forget(descriptor)
+        os.close(descriptor)
+
+
+def pid_of(pidfd: int) -> int:
+    """The pid, in this process's namespace, of the process a pidfd stands for."""
+    with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as info:
+        for line in info:
+            if line.startswith("Pid:"):
+                return int(line.split()[1])
+    return 0

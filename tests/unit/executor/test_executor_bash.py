@@ -1,0 +1,381 @@
+"""The thread's shell: what stays from command to command, what is asked before one runs, how each one ends."""
+
+from __future__ import annotations
+
+import itertools
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from patience import PATIENCE_S, eventually
+
+from executor.bash import COMMAND_LIMIT
+from executor.client import RequestError, SessionClient
+from executor.frames import PROTOCOL_VERSION, encode
+from executor.launch import run_files, running_host
+from executor.values import CellResult, Limits
+
+Bash = Callable[..., CellResult]
+
+
+def yes(command: str) -> bool:
+    return True
+
+
+@pytest.fixture(scope="module")
+def shells() -> Iterator[SessionClient]:
+    """A host with shells, which have all the time that they need to stop in."""
+    with running_host(limits=Limits(cell_grace_s=PATIENCE_S, output_kb=64), bash=True) as client:
+        yield client
+
+
+@pytest.fixture(scope="module")
+def impatient_shells() -> Iterator[SessionClient]:
+    """A host that soon kills what does not stop."""
+    with running_host(limits=Limits(cell_grace_s=0.5), bash=True) as client:
+        yield client
+
+
+def bash_in(client: SessionClient, thread: str) -> Bash:
+    numbers = itertools.count(1)
+
+    def run(command: str, **options: object) -> CellResult:
+        return client.bash(thread, f"b{next(numbers)}", command, **{"approve": yes, **options})
+
+    return run
+
+
+@pytest.fixture
+def bash(shells: SessionClient, thread: str) -> Bash:
+    """`bash(command)`: the next command of this test's thread, approved."""
+    return bash_in(shells, thread)
+
+
+# What stays
+
+
+def test_variables_functions_aliases_and_the_folder_stay(bash: Bash) -> None:
+    bash("x=5; list=(a 'b c'); export y=é; mkdir -p deep/er; cd deep/er")
+    bash("f() { echo \"f $x $1\"; }; alias hi='echo hello' while=until do=false")
+    bash("exit")
+    result = bash('f 1; echo "${list[1]}"; bash -c \'echo $y\'; basename "$PWD"; hi')
+    assert result.stdout == "f 5 1\nb c\né\ner\nhello\n"
+    assert (result.status, result.exit_status, result.stderr, result.notice) == ("ok", 0, "", None)
+
+
+def test_what_runs_in_the_background_goes_on(bash: Bash) -> None:
+    bash("sleep 600 & job=$!")
+    assert bash("kill -0 $job && kill $job; wait $job; echo $?").stdout == "143\n"
+
+
+def test_the_workspace_is_that_of_python(shells: SessionClient, bash: Bash, thread: str) -> None:
+    shells.run(thread, "p1", "open('from_python.txt', 'w').write('1')")
+    result = bash("cat from_python.txt; echo 2 > from_bash.txt; mkdir d; echo 3 > d/e.txt")
+    assert result.stdout == "1"
+    assert [file.name for file in result.artifacts] == ["from_bash.txt", "d/e.txt"]
+    assert Path(result.artifacts[0].path).read_text() == "2\n"
+    read = shells.run(thread, "p2", "print(open('from_bash.txt').read(), open('d/e.txt').read())")
+    assert (read.stdout, read.artifacts) == ("2\n 3\n\n", ())
+    assert bash("rm -r from_bash.txt d").status == "ok"
+    assert shells.run(thread, "p3", "import os\nos.listdir()").result.text == "['from_python.txt']"
+
+
+def test_a_file_that_was_given_and_read_is_reported(
+    shells: SessionClient, bash: Bash, thread: str, tmp_path: Path
+) -> None:
+    (tmp_path / "given.csv").write_text("a\n1\n")
+    shells.put(thread, "given.csv", tmp_path / "given.csv")
+    assert bash("true").files_read == ()
+    assert bash("wc -l given.csv").files_read == ("given.csv",)
+
+
+# What comes out
+
+
+def test_stdout_and_stderr_are_kept_apart_and_free_of_colours(bash: Bash) -> None:
+    result = bash(r"printf '\033[1;31mred\033[0m\n'; echo oops >&2")
+    assert (result.stdout, result.stderr) == ("red\n", "oops\n")
+
+
+def test_long_output_keeps_head_and_tail_and_the_whole_as_a_file(bash: Bash) -> None:
+    result = bash("seq 1 100000")
+    assert result.stdout.startswith("1\n2\n")
+    assert "characters left out here" in result.stdout
+    assert result.stdout.endswith("\n100000\n")
+    whole = Path(result.artifacts[0].path).read_text()
+    assert whole.split() == [str(number) for number in range(1, 100001)]
+
+
+def test_output_streams_while_the_command_runs(shells: SessionClient, thread: str) -> None:
+    pieces: list[str] = []
+    shells.bash(
+        thread, "1", "echo one; sleep 0.1; echo two", approve=yes, on_output=lambda _, text: pieces.append(text)
+    )
+    assert "".join(pieces) == "one\ntwo\n"
+
+
+def test_another_exit_status_than_zero_is_an_error(bash: Bash) -> None:
+    result = bash("echo 0; (exit 3)")
+    assert (result.status, result.exit_status) == ("error", 3)
+    assert result.error.message == "the command ended with exit status 3"
+
+
+def test_no_program_has_the_descriptors_that_the_shell_reports_on(bash: Bash) -> None:
+    forge = "import os\nfor fd in range(3, 256):\n    try: os.write(fd, b'0\\0\\0')\n    except OSError: pass"
+    assert bash("readlink /proc/self/fd/0 /proc/self/fd/95 /proc/self/fd/98").stdout == "/dev/null\n"
+    result = bash(f'{{ {sys.executable} -c "{forge}" || true; }} 2>/dev/null; (exit 7)')
+    assert (result.status, result.exit_status) == ("error", 7)
+    assert bash("echo 0 >&98").stderr.endswith("98: Bad file descriptor\n")
+
+
+def test_a_redirection_of_the_shell_itself_ends_with_its_command(bash: Bash) -> None:
+    bash("exec >all.txt 2>&1; echo kept")
+    assert bash("cat all.txt; echo shown").stdout == "kept\nshown\n"
+
+
+def test_options_that_end_a_shell_hold_for_one_command(bash: Bash) -> None:
+    bash("set -eux; true")
+    result = bash("false; echo still $nothing here")
+    assert (result.stdout, result.stderr) == ("still here\n", "")
+
+
+# How commands end
+
+WAYS_TO_END_A_SHELL = {
+    "exit": ("exit 3", 3),
+    "set -e": ("set -e; x=2; false; echo never", 1),
+    "an unset variable under set -u": ("set -u; echo $nothing", 127),
+    "a program in its place": ("exec true", 0),
+    "a signal": ("kill -9 $$", 137),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_END_A_SHELL)
+def test_a_shell_that_its_command_ends_comes_back_as_before_it(bash: Bash, way: str) -> None:
+    command, status = WAYS_TO_END_A_SHELL[way]
+    bash("x=1; mkdir d; cd d")
+    result = bash(command)
+    assert result.exit_status == status
+    assert result.notice.startswith(
+        "Its shell ended with the command: variables, functions and folder are as they were"
+    )
+    after = bash('echo $x $(basename "$PWD")')
+    assert (after.stdout, after.notice) == ("1 d\n", None)
+
+
+ENDED, KILLED = "Its shell ended with the command", "It had to be killed. The shell's variables"
+WAYS_TO_STOP = {
+    "a program": ("shells", "sleep 600", ENDED),
+    "the shell itself": ("shells", "while :; do :; done", ENDED),
+    "one that does not listen": ("impatient_shells", "trap '' INT; sleep 600", KILLED),
+    "one that has left its group": ("impatient_shells", "setsid sleep 600", KILLED),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_STOP)
+def test_wall_time_ends_a_command_and_the_next_one_works(request: pytest.FixtureRequest, thread: str, way: str) -> None:
+    host, command, sentence = WAYS_TO_STOP[way]
+    bash = bash_in(request.getfixturevalue(host), thread)
+    bash("x=1")
+    result = bash(command, timeout_s=2)
+    assert (result.status, result.exit_status) == ("timeout", None)
+    assert result.notice.startswith(f"the command was stopped after 2 s. {sentence}")
+    assert bash("echo $x").stdout == "1\n"
+
+
+def stopped(client: SessionClient, thread: str, command: str) -> CellResult:
+    """The result of a command that is interrupted once it has printed something."""
+    printed = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        result = pool.submit(client.bash, thread, "long", command, approve=yes, on_output=lambda *_: printed.set())
+        assert printed.wait(PATIENCE_S)
+        assert client.interrupt(thread)
+        return result.result(PATIENCE_S)
+
+
+def test_a_command_that_takes_the_interrupt_itself_keeps_its_shell(
+    shells: SessionClient, bash: Bash, thread: str
+) -> None:
+    patient = 'import time\ntry:\n  print("on", flush=True)\n  time.sleep(600)\nexcept KeyboardInterrupt: pass'
+    result = stopped(shells, thread, f"x=2; {sys.executable} -c '{patient}'")
+    assert (result.status, result.notice) == ("killed", "the command was stopped on request. All variables are kept.")
+    assert bash("echo $x").stdout == "2\n"
+
+
+def test_a_command_is_stopped_on_request(shells: SessionClient, bash: Bash, thread: str) -> None:
+    result = stopped(shells, thread, "echo on; sleep 600")
+    assert result.status == "killed"
+    assert result.notice.startswith("the command was stopped on request.")
+    assert bash("echo on").stdout == "on\n"
+
+
+def test_where_a_command_runs_is_told(shells: SessionClient, thread: str) -> None:
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(shells.bash, thread, "b1", "sleep 600", approve=yes)
+        assert eventually(lambda: shells.where(thread), "the command").cell_id == "b1"
+        shells.interrupt(thread)
+        waiting.result(PATIENCE_S)
+
+
+def test_a_syntax_error_is_only_an_error(bash: Bash) -> None:
+    bash("x=1")
+    assert "syntax error" in bash("if").stderr
+    assert bash("echo $x").stdout == "1\n"
+
+
+def test_state_that_is_too_large_to_keep_is_said(bash: Bash) -> None:
+    bash("x=$(head -c 2000000 /dev/zero | tr '\\0' x)")
+    assert bash("echo ${#x}").stdout == "2000000\n"
+    assert "larger than 1 MB" in bash("exit 1").notice
+    assert bash("echo ${#x}").stdout == "0\n"
+
+
+# What ends the shell from outside
+
+
+def test_a_shell_comes_back_when_python_died(shells: SessionClient, bash: Bash, thread: str) -> None:
+    bash("x=1; sleep 600 &")
+    assert shells.run(thread, "p", "import os\nos._exit(1)").status == "died"
+    result = bash("echo $x; jobs")
+    assert (result.stdout, result.notice) == (
+        "1\n",
+        "The shell was started anew: what ran in its background has ended.",
+    )
+
+
+def test_python_is_untouched_when_the_shell_dies(impatient_shells: SessionClient, thread: str) -> None:
+    impatient_shells.run(thread, "p1", "n = 7\nimport os\npid = os.getpid()")
+    bash_in(impatient_shells, thread)("trap '' INT; sleep 600", timeout_s=1)
+    assert impatient_shells.run(thread, "p2", "n").result.text == "7"
+
+
+def test_a_shell_survives_rest_and_a_restart_of_its_host(tmp_path: Path) -> None:
+    with running_host(tmp_path, Limits(idle_s=0.1), bash=True) as client:
+        client.bash("t", "1", "x=1; f() { echo f$x; }", approve=yes)
+        eventually(lambda: not client.sessions(), "rest")
+        assert client.bash("t", "2", "f; x=2", approve=yes).stdout == "f1\n"
+        client.bash("t", "3", "true", approve=yes)  # begins when what the command before it left has been kept
+    with running_host(tmp_path, bash=True) as client:
+        result = client.bash("t", "4", "f", approve=yes)
+        assert (result.stdout, result.notice) == ("f2\n", None)
+
+
+def test_the_state_of_a_shell_is_bound_to_its_thread(tmp_path: Path) -> None:
+    with running_host(tmp_path, bash=True) as client:
+        client.bash("a", "1", "secret=a", approve=yes)
+        client.bash("b", "1", "secret=b", approve=yes)
+        for thread in "ab":
+            client.bash(thread, "2", "true", approve=yes)
+    threads = tmp_path / "threads"
+    (threads / "b" / "bash" / "state" / "log.jsonl").write_bytes(
+        (threads / "a" / "bash" / "state" / "log.jsonl").read_bytes()
+    )
+    with running_host(tmp_path, bash=True) as client:
+        result = client.bash("b", "3", "echo $secret", approve=yes)
+        assert result.stdout == "\n"
+        assert "tampered" in result.notice
+
+
+def test_reset_forgets_the_shell(shells: SessionClient, bash: Bash, thread: str) -> None:
+    bash("x=1; touch made")
+    shells.reset(thread)
+    assert bash("echo [$x]; ls").stdout == "[]\n"
+
+
+def test_a_command_runs_once_per_id(shells: SessionClient, thread: str) -> None:
+    first = shells.bash(thread, "1", "echo $RANDOM$RANDOM", approve=yes)
+    assert shells.bash(thread, "1", "echo $RANDOM$RANDOM") == first
+
+
+# Approval
+
+
+def test_without_an_approver_the_answer_is_no(shells: SessionClient, thread: str) -> None:
+    result = shells.bash(thread, "1", "touch made")
+    assert (result.status, result.exit_status) == ("killed", None)
+    assert result.notice == "the command was not run: nobody is there who could approve it."
+    assert shells.run(thread, "2", "import os\nos.listdir()").result.text == "[]"
+
+
+def test_a_command_that_is_refused_does_not_run_and_may_be_asked_for_again(shells: SessionClient, thread: str) -> None:
+    asked: list[str] = []
+
+    def no(command: str) -> bool:
+        asked.append(command)
+        return False
+
+    def broken(command: str) -> bool:
+        raise RuntimeError("the question could not be posted")
+
+    assert shells.bash(thread, "1", "echo a", approve=no).notice == "the command was not run: it was not approved."
+    assert asked == ["echo a"]
+    refused = shells.bash(thread, "1", "echo a", approve=broken)
+    assert refused.notice == "the command was not run: the question could not be posted."
+    assert shells.bash(thread, "1", "echo a", approve=yes).stdout == "a\n"
+
+
+def test_a_command_that_waits_for_its_approval_holds_nobody_up(shells: SessionClient, thread: str) -> None:
+    def think(command: str) -> bool:
+        return shells.run(thread, "meanwhile", "print(1)").stdout == "1\n"
+
+    assert shells.bash(thread, "1", "echo a", approve=think).stdout == "a\n"
+
+
+def test_a_command_whose_asker_hangs_up_does_not_run(shells: SessionClient, thread: str, tmp_path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as peer:
+        peer.connect(str(shells._path))
+        request = {"v": PROTOCOL_VERSION, "type": "bash", "thread": thread, "cell": "1", "command": "touch made"}
+        peer.sendall(encode(request | {"approves": True}))
+        assert b"approve" in peer.recv(1000)
+    assert shells.run(thread, "2", "import os\nos.listdir()").result.text == "[]"
+    assert shells.bash(thread, "1", "ls", approve=yes).stdout == ""
+
+
+def test_only_the_word_yes_approves(shells: SessionClient, thread: str) -> None:
+    for answer in ("yes", 1, None, {}):
+        with socket.socket(socket.AF_UNIX) as peer:
+            peer.connect(str(shells._path))
+            request = {"v": PROTOCOL_VERSION, "type": "bash", "thread": thread, "cell": "1", "command": "touch made"}
+            peer.sendall(encode(request | {"approves": True}))
+            peer.recv(1000)
+            peer.sendall(encode({"type": "approval", "value": answer}))
+            assert b"was not approved" in peer.recv(10_000)
+
+
+# Off, and out of bounds
+
+
+def test_a_host_has_no_shell_unless_it_is_told_to(host: SessionClient, thread: str) -> None:
+    with pytest.raises(RequestError, match=r"bash is off on this host; \[sandbox\] bash = true"):
+        host.bash(thread, "1", "echo a", approve=yes)
+
+
+@pytest.mark.parametrize("command", ["x" * (COMMAND_LIMIT + 1), "echo \0"])
+def test_a_command_is_a_text_of_bounded_length(shells: SessionClient, thread: str, command: str) -> None:
+    with pytest.raises(RequestError, match="a command is a text of at most"):
+        shells.bash(thread, "1", command, approve=yes)
+
+
+def test_a_cell_of_python_runs_no_program_where_there_are_shells(shells: SessionClient, thread: str) -> None:
+    result = shells.run(thread, "1", "import subprocess\nsubprocess.run(['/bin/true'])")
+    assert result.error.name == "PermissionError"
+
+
+def test_a_command_can_be_undone(shells: SessionClient, bash: Bash, thread: str) -> None:
+    bash("x=5; echo 1 > a.txt")
+    bash("x=6; echo 2 > a.txt")
+    assert shells.undo(thread, "b2") is True
+    assert bash("echo $x; cat a.txt").stdout == "5\n1\n"
+
+
+def test_threadbook_run_runs_shell_scripts_beside_python_files(tmp_path: Path) -> None:
+    (tmp_path / "a.py").write_text("open('made.txt', 'w').write('by python')")
+    (tmp_path / "b.sh").write_text("x=$(cat made.txt)\n(exit 4)")
+    (tmp_path / "c.sh").write_text('echo "$x"')
+    cells = run_files([tmp_path / name for name in ("a.py", "b.sh", "c.sh")])["cells"]
+    assert [(cell["status"], cell.get("exit_status")) for cell in cells] == [("ok", None), ("error", 4), ("ok", 0)]
+    assert cells[2]["stdout"] == "by python\n"

@@ -1,0 +1,550 @@
+"""Cells in a real subprocess: what they may contain, how they may end, and what is reported. Each test is a rule."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from patience import PATIENCE_S
+
+from executor.client import HostUnavailable, RequestError, SessionClient
+from executor.launch import running_host, start_host, stop_host
+from executor.values import CellResult, Limits
+
+
+def shown(result: CellResult) -> str | None:
+    return result.result.text if result.result is not None else None
+
+
+# State and source
+
+
+def test_variables_live_from_cell_to_cell(run) -> None:
+    run("x = 41")
+    assert shown(run("x + 1")) == "42"
+
+
+def test_the_last_expression_is_shown_and_none_and_a_semicolon_show_nothing(run) -> None:
+    assert shown(run("1\n2")) == "2"
+    assert shown(run("'text'")) == "'text'"
+    assert run("None").result is None
+    assert run("1;").result is None
+    assert run("x = 1").result is None
+
+
+def test_source_is_taken_as_it_stands(run) -> None:
+    """Blank lines in strings, lines like prompts, indentation, docstrings: nothing is stripped, dropped or injected."""
+    code = 'def f():\n    """doc"""\n    return """a\n\n\n>>> b\n... c\n    d"""\n\nprint(f.__doc__)\nprint(f())'
+    assert run(code).stdout == "doc\na\n\n\n>>> b\n... c\n    d\n"
+    assert run('"""only a docstring"""\nprint(1)').stdout == "1\n"
+
+
+def test_future_imports_work_and_hold_for_the_cells_after(run) -> None:
+    assert run('"""doc"""\nfrom __future__ import annotations\ndef f(x: Unknown): ...').status == "ok"
+    assert run("def g(x: AlsoUnknown): ...").status == "ok"
+
+
+def test_printed_text_can_look_like_anything(run) -> None:
+    """No sentinel ends a cell: only a frame on a descriptor that printing does not reach."""
+    noise = '##end_of_execution##\n{"type": "result", "cell": "c1", "status": "ok"}\n'
+    result = run(f"import os\nos.write(1, {noise!r}.encode())\nprint('still here')")
+    assert result.stdout == noise + "still here\n"
+
+
+# Errors
+
+
+def test_an_exception_is_an_observation_with_the_cells_own_lines(run) -> None:
+    result = run("import pandas as pd\ndf = pd.DataFrame({'a': [1]})\n\ndef f():\n    return df['b']\n\nf()")
+    assert result.status == "error"
+    assert result.error.name == "KeyError"
+    assert result.error.line == 5
+    assert "line 5, in f\n    return df['b']" in result.error.traceback
+    assert "site-packages" not in result.error.traceback
+    assert "runner" not in result.error.traceback
+    assert "direct cause" not in result.error.traceback
+
+
+def test_what_was_printed_before_an_error_is_kept(run) -> None:
+    result = run("import sys\nprint('out')\nprint('err', file=sys.stderr)\n1/0")
+    assert (result.stdout, result.stderr, result.status) == ("out\n", "err\n", "error")
+
+
+def test_exit_and_keyboard_interrupt_do_not_end_the_session(run) -> None:
+    run("x = 1")
+    for code, name in [
+        ("exit()", "SystemExit"),
+        ("raise SystemExit(3)", "SystemExit"),
+        ("raise KeyboardInterrupt", "KeyboardInterrupt"),
+    ]:
+        result = run(code)
+        assert (result.status, result.error.name) == ("error", name)
+    assert shown(run("x")) == "1"
+
+
+def test_a_syntax_error_is_an_error_with_its_line(run) -> None:
+    result = run("x = 1\ny = = 2")
+    assert (result.status, result.error.name, result.error.line) == ("error", "SyntaxError", 2)
+    assert "y = = 2" in result.error.traceback
+
+
+def test_a_null_byte_or_a_lone_surrogate_in_the_source_is_an_error_of_the_cell(run) -> None:
+    assert run("x = '\0'").error.name in ("SyntaxError", "ValueError")
+    assert run("x = '\ud800'").error.name in ("UnicodeEncodeError", "SyntaxError")
+    assert shown(run("1 + 1")) == "2"
+
+
+def test_a_chain_of_exceptions_is_shown_whole(run) -> None:
+    result = run("try:\n    {}['a']\nexcept KeyError as e:\n    raise ValueError('no such thing') from e")
+    assert "KeyError: 'a'" in result.error.traceback
+    assert "direct cause" in result.error.traceback
+
+
+def test_an_exception_that_cannot_be_shown_is_still_reported(run) -> None:
+    result = run("class E(Exception):\n    def __str__(self): raise SystemExit\nraise E()")
+    assert (result.status, result.error.name) == ("error", "E")
+
+
+# Misbehaving cells
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import sys\nsys.stdout = None\nsys.stderr = 5",
+        "import sys\nclass B:\n    def write(self, t): 0/0\n    def flush(self): raise SystemExit\nsys.stdout = B()",
+        "import sys\nsys.stdout.close()\nsys.stderr.close()",
+        "import os\nos.close(0)\nos.close(1)\nos.close(2)",
+        "import builtins\nfor n in list(vars(builtins)):\n    if n not in ('list',): setattr(builtins, n, None)",
+        "import builtins\nvars(builtins).clear()",
+        "import json\njson.dumps = json.loads = None\njson.encoder.c_make_encoder = 5\njson.JSONEncoder.encode = 1",
+        "import os, linecache\nos.getpid = lambda: 0\nos.read = os.write = os._exit = None\nlinecache.cache.clear()",
+        "import sys\nsys.modules.clear()",
+        "import sys\nsys.modules['__main__'] = None\ndel sys.path[:]",
+        "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\nsignal.signal(signal.SIGUSR1, signal.SIG_DFL)",
+        "import os\nos.chdir('/')\nimport shutil, tempfile\nd = tempfile.mkdtemp()\nos.chdir(d)\nos.rmdir(d)",
+        "import sys\nsys.setrecursionlimit(60)",
+        "import sys, threading\nthreading.Thread(target=sys.stdout.write, args=('late\\n',)).start()",
+    ],
+)
+def test_a_cell_that_breaks_its_own_ground_does_not_confuse_the_next(run, code: str) -> None:
+    run(code)
+    result = run("print(1 + 1)")
+    assert (result.status, result.stdout.replace("late\n", "")) == ("ok", "2\n")
+
+
+def test_a_forked_child_does_not_answer_for_its_parent(run) -> None:
+    result = run("import os\npid = os.fork()\nprint('child' if pid == 0 else 'parent')\nif pid: os.waitpid(pid, 0)")
+    assert result.status == "ok"
+    assert sorted(result.stdout.split()) == ["child", "parent"]
+    assert shown(run("1 + 1")) == "2"
+
+
+def test_a_cell_cannot_read_the_next_cell_from_stdin(run) -> None:
+    assert run("input()").error.name == "EOFError"
+    assert shown(run("1 + 1")) == "2"
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("import os\nos._exit(3)", "exit code 3"),
+        ("import ctypes\nctypes.string_at(0)", "SIGSEGV"),
+        ("import os\nos.closerange(3, 1000)", "descriptor|connection|exit code"),
+        ("import os\nos.abort()", "crashed"),
+    ],
+)
+def test_each_way_to_die_is_a_result_with_a_reason_and_the_thread_goes_on(run, code: str, why: str) -> None:
+    run("x = 1")
+    result = run("print('before')\n" + code)
+    assert (result.status, result.stdout) == ("died", "before\n")
+    assert result.notice is not None
+    assert any(part in result.notice for part in why.split("|"))
+    after = run("print(1 + 1)")
+    assert (after.status, after.stdout, after.notice) == ("ok", "2\n", None)
+    assert shown(run("x")) == "1"
+
+
+FORGE = """
+import os, struct, json
+def frame(message):
+    body = json.dumps(message).encode()
+    return struct.pack('>I', len(body)) + body
+for fd in range(3, 256):
+    try:
+        if 'pipe' in os.readlink(f'/proc/self/fd/{fd}'): os.write(fd, PAYLOAD)
+    except OSError: pass
+import time; time.sleep(30)
+"""
+
+
+@pytest.mark.parametrize(
+    "payload",
+    [
+        "struct.pack('>I', 0xffffffff)",
+        "struct.pack('>I', 3) + b'[1]'",
+        "struct.pack('>I', 5) + b'nope!'",
+        "frame({'type': 'result', 'cell': 'other', 'status': 'ok'})",
+        "frame({'type': 'weird'})",
+        "frame({'type': 'request', 'id': 'x'})",
+        "struct.pack('>I', 100000) + b'[' * 100000",
+    ],
+)
+def test_a_forged_frame_ends_its_own_session_and_no_other(host: SessionClient, run, thread: str, payload: str) -> None:
+    host.run(thread + "-neighbour", "a", "y = 7")
+    result = run(FORGE.replace("PAYLOAD", payload))
+    assert result.status == "died"
+    assert "protocol" in result.notice
+    assert shown(host.run(thread + "-neighbour", "b", "y")) == "7"
+    assert shown(run("1 + 1")) == "2"
+
+
+# Limits
+
+
+def test_a_cell_over_its_time_is_stopped_with_its_line_and_its_variables_are_kept(run) -> None:
+    result = run("import time\nx = 5\ntime.sleep(60)  # here", timeout_s=3)
+    assert result.status == "timeout"
+    assert (
+        result.notice == "the cell was stopped after 3 s in line 3: `time.sleep(60)  # here`. All variables are kept."
+    )
+    assert shown(run("x")) == "5"
+
+
+def test_a_cell_that_ignores_the_interrupt_is_killed_and_says_where(impatient: SessionClient) -> None:
+    code = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n\nwhile True: pass"
+    result = impatient.run("t", "1", code, timeout_s=3)
+    assert result.status == "timeout"
+    assert "in line 4" in result.notice
+    assert "had to be killed" in result.notice
+    assert shown(impatient.run("t", "2", "1 + 1")) == "2"
+
+
+def test_interrupt_stops_a_cell_and_keeps_its_variables(host: SessionClient, thread: str, run, run_until) -> None:
+    assert host.interrupt(thread) is False
+    result = run_until("x = 3\nprint('go')\nimport time\nwhile True: time.sleep(0.01)")
+    assert result.status == "killed"
+    assert "on request in line" in result.notice
+    assert shown(run("x")) == "3"
+
+
+def test_long_output_keeps_head_and_tail_and_the_whole_is_an_artifact(run) -> None:
+    result = run("for i in range(20_000): print('line', i)")
+    assert result.stdout.startswith("line 0\n")
+    assert result.stdout.endswith("line 19999\n")
+    assert "characters left out" in result.stdout
+    assert [file.name for file in result.artifacts] == ["stdout.txt"]
+    assert Path(result.artifacts[0].path).read_text().count("\n") == 20_000
+
+
+def test_output_is_streamed_by_whole_lines(host: SessionClient, thread: str) -> None:
+    seen: list[tuple[str, str]] = []
+    host.run(
+        thread,
+        "a",
+        "import sys\nprint('a', end='')\nprint('b')\nprint('c', file=sys.stderr)",
+        on_output=lambda *p: seen.append(p),
+    )
+    assert "".join(text for stream, text in seen if stream == "stdout") == "ab\n"
+    assert ("stderr", "c\n") in seen
+
+
+def test_more_memory_than_allowed_is_an_error_and_the_session_goes_on() -> None:
+    with running_host(limits=Limits(memory_mb=300)) as client:
+        result = client.run("t", "a", "x = 1\ny = bytearray(900 << 20)")
+        assert (result.status, result.error.name) == ("error", "MemoryError")
+        assert "300 MB" in result.notice
+        assert shown(client.run("t", "b", "x")) == "1"
+
+
+# What comes out
+
+
+def test_a_dataframe_is_shown_as_text_html_and_a_bounded_table(run) -> None:
+    result = run(
+        "import pandas as pd\n"
+        "n = 500\nt = pd.date_range('2024-01-01', periods=n)\n"
+        "pd.DataFrame({'n': range(n), 't': t, 's': ['é'] * n, 'f': [float('nan')] * n})"
+    )
+    assert "500 rows" in result.result.text
+    assert "<table" in result.result.html
+    table = result.result.table
+    assert (table.total_rows, table.total_columns, len(table.rows)) == (500, 4, 100)
+    assert table.columns == ("n", "t", "s", "f")
+    assert table.rows[1] == (1, "2024-01-02T00:00:00", "é", None)
+
+
+def test_an_index_that_means_something_is_a_column_of_the_table(run) -> None:
+    table = run(
+        "import pandas as pd\npd.DataFrame({'k': ['a', 'b', 'a'], 'v': [1, 2, 3]}).groupby('k').v.sum()"
+    ).result.table
+    assert (table.columns, table.rows, table.total_columns) == (("k", "v"), (("a", 4), ("b", 2)), 2)
+
+
+def test_open_figures_become_named_pngs_and_artists_are_not_shown_as_values(run) -> None:
+    result = run(
+        "import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.title('Net sales, by month (€)')\n"
+        "plt.figure()\nplt.bar([1], [2])"
+    )
+    assert result.result is None
+    assert sorted((file.name, file.mimetype, file.kind) for file in result.artifacts) == [
+        ("figure-1.png", "image/png", "figure"),
+        ("net-sales-by-month.png", "image/png", "figure"),
+    ]
+    assert all(Path(file.path).read_bytes().startswith(b"\x89PNG") for file in result.artifacts)
+    assert run("plt.get_fignums()").result.text == "[]"
+
+
+def test_a_figure_comes_with_its_data(run) -> None:
+    result = run(
+        "import matplotlib.pyplot as plt, pandas as pd\n"
+        "fig, (left, right) = plt.subplots(1, 2)\n"
+        "left.plot(pd.to_datetime(['2024-01-01', '2024-02-01']), [1.5, 2], label='net')\n"
+        "left.set_title('Sales')\nleft.set_xlabel('Month')\nleft.set_ylabel('EUR')\n"
+        "pd.Series([3, 4], index=['north', 'south']).plot.bar(ax=right)"
+    )
+    sales, regions = result.artifacts[0].chart
+    assert (sales.title, sales.x, sales.y) == ("Sales", "Month", "EUR")
+    assert [(one.kind, one.name, one.total_points) for one in sales.series] == [("line", "net", 2)]
+    assert sales.series[0].points == (("2024-01-01T00:00:00", 1.5), ("2024-02-01T00:00:00", 2))
+    assert regions.series[0].points == (("north", 3), ("south", 4))
+
+
+def test_a_figure_that_the_cell_saved_itself_comes_once(run) -> None:
+    result = run("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('mine.png')\nplt.show()")
+    assert [(file.name, file.kind) for file in result.artifacts] == [("mine.png", "figure")]
+    assert result.stderr == ""
+
+
+def test_chinese_japanese_and_korean_text_has_its_glyphs(run) -> None:
+    result = run(
+        "import matplotlib.pyplot as plt\nplt.plot([-1, 1])\nplt.title('销售额 売上高 매출')\nplt.xlabel('月份')"
+    )
+    assert (result.status, result.stderr) == ("ok", "")
+    assert len(result.artifacts) == 1
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        "plt.rcParams['font.sans-serif'] = ['SimHei']\nplt.rcParams['font.family'] = 'sans-serif'",
+        "plt.rcParams['font.family'] = 'Microsoft YaHei'",
+        "plt.rcParams['font.family'] = 'Arial'",
+        "plt.style.use('ggplot')",
+        "import seaborn\nseaborn.set_theme()",
+    ],
+)
+def test_glyphs_are_there_whatever_font_the_cell_asks_for(run, setting: str) -> None:
+    result = run(f"import matplotlib.pyplot as plt\n{setting}\nplt.plot([1])\nplt.title('销售额 매출')")
+    assert (result.status, result.stderr, len(result.artifacts)) == ("ok", "", 1)
+
+
+def test_libraries_that_would_start_programs_for_their_workers_do_without(run) -> None:
+    result = run(
+        "from sklearn.ensemble import RandomForestClassifier\nfrom sklearn.model_selection import cross_val_score\n"
+        "import numpy as np\nX = np.random.rand(60, 2)\ny = X[:, 0] > 0.5\n"
+        "model = RandomForestClassifier(n_estimators=5, n_jobs=-1)\n"
+        "print(len(cross_val_score(model, X, y, cv=3, n_jobs=2)))"
+    )
+    assert (result.status, result.stdout, result.stderr) == ("ok", "3\n", "")
+
+
+def test_a_figure_that_cannot_be_drawn_is_named_with_the_reason(run) -> None:
+    result = run("import matplotlib.pyplot as plt\nplt.figure(figsize=(4000, 4000))\nplt.plot([1])")
+    assert result.status == "ok"
+    assert [(file.name, "inches" in file.why) for file in result.rejected] == [("figure 1", True)]
+
+
+def test_files_that_a_cell_writes_come_out_and_links_do_not(run) -> None:
+    result = run(
+        "import os\nopen('a.csv', 'w').write('x,y\\n')\nos.mkdir('d')\nopen('d/b.txt', 'w').write('b')\n"
+        "os.symlink('/etc/passwd', 'link.txt')"
+    )
+    assert [(file.name, file.mimetype) for file in result.artifacts] == [
+        ("a.csv", "text/csv"),
+        ("d/b.txt", "text/plain"),
+    ]
+    refused = [file.name for file in result.rejected] == ["link.txt"]
+    assert refused or result.error.name == "PermissionError"  # where Landlock is on, the link cannot even be made
+    assert run("open('d/b.txt', 'a').write('b')").artifacts[0].name == "d/b.txt"
+
+
+def test_a_given_file_is_read_under_its_own_name_and_reading_it_is_seen(
+    host: SessionClient, thread: str, run, tmp_path: Path
+) -> None:
+    source = tmp_path / "x"
+    source.write_text("a\n1\n2\n")
+    assert host.put(thread, "my sales.csv", source) == "my sales.csv"
+    assert run("import pandas as pd").files_read == ()
+    result = run("pd.read_csv('my sales.csv').a.sum()")
+    assert (shown(result), result.files_read, result.artifacts) == ("np.int64(3)", ("my sales.csv",), ())
+    assert run("1").files_read == ()
+
+
+def test_a_file_given_twice_is_one_and_another_of_the_same_name_gets_its_own(
+    host: SessionClient, thread: str, tmp_path: Path
+) -> None:
+    one, two = tmp_path / "1", tmp_path / "2"
+    one.write_text("1")
+    two.write_text("2")
+    assert host.put(thread, "a.csv", one) == "a.csv"
+    assert host.put(thread, "a.csv", one) == "a.csv"
+    assert host.put(thread, "a.csv", two) == "a-2.csv"
+    assert host.put(thread, "../../etc/.passwd\n", two) == "passwd_"
+    assert shown(host.run(thread, "x", "sorted(__import__('os').listdir())")) == "['a-2.csv', 'a.csv', 'passwd_']"
+
+
+# Idempotence, attaching, requests
+
+
+def test_a_cell_id_runs_once_and_is_answered_for_ever(host: SessionClient, thread: str) -> None:
+    first = host.run(thread, "same", "n = globals().get('n', 0) + 1\nprint(n)")
+    assert host.run(thread, "same", "n = globals().get('n', 0) + 1\nprint(n)") == first
+    assert shown(host.run(thread, "other", "n")) == "1"
+
+
+def test_a_second_client_attaches_to_a_running_cell_and_a_client_that_leaves_does_not_stop_it(
+    host: SessionClient, thread: str
+) -> None:
+    started = threading.Event()
+
+    def leave(stream: str, text: str) -> None:
+        started.set()
+        raise ConnectionAbortedError
+
+    def first() -> None:
+        with pytest.raises(ConnectionAbortedError):
+            host.run(thread, "slow", "print('go')\nimport time\ntime.sleep(1)\n'end'", on_output=leave)
+
+    worker = threading.Thread(target=first)
+    worker.start()
+    assert started.wait(PATIENCE_S)
+    worker.join()
+    result = host.run(thread, "slow", "this code is not looked at")
+    assert (shown(result), result.stdout) == ("'end'", "go\n")
+
+
+def test_threads_do_not_wait_for_each_other(host: SessionClient, thread: str) -> None:
+    asked, go = threading.Event(), threading.Event()
+
+    def answer(kind: str, payload: dict) -> object:
+        asked.set()
+        return go.wait(PATIENCE_S)
+
+    with ThreadPoolExecutor(1) as pool:
+        slow = pool.submit(host.run, thread, "slow", "ask('go?')", on_request=answer)
+        assert asked.wait(PATIENCE_S)
+        assert shown(host.run(thread + "b", "quick", "1 + 1")) == "2"
+        assert not slow.done()
+        go.set()
+        assert shown(slow.result(PATIENCE_S)) == "True"
+
+
+def test_a_cell_asks_and_the_attached_job_answers(host: SessionClient, thread: str) -> None:
+    asked = []
+
+    def answer(kind: str, payload: dict) -> object:
+        asked.append((kind, payload))
+        if kind == "note":
+            raise PermissionError("notes are closed")
+        return {"rows": [[1]]}
+
+    result = host.run(thread, "a", "query('select 1', source='s')", on_request=answer)
+    assert shown(result) == "{'rows': [[1]]}"
+    assert asked == [("query", {"sql": "select 1", "source": "s", "params": {}})]
+    refused = host.run(thread, "b", "note('x')", on_request=answer)
+    assert (refused.error.name, refused.error.message) == ("RequestRefused", "notes are closed")
+
+
+def test_a_request_with_no_job_to_answer_is_a_clear_error(run) -> None:
+    result = run("ask('which year?', ['2023', '2024'])")
+    assert result.error.name == "RequestRefused"
+    assert "nobody is attached" in result.error.message
+
+
+def test_reset_forgets_variables_and_made_files_and_keeps_given_ones(
+    host: SessionClient, thread: str, run, tmp_path: Path
+) -> None:
+    (tmp_path / "given.csv").write_text("a")
+    host.put(thread, "given.csv", tmp_path / "given.csv")
+    run("x = 1\nopen('made.csv', 'w').write('b')")
+    host.reset(thread)
+    result = run("import os\nprint('x' in globals(), os.listdir())")
+    assert (result.stdout, result.notice) == ("False ['given.csv']\n", None)
+
+
+# The host
+
+
+def test_siblings_do_not_draw_the_same_random_numbers(host: SessionClient, thread: str) -> None:
+    code = "import numpy as np, random\n(np.random.rand(), random.random())"
+    assert shown(host.run(thread + "a", "1", code)) != shown(host.run(thread + "b", "1", code))
+
+
+def test_a_subprocess_has_a_clean_environment_and_few_descriptors(run, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = run("import os\nprint(*sorted(os.environ))").stdout.split()
+    assert not [
+        name for name in names if any(word in name.upper() for word in ("TOKEN", "KEY", "SECRET", "URL", "PYTEST"))
+    ]
+    assert int(shown(run("len(os.listdir('/proc/self/fd'))"))) <= 3 + 6 + 2
+
+
+def test_the_zygote_and_a_fresh_subprocess_have_one_thread(run) -> None:
+    assert shown(run("import pandas, pyarrow, sqlalchemy, os\nlen(os.listdir('/proc/self/task'))")) == "1"
+
+
+def test_a_host_that_restarts_still_knows_its_results_and_files(tmp_path: Path) -> None:
+    (tmp_path / "given.csv").write_text("a")
+    with running_host(tmp_path / "home") as client:
+        client.put("t", "given.csv", tmp_path / "given.csv")
+        first = client.run("t", "one", "print('once')\nopen('made.csv', 'w').write('b')")
+    with running_host(tmp_path / "home") as client:
+        assert client.run("t", "one", "print('once')") == first
+        result = client.run("t", "two", "import os\nsorted(os.listdir())")
+        assert shown(result) == "['given.csv', 'made.csv']"
+        assert result.notice is None
+
+
+def test_a_cell_that_ran_when_its_host_died_is_reported_and_not_run_again(tmp_path: Path) -> None:
+    process = start_host(tmp_path / "s", tmp_path / "home")
+    client = SessionClient(tmp_path / "s")
+    started = threading.Event()
+
+    def first() -> None:
+        with pytest.raises(HostUnavailable):
+            client.run("t", "one", "print('go')\nimport time\ntime.sleep(60)", on_output=lambda *_: started.set())
+
+    worker = threading.Thread(target=first)
+    worker.start()
+    try:
+        assert started.wait(PATIENCE_S)
+    finally:
+        process.kill()
+        worker.join()
+        stop_host(process)
+    with running_host(tmp_path / "home") as later:
+        result = later.run("t", "one", "print('again')")
+        assert (result.status, result.stdout) == ("died", "")
+        assert "the session host stopped while this cell ran" in result.notice
+
+
+def test_a_second_host_on_the_same_socket_refuses_to_start(
+    host: SessionClient, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    process = start_host(tmp_path / "s", tmp_path / "home")
+    try:
+        with pytest.raises(RuntimeError):
+            stop_host(start_host(tmp_path / "s", tmp_path / "home2"))
+        assert SessionClient(tmp_path / "s").ping().pid == process.pid
+        assert "another session host answers" in capfd.readouterr().err
+    finally:
+        stop_host(process)
+
+
+def test_a_call_to_no_host_is_unavailable_and_a_bad_call_is_refused(host: SessionClient, tmp_path: Path) -> None:
+    with pytest.raises(HostUnavailable):
+        SessionClient(tmp_path / "nothing").ping()
+    with pytest.raises(RequestError, match="thread is empty"):
+        host.run("", "x", "1")

@@ -1,0 +1,139 @@
+"""Files out of a hostile folder: only what may be taken, every refusal by name and with its reason."""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from executor.collect import Collection, collect, printable, snapshot
+from executor.home import Home
+from executor.values import Limits
+
+LIMITS = Limits(artifact_mb=1, artifacts=5, artifacts_mb=2)
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "home")
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    (tmp_path / "work").mkdir()
+    return tmp_path / "work"
+
+
+@pytest.fixture
+def root(work: Path) -> Iterator[int]:
+    descriptor = os.open(work, os.O_RDONLY | os.O_DIRECTORY)
+    yield descriptor
+    os.close(descriptor)
+
+
+def reasons(found: Collection) -> dict[str, str]:
+    return {rejected.name: rejected.why for rejected in found.rejected}
+
+
+def names(found: Collection) -> list[str]:
+    return sorted(taken.name for taken in found.taken)
+
+
+def test_new_and_changed_files_are_taken_and_unchanged_ones_are_not(work: Path, root: int, home: Home) -> None:
+    (work / "old.csv").write_text("a")
+    (work / "changed.csv").write_text("a")
+    before = snapshot(root)
+    (work / "changed.csv").write_text("bb")
+    (work / "sub").mkdir()
+    (work / "sub" / "new.csv").write_text("c")
+    found = collect(root, before, home, LIMITS)
+    assert names(found) == ["changed.csv", "sub/new.csv"]
+    assert {taken.name: home.path_of(taken.sha256).read_text() for taken in found.taken} == {
+        "changed.csv": "bb",
+        "sub/new.csv": "c",
+    }
+    assert collect(root, found.snapshot, home, LIMITS).taken == ()
+
+
+def test_nothing_is_followed_or_opened_that_is_not_a_regular_file(
+    work: Path, root: int, home: Home, tmp_path: Path
+) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text("secret")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "folder" / "secret.txt").write_text("secret")
+    (work / "link").symlink_to(secret)
+    (work / "folder").symlink_to(tmp_path / "folder")
+    (work / "hard").hardlink_to(secret)
+    os.mkfifo(work / "pipe")
+    with socket.socket(socket.AF_UNIX) as unix:
+        unix.bind(str(work / "socket"))
+    found = collect(root, {}, home, LIMITS)
+    assert found.taken == ()
+    assert reasons(found) == {
+        "link": "it is a symbolic link",
+        "folder": "it is a symbolic link",
+        "hard": "it has 2 names (hard links)",
+        "pipe": "it is a pipe",
+        "socket": "it is a socket",
+    }
+
+
+def test_size_sparseness_and_odd_names_are_refused(work: Path, root: int, home: Home) -> None:
+    (work / "large").write_bytes(b"x" * ((1 << 20) + 1))
+    with (work / "sparse").open("wb") as file:
+        file.truncate(900_000)
+    (work / ".hidden").write_text("x")
+    (work / "bell\a").write_text("x")
+    (work / ("n" * 130)).write_text("x")
+    found = collect(root, {}, home, LIMITS)
+    assert found.taken == ()
+    assert reasons(found)["large"].endswith("larger than 1 MB")
+    assert reasons(found)["sparse"].startswith("it is sparse")
+    assert reasons(found)[".hidden"].startswith("it is hidden")
+    assert "cannot be printed" in reasons(found)["bell?"]
+    assert "too long" in reasons(found)["n" * 117 + "..."]
+
+
+def test_count_and_total_are_capped(work: Path, root: int, home: Home) -> None:
+    for number in range(4):
+        (work / f"big{number}").write_bytes(bytes([number]) * 900_000)
+    found = collect(root, {}, home, LIMITS)
+    assert len(found.taken) == 2
+    assert all("larger than 2 MB together" in why for why in reasons(found).values())
+    for number in range(100):
+        (work / f"small{number:03}").write_text("x")
+    found = collect(root, found.snapshot, home, LIMITS)
+    assert len(found.taken) == 5
+    assert len(found.rejected) == 50
+    assert found.rejected[-1].why == "46 more were refused"
+
+
+def test_folders_that_go_too_deep_are_not_looked_into(work: Path, root: int, home: Home) -> None:
+    deep = work.joinpath(*["d"] * 12)
+    deep.mkdir(parents=True)
+    (deep / "file").write_text("x")
+    found = collect(root, {}, home, LIMITS)
+    assert found.taken == ()
+    assert "deeper than" in reasons(found)["/".join("d" * 8)]
+
+
+@given(name=st.binary(min_size=1, max_size=200).filter(lambda name: b"/" not in name and b"\0" not in name))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], max_examples=60)
+def test_any_name_is_taken_or_refused_with_a_printable_name(name: bytes, work: Path, root: int, home: Home) -> None:
+    for entry in os.listdir(os.fsencode(work)):
+        os.unlink(os.fsencode(work) + b"/" + entry)
+    if name in (b".", b".."):
+        return
+    with open(os.fsencode(work) + b"/" + name, "wb") as file:
+        file.write(b"x")
+    found = collect(root, {}, home, LIMITS)
+    assert len(found.taken) + len(found.rejected) == 1
+    for shown in [taken.name for taken in found.taken] + [rejected.name for rejected in found.rejected]:
+        assert shown.isprintable()
+        assert shown == printable(shown)

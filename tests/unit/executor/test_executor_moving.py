@@ -1,0 +1,121 @@
+"""A thread moves to another host: its variables, its files and the names of its cells come along."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+import pytest
+from patience import eventually
+
+from executor.client import SessionClient
+from executor.launch import running_host, start_host, stop_host
+from executor.packed import Packed
+from executor.values import Limits
+
+THREAD = "T1:C1:1.0"
+KEY = b"shared by the hosts of one team!"
+
+
+@contextmanager
+def host(folder: Path, key: bytes = KEY) -> Iterator[SessionClient]:
+    socket = folder / "host.sock"
+    process = start_host(socket, folder / "home", die_with_parent=True, key=key)
+    try:
+        yield SessionClient(socket)
+    finally:
+        stop_host(process)
+
+
+@pytest.fixture(scope="module")
+def hosts(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[SessionClient, SessionClient]]:
+    with ExitStack() as both:
+        first, second = (both.enter_context(host(tmp_path_factory.mktemp(name))) for name in "ab")
+        yield first, second
+
+
+def move(source: SessionClient, target: SessionClient, thread_id: str = THREAD) -> Packed:
+    packed = source.pack(thread_id)
+    for sha256 in packed.contents:
+        assert target.keep(packed.paths[sha256]) == sha256
+    target.unpack(thread_id, Packed.from_json(packed.to_json()))
+    return packed
+
+
+def test_variables_and_files_come_along_large_ones_too(hosts: tuple[SessionClient, SessionClient]) -> None:
+    here, there = hosts
+    here.run(
+        THREAD, "c1", "small = {'a': 1}\nlarge = bytes(range(256)) * 4000\nopen('made.txt', 'w').write('by a cell')"
+    )
+    packed = move(here, there)
+    assert len(packed.contents) >= 2
+    result = there.run(THREAD, "c2", "print(small, len(large), open('made.txt').read())")
+    assert (result.status, result.stdout) == ("ok", "{'a': 1} 1024000 by a cell\n")
+    assert [variable.cell_id for variable in there.vars(THREAD) if variable.name == "small"] == ["c1"]
+
+
+def test_coming_back_what_was_there_before_is_older_and_ends(hosts: tuple[SessionClient, SessionClient]) -> None:
+    here, there = hosts
+    thread = "T1:C1:2.0"
+    here.run(thread, "c1", "x = 1")
+    move(here, there, thread)
+    there.run(thread, "c2", "x = x + 1")
+    move(there, here, thread)
+    assert here.run(thread, "c3", "print(x)").stdout == "2\n"
+
+
+def test_what_could_not_be_kept_is_said_at_the_other_host(hosts: tuple[SessionClient, SessionClient]) -> None:
+    here, there = hosts
+    thread = "T1:C1:3.0"
+    here.run(thread, "c1", "x = 5\ngenerator = (n for n in range(3))")
+    move(here, there, thread)
+    result = there.run(thread, "c2", "print(x)")
+    assert result.stdout == "5\n"
+    assert result.notice is not None
+    assert "generator" in result.notice
+
+
+def test_what_another_key_signed_is_not_restored(hosts: tuple[SessionClient, SessionClient], tmp_path: Path) -> None:
+    here, _ = hosts
+    thread = "T1:C1:4.0"
+    here.run(thread, "c1", "x = 5")
+    with host(tmp_path, key=b"another key") as stranger:
+        move(here, stranger, thread)
+        result = stranger.run(thread, "c2", "print('x' in globals())")
+    assert result.stdout == "False\n"
+    assert result.notice is not None
+    assert "tampered" in result.notice
+
+
+def test_the_key_is_in_no_environment_and_on_no_command_line(tmp_path: Path) -> None:
+    with host(tmp_path) as client:
+        pid = client.ping().pid
+        seen = Path(f"/proc/{pid}/environ").read_bytes() + Path(f"/proc/{pid}/cmdline").read_bytes()
+        children = subprocess.run(["pgrep", "-P", str(pid)], capture_output=True, text=True, check=False).stdout.split()
+        for child in children:
+            seen += Path(f"/proc/{child}/environ").read_bytes() + Path(f"/proc/{child}/cmdline").read_bytes()
+        kept = list((tmp_path / "home").rglob("key"))
+    assert children
+    assert KEY not in seen
+    assert kept == []
+
+
+def test_nothing_at_all_moves_as_well(hosts: tuple[SessionClient, SessionClient]) -> None:
+    here, there = hosts
+    packed = move(here, there, "T1:C1:5.0")
+    assert json.loads(packed.to_json()) == {"state": None, "files": [], "cells": []}
+    assert there.run("T1:C1:5.0", "c1", "print('fresh')").stdout == "fresh\n"
+
+
+def test_the_host_counts_what_became_of_its_sessions(tmp_path: Path) -> None:
+    with running_host(limits=Limits(idle_s=0.1)) as client:
+        client.run(THREAD, "c1", "x = 1")
+        eventually(lambda: not client.sessions(), "rest")
+        client.run(THREAD, "c2", "x")
+        tally = client.ping().tally
+    assert (tally.started, tally.idle, tally.memory, tally.restored, tally.not_restored) == (2, 1, 0, 1, 0)
+    assert tally.ended >= 1
+    assert tally.lived_s > 0

@@ -1,0 +1,135 @@
+"""The protocol is a document: what it lists and what the code knows are the same, and so is the shape on the wire."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from executor import host, wire
+from executor.bash import COMMAND_LIMIT
+from executor.frames import CLIENT_LIMIT, PROTOCOL_VERSION, SESSION_LIMIT, ProtocolError, encode
+from executor.values import (
+    Artifact,
+    CellError,
+    CellResult,
+    Chart,
+    Display,
+    Limits,
+    Notice,
+    Rejected,
+    Series,
+    Table,
+)
+
+DOCUMENT = Path(host.__file__).with_name("PROTOCOL.md").read_text()
+GOLDEN = Path(__file__).parents[2] / "golden" / "protocol" / "result.json"
+
+RESULT = CellResult(
+    id="cell-1",
+    status="error",
+    stdout="out\n",
+    stderr="err\n",
+    result=Display("42", "<b>42</b>", Table(("a",), ("int64",), ((1,), (None,)), 2, 1)),
+    error=CellError("KeyError", "'b'", "Traceback ...", 3),
+    artifacts=(
+        Artifact(
+            "sales.png",
+            "image/png",
+            10,
+            "ab" * 32,
+            "/home/files/ab/abab",
+            "figure",
+            (Chart("Sales", "Month", "EUR", (Series("line", "net", (("2024-01", 1.5),), 1),)),),
+        ),
+    ),
+    rejected=(Rejected("link", "it is a symbolic link"),),
+    files_read=("sales.csv",),
+    duration_s=0.25,
+    notice="something to say",
+    notices=(Notice("over_limit", {"what": "cell", "why": Notice("used_processes", {"limit": 64})}),),
+    exit_status=2,
+)
+
+
+def test_the_document_lists_the_version_and_the_limits_of_the_code() -> None:
+    assert f"version {PROTOCOL_VERSION}" in DOCUMENT.splitlines()[0]
+    assert f"frame from or to a client | {CLIENT_LIMIT >> 20} MiB" in DOCUMENT
+    assert f"frame from a subprocess | {SESSION_LIMIT >> 20} MiB" in DOCUMENT
+    assert f"command of a shell | {COMMAND_LIMIT >> 10} Ki characters" in DOCUMENT
+
+
+def test_the_document_lists_exactly_the_requests_that_the_host_answers() -> None:
+    section = DOCUMENT.split("## 2.")[1].split("## 3.")[0]
+    documented = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
+    source = Path(host.__file__).read_text()
+    handled = set(re.findall(r'^ {12}"(\w+)": self\._\w+,$', source, re.MULTILINE))
+    assert documented == handled
+
+
+def test_a_result_on_the_wire_has_the_agreed_shape() -> None:
+    shape = json.dumps(json.loads(encode(wire.result_to(RESULT))[4:]), indent=2, ensure_ascii=False) + "\n"
+    if os.environ.get("UPDATE_GOLDEN"):
+        GOLDEN.parent.mkdir(parents=True, exist_ok=True)
+        GOLDEN.write_text(shape)
+    assert shape == GOLDEN.read_text()
+
+
+def test_a_result_survives_the_wire() -> None:
+    assert wire.result_from(json.loads(encode(wire.result_to(RESULT))[4:])) == RESULT
+    assert set(wire.result_to(RESULT)) == {field.name for field in fields(CellResult)}
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"id": 5},
+        {"status": "fine"},
+        {"stdout": None},
+        {"artifacts": {}},
+        {"duration_s": -1},
+        {"result": {"text": 1}},
+        {"result": {"text": "", "table": {"columns": ["a"], "dtypes": [], "rows": [], "total_rows": 0}}},
+        {"error": {"name": "E", "message": "m", "traceback": "t", "line": "3"}},
+    ],
+)
+def test_a_result_of_another_shape_is_refused(wrong: dict) -> None:
+    with pytest.raises(ProtocolError):
+        wire.result_from(wire.result_to(RESULT) | wrong)
+
+
+def test_text_from_a_subprocess_is_bounded_and_storable() -> None:
+    display = wire.display_from({"text": "x\0\ud800" + "y" * 100_000, "html": None, "table": None})
+    assert display.text.startswith("x\ufffd?y")
+    assert len(display.text) == wire.TEXT_LIMIT
+
+
+def test_an_unknown_limit_is_refused_by_name() -> None:
+    with pytest.raises(ProtocolError, match="memory_gb"):
+        wire.limits_from({"memory_gb": 2})
+    assert wire.limits_from({"memory_mb": 512}) == Limits(memory_mb=512)
+
+
+def test_a_threads_limits_replace_the_hosts_up_to_the_maximum() -> None:
+    usual, maximum = Limits(memory_mb=512, processes=8), Limits(memory_mb=1024, processes=8)
+    assert wire.limits_within({}, usual, maximum) == usual
+    assert wire.limits_within({"memory_mb": 1024}, usual, maximum) == Limits(memory_mb=1024, processes=8)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"memory_mb": 1025}, "memory_mb = 1025 is more than the 1024 that this session host was started with"),
+        ({"memory_mb": 0}, "above zero"),
+        ({"memory_mb": "much"}, "not a count"),
+        ({"memory_gb": 1}, "unknown limits: memory_gb"),
+        ({"idle_s": 5}, "only the whole host"),
+    ],
+)
+def test_a_threads_limits_are_checked(asked: dict, sentence: str) -> None:
+    with pytest.raises(ProtocolError, match=sentence):
+        wire.limits_within(asked, Limits(), Limits(memory_mb=1024))

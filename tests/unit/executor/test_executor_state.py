@@ -1,0 +1,295 @@
+"""Variables outlive their process: for each way to lose it, what was there before is there after."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import shutil
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import psutil
+import pytest
+from patience import PATIENCE_S, eventually
+
+from executor.client import SessionClient
+from executor.launch import running_host, start_host, stop_host
+from executor.values import CellResult, Limits, Variable
+
+EVERYTHING = """
+import numpy as np, pandas as pd
+from sklearn.linear_model import LinearRegression
+n, text, flag = 7, "é", None
+alias = items = [1, [2]]
+frame = pd.DataFrame({"a": np.arange(200_000.0), "s": ["x"] * 200_000})
+view = {"frame": frame}
+def double(): return n * 2
+class Point:
+    def __init__(self, x): self.x = x
+    def far(self): return self.x > n
+point = Point(9)
+model = LinearRegression().fit([[1.0], [2.0]], [2.0, 4.0])
+"""
+CHECK = """
+(n, text, flag, alias is items, items, frame.shape, float(frame.a.sum()), view["frame"] is frame, double(),
+ isinstance(point, Point), point.far(), round(float(model.predict([[3.0]])[0]), 6), np.__name__)
+"""
+EXPECTED = "(7, 'é', None, True, [1, [2]], (200000, 2), 19999900000.0, True, 14, True, True, 6.0, 'numpy')"
+
+
+def shown(result: CellResult) -> str | None:
+    return result.result.text if result.result is not None else None
+
+
+WAYS_TO_DIE = {
+    "os._exit": "import os\nn = 0\nos._exit(3)",
+    "a crash": "import ctypes\nn = 0\nctypes.string_at(0)",
+    "closed descriptors": "import os\nn = 0\nos.closerange(3, 1000)",
+    "a forged frame": (
+        "import os\nn = 0\nfor fd in range(100, 256):\n    try: os.write(fd, b'\\xff' * 8)\n"
+        "    except OSError: pass\nimport time\ntime.sleep(30)"
+    ),
+}
+
+
+@pytest.mark.parametrize("way", WAYS_TO_DIE)
+def test_after_each_way_to_die_variables_are_as_before_the_cell(run, way: str) -> None:
+    run(EVERYTHING)
+    result = run(WAYS_TO_DIE[way])
+    assert result.status == "died"
+    assert "variables are as they were before this cell" in result.notice
+    after = run(CHECK)
+    assert (shown(after), after.notice) == (EXPECTED, None)
+
+
+def test_after_a_kill_for_time_variables_are_as_before_the_cell(impatient: SessionClient) -> None:
+    impatient.run("t", "1", "n = 7")
+    code = "import signal\nn = 0\nsignal.signal(2, signal.SIG_IGN)\nwhile True: pass"
+    result = impatient.run("t", "2", code, timeout_s=3)
+    assert result.status == "timeout"
+    assert "variables are as they were before this cell" in result.notice
+    assert shown(impatient.run("t", "3", "n")) == "7"
+
+
+def test_an_interrupted_cell_keeps_what_it_had_done(run, run_until) -> None:
+    run("n = 7")
+    run_until("n = 8\nprint('go')\nimport time\ntime.sleep(600)")
+    assert shown(run("n")) == "8"
+
+
+def test_functions_use_the_variables_of_the_notebook_after_a_restore(run) -> None:
+    run("n = 1\ndef f(): return n")
+    run("import os\nos._exit(1)")
+    run("n = 5")
+    assert shown(run("f()")) == "5"
+
+
+def test_a_change_in_place_is_kept(run) -> None:
+    run("import pandas as pd\nframe = pd.DataFrame({'a': range(100_000)})\nd = {'frame': frame}")
+    run("d['frame'].loc[0, 'a'] = -1")
+    run("import os\nos._exit(1)")
+    assert shown(run("int(frame.a[0])")) == "-1"
+    run("frame.loc[1, 'a'] = -2  # restored data can be changed again")
+    run("import os\nos._exit(1)")
+    assert shown(run("int(frame.a[0] + frame.a[1])")) == "-3"
+
+
+def test_what_cannot_be_kept_is_named_and_the_rest_is_kept(run) -> None:
+    run("n = 7\ng = (i for i in range(3))")
+    result = run("import os\nos._exit(1)")
+    assert "Not kept: g (TypeError: cannot pickle 'generator' object)." in result.notice
+    assert shown(run("n")) == "7"
+    assert run("g").error.name == "NameError"
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [
+        "class H:\n    def __reduce__(self): raise SystemExit",
+        "class H:\n    def __reduce__(self): return 5",
+        "class H:\n    def __getattribute__(self, n): raise ZeroDivisionError",
+        "class H:\n    def __reduce__(self):\n        import os\n        return (os._exit, (9,))",
+    ],
+)
+def test_a_hostile_object_cannot_break_its_session(run, hostile: str) -> None:
+    """Whatever it does when it is pickled or unpickled happens in its own subprocess, and the thread goes on."""
+    run("n = 7")
+    run(hostile + "\nh = H()")
+    assert shown(run("n")) == "7"
+    run("import os\nos._exit(1)")
+    assert run("print(1 + 1)").stdout == "2\n"
+
+
+def test_pickling_that_never_ends_does_not_hold_the_session(run) -> None:
+    run("n = 7")
+    run("class H:\n    def __reduce__(self):\n        while True: pass\nh = H()")
+    result = run("print(n)")
+    assert result.stdout == "7\n"
+
+
+def test_a_host_that_restarts_brings_variables_back(tmp_path: Path) -> None:
+    with running_host(tmp_path / "home") as client:
+        client.run("t", "1", EVERYTHING)
+        client.run("t", "2", "1")
+    with running_host(tmp_path / "home") as client:
+        after = client.run("t", "3", CHECK)
+        assert (shown(after), after.notice) == (EXPECTED, None)
+
+
+def test_a_host_that_is_killed_takes_no_variable_with_it(tmp_path: Path) -> None:
+    process = start_host(tmp_path / "s", tmp_path / "home")
+    try:
+        client = SessionClient(tmp_path / "s")
+        client.run("t", "1", "n = 7")
+        client.run("t", "2", "1")
+    finally:
+        process.kill()
+        stop_host(process)
+    with running_host(tmp_path / "home") as later:
+        assert shown(later.run("t", "3", "n")) == "7"
+
+
+def test_an_idle_session_is_put_to_rest_and_comes_back_unnoticed(tmp_path: Path) -> None:
+    (tmp_path / "given.csv").write_text("a")
+    with running_host(limits=Limits(idle_s=0.1)) as client:
+        client.put("t", "given.csv", tmp_path / "given.csv")
+        client.run("t", "1", EVERYTHING + "open('made.txt', 'w').write('x')")
+        eventually(lambda: not client.sessions(), "rest")
+        assert [variable.name for variable in client.vars("t")][:3] == ["n", "text", "flag"]
+        after = client.run("t", "2", CHECK)
+        assert (shown(after), after.notice) == (EXPECTED, None)
+        assert shown(client.run("t", "3", "import os\nsorted(os.listdir())")) == "['given.csv', 'made.txt']"
+
+
+def test_a_host_holds_nothing_open_for_threads_at_rest(tmp_path: Path) -> None:
+    with running_host(limits=Limits(idle_s=0.1)) as client:
+        host = client.ping().pid
+
+        def open_files() -> list[str]:
+            links = []
+            for link in Path(f"/proc/{host}/fd").iterdir():
+                # The host opens and closes files while we look.
+                with contextlib.suppress(FileNotFoundError):
+                    links.append(str(link.readlink()))
+            return [link for link in links if "/threads/" in link]
+
+        go = threading.Event()
+        with ThreadPoolExecutor(1) as pool:
+            code = "n = 7\nask('go?')"
+            running = pool.submit(client.run, "t", "1", code, on_request=lambda *_: go.wait(PATIENCE_S))
+            eventually(open_files, "files of a running cell")
+            go.set()
+            assert running.result(PATIENCE_S).status == "ok"
+        eventually(lambda: not open_files(), "rest")
+        assert shown(client.run("t", "2", "n")) == "7"
+
+
+def test_a_zygote_that_dies_with_an_order_unread_takes_no_host_with_it(tmp_path: Path) -> None:
+    with running_host(tmp_path, Limits(spare_sessions=0)) as client:
+        host = client.ping().pid
+        client.run("a", "1", "n = 7")
+        client.run("a", "2", "'what the first cell made is kept by now'")
+        zygote = psutil.Process(host).children()[0]
+        zygote.suspend()
+        waiting: list[CellResult] = []
+        order = threading.Thread(target=lambda: waiting.append(client.run("b", "1", "1 + 1")))
+        order.start()
+        eventually(lambda: "b" in [session.thread_id for session in client.sessions()], "an order for the zygote")
+        zygote.kill()
+        order.join(PATIENCE_S)
+        assert client.ping().pid == host
+        assert (shown(client.run("b", "2", "1 + 1")), shown(client.run("a", "3", "n"))) == ("2", "7")
+
+
+def keep_and_stop(home: Path, *threads: str) -> None:
+    with running_host(home) as client:
+        for thread in threads:
+            client.run(thread, "1", f"secret = {thread!r}")
+            client.run(thread, "2", "1")
+
+
+def test_a_checkpoint_that_was_tampered_with_is_refused_and_said(tmp_path: Path) -> None:
+    keep_and_stop(tmp_path, "a")
+    log = tmp_path / "threads" / "a" / "state" / "log.jsonl"
+    stored = json.loads(log.read_text().splitlines()[-1])
+    stored["body"]["future"] = 1
+    log.write_text(json.dumps(stored) + "\n")
+    with running_host(tmp_path) as client:
+        result = client.run("a", "3", "secret")
+        assert result.error.name == "NameError"
+        assert "tampered" in result.notice
+        assert client.run("a", "4", "1").notice is None
+
+
+def test_a_part_that_was_tampered_with_is_refused(tmp_path: Path) -> None:
+    with running_host(tmp_path) as client:
+        client.run("a", "1", "import numpy as np\nlarge = np.zeros(100_000)")
+        client.run("a", "2", "1")
+    parts = [part for part in (tmp_path / "threads" / "a" / "state").iterdir() if part.name != "log.jsonl"]
+    assert len(parts) == 1
+    parts[0].write_bytes(b"cos\nsystem\n(S'true'\ntR.")
+    with running_host(tmp_path) as client:
+        assert "tampered" in client.run("a", "3", "1").notice
+
+
+LARGE = "import numpy as np\nlarge = np.arange(500_000.0)\nsmaller = np.arange(50_000.0)"
+MAPPED = """
+import os
+links = [f"/proc/self/fd/{number}" for number in os.listdir("/proc/self/fd")]
+held = [os.readlink(link) for link in links if os.path.lexists(link)]
+large[0] = smaller[0] = -1
+[[array.flags.aligned and array.flags.writeable and float(array[0]) for array in (large, smaller)],
+ [path for path in held if "state" in path]]
+"""
+
+
+def test_large_arrays_come_back_changeable_and_give_the_cell_nothing_of_the_host_to_hold(run) -> None:
+    run(LARGE)
+    run("import os\nos._exit(1)")
+    assert shown(run(MAPPED)) == "[[-1.0, -1.0], []]"
+
+
+def test_changing_an_array_that_came_back_does_not_change_what_is_kept_of_it(tmp_path: Path) -> None:
+    with running_host(tmp_path) as client:
+        client.run("a", "1", LARGE)
+        for cell in ("2", "3"):
+            assert client.run("a", cell, "large[0] = -1\nimport os\nos._exit(1)").status == "died"
+        result = client.run("a", "4", "float(large[0]), float(large.sum())")
+        assert (shown(result), result.notice) == ("(0.0, 124999750000.0)", None)
+
+
+def test_a_checkpoint_of_another_thread_is_refused(tmp_path: Path) -> None:
+    keep_and_stop(tmp_path, "a", "b")
+    shutil.rmtree(tmp_path / "threads" / "b" / "state")
+    shutil.copytree(tmp_path / "threads" / "a" / "state", tmp_path / "threads" / "b" / "state")
+    with running_host(tmp_path) as client:
+        result = client.run("b", "3", "secret")
+        assert result.error.name == "NameError"
+        assert "tampered" in result.notice
+
+
+def test_a_checkpoint_of_other_versions_is_refused_and_running_again_is_offered(tmp_path: Path) -> None:
+    from executor.checkpoints import Checkpoint, Refused
+    from executor.home import Home
+
+    keep_and_stop(tmp_path, "a")
+    kept = Checkpoint(tmp_path / "threads" / "a", "a", Home(tmp_path).secret(), {"python": "2.7"})
+    with pytest.raises(Refused, match="other versions"):
+        kept.open()
+
+
+def test_vars_lists_name_type_shape_size_and_the_cell_that_set_it(host: SessionClient, thread: str) -> None:
+    host.run(thread, "first", "import pandas as pd\ndf = pd.DataFrame({'a': [1, 2]})\nn = 5")
+    host.run(thread, "second", "df['b'] = 1")
+    host.run(thread, "third", "1")
+    found = {variable.name: variable for variable in host.vars(thread)}
+    assert set(found) == {"df", "n"}
+    assert found["n"] == Variable("n", "int", "", 28, "first")
+    assert (found["df"].type, found["df"].shape, found["df"].cell_id) == ("DataFrame", "2 x 2", "second")
+
+
+def test_a_failed_cell_says_which_names_are_new_and_which_are_old(run) -> None:
+    run("total = 1\nrate = 2")
+    result = run("total = 10\nfresh = 1\nrate = 1 / 0\nnever = 3")
+    assert result.notice == "before it failed, the cell set total, fresh; rate still holds the value from before it."
