@@ -1,0 +1,172 @@
+"""A Python cell can open no socket, run no program and reach no kernel interface that escapes are made of (promise 2).
+
+Each attack prints BREACHED when it gets somewhere. The control is the same code without walls: it must get there.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from attack_kit import NEEDS_X86, REACH
+from services import missing
+
+from executor.sandbox import seccomp
+
+FILES = {
+    "read a file of the host": 'tries(lambda: open("/etc/shadow").read(1))',
+    "list the host's folders": 'tries(lambda: os.listdir("/root"), lambda: os.listdir("/var"))',
+    "write into a library": 'tries(lambda: open(os.path.join(sys.prefix, "attack"), "w").write("x"))',
+    "make a symbolic link": 'tries(lambda: os.symlink("/etc/passwd", "link") or "made")',
+    "make a pipe": 'tries(lambda: os.mkfifo("pipe") or "made")',
+    "make a device": 'tries(lambda: os.mknod("device", 0o20666, os.makedev(1, 3)) or "made")',
+}
+SOCKETS = {
+    "open a UDP socket": "tries(lambda: socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', 9)))",
+    "ask for a name": "tries(lambda: socket.socket(type=socket.SOCK_DGRAM).connect(('127.0.0.1', 53)) or 'connected')",
+    "open a TCP socket": "tries(lambda: socket.socket().bind(('127.0.0.1', 0)) or 'bound')",
+    "open an abstract socket": "tries(lambda: socket.socket(socket.AF_UNIX).bind('\\0attack%d' % os.getpid()) or 1)",
+    "open a unix socket": "tries(lambda: socket.socket(socket.AF_UNIX).bind('sock') or 'bound')",
+    "open a netlink socket": "tries(lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW).fileno())",
+    "open a raw socket": "tries(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1).fileno())",
+    "open a packet socket": "tries(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW).fileno())",
+    "open a vsock": "tries(lambda: socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).fileno())",
+    "open a pair of another family": "tries(lambda: socket.socketpair(socket.AF_TIPC)[0].fileno())",
+    "set up io_uring": "b = ctypes.create_string_buffer(256)\ntries(lambda: call(425, 1, ctypes.addressof(b)))",
+}
+PROGRAMS = {
+    "run a program": 'import subprocess as s\ntries(lambda: s.run(["/bin/true"]).returncode == 0 and "ran")',
+    "run curl": 'import subprocess as s\ntries(lambda: s.run(["curl", "--version"], stdout=-3).returncode == 0)',
+    "run itself": 'import subprocess as s\ntries(lambda: s.run([sys.executable, "-c", ""]).returncode == 0)',
+    "run a program by descriptor": """
+def run():
+    file = os.open("/bin/true", os.O_RDONLY)
+    child = os.fork()
+    if child == 0:
+        try: os.execve(file, ["true"], {})
+        finally: os._exit(99)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+tries(run)
+""",
+    "run a program from memory": """
+def run():
+    file = os.memfd_create("program")
+    os.write(file, open("/bin/true", "rb").read())
+    child = os.fork()
+    if child == 0:
+        try: os.execve(file, ["true"], {})
+        finally: os._exit(99)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+tries(run)
+""",
+}
+POWERS = {
+    "become root": "tries(lambda: os.setuid(0) or 'root')",
+    "unshare a user namespace": "tries(lambda: call(272, 0x10000000))",
+    "clone into a user namespace": "tries(lambda: call(56, 0x10000000 | 17, 0, 0, 0, 0) or os._exit(0))",
+    "trace itself": "tries(lambda: call(101, 0, 0, 0, 0))",
+    "use the key ring": "tries(lambda: call(250, 0, -3, 1))",
+    "make shared memory": "tries(lambda: call(29, 0, 4096, 0o1600))",
+    "lower its own priority's floor": "tries(lambda: os.setpriority(os.PRIO_PROCESS, 0, -1) or 'set')",
+}
+ATTACKS = FILES | SOCKETS | PROGRAMS | POWERS
+MACHINE_MAY_LACK = {"open a vsock", "open a pair of another family", "run curl"}
+
+
+@NEEDS_X86
+@pytest.mark.parametrize("name", ATTACKS)
+def test_the_walls_hold_and_the_attack_is_a_real_one(name: str, attack, control) -> None:
+    code = REACH + ATTACKS[name]
+    held = attack(code)
+    assert held.status == "ok", held.error
+    assert "BREACHED" not in held.stdout
+    breached = "BREACHED" in control(code).stdout or plain(code)  # the latter has capabilities, if this user has any
+    if os.geteuid() == 0 and name not in MACHINE_MAY_LACK:  # much of it an ordinary user is refused without any wall
+        assert breached, "this attack gets nowhere without walls either: it proves nothing"
+
+
+def plain(code: str) -> bool:
+    """Whether an attack gets somewhere in a process like any other."""
+    script = "import os, tempfile\nos.chdir(tempfile.mkdtemp())\n" + code
+    ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=240, check=False)
+    (Path(sys.prefix) / "attack").unlink(missing_ok=True)
+    return "BREACHED" in ran.stdout
+
+
+@NEEDS_X86
+@pytest.mark.parametrize("reason", seccomp.DENIED)
+def test_every_denied_system_call_is_refused(attack, reason: str) -> None:
+    """With arguments that do nothing: EPERM must come before the kernel looks at them."""
+    numbers = {name: seccomp.MACHINES["x86_64"].calls[name] for name in seccomp.DENIED[reason].split()}
+    code = f"""
+for name, number in {numbers!r}.items():
+    ctypes.set_errno(0)
+    result = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(-1)] * 6)
+    if result != -1 or ctypes.get_errno() != errno.EPERM: print(name, result, ctypes.get_errno())
+"""
+    assert attack(REACH + code).stdout == ""
+
+
+MACHINE_CODE = """
+import ctypes, mmap, os
+code = mmap.mmap(-1, 4096, prot=7)
+code.write(bytes.fromhex({hex!r}))
+enter = ctypes.CFUNCTYPE(ctypes.c_long)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
+child = os.fork()
+if child == 0:
+    os._exit(1 if enter() > 0 else 0)
+status = os.waitpid(child, 0)[1]
+print("BREACHED" if os.WIFEXITED(status) and os.WEXITSTATUS(status) else "held", status)
+"""
+ENTRIES = {
+    "the usual one: getpid of the 64-bit table": "b8270000000f05c3",
+    "int 0x80: getpid of the 32-bit table": "b814000000cd80c3",
+    "x32: getpid with the x32 bit": "b8270000400f05c3",
+}
+
+
+@NEEDS_X86
+@pytest.mark.parametrize("entry", ENTRIES)
+def test_other_entries_to_the_kernel_are_deadly(attack, control, entry: str) -> None:
+    code = MACHINE_CODE.format(hex=ENTRIES[entry])
+    if entry.startswith("the usual"):  # the control of the code itself: it can tell a call that worked
+        assert "BREACHED" in attack(code).stdout
+        return
+    assert "BREACHED" not in attack(code).stdout
+    if entry.startswith("int"):
+        assert "BREACHED" in control(code).stdout, "this kernel has no 32-bit entry: the test proves nothing"
+
+
+def test_the_table_of_calls_has_a_number_for_every_denied_call() -> None:
+    absent = {"aarch64": {"modify_ldt", "iopl", "ioperm", "uselib", "ustat", "sysfs"}, "x86_64": set()}
+    for machine, table in seccomp.MACHINES.items():
+        denied = set(" ".join([*seccomp.DENIED.values(), seccomp.EXEC]).split())
+        assert denied - set(table.calls) == absent[machine]
+
+
+HEADERS = {
+    "aarch64": (Path("/usr/include/asm-generic/unistd.h"),),
+    "x86_64": (Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"), Path("/usr/include/asm/unistd_64.h")),
+}
+NEWER_THAN_HEADERS = {"statmount", "listmount", "open_tree_attr"}
+"""Of Linux 6.8 and 6.15, with the same number on every machine: the headers of a stable system may not know them."""
+
+
+@NEEDS_X86
+@pytest.mark.parametrize("machine", HEADERS)
+def test_the_numbers_are_those_of_the_kernels_headers(machine: str) -> None:
+    """The generic table is what aarch64 uses; the installed headers of any machine hold it."""
+    header = next((path for path in HEADERS[machine] if path.exists()), None)
+    if header is None:
+        missing("the kernel's headers", "install linux-libc-dev")
+    numbers = {}
+    for line in header.read_text().splitlines():
+        words = line.split()
+        if len(words) == 3 and words[0] == "#define" and words[1].startswith("__NR") and words[2].isdigit():
+            numbers[words[1].removeprefix("__NR3264_").removeprefix("__NR_")] = int(words[2])
+    table = seccomp.MACHINES[machine].calls
+    assert set(table) - set(numbers) <= NEWER_THAN_HEADERS
+    assert {name: number for name, number in table.items() if numbers.get(name, number) != number} == {}

@@ -1,0 +1,105 @@
+"""No credential is in the memory of any process that runs, or forks, code that nobody has read (promise 1)."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from attack_kit import descendants, need_layer
+
+from executor.launch import running_host
+from executor.values import Sandbox
+
+FIRST, SECOND = "xoxb-pla", "nted-4711"  # never side by side in a process, unless somebody put them there
+SECRETS = ("SLACK_BOT_TOKEN", "SLACK_APP_TOKEN", "OPENAI_API_KEY", "DATABASE_URL")
+
+SCAN = """
+import ctypes, os
+first, second = {first!r}, {second!r}
+read, write = os.pipe()
+libc = ctypes.CDLL(None)
+found = scanned = 0
+for line in open("/proc/self/maps").read().splitlines():
+    span, rights = line.split()[:2]
+    if "r" not in rights or "vsyscall" in line: continue
+    start, end = (int(word, 16) for word in span.split("-"))
+    for at in range(start, end, 4096):
+        if libc.write(write, ctypes.c_void_p(at), 4096) != 4096: continue  # EFAULT where nothing can be read
+        page = os.read(read, 4096)
+        scanned += 1
+        place = page.find(first)
+        found += place >= 0 and page[place + len(first):][:len(second)] == second
+print(found, scanned)
+"""
+ASK = "rows = [query('select 1', source='sales') for turn in range(20)]\nprint(len(rows))"
+
+
+def answer(kind: str, payload: dict[str, Any]) -> Any:
+    """What a worker does for a cell: it has the address of the database, and gives back rows."""
+    url = f"postgresql://reader:{FIRST}{SECOND}@db/sales"
+    return {"columns": ["n"], "rows": [[len(url)]]}
+
+
+def holders(host: int) -> tuple[list[int], int]:
+    """(processes of the host whose memory holds the secret, processes that could be looked into)."""
+    found, seen = [], 0
+    for pid in descendants(host):
+        try:
+            if holds(pid):
+                found.append(pid)
+        except PermissionError:
+            continue  # it hides its memory from everybody of its uid: nobody of that uid gets a secret out of it
+        seen += 1
+    return found, seen
+
+
+def holds(pid: int) -> bool:
+    secret = re.compile(re.escape(FIRST.encode()) + re.escape(SECOND.encode()))
+    with open(f"/proc/{pid}/mem", "rb", buffering=0) as memory:
+        for line in Path(f"/proc/{pid}/maps").read_text().splitlines():
+            start, end = (int(word, 16) for word in line.split()[0].split("-"))
+            try:
+                memory.seek(start)
+                if secret.search(memory.read(end - start) or b""):
+                    return True
+            except (OSError, OverflowError):
+                continue  # a region that cannot be read
+    return False
+
+
+@pytest.fixture
+def _a_service_full_of_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in SECRETS:
+        monkeypatch.setenv(name, FIRST + SECOND)
+
+
+@pytest.mark.usefixtures("_a_service_full_of_secrets")
+def test_no_process_below_the_host_holds_a_secret_and_the_scan_would_find_one() -> None:
+    """The host, its zygote, a session that asked for data, and a spare one; then with a secret planted in a cell."""
+    with running_host() as client:
+        host = client.ping().pid
+        assert client.run("t", "1", ASK, on_request=answer).stdout == "20\n"
+        found, seen = holders(host)
+        assert found == []
+        assert seen >= 2  # at least the host and its zygote let themselves be looked into by their own user
+        client.run("t", "2", f"planted = {FIRST + SECOND!r}")
+        found, _ = holders(host)
+        assert host in found, "the scan does not find what is there: this test proves nothing"
+
+
+@pytest.mark.usefixtures("_a_service_full_of_secrets")
+def test_a_cell_finds_no_secret_in_its_own_memory_and_would_find_one(sandbox: Sandbox) -> None:
+    scan = SCAN.format(first=FIRST.encode(), second=SECOND.encode())
+    with running_host() as client:
+        assert client.run("t", "1", ASK, on_request=answer).stdout == "20\n"
+        result = client.run("t", "2", scan)
+        if result.status != "ok":
+            need_layer(sandbox, "private root")  # without a /proc of its own a cell has none to find its memory by
+        found, scanned = result.stdout.split()
+        assert int(scanned) > 1_000
+        assert int(found) == 0
+        client.run("t", "3", f"planted = ''.join(['{FIRST}', '{SECOND}'])")
+        found, _ = client.run("t", "4", scan).stdout.split()
+        assert int(found) > 0
