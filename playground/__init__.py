@@ -1,0 +1,6 @@
+"""A local Slack: Web API, Socket Mode and a web page. Imports nothing of ours, so it can be as strict as Slack."""
+
+from playground.options import Options
+from playground.server import Address, running, serve
+
+__all__ = ["Address", "Options", "running", "serve"]

@@ -1,0 +1,81 @@
+"""views.*: modals and the home tab."""
+
+from __future__ import annotations
+
+from playground.api.call import Call
+from playground.api.chat import is_ready_image
+from playground.blocks import check_view, filled
+from playground.errors import SlackError, invalid_arguments
+from playground.hub import Playground
+from playground.identity import new_id
+from playground.shapes import view_object
+from playground.workspace import Json, View
+
+
+def _checked(call: Call, kind: str) -> Json:
+    view = call.args["view"]
+    check_view(view, lambda file: is_ready_image(call, file), kinds=(kind,))
+    return {**view, "blocks": filled(view["blocks"])}
+
+
+def open_view(call: Call) -> Json:
+    """Opens a modal for the person whose trigger this is."""
+    hub = call.hub
+    trigger_id = call.text("trigger_id") or call.text("interactivity_pointer")
+    if not trigger_id:
+        raise invalid_arguments("missing required field: trigger_id")
+    payload = _checked(call, "modal")
+    _refuse_twin(call, payload, None)
+    trigger = hub.use_trigger(trigger_id)
+    view = hub.show_view(View(new_id("V"), trigger.user, payload, new_hash()))
+    return {"view": view_object(hub.space, view)}
+
+
+def update_view(call: Call) -> Json:
+    """Changes an open modal; `hash` guards against a change in between."""
+    space = call.hub.space
+    if not call.text("view_id") and not call.text("external_id"):
+        raise invalid_arguments("missing required field: view_id")
+    external = call.text("external_id")
+    view = space.views.get(call.text("view_id")) or next(
+        (each for each in space.views.values() if external and each.payload.get("external_id") == external), None
+    )
+    if view is None or not view.open:
+        raise SlackError("not_found")
+    if call.text("hash") and call.text("hash") != view.hash:
+        raise SlackError("hash_conflict")
+    payload = _checked(call, "modal")
+    _refuse_twin(call, payload, view)
+    return {"view": view_object(space, change_view(call.hub, view, payload))}
+
+
+def change_view(hub: Playground, view: View, payload: Json) -> View:
+    """Gives an open modal new content and a new hash."""
+    view.payload, view.hash = payload, new_hash()
+    return hub.show_view(view)
+
+
+def publish_view(call: Call) -> Json:
+    """Sets a person's home tab of the app."""
+    space = call.hub.space
+    user = space.user(call.text("user_id"))
+    known = space.homes.get(user.id)
+    if call.text("hash") and known and call.text("hash") != known.hash:
+        raise SlackError("hash_conflict")
+    payload = _checked(call, "home")
+    view = View(known.id if known else new_id("V"), user.id, payload, new_hash())
+    space.homes[user.id] = view
+    call.hub.feed.tell("home", user=user.id)
+    return {"view": view_object(space, view)}
+
+
+def _refuse_twin(call: Call, payload: Json, itself: View | None) -> None:
+    external = payload.get("external_id")
+    for each in call.hub.space.views.values():
+        if external and each is not itself and each.open and each.payload.get("external_id") == external:
+            raise SlackError("duplicate_external_id")
+
+
+def new_hash() -> str:
+    """What a caller must know to change a view that nobody else changed."""
+    return f"{new_id('', 10)}.{new_id('', 8)}"

@@ -1,0 +1,36 @@
+"""The wire log: every call and every envelope, newest last, without tokens. For tests and for the curious."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from typing import Any
+
+KEEP = 5_000
+
+
+class WireLog:
+    """The last few thousand things that went over the wire. An entry has `n`, `at` (epoch seconds), `kind` and more."""
+
+    def __init__(self) -> None:
+        self._entries: deque[dict[str, Any]] = deque(maxlen=KEEP)
+        self._count = 0
+
+    def add(self, kind: str, **fields: Any) -> dict[str, Any]:
+        """Appends an entry and returns it, so that its writer can complete it later."""
+        self._count += 1
+        entry = {"n": self._count, "at": time.time(), "kind": kind, **fields}
+        self._entries.append(entry)
+        return entry
+
+    def entries(self, *, kind: str = "", method: str = "", after: int = 0) -> list[dict[str, Any]]:
+        """The entries numbered above `after`, optionally of one kind and one API method."""
+        return [
+            each
+            for each in self._entries
+            if each["n"] > after and (not kind or each["kind"] == kind) and (not method or each.get("method") == method)
+        ]
+
+    def clear(self) -> None:
+        """Forgets the entries; the numbering goes on."""
+        self._entries.clear()
