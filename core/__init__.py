@@ -1,0 +1,1 @@
+"""The words that the bot and the workers share: settings, values, store, queue, Slack, blocks, errors, telemetry."""

@@ -1,0 +1,149 @@
+"""The right to advance a thread: a key in Redis that expires, and a fencing token from the Store that only rises.
+
+Redis decides who works; the Store decides whose writes count. A worker that was paused past its lease finds its writes
+refused (core/store.py), so nothing here has to be exact in time.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from redis import Redis, RedisError
+from redis.client import Pipeline
+
+from core.store import Store
+from core.telemetry import get_logger
+from core.values import Lease
+
+log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class HeldLease:
+    """A lease that is being renewed. `lost` is set once it can no longer be relied on: stop at the next step."""
+
+    lease: Lease
+    lost: threading.Event = field(default_factory=threading.Event)
+
+
+class Leases:
+    """Takes, renews and releases leases: one worker at a time for a thread, until `ttl_s` seconds after a renewal."""
+
+    def __init__(self, redis: Redis, store: Store, ttl_s: float = 30) -> None:
+        self._redis = redis
+        self._store = store
+        self._ttl_s = ttl_s
+
+    def take(self, thread_id: str) -> Lease | None:
+        """The lease of a thread, or None while somebody else has it."""
+        owner = uuid.uuid4().hex
+        if not self._redis.set(_key(thread_id), owner, nx=True, px=self._ttl_ms):
+            return None
+        try:
+            return Lease(thread_id=thread_id, token=self._store.raise_fence(thread_id), owner=owner)
+        except BaseException:
+            self._drop(thread_id, owner)
+            raise
+
+    def renew(self, lease: Lease) -> bool:
+        """Another `ttl_s` seconds; False when the lease is no longer ours.
+
+        When Redis forgot the key (it was emptied, or we were late) it is set again if nobody took the thread since.
+        """
+        key = _key(lease.thread_id)
+
+        def extend(pipe: Pipeline) -> None:
+            owner = _text(pipe.get(key))
+            pipe.multi()
+            if owner == lease.owner:
+                pipe.pexpire(key, self._ttl_ms)
+            elif owner is None:
+                pipe.set(key, lease.owner, nx=True, px=self._ttl_ms)
+
+        changed = self._redis.transaction(extend, key)
+        if not changed or not changed[0]:
+            return False
+        if self._store.fence(lease.thread_id) == lease.token:
+            return True
+        self._drop(lease.thread_id, lease.owner)
+        return False
+
+    def release(self, lease: Lease) -> None:
+        """Give the thread free, if the lease is still ours."""
+        self._drop(lease.thread_id, lease.owner)
+
+    def is_held(self, thread_id: str) -> bool:
+        """Whether somebody has the thread's lease now."""
+        return bool(self._redis.exists(_key(thread_id)))
+
+    def held(self, thread_ids: Iterable[str]) -> set[str]:
+        """Those of the threads whose lease somebody has now."""
+        asked = list(thread_ids)
+        owners = self._redis.mget([_key(each) for each in asked]) if asked else []
+        return {each for each, owner in zip(asked, owners, strict=True) if owner is not None}
+
+    @contextmanager
+    def hold(self, thread_id: str) -> Iterator[HeldLease | None]:
+        """`with leases.hold(id) as held:` takes the lease, renews it in a thread, and releases it at the end.
+
+        None when somebody else has it.
+        """
+        lease = self.take(thread_id)
+        if lease is None:
+            yield None
+            return
+        held, done = HeldLease(lease), threading.Event()
+        renewer = threading.Thread(target=self._keep, args=(held, done), name=f"lease {thread_id}", daemon=True)
+        renewer.start()
+        try:
+            yield held
+        finally:
+            done.set()
+            renewer.join()
+            self.release(lease)
+
+    def _keep(self, held: HeldLease, done: threading.Event) -> None:
+        good_until = time.monotonic() + self._ttl_s
+        while not done.wait(self._ttl_s / 3):
+            try:
+                if not self.renew(held.lease):
+                    held.lost.set()
+                    return
+                good_until = time.monotonic() + self._ttl_s
+            except Exception as error:
+                # Redis or the Store is away for a moment; the lease lives until its time.
+                log.warning("lease_not_renewed", thread=held.lease.thread_id, error=repr(error))
+                if time.monotonic() >= good_until:
+                    held.lost.set()
+                    return
+
+    def _drop(self, thread_id: str, owner: str) -> None:
+        key = _key(thread_id)
+
+        def delete(pipe: Pipeline) -> None:
+            mine = _text(pipe.get(key)) == owner
+            pipe.multi()
+            if mine:
+                pipe.delete(key)
+
+        try:
+            self._redis.transaction(delete, key)
+        except RedisError as error:
+            log.warning("lease_not_released", thread=thread_id, error=repr(error))
+
+    @property
+    def _ttl_ms(self) -> int:
+        return int(self._ttl_s * 1000)
+
+
+def _key(thread_id: str) -> str:
+    return f"threadbook:lease:{thread_id}"
+
+
+def _text(value: bytes | str | None) -> str | None:
+    return value.decode() if isinstance(value, bytes) else value

@@ -1,0 +1,106 @@
+"""What processes count themselves because the Store does not know it: calls to Slack, retries, first signs of life.
+
+A job lives in a process of its own for one thread's turn, so what it counted is handed over at its end: added to a hash
+in Redis, one per host, which the worker service shows. A file per process, as prometheus-client's own multiprocess mode
+keeps it, would be a file per job for ever. Lost with Redis, or with a job that was killed: counts of this kind only.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
+from prometheus_client.core import Metric
+from prometheus_client.registry import Collector
+from redis import Redis, RedisError
+
+disable_created_metrics()  # type: ignore[no-untyped-call]  # the package annotates it on no version
+
+WAITS_S = (0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
+"""Buckets for times that people wait, in seconds."""
+
+KEPT_S = 30 * 86_400
+"""A host that is gone for so long is forgotten."""
+
+REGISTRY = CollectorRegistry()
+
+SLACK_CALLS = Counter(
+    "threadbook_slack_calls", "Calls of Slack's Web API by method and result.", ("method", "result"), registry=REGISTRY
+)
+RETRIES = Counter(
+    "threadbook_retries", "What was tried again, by part and cause.", ("part", "cause"), registry=REGISTRY
+)
+MESSAGES = Counter("threadbook_messages", "Messages for turns to read, as the bot took them in.", registry=REGISTRY)
+FIRST_SIGN = Histogram(
+    "threadbook_first_sign_seconds",
+    "From a message's arrival at the bot to its first sign of life in the thread.",
+    buckets=WAITS_S,
+    registry=REGISTRY,
+)
+
+Name = tuple[str, tuple[tuple[str, str], ...]]
+"""A sample's name and its labels."""
+
+_PLAIN = re.compile(r"[a-z0-9_]{1,60}")
+
+
+def plain(name: str) -> str:
+    """An error's name as a label: a server that invents names must not make a series for each."""
+    return name if _PLAIN.fullmatch(name) else "other"
+
+
+@contextmanager
+def handing_over(redis: Redis, host_id: str) -> Iterator[None]:
+    """What this process counts while the block runs is added to its host's counts at the end.
+
+    What it counted before, or inherited from the process that it was forked from, is not.
+    """
+    before = _counted()
+    try:
+        yield
+    finally:
+        grown = {name: value - before.get(name, 0.0) for name, value in _counted().items()}
+        with suppress(RedisError), redis.pipeline(transaction=False) as pipe:
+            for (name, labels), more in grown.items():
+                if more > 0:
+                    pipe.hincrbyfloat(_key(host_id), json.dumps([name, labels]), more)
+            if pipe.command_stack:
+                pipe.expire(_key(host_id), KEPT_S)
+                pipe.execute()
+
+
+class HandedOver(Collector):
+    """The counts that the jobs of a host handed over. Without Redis there are none to show."""
+
+    def __init__(self, redis: Redis, host_id: str) -> None:
+        self._redis = redis
+        self._host_id = host_id
+
+    def collect(self) -> Iterator[Metric]:
+        """Each metric of this module, with the samples of the host."""
+        kept: dict[Name, float] = {}
+        with suppress(RedisError):
+            for field, value in self._redis.hgetall(_key(self._host_id)).items():
+                name, labels = json.loads(field)
+                kept[(name, tuple((label, shown) for label, shown in labels))] = float(value)
+        for family in REGISTRY.collect():
+            metric = Metric(family.name, family.documentation, family.type)
+            for (name, labels), number in kept.items():
+                if name in {f"{family.name}{ending}" for ending in ("_total", "_bucket", "_count", "_sum")}:
+                    metric.add_sample(name, dict(labels), number)
+            yield metric
+
+
+def _counted() -> dict[Name, float]:
+    return {
+        (sample.name, tuple(sample.labels.items())): float(sample.value)
+        for family in REGISTRY.collect()
+        for sample in family.samples
+    }
+
+
+def _key(host_id: str) -> str:
+    return f"threadbook:metrics:{host_id}"

@@ -1,0 +1,175 @@
+"""Leases: one worker at a time, renewed while it works, and a token that only rises."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import fakeredis
+import pytest
+from patience import PATIENCE_S, eventually
+from redis import ConnectionError as RedisConnectionError
+
+from core.errors import LeaseLost
+from core.leases import Leases
+from core.store import Store
+from core.values import IncomingMessage
+
+THREAD = "T1:C1:1.0"
+KEY = f"threadbook:lease:{THREAD}"
+
+
+@pytest.fixture
+def server() -> fakeredis.FakeServer:
+    return fakeredis.FakeServer()
+
+
+@pytest.fixture
+def redis(server: fakeredis.FakeServer) -> Iterator[fakeredis.FakeRedis]:
+    with fakeredis.FakeRedis(server=server) as connection:
+        yield connection
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    opened = Store(f"sqlite:///{tmp_path}/store.db")
+    opened.migrate()
+    opened.record_message(
+        IncomingMessage(team="T1", channel="C1", channel_type="im", ts="1.0", root_ts="1.0", user="U1", text="hi")
+    )
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def leases(redis: fakeredis.FakeRedis, store: Store) -> Leases:
+    return Leases(redis, store, ttl_s=30)
+
+
+def test_one_worker_at_a_time(leases: Leases) -> None:
+    lease = leases.take(THREAD)
+    assert lease is not None
+    assert leases.take(THREAD) is None
+    assert leases.is_held(THREAD)
+    leases.release(lease)
+    assert not leases.is_held(THREAD)
+
+
+def test_every_taking_has_a_higher_token(leases: Leases) -> None:
+    tokens = []
+    for _ in range(3):
+        lease = leases.take(THREAD)
+        assert lease is not None
+        tokens.append(lease.token)
+        leases.release(lease)
+    assert tokens == sorted(set(tokens))
+
+
+def test_an_emptied_redis_does_not_lower_the_token(leases: Leases, redis: fakeredis.FakeRedis, store: Store) -> None:
+    old = leases.take(THREAD)
+    redis.flushall()
+    new = leases.take(THREAD)
+    assert old is not None
+    assert new is not None
+    assert new.token > old.token
+    store.open_turn(new, "en", "model")
+    with pytest.raises(LeaseLost):
+        store.open_turn(old, "en", "model")
+
+
+def test_a_forgotten_lease_is_renewed_as_long_as_nobody_took_the_thread(
+    leases: Leases, redis: fakeredis.FakeRedis
+) -> None:
+    lease = leases.take(THREAD)
+    assert lease is not None
+    redis.flushall()
+    assert leases.renew(lease)
+    assert leases.take(THREAD) is None
+
+
+def test_a_lease_that_was_taken_over_is_not_renewed(leases: Leases, redis: fakeredis.FakeRedis) -> None:
+    old = leases.take(THREAD)
+    redis.flushall()
+    new = leases.take(THREAD)
+    assert old is not None
+    assert new is not None
+    assert not leases.renew(old)
+    assert leases.renew(new)
+
+
+def test_a_lease_that_was_taken_over_and_given_back_is_lost_too(leases: Leases, redis: fakeredis.FakeRedis) -> None:
+    old = leases.take(THREAD)
+    redis.flushall()
+    new = leases.take(THREAD)
+    assert old is not None
+    assert new is not None
+    leases.release(new)
+    assert not leases.renew(old)
+    assert not leases.is_held(THREAD), "a refused renewal must not block the next worker"
+
+
+def test_releasing_an_old_lease_leaves_the_new_one(leases: Leases, redis: fakeredis.FakeRedis) -> None:
+    old = leases.take(THREAD)
+    redis.flushall()
+    new = leases.take(THREAD)
+    assert old is not None
+    assert new is not None
+    leases.release(old)
+    assert leases.renew(new)
+
+
+def test_an_unknown_thread_leaves_no_lease_behind(leases: Leases) -> None:
+    with pytest.raises(KeyError):
+        leases.take("T1:C1:9.9")
+    assert not leases.is_held("T1:C1:9.9")
+
+
+def test_a_held_lease_is_renewed_again_and_again_and_ends_with_the_block(
+    redis: fakeredis.FakeRedis, store: Store
+) -> None:
+    leases = Leases(redis, store, ttl_s=0.3)
+    with leases.hold(THREAD) as held:
+        assert held is not None
+        for _ in range(2):
+            redis.set(KEY, held.lease.owner)  # for ever, until a renewal gives it a time again
+            eventually(lambda: redis.ttl(KEY) != -1, "a renewal")
+        assert not held.lost.is_set()
+    assert not leases.is_held(THREAD)
+
+
+def test_holding_what_another_holds_gives_none_and_takes_nothing_away(leases: Leases) -> None:
+    with leases.hold(THREAD) as first, leases.hold(THREAD) as second:
+        assert first is not None
+        assert second is None
+        assert leases.renew(first.lease)
+    assert not leases.is_held(THREAD)
+
+
+def test_the_holder_learns_that_the_lease_was_taken_over(redis: fakeredis.FakeRedis, store: Store) -> None:
+    leases = Leases(redis, store, ttl_s=0.3)
+    with leases.hold(THREAD) as held:
+        assert held is not None
+        with redis.pipeline(transaction=True) as pipe:
+            pipe.delete(KEY)
+            pipe.set(KEY, "somebody else")
+            pipe.execute()
+        assert held.lost.wait(PATIENCE_S)
+    assert leases.is_held(THREAD), "the other's lease must survive our release"
+
+
+def test_a_redis_that_is_away_for_good_loses_the_lease_and_fails_nobody(
+    redis: fakeredis.FakeRedis, server: fakeredis.FakeServer, store: Store
+) -> None:
+    leases = Leases(redis, store, ttl_s=0.3)
+    with leases.hold(THREAD) as held:
+        assert held is not None
+        server.connected = False
+        assert held.lost.wait(PATIENCE_S)
+    with pytest.raises(RedisConnectionError):
+        leases.take(THREAD)
+
+
+def test_a_job_that_fails_gives_its_lease_back(leases: Leases) -> None:
+    with pytest.raises(RuntimeError, match="boom"), leases.hold(THREAD):
+        raise RuntimeError("boom")
+    assert not leases.is_held(THREAD)

@@ -1,0 +1,257 @@
+"""Settings: read once, refused when unknown, silent about secrets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from pydantic import SecretStr, ValidationError
+
+from core.errors import SettingsError
+from core.settings import PriceSettings, Settings, load_settings, settings_markdown
+
+PAGE = Path(__file__).parents[3] / "docs" / "settings.md"
+
+
+def test_nothing_set_gives_a_working_local_configuration(tmp_path: Path) -> None:
+    settings = load_settings({}, tmp_path)
+    assert settings.home == tmp_path / ".threadbook"
+    assert settings.database_url == f"sqlite:///{tmp_path}/.threadbook/threadbook.db"
+    assert settings.files == str(tmp_path / ".threadbook" / "files")
+    assert settings.model_choice == "offline"
+    assert settings.host_id
+    assert settings.limits.max_cells == 20
+
+
+def test_the_environment_wins_over_the_dotenv_file(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("OPENAI_MODEL=from-file\nREDIS_URL=redis://file/1\n")
+    settings = load_settings({"OPENAI_MODEL": "from-environment"}, tmp_path)
+    assert settings.openai_model == "from-environment"
+    assert settings.redis_url == "redis://file/1"
+
+
+def test_an_empty_variable_counts_as_unset(tmp_path: Path) -> None:
+    settings = load_settings({"OPENAI_API_KEY": "", "DATABASE_URL": ""}, tmp_path)
+    assert settings.openai_api_key is None
+    assert settings.database_url.startswith("sqlite:///")
+
+
+@pytest.mark.parametrize(
+    ("environment", "choice"),
+    [
+        ({"OPENAI_API_KEY": "sk-abcdefgh"}, "openai"),
+        ({"OPENAI_BASE_URL": "http://127.0.0.1:9/v1"}, "openai"),
+        ({"OPENAI_API_KEY": "sk-abcdefgh", "THREADBOOK_MODEL": "offline"}, "offline"),
+        ({"THREADBOOK_MODEL": "scripted:replies.json"}, "scripted:replies.json"),
+        ({}, "offline"),
+    ],
+)
+def test_the_model_follows_the_key_unless_it_is_chosen(
+    tmp_path: Path, environment: dict[str, str], choice: str
+) -> None:
+    assert load_settings(environment, tmp_path).model_choice == choice
+
+
+def test_an_unknown_variable_of_ours_is_refused_with_the_nearest_known_one(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match=r"THREADBOOK_HOMES.*nearest.*'THREADBOOK_HOME'"):
+        load_settings({"THREADBOOK_HOMES": "x"}, tmp_path)
+
+
+def test_an_unknown_variable_of_ours_in_dotenv_is_refused_too(tmp_path: Path) -> None:
+    (tmp_path / ".env").write_text("THREADBOOK_FILE_HOST=a\n")
+    with pytest.raises(SettingsError, match="THREADBOOK_FILE_HOSTS"):
+        load_settings({}, tmp_path)
+
+
+def test_variables_of_others_are_none_of_our_business(tmp_path: Path) -> None:
+    assert load_settings({"PATH": "/bin", "SLACK_CHANNEL": "x", "OPENAI_ORG": "y"}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("toml", "message"),
+    [
+        ("[limit]\nmax_cells = 1\n", "'limit'.*nearest known one is 'limits'"),
+        ("[limits]\nmax_cell = 1\n", "'max_cell'.*nearest known one is 'max_cells'"),
+        ("[channels.C1]\nstrict = true\n", r"\[channels.C1\].*'strict'.*'strict_mention'"),
+        ("[limits]\nmax_cells = 0\n", "limits.max_cells: .*greater than 0"),
+        ("[limits]\nmax_cells = 'many'\n", "limits.max_cells: .*integer"),
+        ("limits = 3\n", r"limits must be a table"),
+        ("[limits\n", "not valid TOML"),
+        ("[model]\nmode = 'loud'\n", "model.mode: .*'native' or 'fenced'"),
+        ("[sandbox]\nminimum = 'weak'\n", "sandbox.minimum"),
+        ("[prices.'gpt-4.1']\ninputs = 2\n", r"\[prices.\"gpt-4.1\"\].*'inputs'.*'input'"),
+        ("[prices.gpt]\ninput = 2\n", "prices.gpt.output: Field required"),
+        ("[prices]\ngpt = 2\n", r"gpt must be a table, written as \[prices.gpt\]"),
+        ("[budget]\nturn_token = 2\n", "'turn_token'.*'turn_tokens'"),
+    ],
+)
+def test_a_fault_in_the_teams_file_is_named_with_its_place(tmp_path: Path, toml: str, message: str) -> None:
+    (tmp_path / "threadbook.toml").write_text(toml)
+    with pytest.raises(SettingsError, match=message):
+        load_settings({}, tmp_path)
+
+
+def test_all_unknown_keys_are_named_at_once(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load_settings({"THREADBOOK_A": "1", "THREADBOOK_B": "2"}, tmp_path)
+    assert "THREADBOOK_A" in str(caught.value)
+    assert "THREADBOOK_B" in str(caught.value)
+
+
+def test_a_named_team_file_must_exist(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError, match="not a file"):
+        load_settings({"THREADBOOK_CONFIG": "elsewhere.toml"}, tmp_path)
+
+
+def test_a_named_team_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "team.toml").write_text("[workers]\ncount = 2\n")
+    assert load_settings({"THREADBOOK_CONFIG": "team.toml"}, tmp_path).workers.count == 2
+
+
+def test_a_channel_can_be_strict_in_both_places_and_its_own_table_wins(tmp_path: Path) -> None:
+    (tmp_path / "threadbook.toml").write_text(
+        "[slack]\nstrict_mention_channels = ['C1', 'C2']\n"
+        "[channels.C2]\nstrict_mention = false\n[channels.C3]\nstrict_mention = true\n"
+    )
+    settings = load_settings({}, tmp_path)
+    assert [settings.strict_mention(channel) for channel in ("C1", "C2", "C3", "C4")] == [True, False, True, False]
+
+
+def test_download_hosts_of_both_places_are_joined(tmp_path: Path) -> None:
+    (tmp_path / "threadbook.toml").write_text("[slack]\nfile_hosts = ['b.example', 'a.example']\n")
+    settings = load_settings({"THREADBOOK_FILE_HOSTS": "a.example, c.example,"}, tmp_path)
+    assert settings.download_hosts == ("a.example", "c.example", "b.example")
+
+
+@pytest.mark.parametrize(("name", "value"), [("REDIS_URL", "localhost:6379"), ("DATABASE_URL", "mysql://u:pw@h/x")])
+def test_an_address_of_the_wrong_kind_is_refused_by_name_and_not_shown(tmp_path: Path, name: str, value: str) -> None:
+    with pytest.raises(SettingsError, match=f"^{name}: .*must be") as caught:
+        load_settings({name: value}, tmp_path)
+    assert value not in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_price_is_per_million_tokens_and_cached_ones_may_cost_less() -> None:
+    price = PriceSettings(input=2.0, cached=0.5, output=8.0)
+    assert price.micros(prompt_tokens=1_000, cached_tokens=400, completion_tokens=100) == 1_200 + 200 + 800
+    assert PriceSettings(input=2.0, output=8.0).micros(1_000, 400, 0) == 2_000
+
+
+def test_a_budget_in_money_needs_the_models_price(tmp_path: Path) -> None:
+    team = tmp_path / "threadbook.toml"
+    team.write_text("[budget]\nday_cost = 5\n")
+    assert load_settings({}, tmp_path).budget.day_cost == 5  # the offline analyst costs nothing
+    with pytest.raises(SettingsError, match=r'budget.day_cost: .*\[prices."gpt-4.1"\]'):
+        load_settings({"OPENAI_API_KEY": "k"}, tmp_path)
+    team.write_text("[budget]\nday_cost = 5\n[prices.'gpt-4.1']\ninput = 2\noutput = 8\n")
+    assert load_settings({"OPENAI_API_KEY": "k"}, tmp_path).prices["gpt-4.1"].output == 8
+
+
+def test_secrets_do_not_print(tmp_path: Path) -> None:
+    environment = {
+        "SLACK_BOT_TOKEN": "xoxb-1-secret",
+        "SLACK_APP_TOKEN": "xapp-1-secret",
+        "SLACK_SIGNING_SECRET": "signing-secret",
+        "OPENAI_API_KEY": "sk-secret",
+        "REDIS_URL": "redis://:redis-secret@host/0",
+        "DATABASE_URL": "postgresql://me:database-secret@host/db",
+    }
+    settings = load_settings(environment, tmp_path)
+    shown = repr(settings) + str(settings)
+    assert not [value for value in settings.secrets() if value in shown]
+    assert set(settings.secrets()) == {
+        "xoxb-1-secret",
+        "xapp-1-secret",
+        "signing-secret",
+        "sk-secret",
+        "redis-secret",
+        "database-secret",
+    }
+
+
+def test_a_refused_value_is_not_repeated_in_the_message(tmp_path: Path) -> None:
+    with pytest.raises(SettingsError) as caught:
+        load_settings({"SLACK_API_URL": "token-pasted-here"}, tmp_path)
+    assert "SLACK_API_URL" in str(caught.value)
+    assert "token-pasted-here" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "real"),
+    [
+        ("https://slack.com/api/", True),
+        ("https://www.slack.com/api", True),
+        ("https://slack-gov.com/api/", False),
+        ("http://127.0.0.1:8123/api/", False),
+        ("https://slack.com.evil.example/api/", False),
+    ],
+)
+def test_real_slack_is_told_by_its_host(tmp_path: Path, url: str, real: bool) -> None:
+    settings = load_settings({"SLACK_API_URL": url}, tmp_path)
+    assert settings.is_real_slack is real
+    assert settings.slack_api_url.endswith("/")
+
+
+def test_settings_cannot_be_changed(tmp_path: Path) -> None:
+    settings = load_settings({}, tmp_path)
+    with pytest.raises(ValidationError):
+        settings.openai_model = "other"  # type: ignore[misc]
+
+
+def test_the_page_of_settings_is_the_generated_one() -> None:
+    assert PAGE.read_text(encoding="utf-8") == settings_markdown(), "write settings_markdown() to docs/settings.md"
+
+
+def test_every_setting_says_what_it_means() -> None:
+    page = settings_markdown()
+    fields = Settings.model_fields
+    assert all(field.description for field in fields.values() if field.alias)
+    assert all(f"`{field.alias}`" in page for field in fields.values() if field.alias)
+    assert "None |" not in page
+
+
+def test_every_token_and_key_is_held_as_a_secret() -> None:
+    held = {
+        name for name, field in Settings.model_fields.items() if SecretStr in getattr(field.annotation, "__args__", ())
+    }
+    named = {name for name in Settings.model_fields if name.endswith(("_token", "_secret", "_key"))}
+    assert held == named
+
+
+def test_a_channel_has_the_limits_that_it_sets_and_else_those_of_all(tmp_path: Path) -> None:
+    (tmp_path / "threadbook.toml").write_text(
+        "[limits]\nmemory_mb = 1000\nprocesses = 20\n"
+        "[channels.C1.limits]\nmemory_mb = 4000\ncell_timeout_s = 600\n[channels.C2.limits]\nprocesses = 10\n"
+    )
+    settings = load_settings({}, tmp_path)
+    shown = ("memory_mb", "processes", "cell_timeout_s", "descriptors")
+    of = {channel: tuple(settings.session_limits(channel)[name] for name in shown) for channel in ("C1", "C2", "C3")}
+    assert of == {"C1": (4000, 20, 600, 256), "C2": (1000, 10, 120, 256), "C3": (1000, 20, 120, 256)}
+    assert tuple(settings.largest_session_limits()[name] for name in shown) == (4000, 20, 600, 256)
+
+
+@pytest.mark.parametrize(
+    ("text", "fault"),
+    [
+        ("memory_gb = 4", r"\[channels.C1.limits\]: unknown setting 'memory_gb'; the nearest known one is 'memory_mb'"),
+        ("max_cells = 4", r"unknown setting 'max_cells'"),
+        ("memory_mb = 0", r"channels.C1.limits.memory_mb: Input should be greater than 0"),
+        ("descriptors = 10", r"channels.C1.limits.descriptors: Input should be greater than or equal to 224"),
+    ],
+)
+def test_a_wrong_limit_of_a_channel_is_refused_where_it_stands(tmp_path: Path, text: str, fault: str) -> None:
+    (tmp_path / "threadbook.toml").write_text(f"[channels.C1.limits]\n{text}\n")
+    with pytest.raises(SettingsError, match=fault):
+        load_settings({}, tmp_path)
+
+
+def test_the_limits_of_a_channel_are_a_table(tmp_path: Path) -> None:
+    (tmp_path / "threadbook.toml").write_text("[channels.C1]\nlimits = 5\n")
+    with pytest.raises(SettingsError, match=r"limits must be a table, written as \[channels.C1.limits\]"):
+        load_settings({}, tmp_path)
+
+
+def test_a_shell_is_off_unless_it_is_configured(tmp_path: Path) -> None:
+    assert load_settings({}, tmp_path).sandbox.bash is False
+    (tmp_path / "threadbook.toml").write_text("[sandbox]\nbash = true\n")
+    assert load_settings({}, tmp_path).sandbox.bash is True
