@@ -1,0 +1,46 @@
+"""What `/healthz` and `/metrics` of the bot show: its own connections and what it counted itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+
+from prometheus_client import CollectorRegistry
+from redis import Redis
+
+from core.health import Health, Missing, pages, serving
+from core.history import History
+from core.metrics import REGISTRY
+from core.settings import Settings
+
+
+@contextmanager
+def health_served(settings: Settings, redis: Redis, is_connected: Callable[[], bool] | None) -> Iterator[None]:
+    """Serve both pages while the block runs, if the settings name a port.
+
+    `is_connected`: to Slack, by Socket Mode; None in HTTP mode, where there is no connection to look at.
+    """
+
+    def redis_answers() -> str:
+        redis.ping()
+        return "answers"
+
+    def slack_listens() -> str:
+        if is_connected is None:
+            return "listens for Slack's requests"
+        if not is_connected():
+            raise Missing("the Socket Mode connection is gone; it is made again by itself")
+        return "connected by Socket Mode"
+
+    with closing(History(settings.database_url)) as history:
+
+        def store_answers() -> str:
+            history.ping()
+            return "answers"
+
+        checks = {"redis": redis_answers, "store": store_answers, "slack": slack_listens}
+        health = Health(checks, settings.secrets())
+        registry = CollectorRegistry()
+        registry.register(REGISTRY)
+        with serving(settings.health_address, settings.bot_health_port, health, pages(health, registry)):
+            yield

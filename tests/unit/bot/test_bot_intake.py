@@ -1,0 +1,252 @@
+"""Which events are messages for us, and what they say."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bot.intake import MAX_TEXT, Ignored, Surroundings, is_empty, read_message, to_message
+from core.values import IncomingMessage, ThreadKey
+
+BOT = "U0BOT"
+ROOT = "1700000000.000100"
+TS = "1700000000.000200"
+FILE = {"id": "F1", "name": "sales.csv", "mimetype": "text/csv", "size": 3, "url_private": "https://files.slack.com/x"}
+
+
+def around(*, known: bool = False, strict: bool = False) -> Surroundings:
+    return Surroundings(
+        team="T1",
+        bot_user_id=BOT,
+        name_of={"U2": "Ben"}.get,  # type: ignore[arg-type]
+        knows_thread=lambda key: known and key == ThreadKey("T1", "C1", ROOT),
+        is_strict=lambda channel: strict and channel == "C1",
+    )
+
+
+def event(**changes: Any) -> dict[str, Any]:
+    return {
+        "type": "message",
+        "user": "U1",
+        "channel": "C1",
+        "channel_type": "channel",
+        "ts": TS,
+        "text": "hi",
+    } | changes
+
+
+def mention(**changes: Any) -> dict[str, Any]:
+    return {"type": "app_mention", "user": "U1", "channel": "C1", "ts": TS, "text": f"<@{BOT}> hi"} | changes
+
+
+def heard(given: dict[str, Any], **surroundings: bool) -> IncomingMessage:
+    message = to_message(given, around(**surroundings))
+    assert isinstance(message, IncomingMessage), message
+    return message
+
+
+# --- who is meant
+
+
+def test_a_mention_is_for_us() -> None:
+    assert heard(mention()) == IncomingMessage(
+        team="T1",
+        channel="C1",
+        channel_type="channel",
+        ts=TS,
+        root_ts=TS,
+        user="U1",
+        text="hi",
+        mention=True,
+        files_known=False,
+    )
+
+
+def test_the_message_twin_of_a_mention_says_the_same() -> None:
+    twin = heard(event(text=f"<@{BOT}> hi", files=[FILE], subtype="file_share"))
+    assert (twin.mention, twin.ts, twin.text, twin.files_known) == (True, TS, "hi", True)
+    assert [file.name for file in twin.files] == ["sales.csv"]
+
+
+def test_talk_in_a_channel_is_not_for_us() -> None:
+    assert to_message(event(), around()) == Ignored("not addressed to the bot")
+    assert to_message(event(text="<@U2> hi"), around()) == Ignored("not addressed to the bot")
+
+
+def test_a_direct_message_needs_no_mention() -> None:
+    message = heard(event(channel="D1", channel_type="im"))
+    assert (message.mention, message.channel_type, message.root_ts) == (False, "im", TS)
+
+
+def test_a_group_direct_message_needs_one() -> None:
+    assert isinstance(to_message(event(channel="G1", channel_type="mpim"), around()), Ignored)
+    assert heard(event(channel="G1", channel_type="mpim", text=f"<@{BOT}> hi")).channel_type == "mpim"
+
+
+def test_a_reply_in_a_thread_we_are_in_needs_no_mention() -> None:
+    message = heard(event(thread_ts=ROOT), known=True)
+    assert (message.root_ts, message.mention) == (ROOT, False)
+
+
+def test_a_reply_in_a_thread_we_are_not_in_needs_one() -> None:
+    assert isinstance(to_message(event(thread_ts=ROOT), around()), Ignored)
+    assert heard(mention(thread_ts=ROOT)).root_ts == ROOT
+
+
+def test_a_new_thread_in_a_channel_we_know_needs_one() -> None:
+    assert isinstance(to_message(event(ts=ROOT), around(known=True)), Ignored)
+
+
+def test_in_a_strict_channel_every_message_needs_one() -> None:
+    assert isinstance(to_message(event(thread_ts=ROOT), around(known=True, strict=True)), Ignored)
+    assert heard(mention(thread_ts=ROOT), known=True, strict=True).mention
+    assert heard(event(thread_ts=ROOT, text=f"<@{BOT}> go on"), known=True, strict=True).mention
+
+
+def test_a_broadcast_reply_counts_once_more_as_a_reply() -> None:
+    assert heard(event(thread_ts=ROOT, subtype="thread_broadcast"), known=True).root_ts == ROOT
+
+
+# --- what does not run
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        event(subtype="message_changed", hidden=True, message={"text": f"<@{BOT}>"}),
+        event(subtype="message_deleted", hidden=True),
+        event(subtype="channel_join", text=f"<@{BOT}> has joined"),
+        event(subtype="bot_message", bot_id="B1", text=f"<@{BOT}> hi"),
+        event(bot_id="B1", text=f"<@{BOT}> hi"),
+        mention(bot_id="B1"),
+        mention(user=BOT),
+        mention(user="USLACKBOT"),
+        mention(edited={"user": "U1", "ts": "1700000009.000000"}),
+        event(hidden=True, text=f"<@{BOT}> hi"),
+    ],
+)
+def test_edits_deletions_and_bots_do_not_run(given: dict[str, Any]) -> None:
+    assert isinstance(to_message(given, around(known=True)), Ignored)
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"type": "app_mention"},
+        mention(user=None),
+        mention(user=["U1"]),
+        mention(channel="C1:T2"),
+        mention(ts="now"),
+        mention(ts=1700000000.0002),
+        mention(thread_ts="../../etc"),
+        mention(thread_ts=["1.1"]),
+        mention(subtype=["x"]),
+        mention(subtype={"a": 1}),
+    ],
+)
+def test_a_malformed_event_is_ignored_not_an_error(given: dict[str, Any]) -> None:
+    assert isinstance(to_message(given, around()), Ignored)
+
+
+ANYTHING = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=20)
+    | st.sampled_from([TS, "C1", "U1", BOT]),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(
+            [
+                "type",
+                "subtype",
+                "user",
+                "channel",
+                "channel_type",
+                "ts",
+                "thread_ts",
+                "text",
+                "files",
+                "bot_id",
+                "blocks",
+                "hidden",
+            ]
+        ),
+        ANYTHING,
+    ),
+    st.sampled_from([event(), mention(), event(channel="D1", channel_type="im", files=[FILE])]),
+)
+def test_no_event_whatsoever_is_an_error(changes: dict[str, Any], base: dict[str, Any]) -> None:
+    assert isinstance(to_message(base | changes, around(known=True)), Ignored | IncomingMessage)
+
+
+# --- what is said
+
+
+def test_the_text_is_what_the_person_meant() -> None:
+    message = heard(mention(text=f"<@{BOT}> compare <@U2>’s &lt;north&gt; with <https://a.example|this>"))
+    assert message.text == "compare @Ben’s <north> with this (https://a.example)"
+
+
+def test_a_text_is_bounded() -> None:
+    assert len(heard(mention(text="x" * 100_000)).text) == MAX_TEXT
+
+
+def test_pasted_cells_are_read_as_tab_separated_lines() -> None:
+    rich = {
+        "type": "rich_text",
+        "elements": [{"type": "rich_text_section", "elements": [{"type": "text", "text": "north"}]}],
+    }
+    rows = [
+        [{"type": "raw_text", "text": "region"}, {"type": "raw_text", "text": "net\tsales"}],
+        [rich, {"type": "raw_number", "value": 3, "text": "3"}],
+    ]
+    table = {"type": "table", "rows": rows}
+    told = "total?\n\nregion\tnet sales\nnorth\t3"
+    assert heard(mention(text=f"<@{BOT}> total?", blocks=[{"type": "rich_text"}, table])).text == told
+    assert heard(mention(text=f"<@{BOT}> total?", attachments=[{"blocks": [table]}])).text == told
+    assert not is_empty(heard(mention(text=f"<@{BOT}>", blocks=[table])))
+
+
+@pytest.mark.parametrize(
+    "blocks", [None, "x", [None], [{"type": "table"}], [{"type": "table", "rows": [None, [None, 3]]}]]
+)
+def test_blocks_that_hold_no_cells_add_nothing(blocks: object) -> None:
+    assert heard(mention(blocks=blocks, attachments=blocks)).text.strip() == "hi"
+
+
+@pytest.mark.parametrize("text", [None, 3, ["a"], {}])
+def test_a_text_that_is_no_text_is_empty(text: object) -> None:
+    assert heard(mention(text=text)).text == ""
+
+
+def test_only_words_or_files_make_a_question() -> None:
+    assert is_empty(heard(mention(text=f" <@{BOT}> ")))
+    assert not is_empty(heard(mention(text=f"<@{BOT}>", files=[FILE])))
+    assert not is_empty(heard(event(channel="D1", channel_type="im", text="", files=[FILE], subtype="file_share")))
+
+
+def test_a_mention_that_brings_its_files_is_known_to_be_complete() -> None:
+    assert heard(mention(files=[FILE])).files_known
+    assert not heard(mention(files=[])).files_known
+    assert heard(event(channel="D1", channel_type="im")).files_known
+
+
+def test_a_mention_in_a_direct_message_is_told_by_its_channel() -> None:
+    assert heard(mention(channel="D1")).channel_type == "im"
+
+
+def test_what_others_said_can_be_read_without_being_for_us() -> None:
+    message = read_message(event(text="numbers attached", files=[FILE]), around())
+    assert isinstance(message, IncomingMessage)
+    assert message.text == "numbers attached"
