@@ -1,0 +1,143 @@
+"""File abstracts as the model reads them: one YAML document per file, bounded, in a stable form.
+
+The form is documented at the top of prompts/files.yaml. Column names stay longest when space is short: a wrong column
+name is the commonest error in generated code.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import yaml
+
+from workers.agent.steps import ColumnNote, FileAbstract, TableNote
+from workers.agent.text import clean, clip, one_line, shares
+
+
+class _Leaner(NamedTuple):
+    """How much of a file is told: lines of head, sample values, columns with their notes, characters of text."""
+
+    head: int
+    samples: int
+    columns: int
+    text: int
+
+
+_STAGES = (
+    _Leaner(head=11, samples=5, columns=80, text=2_000),
+    _Leaner(head=6, samples=3, columns=60, text=1_000),
+    _Leaner(head=4, samples=2, columns=40, text=500),
+    _Leaner(head=2, samples=1, columns=30, text=250),
+    _Leaner(head=0, samples=0, columns=20, text=120),
+    _Leaner(head=0, samples=0, columns=0, text=0),
+)
+_MIN_CHARS = 300
+_LINE_CHARS = 400
+_SAMPLE_CHARS = 40
+_NAME_CHARS = 80
+_MAX_NAMES = 200
+_MAX_TABLES = 30
+_COLUMN_CHARS = 60
+
+
+def file_blocks(files: tuple[FileAbstract, ...], limit: int) -> list[str]:
+    """One YAML text per file; together about `limit` characters at most, small files first served whole."""
+    whole = [len(file_block(file, limit)) for file in files]
+    return [file_block(file, max(share, _MIN_CHARS)) for file, share in zip(files, shares(whole, limit), strict=True)]
+
+
+@lru_cache(maxsize=256)
+def file_block(file: FileAbstract, limit: int) -> str:
+    """The YAML of one file in at most `limit` characters (or as few as its names allow)."""
+    *roomy, barest = _STAGES
+    for stage in roomy:
+        if _least_chars(file, stage) > limit:
+            continue
+        text = _yaml(_document(file, stage))
+        if len(text) <= limit:
+            return text
+    return clip(_yaml(_document(file, barest)), limit)
+
+
+def _least_chars(file: FileAbstract, stage: _Leaner) -> int:
+    """What the columns of a file take at this stage at the very least: cheaper to know than to write them."""
+    return sum(min(len(table.columns), stage.columns) for table in file.tables[:_MAX_TABLES]) * _COLUMN_CHARS
+
+
+def _document(file: FileAbstract, stage: _Leaner) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "path": file.path,
+        "format": file.format,
+        "size": file.size,
+        "encoding": file.encoding,
+        "separator": file.separator,
+        "read": file.read_hint,
+    }
+    if file.note:
+        document["note"] = one_line(file.note, _LINE_CHARS)
+    document["tables"] = [_table(table, stage) for table in file.tables[:_MAX_TABLES]]
+    if len(file.tables) > _MAX_TABLES:
+        document["more_tables"] = [one_line(t.name, _NAME_CHARS) for t in file.tables[_MAX_TABLES:][:_MAX_NAMES]]
+    if file.text and stage.text:
+        document["text"] = _lines(clip(file.text, stage.text), 200)
+    return document
+
+
+def _table(table: TableNote, stage: _Leaner) -> dict[str, Any]:
+    document: dict[str, Any] = {
+        "name": one_line(table.name, _NAME_CHARS),
+        "rows": table.rows,
+        "sampled": table.sampled,
+        "columns": [_Flow(_column(column, stage)) for column in table.columns[: stage.columns]],
+    }
+    if more := table.columns[stage.columns :]:
+        document["more_columns"] = _FlowList(one_line(column.name, _NAME_CHARS) for column in more[:_MAX_NAMES])
+    document["head"] = _lines(table.head, stage.head)
+    return document
+
+
+def _column(column: ColumnNote, stage: _Leaner) -> dict[str, Any]:
+    return {
+        "name": column.name[:_NAME_CHARS],
+        "dtype": column.dtype,
+        "missing": round(column.missing, 4),
+        "unique": column.unique,
+        "samples": [sample[:_SAMPLE_CHARS] for sample in column.samples[: stage.samples]],
+    }
+
+
+def _lines(text: str, count: int) -> str:
+    """The first lines of a text, each bounded and without trailing blanks, so that YAML can write it as a block."""
+    return "\n".join(clean(line)[:_LINE_CHARS].rstrip() for line in text.expandtabs(4).splitlines()[:count])
+
+
+class _Flow(dict[str, Any]):
+    """A mapping that is written on one line."""
+
+
+class _FlowList(list[str]):
+    """A list that is written on one line."""
+
+
+class _Dumper(yaml.SafeDumper):
+    """Keys in the order given, long texts as blocks, a column on a line."""
+
+
+def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
+    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+
+
+_Dumper.add_representer(str, _write_text)
+_Dumper.add_representer(
+    _Flow, lambda dumper, value: dumper.represent_mapping("tag:yaml.org,2002:map", value, flow_style=True)
+)
+_Dumper.add_representer(
+    _FlowList, lambda dumper, value: dumper.represent_sequence("tag:yaml.org,2002:seq", value, flow_style=True)
+)
+
+
+def _yaml(document: dict[str, Any]) -> str:
+    return yaml.dump(
+        document, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10**9, default_flow_style=False
+    ).rstrip()

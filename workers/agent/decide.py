@@ -1,0 +1,171 @@
+"""What happens next in a turn. A pure function of the steps so far: the same steps give the same action, so a worker
+that died is resumed by asking again.
+
+    nobody asked, closed, or a question is open       → Wait
+    the model's last reply has an open intent         → do it: run the cell, ask the person, judge and post the report
+    too many replies that led to nothing              → GiveUp
+    the same code or error too often                  → CorrectModel "change of approach", the next time GiveUp
+    replies used up                                   → GiveUp
+    else                                              → AskModel
+
+A person's message never cancels cells that were asked for; the model reads it with their outputs. A report or question
+written before that message is not posted: the model is told to read it first.
+"""
+
+from __future__ import annotations
+
+from typing import assert_never
+
+from workers.agent import guards
+from workers.agent.actions import Action, AskHuman, AskModel, CorrectModel, Finish, GiveUp, RecordVerdict, RunCell, Wait
+from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
+from workers.agent.messages import check_messages, messages
+from workers.agent.parse import read_reply
+from workers.agent.steps import Asked, CellRan, Checked, Corrected, Questioned, Replied
+from workers.agent.tools import TOOLS, TOOLS_WITH_BASH
+from workers.agent.turn import Episode, Turn, episodes
+from workers.agent.verdict import read_verdict
+
+_UNREADABLE_VERDICTS = 2
+
+
+def decide(turn: Turn) -> Action:
+    """The next action. Never raises for anything a model, a cell or a person may have said."""
+    if turn.resting:
+        return Wait()
+    episode = turn.episode
+    if episode is not None:
+        intents = read_reply(episode.reply, episode.number).intents
+        done = {step.call_id for step in episode.steps if isinstance(step, CellRan | Corrected | Questioned)}
+        for intent in intents:
+            if intent.call_id not in done:
+                return _follow(turn, episode, intent, alone=intent is intents[0])
+    return _stop_or_change(turn) or _ask(turn)
+
+
+def _follow(turn: Turn, episode: Episode, intent: Intent, alone: bool) -> Action:
+    """Act on one intent of the last reply. `alone`: no other call stood before it in the reply."""
+    match intent:
+        case Malformed():
+            return _correct_malformed(turn, intent)
+        case RunBash() if not turn.has_bash:
+            return _correct_malformed(turn, Malformed(intent.call_id, "unknown_tool", intent.called))
+        case RunPython() | RunBash():
+            return _run(turn, episode, intent)
+        case Question() | Report():
+            what = "question" if isinstance(intent, Question) else "report"
+            if not alone:
+                return _correct(turn, "too_early", intent.call_id, what=what)
+            if any(isinstance(step, Asked) for step in episode.steps) and guards.replies_left(turn):
+                return _correct(turn, "new_message", intent.call_id, what=what)
+            if isinstance(intent, Question):
+                return AskHuman(intent.call_id, intent.question, intent.options)
+            return _finish(turn, episode, intent)
+        case _:
+            assert_never(intent)
+
+
+def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
+    if any(isinstance(step, CellRan) and step.status != "ok" for step in episode.steps):
+        return _correct(turn, "skipped", intent.call_id)
+    run = guards.cells_run(turn)
+    if run >= turn.limits.max_cells:
+        if guards.corrections(turn, guards.OUT_OF_CELLS):
+            return _give_up(turn, "out_of_cells", turn.limits.max_cells)
+        return _correct(
+            turn, guards.OUT_OF_CELLS, intent.call_id, max_cells=turn.limits.max_cells, native_tools=turn.native_tools
+        )
+    cell_id = f"{turn.id}/c{run + 1}"
+    if isinstance(intent, RunBash):
+        return RunCell(intent.call_id, cell_id, intent.title, intent.command, "bash")
+    return RunCell(intent.call_id, cell_id, intent.title, intent.code)
+
+
+def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
+    """Let a report through: the data must have been read, the judge asked once. The judge may send reports of a turn
+    back `max_refusals` times; it never loses an answer: one whose reply cannot be read twice, or that there is no call
+    left for, counts as content, and a report that was sent back is posted when nothing better comes of it."""
+    if paths := guards.unread_files(turn):
+        if guards.corrections(turn, guards.NO_DATA_READ) >= turn.limits.max_futile:
+            return _give_up(turn, "data_not_read", turn.limits.max_futile)
+        return _correct(turn, guards.NO_DATA_READ, report.call_id, paths=paths)
+    for checked in (step for step in episode.steps if isinstance(step, Checked)):
+        if checked.is_final:
+            return Finish(_with_budget_note(turn, report.text))
+        return _correct(turn, "not_final", report.call_id, reason=checked.reason)
+    verdicts = [step for step in episode.steps if isinstance(step, Replied) and step.purpose == "check"]
+    if verdicts and (verdict := read_verdict(verdicts[-1].text)):
+        return RecordVerdict(verdict.is_final, verdict.reason)
+    if len(verdicts) >= _UNREADABLE_VERDICTS:
+        return RecordVerdict(True, "the judge's reply could not be read")
+    if guards.refusals(turn) >= turn.limits.max_refusals or not guards.replies_left(turn):
+        return Finish(_with_budget_note(turn, report.text))
+    return AskModel("check", check_messages(turn, report.text))
+
+
+def _stop_or_change(turn: Turn) -> Action | None:
+    """The guards that end a turn or turn it round; None when it may go on."""
+    futile = guards.futile_replies(turn)
+    if futile >= turn.limits.max_futile:
+        unread = guards.corrections(turn, guards.NO_DATA_READ) >= turn.limits.max_futile
+        return _give_up(turn, "data_not_read" if unread else "nonsense_replies", futile)
+    if again := guards.repetition(turn):
+        if guards.corrections(turn, guards.CHANGE_OF_APPROACH):
+            return _give_up(turn, f"stuck_on_{again.what}", again.times)
+        return _correct(turn, guards.CHANGE_OF_APPROACH, None, what=again.what, count=again.times, detail=again.detail)
+    if not guards.replies_left(turn):
+        reason = "out_of_budget" if guards.is_short_of_budget(turn) else "out_of_replies"
+        return _give_up(turn, reason, turn.limits.max_model_calls)
+    return None
+
+
+def _ask(turn: Turn) -> AskModel:
+    tools = TOOLS_WITH_BASH if turn.has_bash else TOOLS
+    return AskModel("act", messages(turn), tools if turn.native_tools else ())
+
+
+def _correct(turn: Turn, prompt: str, call_id: str | None, /, **variables: object) -> CorrectModel:
+    return CorrectModel(prompt, turn.prompts.render(prompt, **variables), call_id)
+
+
+def _correct_malformed(turn: Turn, intent: Malformed) -> CorrectModel:
+    if intent.reason == "empty_reply":
+        return _correct(turn, "empty_reply", intent.call_id, native_tools=turn.native_tools)
+    text = turn.prompts.render(
+        "malformed", reason=intent.reason, detail=intent.detail, native_tools=turn.native_tools, bash=turn.has_bash
+    )
+    return CorrectModel(intent.reason, text, intent.call_id)
+
+
+def _with_budget_note(turn: Turn, report: str) -> str:
+    """The report, with a line below it when a budget made it the turn's last word."""
+    if turn.allowance is None or not guards.is_short_of_budget(turn):
+        return report
+    return f"{report}\n\n{turn.prompts.render('budget_note', language=turn.language, scope=turn.allowance.scope)}"
+
+
+def _give_up(turn: Turn, reason: str, count: int) -> GiveUp | Finish:
+    """Stop honestly: with the last report that the judge sent back, said to be incomplete, else with what is known."""
+    if reason != "data_not_read" and (refused := _refused_report(turn)):
+        return Finish(refused)
+    text = turn.prompts.render(
+        "give_up",
+        language=turn.language,
+        reason=reason,
+        count=count,
+        scope=turn.allowance.scope if turn.allowance else "",
+        known=[] if reason == "data_not_read" else guards.known_so_far(turn.steps),
+        last_error=guards.last_error(turn.steps),
+    )
+    return GiveUp(reason, text)
+
+
+def _refused_report(turn: Turn) -> str:
+    """The turn's last report that the judge sent back, with a line that says so; "" when there is none."""
+    for episode in reversed(episodes(turn.steps)[1]):
+        checked = next((step for step in episode.steps if isinstance(step, Checked)), None)
+        intent = read_reply(episode.reply, episode.number).intents[0]
+        if checked and isinstance(intent, Report):
+            caveat = turn.prompts.render("incomplete", language=turn.language, reason=checked.reason)
+            return f"{intent.text}\n\n{caveat}"
+    return ""

@@ -1,0 +1,152 @@
+"""The guards: pure questions about a turn that `decide` asks before it lets the model go on.
+
+Each one answers a complaint that people have about such systems: the same failing code for ever, no cap, empty replies
+in an endless loop, data that was made up although a file was given.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from workers.agent.hints import error_line
+from workers.agent.source import fingerprint, strings
+from workers.agent.steps import Asked, CellRan, Checked, Corrected, FileAbstract, Questioned, Replied, Step
+from workers.agent.text import one_line
+from workers.agent.turn import Turn, episodes, files_of
+
+CHANGE_OF_APPROACH = "change_of_approach"
+OUT_OF_CELLS = "out_of_cells"
+NO_DATA_READ = "no_data_read"
+NEAR_THE_END = 2
+"""Replies or cells that are left when the model is told to come to an end."""
+
+_VARIES = re.compile(r"0x[0-9a-f]+|(?<=\bline )\d+|(?<=\bposition )\d+|(?<=\brow )\d+", re.IGNORECASE)
+
+
+class Repetition(NamedTuple):
+    """The same code or the same error, again: `what` is "code" or "error", `detail` says which."""
+
+    what: str
+    times: int
+    detail: str
+
+
+def cells_run(turn: Turn) -> int:
+    """Cells of this turn so far."""
+    return sum(isinstance(step, CellRan) for step in turn.steps)
+
+
+def replies_left(turn: Turn) -> int:
+    """Model calls that this turn may still make, by its limit and by the budgets; those of the judge count too."""
+    left = turn.limits.max_model_calls - sum(isinstance(step, Replied) for step in turn.steps)
+    return max(left if turn.allowance is None else min(left, turn.allowance.calls), 0)
+
+
+def is_short_of_budget(turn: Turn) -> bool:
+    """Whether it is a budget that leaves the turn no more than its last word."""
+    return turn.allowance is not None and turn.allowance.calls <= replies_left(turn) < NEAR_THE_END
+
+
+def cells_left(turn: Turn) -> int:
+    """Cells that this turn may still run."""
+    return max(turn.limits.max_cells - cells_run(turn), 0)
+
+
+def corrections(turn: Turn, reason: str) -> int:
+    """How often the model was told this in this turn."""
+    return sum(isinstance(step, Corrected) and step.reason == reason for step in turn.steps)
+
+
+def refusals(turn: Turn) -> int:
+    """How often the judge sent a report of this turn back."""
+    return sum(isinstance(step, Checked) and not step.is_final for step in turn.steps)
+
+
+def repetition(turn: Turn) -> Repetition | None:
+    """The code or error that came too often since the last change of approach; None when there is none."""
+    cells: list[CellRan] = []
+    for step in turn.steps:
+        if isinstance(step, Corrected) and step.reason == CHANGE_OF_APPROACH:
+            cells.clear()
+        elif isinstance(step, CellRan) and step.status != "undone":
+            cells.append(step)
+    failed = [cell for cell in cells if cell.status != "ok"]
+    for what, keys in (
+        ("error", [(error_key(cell), error_line(cell)) for cell in failed]),
+        ("code", [(fingerprint(cell.code), cell.title) for cell in cells]),
+    ):
+        counted = Counter(key for key, _ in keys).most_common(1)
+        if counted and counted[0][1] >= turn.limits.same_failure:
+            key, count = counted[0]
+            return Repetition(what, count, one_line(next(shown for k, shown in reversed(keys) if k == key), 300))
+    return None
+
+
+def error_key(cell: CellRan) -> str:
+    """What makes two errors the same: status, kind and message, without addresses and line numbers."""
+    return f"{cell.status} {cell.error_name} {_VARIES.sub('#', error_line(cell))}"
+
+
+def futile_replies(turn: Turn) -> int:
+    """How many of the last replies in a row led to nothing but corrections."""
+    count = 0
+    for episode in reversed(episodes(turn.steps)[1]):
+        if not episode.steps or any(isinstance(step, CellRan | Questioned | Checked | Asked) for step in episode.steps):
+            break
+        count += 1
+    return count
+
+
+def unread_files(turn: Turn) -> tuple[str, ...]:
+    """The files that must be read before the turn may finish; empty when it may.
+
+    Files given in this turn: at least one must have been opened by a cell of this turn. Else, files given earlier in
+    the thread: at least one must have been opened by some cell of the thread.
+    """
+    now = files_of(turn.steps)
+    given, steps = (now, list(turn.steps)) if now else (files_of(turn.thread_steps), list(turn.thread_steps))
+    if any(_opens(step, given) for step in steps if isinstance(step, CellRan)):
+        return ()
+    return tuple(file.path for file in given)
+
+
+def _opens(cell: CellRan, files: Sequence[FileAbstract]) -> bool:
+    """Whether a cell opened one of these files: as the kernel saw it, else by the names in its code."""
+    names = {_name(file.path) for file in files}
+    if cell.files_read is not None:
+        return any(_name(path) in names for path in cell.files_read)
+    return any(_names_one(text, names) for text in strings(cell.code))
+
+
+def _names_one(text: str, names: Iterable[str]) -> bool:
+    """Whether a string constant names one of these files, by its name or by a pattern ("*.csv")."""
+    wanted = _name(text)
+    return any(
+        wanted == name or ("*" in wanted and "." in wanted and fnmatch.fnmatchcase(name, wanted)) for name in names
+    )
+
+
+def _name(path: str) -> str:
+    return unicodedata.normalize("NFC", PurePosixPath(path).name)
+
+
+def last_error(steps: Sequence[Step]) -> str:
+    """The last error of these steps in one line, "" when no cell failed."""
+    failed = (step for step in reversed(steps) if isinstance(step, CellRan) and step.status not in ("ok", "undone"))
+    return next(map(error_line, failed), "")
+
+
+def known_so_far(steps: Sequence[Step]) -> list[dict[str, str]]:
+    """What the cells that ran showed, newest last, for an honest end: title and the last lines of output, bounded."""
+    ran = [step for step in steps if isinstance(step, CellRan) and step.status == "ok"]
+    shown = []
+    for cell in ran[-5:]:
+        lines = [" ".join(line.split()) for line in (cell.result or cell.stdout).splitlines() if line.strip()]
+        shown.append({"title": one_line(cell.title, 120), "text": one_line("; ".join(lines[-3:]), 300)})
+    return shown

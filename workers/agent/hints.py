@@ -1,0 +1,79 @@
+"""Concrete hints after an error: near names, the columns that exist, the modules at hand. Cheap, and only when sure."""
+
+from __future__ import annotations
+
+import builtins
+import difflib
+import re
+from collections.abc import Iterable, Sequence
+
+from workers.agent.source import assigned_names
+from workers.agent.steps import CellRan, Step
+from workers.agent.text import one_line
+from workers.agent.turn import files_of
+
+_QUOTED = re.compile(r"'([^'\n]{1,200})'|\"([^\"\n]{1,200})\"")
+_NOT_IN_INDEX = re.compile(r"\[(?P<names>.{1,400}?)\] not (?:found )?in index|None of .*?\[(?P<none>.{1,400}?)\]")
+_MAX_LISTED = 40
+_SHELL_LINE = re.compile(r"^\s*[!%]\w", re.MULTILINE)
+
+
+def error_line(cell: CellRan) -> str:
+    """The error of a cell in one line: the last line of its traceback, or its status."""
+    lines = [line for line in cell.error.splitlines() if line.strip()]
+    return one_line(lines[-1] if lines else cell.error_name or cell.status, 300)
+
+
+def hint(cell: CellRan, before: Sequence[Step], packages: Iterable[str]) -> str:
+    """One line that helps to repair this cell, or "". `before` are the thread's steps up to the cell."""
+    line = error_line(cell)
+    words = [a or b for a, b in _QUOTED.findall(line)]
+    if cell.error_name == "NameError" and words:
+        return _near(words[0], "names in this session", _names(before))
+    if cell.error_name == "KeyError":
+        missing = _missing_keys(line, words)
+        return _near(missing[0], "columns of the given files", _columns(before), list_all=True) if missing else ""
+    if cell.error_name == "AttributeError" and len(words) > 1:
+        return _near(words[-1], "columns of the given files", _columns(before))
+    if cell.error_name == "FileNotFoundError" and words:
+        return _near(words[-1], "files in the working folder", _paths(before), list_all=True)
+    if cell.error_name in ("ModuleNotFoundError", "ImportError"):
+        return f"nothing can be installed; at hand are {', '.join(name.split()[0] for name in packages)}"
+    if cell.error_name in ("SyntaxError", "IndentationError") and _SHELL_LINE.search(cell.code):
+        return "lines that start with ! or % do not work here, only Python"
+    return ""
+
+
+def _near(word: str, what: str, candidates: Iterable[str], list_all: bool = False) -> str:
+    """ "Did you mean …?" when something is near, else (if wanted) what there is."""
+    known = list(dict.fromkeys(candidates))
+    folded = {name.casefold().strip(): name for name in reversed(known)}
+    close = difflib.get_close_matches(word.casefold().strip(), folded, n=3, cutoff=0.7)
+    if close:
+        return f"did you mean {' or '.join(repr(folded[name]) for name in close)}? (among the {what})"
+    if list_all and known:
+        more = f" and {len(known) - _MAX_LISTED} more" if len(known) > _MAX_LISTED else ""
+        return f"{what}: {', '.join(repr(one_line(name, 80)) for name in known[:_MAX_LISTED])}{more}"
+    return ""
+
+
+def _missing_keys(line: str, words: list[str]) -> list[str]:
+    """The keys that a KeyError of pandas or of a dict names."""
+    if found := _NOT_IN_INDEX.search(line):
+        inner = found["names"] or found["none"]
+        return [a or b for a, b in _QUOTED.findall(inner)]
+    return words
+
+
+def _names(before: Sequence[Step]) -> list[str]:
+    cells = [step for step in before if isinstance(step, CellRan) and step.status == "ok"]
+    own = [name for cell in reversed(cells) for name in assigned_names(cell.code)]
+    return [*own, *(name for name in dir(builtins) if not name.startswith("_"))]
+
+
+def _columns(before: Sequence[Step]) -> list[str]:
+    return [column.name for file in reversed(files_of(before)) for table in file.tables for column in table.columns]
+
+
+def _paths(before: Sequence[Step]) -> list[str]:
+    return [file.path for file in reversed(files_of(before))]

@@ -1,0 +1,66 @@
+"""What a model's reply amounts to, once read: run code, ask a person, finish, or nothing that can be acted on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class RunPython:
+    """Run this code."""
+
+    call_id: str
+    code: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunBash:
+    """Run this command in the thread's shell. `called` is the name by which the model called the tool."""
+
+    call_id: str
+    command: str
+    title: str
+    called: str
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """Ask the people in the thread."""
+
+    call_id: str
+    question: str
+    options: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """Finish with this report (Markdown)."""
+
+    call_id: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """Nothing that can be acted on. `reason` is a key of prompts/malformed.yaml, `detail` what it is about; `tool` and
+    `raw` are what the model called and the arguments that it gave."""
+
+    call_id: str
+    reason: str
+    detail: str = ""
+    tool: str = ""
+    raw: str = ""
+
+
+Intent = RunPython | RunBash | Question | Report | Malformed
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A reply, read. `text` is what of its words is kept in memory; `as_calls` says that the intents came as tool
+    calls."""
+
+    text: str
+    intents: tuple[Intent, ...]
+    as_calls: bool

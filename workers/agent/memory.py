@@ -1,0 +1,247 @@
+"""A turn's steps as blocks of messages, each in several lengths: what `messages.py` chooses from when space is short.
+
+A block stands or falls as a whole, because an endpoint refuses a tool call without its result.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from workers.agent.actions import Message
+from workers.agent.briefing import file_blocks
+from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
+from workers.agent.observation import observation
+from workers.agent.parse import read_reply
+from workers.agent.steps import (
+    Asked,
+    Briefed,
+    CellRan,
+    Corrected,
+    Finished,
+    Forgot,
+    GaveUp,
+    Questioned,
+    Step,
+    Undone,
+)
+from workers.agent.text import clip, one_line, quoted
+from workers.agent.tools import ASK_USER, FINISH, RUN_PYTHON
+from workers.agent.turn import Episode, Turn, episodes
+
+AUTHOR_CHARS = 60
+_UNREADABLE_CHARS = 1_000
+_MAX_PROBLEMS = 20
+
+
+class Detail(NamedTuple):
+    """How long the parts of a block may be, in characters."""
+
+    observation: int
+    code: int
+    report: int
+    message: int
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Messages that stand or fall together. `render` makes them at a level of detail; `title` names the cells in it
+    when it may be left out altogether, and is empty when it may not."""
+
+    render: Callable[[Detail], list[Message]]
+    title: str = ""
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One turn of the thread, as blocks: the opening (questions and files), then an episode per reply."""
+
+    opening: Block
+    episodes: tuple[Block, ...]
+
+
+def remember(turn: Turn, steps: Sequence[Step], thread: Sequence[Step], first: bool, files_chars: int) -> Memory:
+    """The blocks of one turn of the thread: `steps` are its own, `thread` those of all turns."""
+    opening, found = episodes(steps)
+    ending = [step for step in steps if isinstance(step, GaveUp | Forgot)]
+    blocks = [_episode_block(turn, episode, thread) for episode in found]
+    if ending:
+        text = ending[-1].text
+        blocks.append(Block(lambda detail: [_ended(turn, clip(text, detail.message))]))
+    name = "task" if first else "follow_up"
+    return Memory(Block(lambda detail: [_opening(turn, name, opening, detail, files_chars)]), tuple(blocks))
+
+
+def _ended(turn: Turn, text: str) -> Message:
+    return {"role": "assistant", "content": turn.prompts.render("ended", text=text)}
+
+
+def user(content: str) -> Message:
+    """A message of the user's role."""
+    return {"role": "user", "content": content}
+
+
+def author(asked: Asked) -> str:
+    """The name of a message's author, harmless inside our own marks."""
+    return harmless_name(asked.author or asked.user)
+
+
+def harmless_name(name: str) -> str:
+    """A name that a person chose, fit to stand inside our own marks."""
+    return one_line(re.sub(r"[\[\]`#>*]", "", name), AUTHOR_CHARS)
+
+
+def questions(steps: Sequence[Step], limit: int) -> list[dict[str, str]]:
+    """The people's messages among these steps, quoted and bounded, for a prompt."""
+    asked = [step for step in steps if isinstance(step, Asked)]
+    return [{"author": author(step), "text": quoted(clip(step.text, limit // len(asked)))} for step in asked]
+
+
+def files_text(turn: Turn, briefings: Sequence[Briefed], limit: int) -> str:
+    """The description of the files in these briefings, "" when there are none."""
+    files = tuple(file for briefed in briefings for file in briefed.files)
+    problems = [problem for briefed in briefings for problem in briefed.problems][:_MAX_PROBLEMS]
+    if not files and not problems:
+        return ""
+    shown = [{"name": one_line(problem.name, 200), "why": one_line(problem.why, 300)} for problem in problems]
+    return turn.prompts.render("files", files=file_blocks(files, limit), problems=shown)
+
+
+def _opening(turn: Turn, name: str, opening: Sequence[Step], detail: Detail, files_chars: int) -> Message:
+    briefings = [step for step in opening if isinstance(step, Briefed)]
+    asked = questions(opening, detail.message)
+    return user(turn.prompts.render(name, messages=asked, files=files_text(turn, briefings, files_chars)))
+
+
+def _episode_block(turn: Turn, episode: Episode, thread: Sequence[Step]) -> Block:
+    cells = [step for step in episode.steps if isinstance(step, CellRan)]
+    stays = any(isinstance(step, Asked | Finished | Questioned) for step in episode.steps)
+    return Block(
+        lambda detail: _episode(turn, episode, thread, detail),
+        title="" if stays else "; ".join(one_line(cell.title, 60) for cell in cells) or "a reply that was not used",
+        failed=any(cell.status not in ("ok", "undone") for cell in cells),
+    )
+
+
+def _episode(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail) -> list[Message]:
+    """A reply, what each of its calls led to, and what people said meanwhile, in the order that endpoints insist on."""
+    reading = read_reply(episode.reply, episode.number)
+    outcomes = {intent.call_id: _outcome(turn, intent, episode, thread, detail) for intent in reading.intents}
+    aside = [user(text) for text in _aside(turn, episode, thread, detail)]
+    if reading.as_calls and turn.native_tools:
+        calls = [_call(intent, detail) for intent in reading.intents]
+        assistant: Message = {"role": "assistant", "content": clip(reading.text, detail.message), "tool_calls": calls}
+        results = [
+            {"role": "tool", "tool_call_id": call_id, "content": text or "Not run: the turn ended before."}
+            for call_id, text in outcomes.items()
+        ]
+        return [assistant, *results, *aside]
+    words = [reading.text, *(_fenced(intent) for intent in reading.intents if reading.as_calls)]
+    content = clip("\n".join(word for word in words if word), detail.code + detail.report) or "(empty reply)"
+    return [{"role": "assistant", "content": content}, *(user(text) for text in outcomes.values() if text), *aside]
+
+
+def _call(intent: Intent, detail: Detail) -> Message:
+    """An intent as a tool call in its right form: the model sees its calls as they should have been."""
+    arguments: dict[str, object]
+    match intent:
+        case RunPython():
+            name = RUN_PYTHON
+            arguments = {"code": clip(intent.code, detail.code), "title": intent.title}
+        case RunBash():
+            name = re.sub(r"\W", "_", intent.called, flags=re.ASCII)
+            arguments = {"command": clip(intent.command, detail.code), "title": intent.title}
+        case Question():
+            name = ASK_USER
+            arguments = {"question": intent.question, "options": list(intent.options)}
+        case Report():
+            name = FINISH
+            arguments = {"report": clip(intent.text, detail.report)}
+        case Malformed():
+            name = re.sub(r"\W", "_", intent.tool, flags=re.ASCII)[:60] or "unknown"
+            arguments = {"unreadable": clip(intent.raw or intent.reason, _UNREADABLE_CHARS)}
+    function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
+    return {"id": intent.call_id, "type": "function", "function": function}
+
+
+def _fenced(intent: Intent) -> str:
+    """A call that a model with tools once made, in the form of one without."""
+    match intent:
+        case RunPython():
+            return f"```python\n{intent.code}\n```"
+        case RunBash():
+            return f"```bash\n{intent.command}\n```"
+        case Question():
+            return "\n".join(["<ask>", intent.question, *(f"- {option}" for option in intent.options), "</ask>"])
+        case Report():
+            return f"<finish>\n{intent.text}\n</finish>"
+        case Malformed():
+            return "(a call that could not be read)"
+
+
+def _outcome(turn: Turn, intent: Intent, episode: Episode, thread: Sequence[Step], detail: Detail) -> str:
+    """What came of one intent, "" when nothing did (yet)."""
+    for place, step in enumerate(episode.steps):
+        if isinstance(step, CellRan) and step.call_id == intent.call_id:
+            return observation(turn, step, _before(thread, step), detail.observation)
+        if isinstance(step, Corrected) and step.call_id == intent.call_id:
+            return clip(step.text, detail.message)
+        if isinstance(step, Questioned) and step.call_id == intent.call_id:
+            answer = _answer(episode.steps[place + 1 :])
+            return _said(turn, "answer", answer, detail) if answer else "The question was posted."
+        if isinstance(step, Finished) and isinstance(intent, Report):
+            return "The report was posted." if turn.native_tools and episode.reply.calls else ""
+    return ""
+
+
+def _before(thread: Sequence[Step], cell: CellRan) -> Sequence[Step]:
+    return thread[: next(place for place, step in enumerate(thread) if step is cell)] if cell.status != "ok" else ()
+
+
+def _answer(steps: Sequence[Step]) -> Asked | None:
+    return next((step for step in steps if isinstance(step, Asked)), None)
+
+
+def _said(turn: Turn, name: str, asked: Asked, detail: Detail, **variables: object) -> str:
+    text = quoted(clip(asked.text, detail.message))
+    return turn.prompts.render(name, author=author(asked), text=text, **variables)
+
+
+def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail) -> Iterator[str]:
+    """What was said in an episode beside the outcomes of its calls: people who joined, their files, a word of the
+    guards."""
+    waiting: Questioned | None = None
+    for step in episode.steps:
+        if isinstance(step, Finished | GaveUp):
+            return  # what is taken back later shows where it ran
+        if isinstance(step, Questioned):
+            waiting = step
+        elif isinstance(step, Asked):
+            if waiting is None:
+                yield _said(turn, "steering", step, detail, joins=_joins(step, thread))
+            waiting = None
+        elif isinstance(step, Briefed):
+            if text := files_text(turn, [step], turn.limits.files_chars // 2):
+                yield text
+        elif isinstance(step, Undone):
+            name = harmless_name(step.author or step.user)
+            yield turn.prompts.render("undone", author=name, title=one_line(step.title, 120))
+        elif isinstance(step, Corrected) and step.call_id is None and step.text:
+            yield clip(step.text, detail.message)
+
+
+def _joins(asked: Asked, thread: Sequence[Step]) -> bool:
+    """Whether this is the first that its author writes in the turn."""
+    earlier: list[str] = []
+    for step in thread:
+        if step is asked:
+            break
+        if isinstance(step, Finished | GaveUp):
+            earlier = []
+        elif isinstance(step, Asked):
+            earlier.append(step.user)
+    return asked.user not in earlier

@@ -1,0 +1,211 @@
+"""The steps of a thread as Chat Completions messages, bounded to a budget.
+
+Order: the system prompt, the thread's earlier turns, this turn. When it is too long, what is oldest gets shorter
+first: earlier turns are told in brief, then left out (their files stay described), then the middle of this turn; the
+question and its files stay whole, the last cells and the last errors as long as can be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from itertools import groupby
+
+from workers.agent import guards
+from workers.agent.actions import Message
+from workers.agent.memory import Block, Detail, Memory, files_text, questions, remember, user
+from workers.agent.observation import observation
+from workers.agent.steps import Asked, Briefed, CellRan
+from workers.agent.text import clip
+from workers.agent.turn import Turn
+
+_LANGUAGES = {"en": "English", "zh": "Chinese"}
+_MAX_TURNS = 20
+_WHOLE_TURNS = 2  # this turn and the one before it, which a follow-up most likely means
+_PROTECTED = 3  # the last cells of this turn stay whole: the model is working on them
+_LAST_ERRORS = 2
+_PROCEDURE_MESSAGES = 2
+_PROCEDURE_CHARS = 4_000
+_CHECK_CELLS = 8
+_CHECK_CELL_CHARS = 1_500
+_LEFT_OUT_FILES = 20
+
+_SHORT = Detail(observation=600, code=1_500, report=2_000, message=1_000)
+_BARE = Detail(observation=200, code=300, report=500, message=400)
+_ERROR = Detail(observation=3_000, code=2_000, report=1_000, message=1_000)
+
+
+def messages(turn: Turn) -> tuple[Message, ...]:
+    """What to send to the model for its next action, at most about `turn.context_chars` characters in all."""
+    system: Message = {"role": "system", "content": _system(turn)}
+    ending = _ending(turn)
+    budget = turn.context_chars - size([system, *ending])
+    told = _fit(turn, budget)
+    return (system, *_joined([*told, *ending]))
+
+
+def check_messages(turn: Turn, report: str) -> tuple[Message, ...]:
+    """What to send to the judge of a report."""
+    thread = list(turn.thread_steps)
+    cells = [(place, step) for place, step in enumerate(thread) if isinstance(step, CellRan)][-_CHECK_CELLS:]
+    text = turn.prompts.render(
+        "check",
+        questions=questions(turn.steps, 8_000),
+        cells=[observation(turn, cell, thread[:place], _CHECK_CELL_CHARS) for place, cell in cells],
+        report=clip(report, 20_000),
+        files=[file.path for step in turn.steps if isinstance(step, Briefed) for file in step.files],
+    )
+    return (user(text),)
+
+
+def _system(turn: Turn) -> str:
+    environment = turn.environment
+    return turn.prompts.render(
+        "system",
+        native_tools=turn.native_tools,
+        bash=turn.has_bash,
+        language_name=_LANGUAGES[turn.language],
+        today=environment.today,
+        python_version=environment.python_version,
+        packages=environment.packages,
+        cell_timeout_s=f"{environment.cell_timeout_s:g}",
+        memory_mb=environment.memory_mb,
+        file_max_mb=environment.file_max_mb,
+        max_cells=turn.limits.max_cells,
+        report_rules=turn.prompts.render("report"),
+        procedures=_procedures(turn),
+    )
+
+
+def _procedures(turn: Turn) -> tuple[str, ...]:
+    """The how-tos for what people asked last."""
+    asked = [step.text for step in turn.thread_steps if isinstance(step, Asked)]
+    return turn.prompts.procedures("\n".join(asked[-_PROCEDURE_MESSAGES:])[:_PROCEDURE_CHARS])
+
+
+def _ending(turn: Turn) -> list[Message]:
+    """A last word when the turn nears its limits, so that it ends with a report and not with a stop."""
+    replies, cells = guards.replies_left(turn), guards.cells_left(turn)
+    if not guards.cells_run(turn) or (replies > guards.NEAR_THE_END and cells > guards.NEAR_THE_END):
+        return []
+    return [user(turn.prompts.render("last_calls", replies=replies, cells=cells))]
+
+
+def _fit(turn: Turn, budget: int) -> list[Message]:
+    """The thread's turns as messages of at most `budget` characters, as far as what must stay allows."""
+    draft = _Draft(turn)
+    for shorten in _shortenings(draft):
+        if draft.size <= budget:
+            break
+        shorten()
+    return draft.messages()
+
+
+def _shortenings(draft: _Draft) -> Iterator[Callable[[], None]]:
+    """Every way to make the prompt shorter, in the order in which they are used."""
+    now = len(draft.blocks) - 1
+    for at in range(now):
+        for detail in (_SHORT, _BARE):
+            yield from (partial(draft.tell, at, place, detail) for place in range(len(draft.blocks[at])))
+    for at in range(now):
+        yield partial(draft.drop, at)
+    blocks = draft.blocks[now]
+    errors = _last_errors(blocks)
+    newest = [place for place in range(max(len(blocks) - _PROTECTED, 1), len(blocks)) if place not in errors]
+    older = [place for place in range(1, len(blocks)) if place not in (*errors, *newest)]
+    for places, details in ((older, (_SHORT, None)), (newest, (_SHORT, _BARE)), (errors, (_ERROR,))):
+        for leaner in details:
+            yield from (partial(draft.tell, now, place, leaner) for place in places)
+
+
+def _last_errors(blocks: Sequence[Block]) -> list[int]:
+    """The places of the last errors, wherever they stand: what must not be forgotten while they are repaired."""
+    return [place for place, block in enumerate(blocks) if block.failed][-_LAST_ERRORS:]
+
+
+class _Draft:
+    """The blocks of every turn of a thread, each told at some level of detail or left out (None), and how long that
+    is."""
+
+    def __init__(self, turn: Turn) -> None:
+        limits = turn.limits
+        full = Detail(limits.output_chars, code=20_000, report=20_000, message=12_000)
+        brief = full._replace(observation=limits.output_chars // 4, code=6_000, report=8_000)
+        self._turn = turn
+        self._skipped = max(len(turn.earlier) + 1 - _MAX_TURNS, 0)
+        self._dropped = 0
+        self._note = _left_out_turns(turn, self._skipped)
+        self.blocks = [[memory.opening, *memory.episodes] for memory in _memories(turn, self._skipped)]
+        details = [brief] * (len(self.blocks) - _WHOLE_TURNS) + [full] * min(_WHOLE_TURNS, len(self.blocks))
+        self._told: list[list[list[Message] | None]] = [
+            [block.render(detail) for block in blocks] for blocks, detail in zip(self.blocks, details, strict=True)
+        ]
+        self.size = len(self._note) + sum(size(told) for blocks in self._told for told in blocks if told)
+
+    def tell(self, at: int, place: int, detail: Detail | None) -> None:
+        """Tell a block at this level. One that may not be left out is told at its barest instead."""
+        block, before = self.blocks[at][place], self._told[at][place] or ()
+        told = block.render(detail or _BARE) if detail or not block.title else None
+        self._told[at][place] = told
+        self.size += (size(told) if told else len(block.title)) - size(before)
+
+    def drop(self, at: int) -> None:
+        """Leave out the whole turn `at`, the oldest one that is still there. Its files stay described."""
+        note = _left_out_turns(self._turn, self._skipped + at + 1)
+        self.size += len(note) - len(self._note) - sum(size(told) for told in self._told[at] if told)
+        self._dropped, self._note = at + 1, note
+
+    def messages(self) -> list[Message]:
+        """What is told, in order, with a note in place of each run of blocks that is left out."""
+        found: list[Message] = []
+        for blocks, told in zip(self.blocks[self._dropped :], self._told[self._dropped :], strict=True):
+            for gone, run in groupby(zip(blocks, told, strict=True), key=lambda pair: pair[1] is None):
+                if gone:
+                    titles = [block.title for block, _ in run]
+                    found.append(user(self._turn.prompts.render("left_out", turns=0, files="", cells=titles[-20:])))
+                else:
+                    found.extend(message for _, one in run for message in one or ())
+        if self._note:
+            found[0] = user(f"{found[0]['content']}\n\n{self._note}")
+        return found
+
+
+def _memories(turn: Turn, skip: int) -> list[Memory]:
+    """Every turn of the thread but the first `skip` as blocks, this one last. File descriptions may take a third of
+    the prompt, shared evenly; they stay whole when a prompt that was too long is made shorter."""
+    turns = list(enumerate((*turn.earlier, turn.steps)))[skip:]
+    with_files = sum(any(isinstance(step, Briefed) and step.files for step in steps) for _, steps in turns)
+    files_chars = min(turn.limits.files_chars, turn.limits.context_chars // 3 // max(with_files, 1))
+    thread = tuple(turn.thread_steps)
+    return [remember(turn, steps, thread, first=number == 0, files_chars=files_chars) for number, steps in turns]
+
+
+def _left_out_turns(turn: Turn, count: int) -> str:
+    """What stands for the thread's first `count` turns. Their files stay described."""
+    if not count:
+        return ""
+    briefings = [step for steps in turn.earlier[:count] for step in steps if isinstance(step, Briefed) and step.files]
+    files = files_text(
+        turn, briefings[-_LEFT_OUT_FILES:], min(turn.limits.files_chars // 2, turn.limits.context_chars // 8)
+    )
+    return turn.prompts.render("left_out", turns=count, files=files, cells=[])
+
+
+def _joined(told: Sequence[Message]) -> list[Message]:
+    """Neighbouring messages of one author's role as one: many chat templates insist that user and assistant
+    alternate."""
+    found: list[Message] = []
+    for message in told:
+        if found and message["role"] == "user" == found[-1]["role"]:
+            found[-1] = user(f"{found[-1]['content']}\n\n{message['content']}")
+        else:
+            found.append(message)
+    return found
+
+
+def size(told: Sequence[Message]) -> int:
+    """The characters of messages, as the limits of a prompt count them."""
+    return sum(
+        len(message["content"]) + sum(len(call["function"]["arguments"]) for call in message.get("tool_calls", ()))
+        for message in told
+    )

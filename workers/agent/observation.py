@@ -1,0 +1,59 @@
+"""What a cell did, as the model reads it: every part bounded together, nothing left unsaid, not even silence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from workers.agent.hints import hint
+from workers.agent.source import assigned_names
+from workers.agent.steps import CellRan, Step
+from workers.agent.text import clip, fenced_off, one_line, shares
+from workers.agent.turn import Turn
+
+_MAX_NAMES = 20
+_NAME_CHARS = 120
+
+
+def observation(turn: Turn, cell: CellRan, before: Sequence[Step], limit: int) -> str:
+    """The text for the model. Output, result and error share `limit` characters; `before` are the thread's steps up to
+    the cell."""
+    parts = [(tag, text) for tag, text in _parts(cell) if text.strip()]
+    granted = shares([len(text) for _, text in parts], limit)
+    return turn.prompts.render(
+        "observation",
+        title=one_line(cell.title, _NAME_CHARS),
+        status=cell.status,
+        seconds=f"{cell.duration_s:.1f}",
+        blocks=[fenced_off(tag, clip(text, share)) for (tag, text), share in zip(parts, granted, strict=True)],
+        figures=_names([figure.name for figure in cell.figures]),
+        files=_names([file.name for file in cell.files]),
+        rejected=[
+            {"name": one_line(r.name, _NAME_CHARS), "why": one_line(r.why, 300)} for r in cell.rejected[:_MAX_NAMES]
+        ],
+        notice=one_line(cell.notice, 1_000),
+        repair="" if cell.status == "ok" else _repair(turn, cell, before),
+    )
+
+
+def _parts(cell: CellRan) -> tuple[tuple[str, str], ...]:
+    return ("stdout", cell.stdout), ("stderr", cell.stderr), ("result", cell.result), ("error", cell.error)
+
+
+def _names(names: list[str]) -> list[str]:
+    more = [f"and {len(names) - _MAX_NAMES} more"] if len(names) > _MAX_NAMES else []
+    return [one_line(name, _NAME_CHARS) for name in names[:_MAX_NAMES]] + more
+
+
+def _repair(turn: Turn, cell: CellRan, before: Sequence[Step]) -> str:
+    environment = turn.environment
+    if cell.language == "bash":
+        return turn.prompts.render("repair_bash", status=cell.status)
+    return turn.prompts.render(
+        "repair",
+        status=cell.status,
+        line=cell.error_line,
+        not_set=_names(list(assigned_names(cell.code, cell.error_line))) if cell.error_line else [],
+        hint=hint(cell, before, environment.packages),
+        cell_timeout_s=f"{environment.cell_timeout_s:g}",
+        memory_mb=environment.memory_mb,
+    )

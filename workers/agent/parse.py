@@ -1,0 +1,214 @@
+"""Reading a model's reply: native tool calls, or text in the fenced form (for models without tools).
+
+The fenced form has one action per reply, whichever comes first: a ```python block runs, <finish>…</finish> is the
+report, <ask>…</ask> is a question with its options as list items. What a model writes behind its first action is
+dropped: weak models imagine the output there, and it must not pass for memory.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+
+from workers.agent.intents import Intent, Malformed, Reading, Report
+from workers.agent.repair import Unreadable, read_json
+from workers.agent.source import compiles
+from workers.agent.steps import Replied
+from workers.agent.text import clean, one_line
+from workers.agent.tools import (
+    ASK_USER,
+    FINISH,
+    RUN_PYTHON,
+    TITLE_CHARS,
+    known_name,
+    read_arguments,
+    read_call,
+    run_python,
+    single_calls,
+    tool_of_arguments,
+)
+
+_THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_FENCE = re.compile(r"^[ \t]*(?P<fence>```+|~~~+)[ \t]*(?P<word>[\w+-]*)[^\n`]*\n", re.MULTILINE)
+_CODE_TAG = re.compile(
+    r"<(code|execute|run_python|tool_code)>[ \t]*\n(?P<code>.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
+)
+_PYTHON_TAG = re.compile(r"<\|python_tag\|>(?P<code>.*)\Z", re.DOTALL)
+_FINISH_TAG = re.compile(
+    r"<(finish|final_answer|final|report)>(?P<report>.*?)(?P<end></\1>|\Z)", re.DOTALL | re.IGNORECASE
+)
+_FINISH_LINE = re.compile(
+    r"^[#* \t]*(?:final answer|final report|最终答案|最终回答)\**\s*[:：]\**(?P<report>.*)\Z",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
+)
+_ASK_TAG = re.compile(r"<(ask|ask_user|question)>(?P<question>.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_CALL_TAG = re.compile(r"<(?:tool_call|function_call)>(?P<call>.*?)(?:</(?:tool_call|function_call)>|\Z)", re.DOTALL)
+_LIST_ITEM = re.compile(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+(\S.*)$", re.MULTILINE)
+_ANNOUNCES = re.compile(
+    r"(?:^|[.!?:]\s+)(?:(?:ok|okay|now|next|first|then|so|great)[,.!]?\s+)*"
+    r"(?:let me(?! know)|let's|i(?:'ll| will| am going to|'m going to)(?! (?:be|wait)\b))"
+    r"|(?:^|[。！？，；]\s*)(?:好的?[，,。]?)?(?:现在|首先)?[，,]?(?:接下来|下一步|让我|我(?:来|将|先|这就|现在|需要先))",
+    re.IGNORECASE | re.MULTILINE,
+)
+_QUESTION_CHARS = 300
+_MAX_FENCES = 20
+_PYTHON_WORDS = {"python", "py", "python3", "ipython", "tool_code"}
+
+
+def read_reply(reply: Replied, number: int) -> Reading:
+    """What a reply amounts to. `number` is the reply's place in the turn; ids made up here come from it. Never raises.
+
+    Calls are read as calls and text as text whatever mode the model is in now: a thread may have changed its model.
+    """
+    text = clean(_THOUGHTS.sub("", reply.text)).strip()
+    if reply.calls:
+        seen: set[str] = set()
+        intents: list[Intent] = []
+        calls = [single for call in reply.calls for single in single_calls(call)]
+        for place, call in enumerate(calls, start=1):
+            call_id = call.id or f"call-{number}-{place}"
+            while call_id in seen:
+                call_id += f"-{place}"
+            seen.add(call_id)
+            intents.append(read_call(call, call_id))
+        return Reading(text, tuple(intents), as_calls=True)
+    return _read_text(text, f"reply-{number}", cut=reply.finish == "length")
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """An action in a text: where it starts, where the reply is cut behind it, and what it means."""
+
+    start: int
+    end: int
+    intent: Intent
+
+
+def _read_text(text: str, call_id: str, cut: bool) -> Reading:
+    if not text:
+        return Reading("", (Malformed(call_id, "cut_off" if cut else "empty_reply"),), as_calls=False)
+    found = [
+        *_finishes(text, call_id, cut),
+        *_questions(text, call_id),
+        *_calls(text, call_id),
+        *_code(text, call_id, cut),
+    ]
+    if found:
+        first = min(found, key=lambda action: action.start)
+        return Reading(text[: first.end].rstrip(), (first.intent,), as_calls=False)
+    if cut:
+        return Reading(text, (Malformed(call_id, "cut_off"),), as_calls=False)
+    if announces_more(text):
+        return Reading(text, (Malformed(call_id, "text_only"),), as_calls=False)
+    if is_only_a_question(text):
+        return Reading(text, (read_arguments(ASK_USER, call_id, {"question": text}),), as_calls=False)
+    return Reading(text, (Report(call_id, text),), as_calls=False)
+
+
+def announces_more(text: str) -> bool:
+    """True when a text without an action ends by saying what comes next ("Let me load the file:"), so it is no answer.
+
+    Only the last paragraph is looked at. Any other text is taken as a report and goes the way of every report: the
+    data must have been read and the judge must agree. That costs one short call, as a reminder to use `finish` would,
+    and saves having the whole report written twice.
+    """
+    last = text.rstrip().rsplit("\n\n", 1)[-1].strip()
+    return last.endswith((":", "：", "...", "…")) or bool(_ANNOUNCES.search(last[-400:]))
+
+
+def is_only_a_question(text: str) -> bool:
+    """True for a short text that is nothing but a question to the people: it waits for them, as ask_user would."""
+    short = len(text) <= _QUESTION_CHARS and "\n\n" not in text
+    return short and text.endswith(("?", "？")) and not any(char.isdigit() for char in text)
+
+
+def _finishes(text: str, call_id: str, cut: bool) -> Iterator[_Found]:
+    for pattern in (_FINISH_TAG, _FINISH_LINE):
+        if match := pattern.search(text):
+            report = match["report"].strip()
+            whole = not cut or bool(match.groupdict().get("end"))
+            if not whole:
+                yield _Found(match.start(), match.end(), Malformed(call_id, "cut_off", FINISH, tool=FINISH))
+            elif report:
+                yield _Found(match.start(), match.end(), Report(call_id, report))
+            else:
+                yield _Found(match.start(), match.end(), Malformed(call_id, "empty_report", tool=FINISH))
+
+
+def _questions(text: str, call_id: str) -> Iterator[_Found]:
+    if match := _ASK_TAG.search(text):
+        body = match["question"].strip()
+        question = _LIST_ITEM.sub("", body).strip() or body
+        options = _LIST_ITEM.findall(body) if question != body else []
+        intent = read_arguments(ASK_USER, call_id, {"question": question, "options": options})
+        yield _Found(match.start(), match.end(), intent)
+
+
+def _calls(text: str, call_id: str) -> Iterator[_Found]:
+    """A tool call written as text: <tool_call>{"name": …}</tool_call>, or a reply that is nothing but such an
+    object."""
+    match = _CALL_TAG.search(text)
+    body = match["call"] if match else text if text[:1] == "{" or text.startswith("```json") else ""
+    if not body:
+        return
+    try:
+        value = read_json(body)
+    except Unreadable:
+        return
+    if isinstance(value, list) and value:
+        value = value[0]
+    if not isinstance(value, Mapping):
+        return
+    function = value["function"] if isinstance(value.get("function"), Mapping) else value
+    tool = known_name(str(function.get("name") or function.get("tool") or function.get("function") or ""))
+    arguments = next((function[key] for key in ("arguments", "parameters", "args", "input") if key in function), None)
+    if tool is None and arguments is None:
+        tool, arguments = tool_of_arguments(value), dict(value)
+    if tool is not None and arguments is not None:
+        start, end = (match.start(), match.end()) if match else (0, len(text))
+        if isinstance(arguments, str) and arguments.lstrip()[:1] == "{":
+            try:
+                arguments = read_json(arguments)
+            except Unreadable:
+                return
+        yield _Found(start, end, read_arguments(tool, call_id, arguments))
+
+
+def _code(text: str, call_id: str, cut: bool) -> Iterator[_Found]:
+    if tagged := _CODE_TAG.search(text) or _PYTHON_TAG.search(text):
+        yield _Found(tagged.start(), tagged.end(), run_python(call_id, tagged["code"], _title(text[: tagged.start()])))
+    position = 0
+    for _ in range(_MAX_FENCES):
+        if not (opening := _FENCE.search(text, position)):
+            return
+        word = opening["word"].lower()
+        code, end, closed = _fenced(text, opening, is_python=not word or word in _PYTHON_WORDS)
+        if word in _PYTHON_WORDS or (not word and code.strip() and compiles(code) and not code.strip().isidentifier()):
+            if not closed and (cut or not compiles(code)):
+                yield _Found(opening.start(), len(text), Malformed(call_id, "cut_off", RUN_PYTHON, tool=RUN_PYTHON))
+            else:
+                yield _Found(opening.start(), end, run_python(call_id, code, _title(text[: opening.start()])))
+            return
+        position = end
+
+
+def _fenced(text: str, opening: re.Match[str], is_python: bool) -> tuple[str, int, bool]:
+    """What stands in a fence, where the fence ends, and whether it was closed. A line of backticks inside a string of
+    a program does not end it: of the possible ends, the first that leaves whole Python is taken, else the very
+    first."""
+    closing = re.compile(rf"^[ \t]*{re.escape(opening['fence'])}[ \t]*$", re.MULTILINE)
+    ends = list(islice(closing.finditer(text, opening.end()), 5 if is_python else 1))
+    if not ends:
+        return text[opening.end() :], len(text), False
+    end = ends[0]
+    if is_python:
+        end = next((end for end in ends if compiles(text[opening.end() : end.start()])), end)
+    return text[opening.end() : end.start()], end.end(), True
+
+
+def _title(before: str) -> str:
+    """The title of a block from the words before it: their last line."""
+    lines = [line.strip(" #*:：") for line in before.splitlines() if line.strip(" #*:：")]
+    return one_line(lines[-1], TITLE_CHARS) if lines else ""

@@ -1,0 +1,65 @@
+"""Looking at a cell's Python without running it."""
+
+from __future__ import annotations
+
+import ast
+import warnings
+from collections.abc import Iterator
+from functools import lru_cache
+
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+@lru_cache(maxsize=256)
+def tree(code: str) -> ast.Module | None:
+    """The syntax tree of a program, None when it is not Python."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a wrong escape in a model's string is no business of our log
+        try:
+            return ast.parse(code)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+
+
+def compiles(code: str) -> bool:
+    """True when the text is Python."""
+    return tree(code) is not None
+
+
+@lru_cache(maxsize=256)
+def fingerprint(code: str) -> str:
+    """The same text for programs that differ only in comments, blanks and layout."""
+    parsed = tree(code)
+    try:
+        return " ".join(code.split()) if parsed is None else ast.dump(parsed)
+    except RecursionError:
+        return " ".join(code.split())
+
+
+def strings(code: str) -> Iterator[str]:
+    """Every string constant of a program, the fixed parts of f-strings included."""
+    parsed = tree(code)
+    for node in ast.walk(parsed) if parsed else ():
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def assigned_names(code: str, from_line: int = 1) -> tuple[str, ...]:
+    """The names that top-level statements ending at `from_line` (1-based) or later bind: variables, imports,
+    functions."""
+    parsed = tree(code)
+    statements = [s for s in parsed.body if (s.end_lineno or s.lineno) >= from_line] if parsed else []
+    return tuple(dict.fromkeys(name for statement in statements for name in _bound(statement)))
+
+
+def _bound(node: ast.AST) -> Iterator[str]:
+    """The names that a statement binds in its own scope."""
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+        yield node.name
+    elif isinstance(node, ast.alias):
+        yield (node.asname or node.name).split(".")[0]
+    if not isinstance(node, _SCOPES):
+        for child in ast.iter_child_nodes(node):
+            yield from _bound(child)

@@ -1,0 +1,61 @@
+"""Bounding and cleaning of text that others wrote: people, models, cells."""
+
+from __future__ import annotations
+
+import re
+
+_HEAD_SHARE = 0.6
+"""Of a text that must be cut: the first error and the column names stand at the top, the final figures at the end."""
+
+
+def clean(text: str) -> str:
+    """The text without what cannot be stored or sent: lone surrogates (broken escapes in JSON) and NULs."""
+    return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "")
+
+
+def one_line(text: str, limit: int) -> str:
+    """The text on one line of at most `limit` characters."""
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else flat[: max(limit - 1, 0)].rstrip() + "…"
+
+
+def clip(text: str, limit: int) -> str:
+    """The text, or its head and tail with a line between them that says how much is missing. Never longer than `limit`
+    by more than that line (at most 120 characters)."""
+    if len(text) <= limit:
+        return text
+    head = text[: int(limit * _HEAD_SHARE)]
+    tail = text[len(text) - (limit - len(head)) :]
+    if (border := head.rfind("\n")) > len(head) // 2:
+        head = head[:border]
+    if 0 <= (border := tail.find("\n")) < len(tail) // 2:
+        tail = tail[border + 1 :]
+    left_out = text[len(head) : len(text) - len(tail)]
+    lines = left_out.count("\n")
+    size = f"{len(left_out):,} characters" + (f" ({lines:,} lines)" if lines > 1 else "")
+    return f"{head}\n[… {size} left out here; print less, or a summary …]\n{tail}"
+
+
+def shares(lengths: list[int], total: int) -> list[int]:
+    """How many characters each of several texts may keep of `total`: short ones stay whole, long ones share the
+    rest."""
+    granted = [0] * len(lengths)
+    rest, waiting = total, sorted(range(len(lengths)), key=lambda i: lengths[i])
+    for position, index in enumerate(waiting):
+        granted[index] = min(lengths[index], max(rest, 0) // (len(waiting) - position))
+        rest -= granted[index]
+    return granted
+
+
+def quoted(text: str) -> str:
+    """The text as a Markdown quotation, so that nothing in it can pass for a heading or a fence of ours."""
+    return "\n".join(f"> {line}" if line else ">" for line in text.splitlines() or [""])
+
+
+_TAG = re.compile(r"<(?=/?(?:stdout|stderr|result|error)>)")
+
+
+def fenced_off(tag: str, text: str) -> str:
+    """The text between <tag> lines; tags of this kind inside it are defused, so that output cannot end its own
+    block."""
+    return "\n".join((f"<{tag}>", _TAG.sub("<\u200b", text.rstrip()), f"</{tag}>"))

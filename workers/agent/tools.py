@@ -1,0 +1,292 @@
+"""The tools of the analyst: their JSON schemas, and how a call to one is read, whatever shape the model gave it."""
+
+from __future__ import annotations
+
+import json
+import re
+import textwrap
+from collections.abc import Mapping
+from typing import Any
+
+from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
+from workers.agent.repair import Unreadable, read_json
+from workers.agent.source import compiles
+from workers.agent.steps import ToolCall
+from workers.agent.text import clean, one_line
+
+RUN_PYTHON, RUN_BASH, ASK_USER, FINISH = "run_python", "run_bash", "ask_user", "finish"
+TITLE_CHARS = 80
+QUESTION_CHARS = 2_000
+MAX_OPTIONS = 8
+_MAX_PARALLEL = 16
+OPTION_CHARS = 70  # a Slack button holds 75
+
+
+def _tool(name: str, description: str, required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
+    parameters = {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
+    return {"type": "function", "function": {"name": name, "description": description, "parameters": parameters}}
+
+
+TOOLS: tuple[dict[str, Any], ...] = (
+    _tool(
+        RUN_PYTHON,
+        "Run Python in this thread's live session; see what it prints, its last expression, its error and figures. "
+        "Variables, imports and files stay for the next call and for later questions in the thread.",
+        ["code", "title"],
+        code={
+            "type": "string",
+            "description": "Python source: one small step. Print only the figures that you need to see.",
+        },
+        title={
+            "type": "string",
+            "description": "What this step does, in a few words, in the language of the question.",
+        },
+    ),
+    _tool(
+        ASK_USER,
+        "Ask the people in the thread when the question cannot be answered without them. Work pauses until they do.",
+        ["question"],
+        question={"type": "string", "description": "One clear question, in their language."},
+        options={
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Two to five short answers to choose from, if it helps.",
+        },
+    ),
+    _tool(
+        FINISH,
+        "Post the final report into the thread and end this turn. Call it alone, after the output of every cell.",
+        ["report"],
+        report={
+            "type": "string",
+            "description": "The report in Markdown, the answer first, in the language of the question.",
+        },
+    ),
+)
+
+TOOLS_WITH_BASH: tuple[dict[str, Any], ...] = (
+    TOOLS[0],
+    _tool(
+        RUN_BASH,
+        "Run a command in this thread's shell, in the same working folder. A person has to approve each command first, "
+        "so use it only for what Python cannot do. Variables, functions and the current folder stay for the next one.",
+        ["command", "title"],
+        command={"type": "string", "description": "Bash source. Programs of the system can be run; no network."},
+        title={
+            "type": "string",
+            "description": "What the command does and why it is needed, in a few words, in the language of the "
+            "question: the person who approves it reads this.",
+        },
+    ),
+    *TOOLS[1:],
+)
+"""What is offered where the thread has a shell (`Environment.bash`)."""
+
+_NAMES = {
+    RUN_PYTHON: "python python3 py ipython jupyter notebook code run execute exec repl run_code run_cell runpython "
+    "execute_code execute_python python_interpreter code_interpreter python_inter python_repl run_python_code "
+    "container_exec",
+    RUN_BASH: "bash shell sh terminal run_shell run_command runbash shell_command bash_command execute_bash "
+    "execute_command",
+    ASK_USER: "ask askuser ask_human ask_question question clarify request_input request_user_input user_input",
+    FINISH: "final_answer finalanswer answer final done submit complete report final_report respond attempt_completion "
+    "finish_report end",
+}
+_KNOWN = {alias: tool for tool, aliases in _NAMES.items() for alias in [tool, *aliases.split()]}
+
+_CODE_KEYS = (
+    "code",
+    "python",
+    "source",
+    "script",
+    "python_code",
+    "cell",
+    "command",
+    "cmd",
+    "input",
+    "query",
+    "content",
+    "text",
+)
+_COMMAND_KEYS = ("command", "cmd", "bash", "shell", *_CODE_KEYS)
+_REPORT_KEYS = (
+    "report",
+    "answer",
+    "final_answer",
+    "markdown",
+    "text",
+    "content",
+    "message",
+    "result",
+    "summary",
+    "output",
+)
+_QUESTION_KEYS = ("question", "text", "message", "prompt", "query", "content")
+_OPTION_KEYS = ("options", "choices", "answers", "suggestions")
+_OPTION_TEXT_KEYS = ("label", "text", "value", "title", "name", "option")
+_WRAPPERS = ("arguments", "parameters", "args", "kwargs", "params")
+
+_CODE_FENCE = re.compile(
+    r"\A\s*(?:```|~~~)[ \t]*(?:python3?|py)?[ \t]*\n(.*?)\n?[ \t]*(?:```|~~~)?\s*\Z", re.DOTALL | re.IGNORECASE
+)
+
+
+def known_name(name: str) -> str | None:
+    """The tool that this name means: its own, one that models invent for it, or one with a prefix or rubbish around
+    it."""
+    word = re.split(r"[^\w.:/-]", name.strip())[0]
+    word = re.split(r"[.:/]", word)[-1].lower().replace("-", "_")
+    return _KNOWN.get(word)
+
+
+def tool_of_arguments(arguments: Mapping[str, Any]) -> str | None:
+    """The tool that an object without a tool's name must mean, by its only distinctive key."""
+    return next(
+        (tool for tool, key in ((RUN_PYTHON, "code"), (FINISH, "report"), (ASK_USER, "question")) if key in arguments),
+        None,
+    )
+
+
+def single_calls(call: ToolCall) -> list[ToolCall]:
+    """The calls inside a call to "multi_tool_use.parallel", a tool that models invent; any other call is itself."""
+    if "multi_tool_use" not in call.name:
+        return [call]
+    try:
+        uses = read_json(call.arguments)["tool_uses"]
+        return [
+            ToolCall(
+                id=f"{call.id}-{place}",
+                name=str(use["recipient_name"]),
+                arguments=json.dumps(use.get("parameters") or use.get("arguments") or {}, ensure_ascii=False),
+            )
+            for place, use in enumerate(uses[:_MAX_PARALLEL], start=1)
+        ] or [call]
+    except (Unreadable, LookupError, TypeError, AttributeError):
+        return [call]
+
+
+def read_call(call: ToolCall, call_id: str) -> Intent:
+    """What a native call means. What cannot be read comes back as Malformed, never as an exception."""
+    tool, raw = known_name(call.name), clean(call.arguments)
+    if tool is None:
+        return Malformed(call_id, "unknown_tool", one_line(clean(call.name), 60), tool=call.name, raw=raw)
+    try:
+        arguments = _unwrapped(_read_arguments(raw, tool))
+    except Unreadable as error:
+        return Malformed(call_id, "cut_off" if error.cut else "bad_arguments", tool, tool=tool, raw=raw)
+    return read_arguments(tool, call_id, arguments, called=one_line(clean(call.name), 60))
+
+
+def _read_arguments(raw: str, tool: str) -> Any:
+    """The arguments as JSON; a bare program or a bare text stands for itself."""
+    if not raw.strip():
+        return {}
+    starts_like_json = raw.lstrip()[:1] in '{["'
+    if tool == RUN_PYTHON and not starts_like_json and compiles(raw):
+        return raw
+    try:
+        return read_json(raw)
+    except Unreadable:
+        if starts_like_json:
+            raise
+        return raw
+
+
+def _unwrapped(value: Any) -> Any:
+    """The arguments without the wrappings that models put around them: JSON in a string, a list of one, {"arguments":
+    ...}."""
+    for _ in range(4):
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        elif (
+            isinstance(value, Mapping)
+            and (inner := next((value[k] for k in _WRAPPERS if k in value), None)) is not None
+        ):
+            value = inner
+        elif isinstance(value, str) and value.lstrip()[:1] == "{":
+            try:
+                value = json.loads(value, strict=False)
+            except (ValueError, RecursionError):
+                return value
+        else:
+            return value
+    return value
+
+
+def read_arguments(tool: str, call_id: str, value: Any, called: str = "") -> Intent:
+    """The intent of a call to a known tool with parsed arguments of any shape."""
+    if tool == RUN_BASH:
+        return _run_bash(call_id, _text(value, _COMMAND_KEYS), _field(value, ("title",)), called or RUN_BASH)
+    if tool == RUN_PYTHON:
+        return run_python(
+            call_id, _text(value, _CODE_KEYS), _field(value, ("title",)), _field(value, ("language", "lang"))
+        )
+    if tool == ASK_USER:
+        return _question(call_id, value)
+    report = _text(value, _REPORT_KEYS).strip()
+    return Report(call_id, report) if report else Malformed(call_id, "empty_report", tool=FINISH)
+
+
+def run_python(call_id: str, code: str, title: str = "", language: str = "python") -> Intent:
+    """The intent to run this code, after fences and common indentation are taken off."""
+    if language.strip().lower() not in ("", "python", "python3", "py", "ipython"):
+        return Malformed(call_id, "wrong_language", one_line(language, 30), tool=RUN_PYTHON)
+    if fenced := _CODE_FENCE.match(code):
+        code = fenced.group(1)
+    code = textwrap.dedent(clean(code)).strip("\n").rstrip()
+    if not code.strip():
+        return Malformed(call_id, "empty_code", tool=RUN_PYTHON)
+    return RunPython(call_id, code, one_line(clean(title), TITLE_CHARS) or title_of(code))
+
+
+def _run_bash(call_id: str, command: str, title: str, called: str) -> Intent:
+    command = clean(command).strip("\n").rstrip()
+    if not command.strip():
+        return Malformed(call_id, "empty_code", tool=RUN_BASH)
+    return RunBash(call_id, command, one_line(clean(title), TITLE_CHARS) or title_of(command), called)
+
+
+def title_of(code: str) -> str:
+    """A title for code that came without one: its first comment, else its first line."""
+    lines = [line.strip() for line in code.splitlines() if line.strip()]
+    comment = next((line.lstrip("# ") for line in lines[:3] if line.startswith("#") and line.strip("# ")), "")
+    return one_line(comment or next(iter(lines), ""), TITLE_CHARS)
+
+
+def _question(call_id: str, value: Any) -> Intent:
+    question = _text(value, _QUESTION_KEYS).strip()
+    if not question:
+        return Malformed(call_id, "empty_question", tool=ASK_USER)
+    given = next((value[key] for key in _OPTION_KEYS if key in value), ()) if isinstance(value, Mapping) else ()
+    return Question(call_id, question[:QUESTION_CHARS], read_options(given))
+
+
+def read_options(given: Any) -> tuple[str, ...]:
+    """Answers to choose from, as short distinct lines, from a list, a list of objects, or one text."""
+    if isinstance(given, str):
+        given = re.split(r"\n|;|,(?=\s)", given)
+    if isinstance(given, Mapping):
+        given = list(given.values())
+    if not isinstance(given, list | tuple):
+        return ()
+    texts = [_text(option, _OPTION_TEXT_KEYS) if isinstance(option, Mapping) else str(option) for option in given[:50]]
+    options = [one_line(clean(text).strip(" -*•"), OPTION_CHARS) for text in texts]
+    return tuple(dict.fromkeys(option for option in options if option))[:MAX_OPTIONS]
+
+
+def _text(value: Any, keys: tuple[str, ...]) -> str:
+    """The text among parsed arguments: the value itself, a list of lines, or the first of `keys` that holds
+    something."""
+    if isinstance(value, Mapping):
+        found = next((value[key] for key in keys if value.get(key)), None)
+        if found is None and len(value) == 1 and not value.keys() & {"title", *_OPTION_KEYS}:
+            found = next(iter(value.values()))
+        return "" if found is None or isinstance(found, Mapping) else _text(found, keys)
+    if isinstance(value, list):
+        return clean("\n".join(str(line) for line in value))
+    return "" if value is None else clean(str(value))
+
+
+def _field(value: Any, keys: tuple[str, ...]) -> str:
+    found = next((value[key] for key in keys if key in value), "") if isinstance(value, Mapping) else ""
+    return clean(found) if isinstance(found, str) else ""

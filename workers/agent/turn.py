@@ -1,0 +1,152 @@
+"""A turn as `decide` sees it: the steps that count, what came before in the thread, the limits, and the words to speak
+with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from core.values import Language
+from workers.agent.steps import Asked, Compacted, FileAbstract, Finished, Forgot, GaveUp, Questioned, Replied, Step
+
+
+class Prompts(Protocol):
+    """The prompt texts, already loaded (`workers/prompts.py`). Rendering refuses a missing or an undeclared
+    variable."""
+
+    def render(self, name: str, /, **variables: object) -> str:
+        """The prompt `name` as text."""
+        ...
+
+    def procedures(self, text: str) -> tuple[str, ...]:
+        """Short how-tos that fit what people wrote, at most a few."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class AgentLimits:
+    """How far one turn may go. All counts are per turn, all sizes in characters.
+
+    `max_futile`: replies in a row that led to nothing · `same_failure`: how often the same code or the same error is
+    seen before the analyst is told to change its approach · `max_refusals`: how often the judge may send a report back
+    · `output_chars`: one cell's output in the prompt · `files_chars`: all file descriptions of one turn ·
+    `context_chars`: the whole prompt.
+    """
+
+    max_cells: int = 20
+    max_model_calls: int = 40
+    max_futile: int = 3
+    same_failure: int = 3
+    max_refusals: int = 2
+    output_chars: int = 8_000
+    files_chars: int = 16_000
+    context_chars: int = 160_000
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """How many more model calls the budgets allow, as far as can be estimated. `scope` names the tightest budget."""
+
+    calls: int
+    scope: Literal["turn", "thread", "person", "day"]
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """What the analyst is told of the place where its code runs. `packages` are lines such as "pandas 2.2.3"; `bash`
+    says that the thread has a shell beside Python. An analyst without one never hears of it."""
+
+    python_version: str
+    packages: tuple[str, ...]
+    today: str
+    cell_timeout_s: float = 120
+    memory_mb: int = 2048
+    file_max_mb: int = 100
+    bash: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Episode:
+    """One reply of the model (asked to act) and every step that followed, up to the next such reply.
+
+    `number` counts from 1 within the turn, so what is derived from it is the same whenever the same steps are read
+    again.
+    """
+
+    number: int
+    reply: Replied
+    steps: tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Everything that `decide` looks at. `earlier` holds the thread's closed turns, oldest first."""
+
+    id: str
+    language: Language
+    steps: tuple[Step, ...]
+    limits: AgentLimits
+    environment: Environment
+    prompts: Prompts
+    native_tools: bool = True
+    earlier: tuple[tuple[Step, ...], ...] = ()
+    allowance: Allowance | None = None
+
+    @property
+    def thread_steps(self) -> Iterator[Step]:
+        """Every step of the thread, oldest first."""
+        for turn in self.earlier:
+            yield from turn
+        yield from self.steps
+
+    @property
+    def context_chars(self) -> int:
+        """The characters that the prompt may have: the limit, or what the endpoint turned out to take."""
+        compacted = [step.context_chars for step in self.steps if isinstance(step, Compacted)]
+        return min([self.limits.context_chars, *compacted])
+
+    @property
+    def has_bash(self) -> bool:
+        """Whether the analyst may ask for commands of a shell: where there is one, and by a tool call only."""
+        return self.environment.bash and self.native_tools
+
+    @property
+    def resting(self) -> bool:
+        """True when the turn waits for a person: it is closed, nobody asked yet, or a question of ours is open."""
+        if not self.steps or any(isinstance(step, Finished | GaveUp | Forgot) for step in self.steps):
+            return True
+        since_question = steps_after(self.steps, Questioned)
+        return since_question is not None and not any(isinstance(step, Asked) for step in since_question)
+
+    @property
+    def episode(self) -> Episode | None:
+        """The model's last reply and what came of it so far; None before the first."""
+        _, found = episodes(self.steps)
+        return found[-1] if found else None
+
+
+def steps_after(steps: Sequence[Step], kind: type[Step]) -> tuple[Step, ...] | None:
+    """The steps behind the last one of this kind; None when there is none."""
+    for index in range(len(steps) - 1, -1, -1):
+        if isinstance(steps[index], kind):
+            return tuple(steps[index + 1 :])
+    return None
+
+
+def episodes(steps: Sequence[Step]) -> tuple[tuple[Step, ...], list[Episode]]:
+    """A turn's steps as its opening (everything before the first reply) and its episodes."""
+    starts = [i for i, step in enumerate(steps) if isinstance(step, Replied) and step.purpose == "act"]
+    ends = [*starts[1:], len(steps)]
+    opening = tuple(steps[: starts[0]] if starts else steps)
+    found = []
+    for number, (start, end) in enumerate(zip(starts, ends, strict=False), start=1):
+        reply = steps[start]
+        assert isinstance(reply, Replied)  # noqa: S101 - `starts` holds nothing else; mypy cannot see it
+        found.append(Episode(number, reply, tuple(steps[start + 1 : end])))
+    return opening, found
+
+
+def files_of(steps: Iterator[Step] | Sequence[Step]) -> tuple[FileAbstract, ...]:
+    """The files described in these steps, in the order in which they came."""
+    return tuple(file for step in steps if step.kind == "briefed" for file in step.files)

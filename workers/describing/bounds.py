@@ -1,0 +1,29 @@
+"""How much is read and said. Bounds on reading keep a large file cheap; bounds on saying keep the answer short."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """Sizes in bytes for what is read, counts and characters for what is said."""
+
+    whole: int = 16_000_000
+    """Files up to this size are read whole, larger ones are sampled."""
+    head: int = 2_000_000
+    blocks: int = 4
+    block: int = 256_000
+    unpacked: int = 1_000_000_000
+    """A workbook that says it is larger than this when unpacked is not opened."""
+    rows: int = 20_000
+    """Rows read of a sheet, of JSON lines or of Parquet when the file is sampled."""
+    sheets: int = 20
+    columns: int = 60
+    head_rows: int = 10
+    samples: int = 5
+    cell: int = 60
+    name: int = 200
+    text: int = 2_000
+    answer: int = 60_000
+    """Characters of the whole answer; with many files each says less."""

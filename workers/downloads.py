@@ -1,0 +1,138 @@
+"""Fetching a file that a person put into Slack: the token goes to known hosts only, and what comes back is checked.
+
+Slack answers a download it does not allow with status 200 and an HTML login page, may redirect to its own file servers,
+and announces files of shared channels without an address. Every failure is a `UsersMove`: a sentence for its owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+import httpx
+
+from core.errors import UsersMove
+from core.telemetry import get_logger
+from core.values import FileRef
+
+log = get_logger(__name__)
+
+MAX_HOPS = 3
+ATTEMPTS = 2
+SLACK_DOMAINS = ("slack.com", "slack-edge.com", "slack-files.com")
+TIMEOUT = httpx.Timeout(30.0, connect=10.0)
+CHUNK_BYTES = 1 << 20
+
+_TLS = httpx.create_ssl_context()
+"""Reading the authorities takes 20 ms: once per worker, before it forks its jobs."""
+
+LookUp = Callable[[str], FileRef]
+"""Asks Slack for a file by its id (files.info). Raises UsersMove when Slack does not tell."""
+
+
+class Downloader:
+    """Downloads files with the bot's token. Use as a `with` block; safe to use from one thread at a time."""
+
+    def __init__(
+        self,
+        token: str,
+        *,
+        hosts: Collection[str] = (),
+        max_bytes: int,
+        look_up: LookUp,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        """`hosts` are trusted beside Slack's own, as "host" or "host:port"; plain http is allowed for them alone."""
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._max_bytes = max_bytes
+        self._look_up = look_up
+        # Without "identity" a compressed answer would never have the size that Slack announced.
+        headers = {"Authorization": f"Bearer {token}", "Accept-Encoding": "identity"}
+        self._client = httpx.Client(
+            follow_redirects=False, timeout=TIMEOUT, headers=headers, verify=_TLS, transport=transport
+        )
+
+    def fetch(self, file: FileRef, to: Path) -> FileRef:
+        """Write the file's bytes to `to`; returns the file with its true name, type and size. Raises UsersMove."""
+        if file.mode == "tombstone":
+            raise UsersMove("file_vanished")
+        if file.mode == "external":
+            raise UsersMove("file_external")
+        if not file.url or file.mode == "file_access":
+            file = self._look_up(file.id)
+        if not file.url:
+            raise UsersMove("file_vanished")
+        self._refuse_too_large(file.size)
+        for _ in range(ATTEMPTS):
+            size = self._try(file, to)
+            if size is not None and file.size in (0, size):
+                return file.model_copy(update={"size": size})
+        raise UsersMove("file_download_failed")
+
+    def _try(self, file: FileRef, to: Path) -> int | None:
+        """The number of bytes written; None when the servers failed in a way that may pass."""
+        url = file.url
+        try:
+            for _ in range(MAX_HOPS + 1):
+                if not self._trusted(url):
+                    raise UsersMove("file_host_not_allowed", host=urlsplit(url).hostname or "?")
+                with self._client.stream("GET", url) as response:
+                    if not response.has_redirect_location:
+                        return self._save(file, response, to)
+                    url = urljoin(url, response.headers["location"])
+        except httpx.HTTPError as error:
+            log.warning("download broke off", file=file.id, error=repr(error))
+        return None
+
+    def _save(self, file: FileRef, response: httpx.Response, to: Path) -> int | None:
+        if response.status_code in (404, 410):
+            raise UsersMove("file_vanished")
+        if response.status_code in (401, 403) or (_is_html(response) and not _expects_html(file)):
+            raise UsersMove("file_login_page")
+        if response.status_code != httpx.codes.OK:
+            log.warning("download refused", file=file.id, status=response.status_code)
+            return None
+        size = 0
+        with to.open("wb") as out:
+            for chunk in response.iter_bytes(CHUNK_BYTES):
+                size += len(chunk)
+                self._refuse_too_large(size)
+                out.write(chunk)
+        return size
+
+    def _refuse_too_large(self, size: int) -> None:
+        if size > self._max_bytes:
+            raise UsersMove("file_too_large", size_mb=f"{size / 1e6:.0f}", limit_mb=f"{self._max_bytes / 1e6:.0f}")
+
+    def _trusted(self, url: str) -> bool:
+        """Whether the token may go there: Slack's own servers over https, and hosts that an admin named."""
+        try:
+            parts = urlsplit(url)
+            host, port = (parts.hostname or "").lower(), parts.port
+        except ValueError:
+            return False
+        if parts.scheme in ("http", "https") and (host in self._hosts or f"{host}:{port}" in self._hosts):
+            return True
+        return parts.scheme == "https" and any(
+            host == domain or host.endswith("." + domain) for domain in SLACK_DOMAINS
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._client.close()
+
+    def __enter__(self) -> Downloader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _is_html(response: httpx.Response) -> bool:
+    kind: str = response.headers.get("content-type", "")
+    return kind.split(";", maxsplit=1)[0].strip().lower() in ("text/html", "application/xhtml+xml")
+
+
+def _expects_html(file: FileRef) -> bool:
+    return "html" in file.mimetype or file.name.lower().endswith((".html", ".htm", ".xhtml"))

@@ -1,0 +1,73 @@
+"""The seam to any model: a request in, a reply out, text deltas on the way, four kinds of failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from workers.agent.actions import Message
+from workers.agent.steps import ToolCall, Usage
+
+OnDelta = Callable[[str], None]
+"""Called with each piece of text as it streams. Must be quick; what it raises ends the call."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRequest:
+    """What a model is asked: messages in Chat Completions format and the tools it may call (JSON schemas)."""
+
+    messages: tuple[Message, ...]
+    tools: tuple[dict[str, Any], ...] = ()
+    purpose: Literal["act", "check"] = "act"
+    wanted: Callable[[], bool] = field(default=lambda: True, compare=False)
+    """False once nobody waits for the reply any more: a model that is still at it should end, in whatever way."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelReply:
+    """What came back, whole. `finish` is the endpoint's own finish_reason ("stop", "tool_calls", "length", ...)."""
+
+    text: str = ""
+    calls: tuple[ToolCall, ...] = ()
+    usage: Usage = field(default_factory=Usage)
+    finish: str = "stop"
+
+
+class ModelError(Exception):
+    """The model could not be asked. Carries a sentence for the log; `workers/turns.py` says it kindly to the thread."""
+
+
+class ModelUnavailable(ModelError):
+    """The endpoint is down, too slow or overloaded, and stayed so after retries. Asking again later may help."""
+
+
+class ModelRefused(ModelError):
+    """The endpoint refuses us: wrong key, unknown model, no quota. An admin must change a setting."""
+
+
+class ModelNonsense(ModelError):
+    """The endpoint answers, but not in the protocol (HTML, broken JSON, no choices), and stayed so after retries."""
+
+
+class ContextTooLong(ModelError):
+    """The prompt has more tokens than the model takes. A shorter one may do."""
+
+
+class Model(Protocol):
+    """Anything that can be the analyst's mind: OpenAIModel, OfflineAnalyst, ScriptedModel."""
+
+    @property
+    def name(self) -> str:
+        """What to show people and store with a turn: "gpt-...", "offline-analyst", "scripted"."""
+        ...
+
+    @property
+    def native_tools(self) -> bool:
+        """True when tools are called natively; False when code comes in fenced blocks."""
+        ...
+
+    def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
+        """Answer a request. Raises ModelUnavailable, ModelRefused, ModelNonsense or ContextTooLong; nothing else
+        on purpose."""
+        ...

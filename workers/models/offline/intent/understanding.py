@@ -1,0 +1,91 @@
+"""A message as the list of what it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from workers.models.offline.intent.clauses import clauses
+from workers.models.offline.intent.following import followed, is_whole_question
+from workers.models.offline.intent.fresh import asked_anew
+from workers.models.offline.intent.hearing import Heard, Known, hear
+from workers.models.offline.values import Intent, Join, Unclear
+
+MAX_ANALYSES = 8
+"""Analyses of one answer."""
+
+
+def understand(text: str, frame: Join, previous: Sequence[Intent], known: Known) -> tuple[Intent, ...] | Unclear:
+    """What a message asks for, part by part, given what was asked before; parts on one subject are one intent.
+
+    Unclear when a word can mean several columns.
+    """
+    parts: list[Intent] = []
+    for clause in clauses(text):
+        heard = hear(clause, frame, known)
+        before = parts or list(previous)
+        heard = _insisting(heard) if before else heard
+        if heard.unclear and not (before and not heard.kinds):
+            return heard.unclear
+        own = bool(parts) and is_whole_question(clause)  # in one message, a second question is no follow-up
+        changed = [] if own else [intent for intent in (followed(each, heard, frame) for each in before) if intent]
+        parts += [replace(intent, text=clause, unplaced=heard.unplaced) for intent in changed] or [
+            asked_anew(heard, frame, before[-1] if before else None)
+        ]
+    return _within_bounds(_together(parts))
+
+
+def _insisting(heard: Heard) -> Heard:
+    """What is heard; a message that holds nothing but a name ("what about Delta?") asks for the rows of that name."""
+    said = heard.kinds or heard.measures or heard.groups or heard.target or heard.filters or heard.frequency
+    named = [word for word in heard.unplaced if word.named]
+    if said or heard.chart or heard.aggregate or heard.dates or len(named) != 1 or len(heard.unplaced) != 1:
+        return heard
+    return replace(heard, unplaced=(replace(named[0], demanded=True),))
+
+
+def _together(parts: Sequence[Intent]) -> list[Intent]:
+    """Intents that differ in nothing but their analyses become one; what cannot be answered stays apart."""
+    found: list[Intent] = []
+    answerable = [part for part in parts if not (part.beyond or part.lacks)]
+    for part in parts:
+        if answerable and (part.beyond or part.lacks):
+            found.append(replace(part, analyses=()))
+            continue
+        place = next((n for n, other in enumerate(found) if _subject(other) == _subject(part)), None)
+        if place is None:
+            found.append(part)
+        else:
+            found[place] = _merged(found[place], part)
+    return found
+
+
+def _subject(intent: Intent) -> Intent:
+    """The intent without what may differ between parts that are answered together."""
+    return replace(
+        intent, analyses=(), text="", unplaced=(), anomalies=False, by_drivers=False, frequency=None, date=None,
+        tested=False, peak=False,
+    )  # fmt: skip
+
+
+def _merged(one: Intent, other: Intent) -> Intent:
+    return replace(
+        one,
+        analyses=tuple(dict.fromkeys([*one.analyses, *other.analyses])),
+        text=one.text if one.text == other.text else f"{one.text} {other.text}",
+        unplaced=tuple(dict.fromkeys([*one.unplaced, *other.unplaced])),
+        anomalies=one.anomalies or other.anomalies,
+        by_drivers=one.by_drivers or other.by_drivers,
+        frequency=one.frequency or other.frequency,
+        date=one.date or other.date,
+        tested=one.tested or other.tested,
+        peak=one.peak or other.peak,
+    )
+
+
+def _within_bounds(parts: Sequence[Intent]) -> tuple[Intent, ...]:
+    left, found = MAX_ANALYSES, []
+    for part in parts:
+        found.append(replace(part, analyses=part.analyses[:left]))
+        left -= len(found[-1].analyses)
+    return tuple(found)

@@ -1,0 +1,118 @@
+"""The words that questions and column names are made of, and how a text is searched for them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from typing import Any
+
+import yaml
+
+CJK = re.compile(r"[\u3400-\u9fff]")
+
+
+@cache
+def lexicon() -> dict[str, Any]:
+    """The content of lexicon.yaml."""
+    text = resources.files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8")
+    loaded: dict[str, Any] = yaml.safe_load(text)
+    return loaded
+
+
+def stem(word: str) -> str:
+    """What is common to the forms of an English word: no case, no plural, no -ed or -ing. Not always a word itself."""
+    word = word.casefold()
+    if word == "meaning":  # has nothing to do with a mean
+        return word
+    if len(word) > 4 and word.endswith("ies"):
+        return word[:-3] + "y"
+    if len(word) > 3 and word.endswith("s") and not word.endswith("ss"):
+        word = word[:-2] if word.endswith(("ses", "xes", "ches", "shes")) and len(word) > 4 else word[:-1]
+    for ending in ("ing", "ed"):
+        if len(word) > len(ending) + 3 and word.endswith(ending):
+            word = word.removesuffix(ending)
+            break
+    return word.removesuffix("e") if len(word) > 3 else word
+
+
+@cache
+def stems(group: str) -> frozenset[str]:
+    """The stems of the lexicon's group of words."""
+    return frozenset(word if CJK.search(word) else stem(word) for word in lexicon()[group])
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Where something was found in a text: start and end in characters."""
+
+    start: int
+    end: int
+
+    def overlaps(self, other: Span) -> bool:
+        """True when both share a character."""
+        return self.start < other.end and other.start < self.end
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A word of a text, stemmed, and where it stands."""
+
+    stem: str
+    text: str
+    span: Span
+
+
+_WORD = re.compile(
+    r"[\u3400-\u9fff]+|[A-Z]?[a-zà-ÿ]+(?:'[a-z]+)?|[A-Z]+(?![a-z])|\d[\d.,]*\d|\d|[^\W\d_A-Za-z\u3400-\u9fff]+"
+)
+
+
+def words(text: str) -> list[Word]:
+    """The words of a text in order; snake_case and camelCase are parted, a run of Chinese characters is one word."""
+    return [Word(stem(m.group()), m.group(), Span(m.start(), m.end())) for m in _WORD.finditer(text)]
+
+
+def find(phrases: Iterable[str], text: str) -> list[Span]:
+    """Where any of the phrases stands in the text, in order of the text."""
+    found: list[Span] = []
+    text_words = words(text)
+    for phrase in phrases:
+        if CJK.search(phrase):
+            found += [Span(m.start(), m.end()) for m in re.finditer(re.escape(phrase), text)]
+            continue
+        wanted = [word.stem for word in words(phrase)]
+        for at in range(len(text_words) - len(wanted) + 1):
+            if [word.stem for word in text_words[at : at + len(wanted)]] == wanted:
+                found.append(Span(text_words[at].span.start, text_words[at + len(wanted) - 1].span.end))
+    return sorted(found, key=lambda span: (span.start, -span.end))
+
+
+def has(group: str, text: str) -> bool:
+    """True when the text holds a phrase of the lexicon's group."""
+    return bool(find(lexicon()[group], text))
+
+
+def greets_only(text: str) -> bool:
+    """True when a text holds a greeting or thanks, and no other words."""
+    spans = find(lexicon()["greetings"], text)
+    rest = "".join(char for place, char in enumerate(text) if not any(s.start <= place < s.end for s in spans))
+    return bool(spans) and not any(char.isalnum() for char in rest)
+
+
+def first_of(group: str, text: str) -> str | None:
+    """The key of the lexicon's group whose longest phrase is in the text; None when none is."""
+    hits = [(span.end - span.start, key) for key, phrases in lexicon()[group].items() for span in find(phrases, text)]
+    return max(hits)[1] if hits else None
+
+
+def concepts_of(names: Iterable[str]) -> set[str]:
+    """The concepts that any of the words (or a Chinese name) belongs to."""
+    listed = list(names)
+    return {
+        concept
+        for concept, phrases in lexicon()["concepts"].items()
+        if any(p in name if CJK.search(p) else stem(p) == stem(name) for name in listed for p in phrases)
+    }

@@ -1,0 +1,89 @@
+"""What to know besides the answer: what was done to the data, what is missing, what the figures leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from workers.models.offline import columns as cols
+from workers.models.offline.reading import facts_of, last_told, succeeded
+from workers.models.offline.repair import error_of
+from workers.models.offline.thread import Thread
+from workers.models.offline.values import Intent, Join
+from workers.models.offline.wording import say
+
+_MANY_COPIES = 0.03
+"""The share of rows removed as copies above which the answer says so."""
+
+
+def preparation(thread: Thread) -> list[str]:
+    """What was done to the data before the analysis, told in the turn that did it."""
+    facts = facts_of(thread.since)
+    lines = []
+    if told := last_told(facts, "joined"):
+        lost = [(name, count) for name, count in told.get("unmatched", {}).items() if count]
+        lines.append(_prepared(thread, "joined", j=told, lost=lost))
+    if told := last_told(facts, "stacked"):
+        lines.append(_prepared(thread, "stacked", j=told))
+    if (told := last_told(facts, "copies")) and told.get("removed"):
+        lines.append(_prepared(thread, "copies", c=told))
+    if (told := last_told(facts, "respelled")) and told.get("columns"):
+        lines.append(_prepared(thread, "respelled", r=list(told["columns"].items())[:6]))
+    if told := last_told(facts, "derived"):
+        lines.append(_prepared(thread, "derived", d=told))
+    if told := last_told(facts, "filled"):
+        lines.append(_prepared(thread, "filled", f=told))
+    return lines
+
+
+def many_copies(thread: Thread) -> list[str]:
+    """What the answer says of removed copies, in the turn that removed them, when they were many."""
+    facts = facts_of(thread.since)
+    copies, clean = last_told(facts, "copies"), last_told(facts, "clean")
+    if not copies or not clean or not clean.get("rows_read"):
+        return []
+    share = copies.get("removed", 0) / clean["rows_read"]
+    return [_prepared(thread, "many_copies", c=copies, rows=clean["rows_read"], share=share)] * (share > _MANY_COPIES)
+
+
+def _prepared(thread: Thread, key: str, **variables: object) -> str:
+    return say("preparation", key, thread.language, variables, sign=thread.currency)
+
+
+def caveats(thread: Thread, join: Join, intent: Intent) -> list[str]:
+    lines = []
+    facts = facts_of(thread.since)
+    files = len({table.path for table in join.tables})
+    # these figures were told when the data was cleaned: a filter of the question does not change them
+    where = say("preparation", "where", thread.language, {"files": files}) if intent.filters else ""
+    refunds = last_told(thread.facts, "refunds")
+    column = join.column(intent.measure)
+    netted = refunds and not refunds.get("on_orders")
+    if netted and column and column == cols.default_measure(join.columns):
+        sign = thread.currency if cols.is_money(column) else ""
+        values = {"r": refunds, "left_out": intent.no_refunds, "where": where}
+        lines.append(say("preparation", "refunds", thread.language, values, sign=sign))
+    for converted in _last_by(facts.get("converted", ()), "column"):
+        if converted.get("unreadable"):
+            lines.append(_prepared(thread, "converted", c=converted, where=where))
+    if (ids := last_told(facts, "ids")) and ids.get("repeated"):
+        lines.append(_prepared(thread, "ids", i=ids, where=where))
+    used = {intent.measure, intent.date, intent.target, *(by for analysis in intent.analyses for by in analysis.by)}
+    clean = last_told(thread.facts, "clean") or {}
+    missing = [(name, count) for name, count in (clean.get("missing") or {}).items() if name in used]
+    if missing:
+        lines.append(_prepared(thread, "missing", missing=missing, where=where))
+    errors = [error_of(e) for e in thread.since if e.tool == "run_python" and e.observation and not succeeded(e)]
+    if errors:
+        # pandas adds advice after a full stop; what went wrong stands before it
+        shown = dict.fromkeys(error.split(". ")[0][:120].replace("`", "'") for error in errors)
+        lines.append(_prepared(thread, "repaired", errors=[f"`{error}`" for error in shown]))
+    if join.unused and thread.number == 1:
+        lines.append(_prepared(thread, "unused", names=[table.name for table in join.unused]))
+    if intent.target or any(analysis.kind in ("predict", "correlate", "compare") for analysis in intent.analyses):
+        lines.append(say("frame", "no_cause", thread.language))
+    return lines
+
+
+def _last_by(told: Iterable[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+    return list({str(item.get(key)): item for item in told}.values())

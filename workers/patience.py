@@ -1,0 +1,55 @@
+"""How often a turn was tried and when to try it again: small counters in Redis. Losing them costs a try, no more."""
+
+from __future__ import annotations
+
+from redis import Redis
+
+MOST_CRASHES = 5
+"""Workers that may die at the same step of a turn before the turn is closed as our fault."""
+MOST_DELAYS = 100
+"""Times a turn may be put off, about two hours together, before it is closed as our fault."""
+LONGEST_DELAY_S, PATIENT_DELAYS = 15, 40
+"""For ten minutes a turn is tried again within seconds of what it waits for being back; then less often."""
+LATE_DELAY_S = 120
+MEMORY_S = 6 * 3600
+
+
+class Patience:
+    """Counts for one step of one turn: a step that was stored starts the count anew."""
+
+    def __init__(self, redis: Redis) -> None:
+        self._redis = redis
+
+    def begin(self, step: str) -> bool:
+        """A worker begins here; False when too many before it died here or put it off."""
+        crashes = int(self._redis.incr(_crashes(step)))
+        self._redis.expire(_crashes(step), MEMORY_S)
+        return crashes <= MOST_CRASHES and int(self._redis.get(_delays(step)) or 0) <= MOST_DELAYS
+
+    def end(self, step: str) -> None:
+        """The worker that began here came to an end of its own."""
+        self._redis.delete(_crashes(step))
+
+    def postpone(self, thread_id: str, step: str) -> int:
+        """Not before some seconds from now, more each time; returns them. A new message does not wait for it."""
+        delays = int(self._redis.incr(_delays(step)))
+        self._redis.expire(_delays(step), MEMORY_S)
+        seconds = min(1 << min(delays, 10), LONGEST_DELAY_S) if delays <= PATIENT_DELAYS else LATE_DELAY_S
+        self._redis.set(_later(thread_id), "1", ex=seconds)
+        return seconds
+
+    def is_postponed(self, thread_id: str) -> bool:
+        """Whether the thread's turn was put off and its time has not come yet."""
+        return bool(self._redis.exists(_later(thread_id)))
+
+
+def _crashes(step: str) -> str:
+    return f"threadbook:crashes:{step}"
+
+
+def _delays(step: str) -> str:
+    return f"threadbook:delays:{step}"
+
+
+def _later(thread_id: str) -> str:
+    return f"threadbook:later:{thread_id}"
