@@ -1,0 +1,74 @@
+"""What the try-out commands print and check."""
+
+from __future__ import annotations
+
+import pytest
+
+from tryout import ask, show
+from tryout.blocks_text import block_text, message_text
+from tryout.demo import reused
+from tryout.show import Transcript
+
+
+def test_a_message_reads_as_its_blocks_and_falls_back_to_its_text() -> None:
+    message = {"text": "short", "blocks": [{"type": "markdown", "text": "**long**"}, {"type": "divider"}]}
+    assert message_text(message) == "**long**"
+    assert message_text({"text": "short", "blocks": [{"type": "divider"}]}) == "short"
+
+
+@pytest.mark.parametrize(
+    ("block", "expected"),
+    [
+        ({"type": "header", "text": {"type": "plain_text", "text": "Sales"}}, "# Sales"),
+        ({"type": "section", "text": {"type": "mrkdwn", "text": "a"}, "fields": [{"text": "b"}]}, "a\nb"),
+        (
+            {"type": "table", "rows": [[{"type": "raw_text", "text": "x"}, {"type": "raw_number", "value": 2}]]},
+            "| x | 2 |\n| --- | --- |",
+        ),
+        ({"type": "actions", "elements": [{"type": "button", "text": {"text": "By month"}}]}, "[By month]"),
+        (
+            {"type": "plan", "title": "Working", "tasks": [{"task_id": "1", "title": "Load", "status": "complete"}]},
+            "**Working**\n\n- ● Load",
+        ),
+        ({"type": "unheard_of"}, ""),
+    ],
+)
+def test_a_block_reads_as_what_a_person_would_see(block: dict[str, object], expected: str) -> None:
+    assert block_text(block) == expected
+
+
+def test_rich_text_reads_as_its_words() -> None:
+    words = {
+        "type": "rich_text_section",
+        "elements": [{"type": "text", "text": "hi "}, {"type": "user", "user_id": "U1"}],
+    }
+    assert block_text({"type": "rich_text", "elements": [words]}) == "hi <@U1>"
+
+
+def test_a_variable_counts_as_reused_only_when_it_was_read_before_it_was_set_again() -> None:
+    assert reused(["df = 1"], ["print(df)"]) == {"df"}
+    assert reused(["df = 1"], ["df = 2", "print(df)"]) == set()
+    assert reused(["df = 1"], ["df = df + 1"]) == {"df"}
+
+
+def test_the_last_expression_of_a_cell_is_a_read() -> None:
+    assert reused(["df = 1"], ["df"]) == {"df"}
+
+
+def test_a_progress_card_prints_each_task_once_when_it_ends() -> None:
+    def card(status: str) -> dict[str, object]:
+        return {
+            "ts": "1.0",
+            "blocks": [{"type": "plan", "tasks": [{"task_id": "a", "title": "Load", "status": status}]}],
+        }
+
+    transcript = Transcript({})
+    with show.console.capture() as shown:
+        for status in ("in_progress", "complete", "complete"):
+            transcript(card(status))
+    assert shown.get().count("Load") == 1
+
+
+def test_an_empty_question_is_said_before_anything_starts(capsys: pytest.CaptureFixture[str]) -> None:
+    assert ask.run("What sold?", [], [" "]) == 2
+    assert "a question is empty" in capsys.readouterr().err

@@ -1,0 +1,103 @@
+"""`threadbook ask`: a question, files and follow-ups through the whole path, printed for a person or as JSON."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from core.errors import ThreadbookError
+from tryout import show
+from tryout.blocks_text import message_text
+from tryout.conversation import Conversation, NoAnswer
+from tryout.processes import ProcessDied
+from tryout.redis_server import RedisNotStarted
+from tryout.stack import running
+
+CHANNEL = "#sales"
+FAILURES = (ThreadbookError, NoAnswer, ProcessDied, RedisNotStarted, TimeoutError)
+
+Json = dict[str, Any]
+
+
+def run(
+    question: str, files: Sequence[Path], follow_ups: Sequence[str], *, interactive: bool = False, as_json: bool = False
+) -> int:
+    """Ask, print, and return the exit code: 0 when the last turn was answered or waits for the asker, else 1."""
+    if not all(text.strip() for text in (question, *follow_ups)):
+        print("threadbook ask: a question is empty; say what you want to know.", file=sys.stderr)
+        return 2
+    folder = Path(tempfile.mkdtemp(prefix="threadbook-ask-"))
+    quiet = as_json
+    try:
+        with running(folder / "home", (lambda _: None) if quiet else show.line) as stack:
+            names = stack.slack.names()
+            talk = Conversation(stack, CHANNEL, (lambda _: None) if quiet else show.Transcript(names))
+            status = talk.say(question, list(files))
+            for text in follow_ups:
+                status = talk.say(text, [])
+            while interactive and (text := _prompt()):
+                status = talk.say(text, [])
+            paths = talk.save_files(folder / "files")
+            if as_json:
+                print(json.dumps(_document(talk, names, paths), ensure_ascii=False))
+            else:
+                show.saved(paths)
+    except FAILURES as error:
+        print(f"threadbook ask: {error}", file=sys.stderr)
+        return 1
+    return 0 if status in ("done", "waiting") else 1
+
+
+def _prompt() -> str:
+    try:
+        return input("\nyou> ").strip()
+    except EOFError:
+        return ""
+
+
+def _document(talk: Conversation, names: dict[str, str], paths: dict[str, Path]) -> Json:
+    """The JSON of the command: {"thread": [...], "turns": [...], "model"}; its shape is public (DESIGN §6)."""
+    turns = talk.turns()
+    return {
+        "thread": [
+            {
+                "ts": message["ts"],
+                "author": names.get(message.get("user", ""), message.get("username", "")),
+                "text": message_text(message),
+                "files": [_file(file, paths) for file in message.get("files") or ()],
+            }
+            for message in talk.messages()
+        ],
+        "turns": [_turn(talk, turn) for turn in turns],
+        "model": turns[-1].model if turns else "",
+    }
+
+
+def _file(file: Json, paths: dict[str, Path]) -> Json:
+    size = paths[file["id"]].stat().st_size
+    return {"name": file["name"], "mimetype": file["mimetype"], "path": str(paths[file["id"]]), "size": size}
+
+
+def _turn(talk: Conversation, turn: Any) -> Json:
+    report = talk.stack.store.report(turn.id)
+    return {
+        "status": turn.status,
+        "cells": [
+            {
+                "id": cell["cell_id"],
+                "title": cell["title"],
+                "code": cell["code"],
+                "status": cell["status"],
+                "stdout": cell["stdout"],
+                "error": cell["error"] or None,
+                "artifacts": [*cell["figures"], *cell["files"]],
+            }
+            for cell in talk.cells(turn)
+        ],
+        "report": report
+        and {"markdown": report.markdown, "files": [file.model_dump(mode="json") for file in report.files]},
+    }

@@ -1,0 +1,77 @@
+"""Block Kit as Markdown for a terminal and for `--json`: what a reader of the thread would see, without the looks."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+
+_STATUS = {"pending": "○", "in_progress": "◐", "complete": "●", "error": "✗"}
+
+
+def message_text(message: Json) -> str:
+    """The text of a message in Slack's shape: its blocks when it has any that say something, else its text."""
+    parts = [part for block in message.get("blocks") or () if (part := block_text(block).strip())]
+    return "\n\n".join(parts) or str(message.get("text") or "")
+
+
+def block_text(block: Json) -> str:
+    """One block as lines of text; kinds that show nothing readable give ""."""
+    match block.get("type"):
+        case "markdown":
+            return str(block.get("text", ""))
+        case "section":
+            return "\n".join(_text(part) for part in (block.get("text"), *(block.get("fields") or ())) if part)
+        case "header":
+            return f"# {_text(block.get('text'))}"
+        case "context":
+            return " · ".join(_text(part) for part in block.get("elements") or () if part.get("type") != "image")
+        case "actions":
+            return "  ".join(f"[{_text(part.get('text'))}]" for part in block.get("elements") or () if part.get("text"))
+        case "image":
+            return f"[picture: {block.get('alt_text', '')}]"
+        case "table" | "data_table":
+            return _table(block.get("rows") or [])
+        case "plan":
+            tasks = [block_text({"type": "task_card", **task}) for task in block.get("tasks") or ()]
+            return "\n".join([f"**{block.get('title', '')}**", "", *tasks])
+        case "task_card":
+            sign = _STATUS.get(str(block.get("status")), " ")
+            return f"- {sign} {block.get('title', '')}{_last_line(block.get('output'))}"
+        case "rich_text":
+            return _rich(block)
+        case _:
+            return ""
+
+
+def _table(rows: list[list[Json]]) -> str:
+    lines = ["| " + " | ".join(_cell(cell).replace("\n", " ") for cell in row) + " |" for row in rows]
+    rule = "|" + " --- |" * len(rows[0]) if rows else ""
+    return "\n".join([*lines[:1], rule, *lines[1:]])
+
+
+def _last_line(output: Json | None) -> str:
+    lines = _rich(output).strip().splitlines() if output else []
+    return f": {lines[-1]}" if lines else ""
+
+
+def _text(part: Any) -> str:
+    return str(part.get("text", "")) if isinstance(part, dict) else str(part or "")
+
+
+def _cell(cell: Json) -> str:
+    return _rich(cell) if cell.get("type") == "rich_text" else str(cell.get("text", cell.get("value", "")))
+
+
+def _rich(element: Json) -> str:
+    kind = element.get("type")
+    if kind == "user":
+        return f"<@{element.get('user_id', '')}>"
+    if kind == "link":
+        return str(element.get("text") or element.get("url", ""))
+    if kind == "emoji":
+        return f":{element.get('name', '')}:"
+    if "elements" in element:
+        between = "\n" if kind in ("rich_text", "rich_text_list") else ""
+        return between.join(_rich(child) for child in element["elements"])
+    return str(element.get("text", ""))

@@ -1,0 +1,109 @@
+"""`make demo` and `make run`: the sales story, asked by people of the playground."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tryout import show
+from tryout.ask import CHANNEL, FAILURES
+from tryout.conversation import Conversation
+from tryout.stack import Stack, running
+
+EXAMPLES = Path(__file__).parents[1] / "examples"
+HOME = Path(".threadbook")
+
+
+def run_once() -> int:
+    """Ask the story's question and its first follow-up; 0 only if report, chart and a re-used variable all arrived."""
+    story = _story()
+    try:
+        with running(_fresh(HOME / "demo"), show.line) as stack:
+            talk = _begin(stack, story)
+            follow_up = story["turns"][1]
+            talk.say(follow_up["question"], [], user=follow_up["author"])
+            paths = talk.save_files(HOME / "demo" / "thread")
+            show.saved(paths)
+            missing = _missing(talk)
+    except FAILURES as error:
+        print(f"threadbook demo: {error}", file=sys.stderr)
+        return 1
+    for each in missing:
+        print(f"threadbook demo: missing: {each}", file=sys.stderr)
+    return 1 if missing else 0
+
+
+def stay_up(port: int) -> int:
+    """Ask the story's question, then leave everything running until Ctrl-C or SIGTERM."""
+    story = _story()
+    ended = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda *_: ended.set())
+    try:
+        with running(_fresh(HOME / "run"), show.line, port) as stack:
+            talk = _begin(stack, story)
+            page = f"{stack.url}/{talk.key.channel}/{talk.key.root_ts}" if talk.key else stack.url
+            show.line(f"go on asking at {page}   (Ctrl-C ends it)")
+            while not ended.wait(1.0):
+                stack.check()
+    except FAILURES as error:
+        print(f"threadbook up: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _fresh(home: Path) -> Path:
+    """An empty folder: the playground forgets its threads when it ends, so what was kept about them is of no use."""
+    shutil.rmtree(home, ignore_errors=True)
+    return home.resolve()
+
+
+def _story() -> dict[str, Any]:
+    story: dict[str, Any] = yaml.safe_load((EXAMPLES / "sales" / "story.yaml").read_text(encoding="utf-8"))
+    return story
+
+
+def _begin(stack: Stack, story: dict[str, Any]) -> Conversation:
+    names = stack.slack.names()
+    talk = Conversation(stack, CHANNEL, show.Transcript(names))
+    first = story["turns"][0]
+    talk.say(first["question"], [EXAMPLES / "sales" / name for name in story["files"]], user=first["author"])
+    return talk
+
+
+def _missing(talk: Conversation) -> list[str]:
+    """What should be in the thread and is not, in words."""
+    turns = talk.turns()
+    if [turn.status for turn in turns] != ["done", "done"]:
+        return [f"two answered turns (there are: {', '.join(turn.status for turn in turns) or 'none'})"]
+    names = [file["name"] for message in talk.messages() for file in message.get("files") or ()]
+    wanted = {"a chart": ".png", "a report": ".md", "a notebook": ".ipynb", "a program": ".py"}
+    missing = [what for what, ending in wanted.items() if not any(name.endswith(ending) for name in names)]
+    first, second = ([cell["code"] for cell in talk.cells(turn) if cell["status"] == "ok"] for turn in turns)
+    if not reused(first, second):
+        missing.append("a variable of the first answer in the second")
+    return missing
+
+
+def reused(earlier: list[str], later: list[str]) -> set[str]:
+    """Names that the earlier cells assigned and the later ones read before assigning them themselves."""
+    known = {name for code in earlier for name in _names(code, ast.Store)}
+    found: set[str] = set()
+    assigned: set[str] = set()
+    for code in later:
+        found |= (_names(code, ast.Load) & known) - assigned
+        assigned |= _names(code, ast.Store) - _names(code, ast.Load)
+    return found
+
+
+def _names(code: str, context: type[ast.expr_context]) -> set[str]:
+    return {
+        node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name) and isinstance(node.ctx, context)
+    }

@@ -1,0 +1,105 @@
+"""A thread and a run of cells, printed for a person."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from rich.console import Console
+from rich.markdown import Markdown
+from rich.panel import Panel
+from rich.rule import Rule
+from rich.text import Text
+
+from tryout.blocks_text import message_text
+
+console = Console(highlight=False, soft_wrap=False)
+
+Json = dict[str, Any]
+
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+
+
+def printable(text: str) -> str:
+    """The text without what could steer a terminal: it was written by people, models and programs."""
+    return _CONTROL.sub("\ufffd", text)
+
+
+def line(text: str) -> None:
+    """A quiet line about what is being done."""
+    console.print(Text(f"· {text}", style="dim"))
+
+
+@dataclass
+class Transcript:
+    """Prints a thread as it grows; of a progress card, which changes many times, each task once, when it ends."""
+
+    names: Mapping[str, str]
+    _told: set[tuple[str, str]] = field(default_factory=set)
+
+    def __call__(self, posted: Json) -> None:
+        """A message appeared or changed."""
+        tasks = [task for block in posted.get("blocks") or () for task in block.get("tasks") or ()]
+        if not tasks:
+            message(posted, self.names)
+        for task in tasks:
+            told = (posted["ts"], str(task.get("task_id")))
+            if task.get("status") in ("complete", "error") and told not in self._told:
+                self._told.add(told)
+                sign, colour = ("✓", "green") if task["status"] == "complete" else ("✗", "red")
+                console.print(Text(f"  {sign} {task.get('title', '')}", style=colour))
+
+
+def message(posted: Json, names: Mapping[str, str]) -> None:
+    """One message of the thread: who, what, which files."""
+    who = names.get(posted.get("user", ""), posted.get("username") or "Threadbook")
+    body = message_text(posted)
+    for user_id, name in names.items():
+        body = body.replace(f"<@{user_id}>", f"@{name}")
+    by_bot = bool(posted.get("bot_id"))
+    console.print(Rule(Text(who, style="bold cyan" if by_bot else "bold magenta"), align="left", style="dim"))
+    if body:
+        console.print(Markdown(body) if by_bot else Text(body))
+    for file in posted.get("files") or ():
+        console.print(Text(f"  📎 {file['name']} ({file.get('size', 0):,} bytes)", style="green"))
+
+
+def saved(paths: Mapping[str, Path]) -> None:
+    """Where the files of the thread were written."""
+    console.print(Rule(Text("files", style="bold"), align="left", style="dim"))
+    for path in paths.values():
+        console.print(Text(f"  {path}"), soft_wrap=True)
+
+
+def cells(outcome: Json) -> None:
+    """What `threadbook run` did, file by file."""
+    for cell in outcome["cells"]:
+        console.print(
+            Rule(Text(f"{cell['file']} — {cell['status']} in {cell['duration_s']:.2f} s"), align="left", style="dim")
+        )
+        for part in ("stdout", "stderr"):
+            if cell[part]:
+                console.print(Text(cell[part].rstrip("\n"), style="" if part == "stdout" else "yellow"))
+        if cell["result"]:
+            console.print(Text(_shown(cell["result"])))
+        if cell["error"]:
+            console.print(Text(_shown(cell["error"]), style="red"))
+        for artifact in cell["artifacts"]:
+            console.print(
+                Text(f"  📎 {artifact['name']} ({artifact['mimetype']}, {artifact['size']:,} bytes)", style="green")
+            )
+        for refused in cell["rejected"]:
+            console.print(Text(f"  not taken: {refused['name']}: {refused['why']}", style="yellow"))
+        if cell["notice"]:
+            console.print(Panel(Text(cell["notice"]), style="yellow"))
+    console.print(Text(f"sandbox: {outcome['sandbox']['level']}", style="dim"))
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dict):
+        return str(value.get("traceback") or value.get("text") or value.get("message") or value)
+    return str(value)

@@ -1,0 +1,115 @@
+"""The whole product on one machine: embedded Redis, the playground, the bot, a worker service, as real processes."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+from core.settings import Settings, environment_with, load_settings
+from core.store import Store
+from tryout.processes import Processes
+from tryout.redis_server import embedded_redis, reachable
+from tryout.slack_client import LocalSlack
+
+START_TIMEOUT_S = 60.0
+BOT_TOKEN = "xoxb-playground"  # noqa: S105  the playground's public default, worth nothing elsewhere
+APP_TOKEN = "xapp-playground"  # noqa: S105  as above
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Stack:
+    """A running stack: its page, its Slack, its Store; `check()` raises ProcessDied when a part has ended."""
+
+    url: str
+    home: Path
+    settings: Settings
+    slack: LocalSlack
+    store: Store
+    check: Callable[[], None]
+
+
+@contextmanager
+def running(home: Path, say: Say, port: int = 0) -> Iterator[Stack]:
+    """Start everything under `home`, yield it when the worker is ready, stop it in reverse order.
+
+    A reachable REDIS_URL in the environment is used, else a server of our own; a model key in the environment is used,
+    else the offline analyst. Raises ProcessDied or RedisNotStarted with the end of the log that explains it.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    logs = home / "logs"
+    logs.mkdir(exist_ok=True)
+    with ExitStack() as parts:
+        redis_url = _redis(parts, logs, say)
+        port = port if port and _is_free(port) else _free_port()
+        url = f"http://127.0.0.1:{port}"
+        environment = environment_with(
+            SLACK_API_URL=f"{url}/api/",
+            SLACK_BOT_TOKEN=BOT_TOKEN,
+            SLACK_APP_TOKEN=APP_TOKEN,
+            REDIS_URL=redis_url,
+            DATABASE_URL=f"sqlite:///{home / 'threadbook.db'}",
+            THREADBOOK_HOME=str(home),
+            THREADBOOK_FILES=str(home / "files"),
+            THREADBOOK_FILE_HOSTS=f"127.0.0.1:{port}",
+            NO_PROXY="127.0.0.1,localhost",  # a proxy may lead to the model, never to the playground
+        )
+        settings = load_settings(environment)
+        store = Store(settings.database_url)
+        parts.callback(store.close)
+        store.migrate()
+        http = parts.enter_context(httpx.Client(base_url=url, timeout=30, trust_env=False))
+        slack = LocalSlack(http)
+        processes = parts.enter_context(Processes(logs, environment))
+        say("starting the playground (a local Slack)")
+        processes.start("playground", "playground", "--port", str(port))
+        _wait(slack.is_up, processes.check)
+        say("starting the bot and the worker service")
+        processes.start("bot", "bot")
+        ready_file = home / "worker.ready"
+        ready_file.unlink(missing_ok=True)
+        processes.start("worker", "worker")
+        _wait(slack.bot_is_connected, processes.check)
+        _wait(ready_file.exists, processes.check)
+        say(f"ready: {url}")
+        yield Stack(url, home, settings, slack, store, processes.check)
+        say("stopping")
+
+
+def _redis(parts: ExitStack, logs: Path, say: Say) -> str:
+    configured = environment_with().get("REDIS_URL", "")
+    if configured and reachable(configured):
+        say("using the Redis server that REDIS_URL names")
+        return configured
+    say("starting an embedded Redis-compatible server")
+    return parts.enter_context(embedded_redis(logs / "redis.log"))
+
+
+def _wait(ready: Callable[[], bool], check: Callable[[], None]) -> None:
+    deadline = time.monotonic() + START_TIMEOUT_S
+    while not ready():
+        check()
+        if time.monotonic() > deadline:
+            raise TimeoutError(
+                f"{getattr(ready, '__qualname__', ready)} did not come true within {START_TIMEOUT_S:.0f} s"
+            )
+        time.sleep(0.05)
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
