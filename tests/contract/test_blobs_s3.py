@@ -1,0 +1,54 @@
+"""The file store on an S3-compatible server: the same promises as in a folder, for several hosts at once."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from object_store import ObjectStore, object_store
+
+from core.blobs import Blobs, load_driver
+from core.errors import BlobMissing, SettingsError
+
+pytestmark = pytest.mark.integration
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
+    with object_store(tmp_path_factory.mktemp("s3") / "moto.log") as store:
+        yield store
+
+
+@pytest.fixture
+def url(server: ObjectStore, monkeypatch: pytest.MonkeyPatch) -> str:
+    for name, value in server.environment.items():
+        monkeypatch.setenv(name, value)
+    return server.bucket()
+
+
+def test_what_one_host_put_another_gets(url: str, tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(b"x" * 9_000_000)
+    here, there = Blobs(url), Blobs(url)
+    small, large = here.put(b"a,b\n1,2\n"), here.put(tmp_path / "large")
+    assert there.get(small) == b"a,b\n1,2\n"
+    there.fetch(large, tmp_path / "copy")
+    assert hashlib.sha256((tmp_path / "copy").read_bytes()).hexdigest() == large
+
+
+def test_what_was_missing_a_moment_ago_is_found_once_another_host_put_it(url: str) -> None:
+    here, there = Blobs(url), Blobs(url)
+    sha256 = hashlib.sha256(b"late").hexdigest()
+    assert not there.has(sha256)
+    with pytest.raises(BlobMissing):
+        there.get(sha256)
+    here.put(b"late")
+    assert there.has(sha256)
+    assert there.get(sha256) == b"late"
+
+
+def test_a_place_that_nobody_knows_is_refused_by_name() -> None:
+    load_driver("s3://bucket/files")
+    with pytest.raises(SettingsError, match="nowhere"):
+        load_driver("nowhere://bucket")

@@ -1,0 +1,538 @@
+"""The bot as it runs, over a real socket, against the playground: what is kept, what rings, what people see at once."""
+
+from __future__ import annotations
+
+import gc
+import json
+import threading
+import time
+import warnings
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import fakeredis
+import httpx
+import pytest
+from patience import PATIENCE_S, eventually
+from rq import Queue
+from sqlalchemy.exc import OperationalError
+
+import bot.reception
+import bot.service
+from bot import running_bot
+from core.queue import SERIALIZER, SHARED_QUEUE
+from core.rows import StoredMessage
+from core.settings import Settings, load_settings
+from core.slack import SlackWriter
+from core.store import Store
+from core.values import Lease, ThreadKey
+from playground import Address, Options, running
+
+TEAM = "T0PLAYGRND"
+
+QUIET_S = 0.3
+CSV = {"f": ("sales.csv", b"region,sales\nnorth,1\n")}
+
+
+class Workspace:
+    """The playground through its control door, and the bot's Store and doorbell beside it."""
+
+    def __init__(self, address: Address, settings: Settings, redis: fakeredis.FakeRedis) -> None:
+        self.settings = settings
+        self.redis = redis
+        self.store = Store(settings.database_url)
+        self.http = httpx.Client(base_url=f"{address.url}/control", trust_env=False, timeout=PATIENCE_S)
+        self.team = TEAM
+
+    def close(self) -> None:
+        self.http.close()
+        self.store.close()
+
+    def control(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
+        reply = self.http.request(method, path, **arguments)
+        body: dict[str, Any] = reply.json()
+        assert reply.is_success, body
+        return body
+
+    def say(self, text: str, *, channel: str = "#sales", user: str = "ana", thread: str = "", files: Any = None) -> str:
+        data = {"channel": channel, "user": user, "text": text, "thread_ts": thread}
+        body = {"json": data} if files is None else {"data": data, "files": files}
+        return str(self.control("POST", "/messages", **body)["ts"])
+
+    def messages(self, thread: str, channel: str = "#sales") -> list[dict[str, Any]]:
+        found = self.control("GET", "/messages", params={"channel": channel, "thread_ts": thread})
+        messages: list[dict[str, Any]] = found["messages"]
+        return messages
+
+    def mail(self) -> list[StoredMessage]:
+        return [mail for thread in self.store.threads_needing_a_wake() for mail in self.store.unread(thread)]
+
+    def bells(self) -> list[list[str]]:
+        return [job.args for job in Queue(SHARED_QUEUE, connection=self.redis, serializer=SERIALIZER).jobs]
+
+    def calls(self, method: str) -> list[dict[str, Any]]:
+        entries: list[dict[str, Any]] = self.control("GET", "/wire", params={"kind": "call", "method": method})[
+            "entries"
+        ]
+        return entries
+
+
+class Pool(ThreadPoolExecutor):
+    """What the bot does beside its listeners, and whether it has done it."""
+
+    pending: set[Future[Any]]
+
+    def submit(self, *arguments: Any, **keywords: Any) -> Future[Any]:
+        work = super().submit(*arguments, **keywords)
+        self.pending.add(work)
+        work.add_done_callback(self.pending.discard)
+        return work
+
+
+@pytest.fixture
+def redis() -> Iterator[fakeredis.FakeRedis]:
+    with fakeredis.FakeRedis(server=fakeredis.FakeServer()) as connection:
+        yield connection
+
+
+@pytest.fixture
+def options() -> Options:
+    return Options(retry_delays_s=(0.0, 0.1, 0.1), ack_timeout_s=PATIENCE_S)
+
+
+@pytest.fixture
+def address(options: Options) -> Iterator[Address]:
+    with running(options=options) as started:
+        yield started
+
+
+@pytest.fixture
+def settings(address: Address, tmp_path: Path) -> Settings:
+    (tmp_path / "threadbook.toml").write_text('[slack]\nstrict_mention_channels = ["C0CHURN001"]\n')
+    environment = {
+        "SLACK_API_URL": address.api_url,
+        "SLACK_BOT_TOKEN": address.bot_token,
+        "SLACK_APP_TOKEN": address.app_token,
+    }
+    return load_settings(environment, tmp_path)
+
+
+@pytest.fixture
+def workspace(
+    address: Address, settings: Settings, redis: fakeredis.FakeRedis, monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Workspace]:
+    """A workspace with the bot in it, which asks for names as patiently as a test waits."""
+    monkeypatch.setattr(bot.service, "connect_redis", lambda url, timeout_s: redis)
+    monkeypatch.setattr(bot.service, "ThreadPoolExecutor", Pool)
+    monkeypatch.setattr(Pool, "pending", set(), raising=False)
+    monkeypatch.setattr(bot.reception, "NAME_WAIT_S", PATIENCE_S)
+    with running_bot(settings):
+        space = Workspace(address, settings, redis)
+        yield space
+        space.close()
+
+
+def settled(workspace: Workspace) -> None:
+    """Every event so far was delivered and acknowledged or given up, and all that the bot does after it is done."""
+
+    def still() -> bool:
+        before = workspace.control("GET", "/wire")["entries"]
+        if Pool.pending or any(entry.get("outcome") == "waiting" for entry in before):
+            return False
+        # What a pool did last may have made an event, which the next look would show.
+        return bool(workspace.control("GET", "/wire")["entries"] == before and not Pool.pending)
+
+    eventually(still, "rest")
+
+
+def envelopes(workspace: Workspace) -> list[tuple[str, int, str]]:
+    entries = workspace.control("GET", "/wire", params={"kind": "envelope"})["entries"]
+    return [(entry["event"], entry["attempt"], entry["outcome"]) for entry in entries]
+
+
+# --- the first second
+
+
+def test_a_mention_with_a_file_is_kept_rung_and_shown(workspace: Workspace) -> None:
+    ts = workspace.say("@Threadbook which region sold best?", files=CSV)
+    thread = f"{TEAM}:C0SALES001:{ts}"
+    settled(workspace)
+    (mail,) = workspace.mail()
+    (message,) = workspace.messages(ts)
+    assert (mail.text, mail.author, mail.mention) == ("which region sold best?", "ana", True)
+    assert [(file.name, file.size) for file in mail.files] == [("sales.csv", 21)]
+    assert workspace.bells() == [[thread]]
+    assert [(each["name"], each["users"]) for each in message["reactions"]] == [("eyes", ["U0THREADBK"])]
+    status = workspace.control("GET", "/messages", params={"channel": "#sales", "thread_ts": ts})["status"]
+    assert "getting ready" in str(status)
+
+
+@pytest.mark.parametrize("mention_first", [True, False])
+@pytest.mark.parametrize("mention_files", [True, False])
+def test_twins_are_one_message_in_either_order(workspace: Workspace, mention_first: bool, mention_files: bool) -> None:
+    workspace.control("POST", "/options", json={"mention_first": mention_first, "mention_files": mention_files})
+    workspace.say("@Threadbook which region sold best?", files=CSV)
+    settled(workspace)
+    assert sorted(envelopes(workspace)) == [
+        ("app_mention", 0, "acknowledged"),
+        ("message:file_share", 0, "acknowledged"),
+    ]
+    (mail,) = workspace.mail()
+    assert [file.name for file in mail.files] == ["sales.csv"]
+    assert mail.files_known
+    assert len(workspace.bells()) == 1
+    assert len(workspace.messages(mail.ts)[0]["reactions"]) == 1
+
+
+def test_an_event_that_is_delivered_twice_does_nothing_more(workspace: Workspace) -> None:
+    workspace.control("POST", "/faults", json={"duplicate_events": 2})
+    workspace.say("@Threadbook which region sold best?")
+    settled(workspace)
+    assert len(envelopes(workspace)) == 4
+    assert len(workspace.mail()) == 1
+    assert len(workspace.bells()) == 1
+
+
+# --- kept before the ack
+
+
+def test_the_ack_goes_out_after_the_message_is_kept(workspace: Workspace, monkeypatch: pytest.MonkeyPatch) -> None:
+    may_write, asked = threading.Event(), threading.Event()
+    record = Store.record_message
+
+    def slow(self: Store, *arguments: Any, **keywords: Any) -> Any:
+        asked.set()
+        assert may_write.wait(PATIENCE_S)
+        return record(self, *arguments, **keywords)
+
+    monkeypatch.setattr(Store, "record_message", slow)
+    workspace.say("which region sold best?", channel="D0ANA00001")
+    assert asked.wait(PATIENCE_S)
+    time.sleep(QUIET_S)
+    assert envelopes(workspace) == [("message", 0, "waiting")]
+    may_write.set()
+    eventually(lambda: envelopes(workspace) == [("message", 0, "acknowledged")])
+    assert len(workspace.mail()) == 1
+
+
+def test_what_could_not_be_kept_is_not_acked_and_comes_again(
+    workspace: Workspace, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record, failures = Store.record_message, [OperationalError("INSERT", {}, Exception("disk full"))]
+
+    def failing_once(self: Store, *arguments: Any, **keywords: Any) -> Any:
+        if failures:
+            raise failures.pop()
+        return record(self, *arguments, **keywords)
+
+    monkeypatch.setattr(Store, "record_message", failing_once)
+    workspace.control("POST", "/options", json={"ack_timeout_s": 1.0})
+    workspace.say("which region sold best?", channel="D0ANA00001")
+    eventually(lambda: "timeout" in [outcome for _, _, outcome in envelopes(workspace)], "a missing ack")
+    workspace.control("POST", "/options", json={"ack_timeout_s": PATIENCE_S})
+    eventually(lambda: "acknowledged" in [outcome for _, _, outcome in envelopes(workspace)], "a later ack")
+    assert envelopes(workspace)[0] == ("message", 0, "timeout")
+    assert len(workspace.mail()) == 1
+
+
+def test_a_doorbell_that_is_broken_loses_no_message(workspace: Workspace, redis: fakeredis.FakeRedis) -> None:
+    redis.connection_pool.connection_kwargs["server"].connected = False
+    workspace.say("which region sold best?", channel="D0ANA00001")
+    eventually(lambda: envelopes(workspace) == [("message", 0, "acknowledged")])
+    assert len(workspace.mail()) == 1
+
+
+# --- who is meant
+
+
+def test_a_direct_message_needs_no_mention(workspace: Workspace) -> None:
+    workspace.say("which region sold best?", channel="D0ANA00001")
+    (mail,) = eventually(workspace.mail)
+    assert (mail.channel, mail.channel_type) == ("D0ANA00001", "im")
+
+
+def test_a_reply_in_our_thread_needs_no_mention_whoever_writes_it(workspace: Workspace) -> None:
+    ts = workspace.say("@Threadbook which region sold best?")
+    eventually(workspace.mail)
+    workspace.say("only 2023 please", thread=ts, user="ben")
+    mail = eventually(lambda: len(workspace.mail()) == 2 and workspace.mail())
+    assert [(one.author, one.text) for one in mail] == [
+        ("ana", "which region sold best?"),
+        ("ben", "only 2023 please"),
+    ]
+
+
+def test_talk_that_does_not_address_us_is_acked_and_forgotten(workspace: Workspace) -> None:
+    ts = workspace.say("lunch?")
+    workspace.say("sure", thread=ts, user="ben")
+    settled(workspace)
+    assert workspace.mail() == []
+    assert {outcome for _, _, outcome in envelopes(workspace)} == {"acknowledged"}
+    assert not workspace.store.knows_thread(ThreadKey(TEAM, "C0SALES001", ts))
+
+
+def test_a_strict_channel_wants_every_mention(workspace: Workspace) -> None:
+    ts = workspace.say("@Threadbook why do they go?", channel="#churn")
+    eventually(workspace.mail)
+    workspace.say("interesting", channel="#churn", thread=ts)
+    workspace.say("@Threadbook by contract please", channel="#churn", thread=ts)
+    settled(workspace)
+    assert [mail.text for mail in workspace.mail()] == ["why do they go?", "by contract please"]
+
+
+def test_edits_and_deletions_do_not_run(workspace: Workspace) -> None:
+    ts = workspace.say("@Threadbook which region sold best?")
+    eventually(workspace.mail)
+    workspace.control("PATCH", f"/messages/C0SALES001/{ts}", json={"text": "@Threadbook which region sold worst?"})
+    other = workspace.say("lunch?")
+    workspace.control("PATCH", f"/messages/C0SALES001/{other}", json={"text": "@Threadbook lunch?"})
+    workspace.control("DELETE", f"/messages/C0SALES001/{other}")
+    settled(workspace)
+    assert [mail.text for mail in workspace.mail()] == ["which region sold best?"]
+    assert {outcome for _, _, outcome in envelopes(workspace)} == {"acknowledged"}
+
+
+# --- only the name
+
+
+def test_a_bare_mention_gets_one_short_help_and_wakes_nobody(workspace: Workspace) -> None:
+    workspace.control("POST", "/faults", json={"duplicate_events": 2})
+    ts = workspace.say("@Threadbook")
+    settled(workspace)
+    _, *answers = workspace.messages(ts)
+    assert len(answers) == 1
+    assert "Ask me a question about your data" in answers[0]["text"]
+    assert answers[0]["user"] == "U0THREADBK"
+    assert workspace.bells() == []
+    assert workspace.store.threads_needing_a_wake() == []
+
+
+def test_help_comes_in_the_persons_language(workspace: Workspace) -> None:
+    ts = workspace.say("@Threadbook", user="chenchen")
+    eventually(lambda: len(workspace.messages(ts)) == 2)
+    assert "请在本消息列里直接提问" in workspace.messages(ts)[1]["text"]
+
+
+def test_help_in_a_strict_channel_says_so(workspace: Workspace) -> None:
+    ts = workspace.say("@Threadbook", channel="#churn")
+    eventually(lambda: len(workspace.messages(ts, "#churn")) == 2)
+    assert "only when I am mentioned" in workspace.messages(ts, "#churn")[1]["text"]
+
+
+def test_after_the_help_the_question_needs_no_mention(workspace: Workspace) -> None:
+    ts = workspace.say("@Threadbook")
+    eventually(lambda: len(workspace.messages(ts)) == 2)
+    workspace.say("which region sold best?", thread=ts)
+    assert [mail.text for mail in eventually(workspace.mail)] == ["which region sold best?"]
+
+
+@pytest.mark.parametrize("mention_files", [True, False])
+def test_a_bare_mention_with_a_file_is_a_question(workspace: Workspace, mention_files: bool) -> None:
+    workspace.control("POST", "/options", json={"mention_first": True, "mention_files": mention_files})
+    ts = workspace.say("@Threadbook", files=CSV)
+    settled(workspace)
+    (mail,) = workspace.mail()
+    assert (mail.text, [file.name for file in mail.files]) == ("", ["sales.csv"])
+    assert len(workspace.bells()) == 1
+    assert len(workspace.messages(ts)) == 1, "no help where there is a question"
+
+
+def test_a_bare_mention_whose_twin_never_comes_is_looked_up(workspace: Workspace) -> None:
+    workspace.control("POST", "/options", json={"mention_files": False, "subscriptions": ["app_mention"]})
+    workspace.say("@Threadbook", files=CSV)
+    (mail,) = eventually(workspace.mail)
+    assert [file.name for file in mail.files] == ["sales.csv"]
+    eventually(workspace.bells)
+
+
+# --- called into a talk
+
+
+def test_a_bare_mention_under_a_question_means_that_question(workspace: Workspace) -> None:
+    ts = workspace.say("which region sold best?", user="ben", files=CSV)
+    workspace.say("@Threadbook", thread=ts)
+    settled(workspace)
+    (mail,) = workspace.mail()
+    assert (mail.author, mail.text, [file.name for file in mail.files]) == (
+        "ben",
+        "which region sold best?",
+        ["sales.csv"],
+    )
+    assert len(workspace.bells()) == 1
+    assert len(workspace.messages(ts)) == 2
+
+
+def test_a_mention_inside_a_talk_brings_its_beginning_and_its_files(workspace: Workspace) -> None:
+    ts = workspace.say("numbers for the review", user="ben")
+    workspace.say("here they are", thread=ts, user="ben", files=CSV)
+    workspace.say("thanks!", thread=ts, user="maya")
+    workspace.say("@Threadbook which region sold best?", thread=ts)
+    settled(workspace)
+    assert [(mail.author, mail.text, len(mail.files)) for mail in workspace.mail()] == [
+        ("ben", "numbers for the review", 0),
+        ("ben", "here they are", 1),
+        ("ana", "which region sold best?", 0),
+    ]
+    assert len(workspace.bells()) == 1
+
+
+def test_names_that_are_slow_do_not_hold_up_the_ack(
+    workspace: Workspace, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told = threading.Event()
+    monkeypatch.setattr(bot.reception, "NAME_WAIT_S", 0.1)
+    monkeypatch.setattr(SlackWriter, "user_name", lambda self, user: str(told.wait()))
+    workspace.say("@Threadbook ask @ben, @maya, @chenchen and @ana")
+    try:
+        eventually(lambda: [outcome for _, _, outcome in envelopes(workspace)] == ["acknowledged"] * 2)
+    finally:
+        told.set()
+    (mail,) = workspace.mail()
+    assert (mail.text, mail.author) == ("ask @U0BEN00001, @U0MAYA0001, @U0CHEN0001 and @U0ANA00001", "U0ANA00001")
+
+
+# --- a server that offers less
+
+
+@pytest.mark.parametrize(
+    ("method", "error"),
+    [
+        ("reactions.add", "missing_scope"),
+        ("assistant.threads.setStatus", "unknown_method"),
+        ("users.info", "missing_scope"),
+        ("conversations.replies", "missing_scope"),
+    ],
+)
+def test_a_method_that_is_not_offered_costs_only_the_nicety(workspace: Workspace, method: str, error: str) -> None:
+    workspace.control("POST", "/faults", json={"method": method, "kind": "error", "error": error, "times": 99})
+    first = workspace.say("hello team")
+    workspace.say("@Threadbook which region sold best?", thread=first)
+    settled(workspace)
+    workspace.say("@Threadbook and worst?")
+    settled(workspace)
+    assert {"which region sold best?", "and worst?"} <= {mail.text for mail in workspace.mail()}
+    assert len(workspace.bells()) == 2
+    assert {outcome for _, _, outcome in envelopes(workspace)} == {"acknowledged"}
+    if method in ("reactions.add", "assistant.threads.setStatus"):
+        assert len(workspace.calls(method)) == 1, "what is not offered is not asked for again"
+
+
+def test_other_events_are_acked(workspace: Workspace) -> None:
+    workspace.control("POST", "/home", json={"user": "ana"})
+    workspace.control("POST", "/home", json={"user": "ana", "tab": "messages"})
+    settled(workspace)
+    seen = envelopes(workspace)
+    assert seen
+    assert {(attempt, outcome) for _, attempt, outcome in seen} == {(0, "acknowledged")}
+
+
+# --- presses
+
+
+def question(workspace: Workspace) -> tuple[str, str, Lease]:
+    """A thread that waits on a question with two buttons: (root ts, question's ts, lease)."""
+    ts = workspace.say("@Threadbook revenue by region")
+    eventually(workspace.bells)
+    store, thread = workspace.store, f"{TEAM}:C0SALES001:{ts}"
+    lease = Lease(thread_id=thread, token=store.raise_fence(thread), owner="test")
+    turn = store.open_turn(lease, "en", "model")
+    step = {"kind": "questioned", "call_id": "c1", "question": "Net or gross?", "options": ["net", "gross"]}
+    store.take_mail(lease, turn.id, [mail.id for mail in store.unread(thread)], [{"kind": "asked"}, step])
+    store.set_turn_status(lease, turn.id, "waiting")
+    buttons = [
+        {
+            "type": "button",
+            "text": {"type": "plain_text", "text": text},
+            "action_id": f"answer:{n}",
+            "value": json.dumps({"turn": turn.id, "call": "c1", "n": n}),
+        }
+        for n, text in enumerate(step["options"])
+    ]
+    other = {"type": "button", "text": {"type": "plain_text", "text": "other"}, "action_id": "other", "value": "x"}
+    posted = httpx.post(
+        f"{workspace.settings.slack_api_url}chat.postMessage",
+        headers={"Authorization": "Bearer xoxb-playground"},
+        json={
+            "channel": "C0SALES001",
+            "thread_ts": ts,
+            "text": "Net or gross?",
+            "blocks": [{"type": "actions", "elements": [*buttons, other]}],
+        },
+        trust_env=False,
+    ).json()
+    workspace.redis.flushall()
+    return ts, posted["ts"], lease
+
+
+def press(workspace: Workspace, ts: str, action_id: str, user: str = "ben") -> None:
+    workspace.control("POST", "/press", json={"channel": "#sales", "ts": ts, "action_id": action_id, "user": user})
+
+
+def test_a_pressed_option_is_an_answer_and_wakes_the_thread(workspace: Workspace) -> None:
+    root, ts, _ = question(workspace)
+    press(workspace, ts, "answer:1")
+    (mail,) = eventually(workspace.mail)
+    assert (mail.kind, mail.text, mail.author, mail.root_ts) == ("answer", "gross", "ben", root)
+    assert workspace.bells() == [[mail.thread.id]]
+
+
+def test_a_second_press_changes_nothing(workspace: Workspace) -> None:
+    _, ts, _ = question(workspace)
+    press(workspace, ts, "answer:1", "ben")
+    press(workspace, ts, "answer:0", "ana")
+    settled(workspace)
+    assert [(mail.text, mail.author) for mail in workspace.mail()] == [("gross", "ben")]
+
+
+def test_a_press_on_an_answered_question_is_acked_and_does_nothing(workspace: Workspace) -> None:
+    _, ts, lease = question(workspace)
+    turn = workspace.store.current_turn(lease.thread_id)
+    assert turn is not None
+    workspace.store.set_turn_status(lease, turn.id, "done")
+    press(workspace, ts, "answer:1")
+    assert workspace.mail() == []
+    assert workspace.bells() == []
+
+
+def test_a_press_that_nobody_knows_is_acked(workspace: Workspace) -> None:
+    _, ts, _ = question(workspace)
+    press(workspace, ts, "other")
+    assert workspace.mail() == []
+
+
+# --- connections
+
+
+@pytest.mark.parametrize("abrupt", [False, True])
+def test_the_bot_comes_back_after_a_disconnect(workspace: Workspace, abrupt: bool) -> None:
+    (first,) = workspace.control("GET", "/connections")["connections"]
+    workspace.control("POST", "/disconnect", json={"abrupt": abrupt})
+    eventually(
+        lambda: [one for one in workspace.control("GET", "/connections")["connections"] if one != first],
+        "a new connection",
+    )
+    workspace.say("@Threadbook which region sold best?")
+    assert eventually(workspace.mail)
+    with warnings.catch_warnings():
+        # The SDK leaves the socket of a connection that it lost to the garbage collector.
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
+def test_two_bots_keep_a_message_once(
+    workspace: Workspace, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    server = workspace.redis.connection_pool.connection_kwargs["server"]
+    monkeypatch.setattr(bot.service, "connect_redis", lambda url, timeout_s: fakeredis.FakeRedis(server=server))
+    with running_bot(settings):
+        eventually(lambda: len(workspace.control("GET", "/connections")["connections"]) == 2)
+        for number in range(4):
+            workspace.say(f"@Threadbook question {number}")
+        workspace.say("@Threadbook", channel="#general")
+        settled(workspace)
+        assert sorted(mail.text for mail in workspace.mail()) == [f"question {number}" for number in range(4)]
+        assert len(workspace.bells()) == 4
+        posts = [call for call in workspace.calls("chat.postMessage") if call["args"]["channel"] == "C0GENERAL1"]
+        assert len(posts) == 1

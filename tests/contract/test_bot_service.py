@@ -1,0 +1,176 @@
+"""The bot as a process: what it says when it cannot start, and how it stops."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from patience import PATIENCE_S, eventually, reserved_port
+from slack_bolt import BoltRequest
+from slack_sdk.socket_mode.builtin import SocketModeClient
+
+from bot import running_bot
+from core.errors import SettingsError
+from core.settings import Settings, load_settings
+from playground import Address, running
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def address() -> Iterator[Address]:
+    with running() as started:
+        yield started
+
+
+def settings_for(folder: Path, api_url: str, **changes: str) -> Settings:
+    environment = {"SLACK_API_URL": api_url, "SLACK_BOT_TOKEN": "xoxb-playground", "SLACK_APP_TOKEN": "xapp-playground"}
+    environment["REDIS_URL"] = "redis://127.0.0.1:1"  # nobody's: the bell of the machine's own server is not ours
+    return load_settings(environment | changes, folder)
+
+
+@pytest.mark.parametrize("missing", ["SLACK_BOT_TOKEN", "SLACK_APP_TOKEN"])
+def test_a_missing_token_is_named_and_nothing_starts(tmp_path: Path, missing: str) -> None:
+    settings = settings_for(tmp_path, "http://127.0.0.1:9/api/", **{missing: ""})
+    with pytest.raises(SettingsError, match=missing), running_bot(settings):
+        pytest.fail("must not start")
+
+
+def test_a_refused_token_is_said_without_showing_it(tmp_path: Path, address: Address) -> None:
+    settings = settings_for(tmp_path, address.api_url, SLACK_BOT_TOKEN="xoxb-wrong-token")
+    with pytest.raises(SettingsError, match=r"SLACK_BOT_TOKEN.*invalid_auth") as caught, running_bot(settings):
+        pytest.fail("must not start")
+    assert "xoxb-wrong-token" not in str(caught.value)
+
+
+def test_variables_that_would_make_bolt_forget_the_token_are_refused(
+    tmp_path: Path, address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SLACK_CLIENT_ID", "1.2")
+    monkeypatch.setenv("SLACK_CLIENT_SECRET", "secret")
+    with (
+        pytest.raises(SettingsError, match="SLACK_CLIENT_ID"),
+        running_bot(settings_for(tmp_path, address.api_url)),
+    ):
+        pytest.fail("must not start")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"type": "event_callback", "event": {"type": "agent_session_stopped", "channel": "C0SALES001", "user": "U1"}},
+        {"type": "event_callback", "event": {"type": "member_joined_channel", "channel": "C0SALES001", "user": "U1"}},
+        {"type": "event_callback", "event": {"type": "reaction_added", "user": "U1", "reaction": "eyes"}},
+        {"type": "event_callback", "event": {"type": "message", "subtype": "message_deleted", "channel": "C0SALES001"}},
+        {"type": "event_callback", "event": {"type": "something_of_next_year"}},
+        {"type": "app_rate_limited", "minute_rate_limited": 1},
+        {"type": "block_actions", "actions": [{"type": "button", "action_id": "other", "block_id": "b"}]},
+        {"type": "block_actions", "actions": [{"type": "button", "action_id": "answer:0", "block_id": "b"}]},
+        {"type": "view_submission", "view": {"type": "modal", "callback_id": "other", "state": {"values": {}}}},
+        {"type": "message_action", "callback_id": "other"},
+        {"type": "shortcut", "callback_id": "other"},
+        {"command": "/other", "text": ""},
+    ],
+    ids=str,
+)
+def test_whatever_slack_sends_is_acked(tmp_path: Path, address: Address, body: dict[str, Any]) -> None:
+    around = {"team_id": "T0PLAYGRND", "team": {"id": "T0PLAYGRND"}, "user": {"id": "U0ANA00001"}}
+    with running_bot(settings_for(tmp_path, address.api_url)) as app:
+        assert app.dispatch(BoltRequest(body=around | body, mode="socket_mode")).status == 200
+
+
+def test_the_bot_waits_for_a_slack_that_starts_later(tmp_path: Path) -> None:
+    listening, leave = threading.Event(), threading.Event()
+
+    def run(api_url: str) -> None:
+        with running_bot(settings_for(tmp_path, api_url)):
+            listening.set()
+            leave.wait(PATIENCE_S)
+
+    with reserved_port() as port, ThreadPoolExecutor(1) as pool:
+        bot = pool.submit(run, f"http://127.0.0.1:{port}/api/")
+        assert not listening.wait(1.0)
+        with running(port=port):
+            assert listening.wait(PATIENCE_S)
+            leave.set()
+            bot.result(PATIENCE_S)
+
+
+def test_a_bot_that_ends_while_its_connection_begins_to_read_ends(
+    tmp_path: Path, address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The SDK's reader finds its session alive, is held up, and then takes back the wish to end."""
+    begun = threading.Event()
+
+    def late(client: SocketModeClient) -> None:
+        session = client.current_session
+        if session is None or not session.is_active():
+            return
+        begun.set()
+        eventually(lambda: client.current_session_state.terminated, "the wish to end")
+        client.current_session_state.terminated = False
+        session.run_until_completion(client.current_session_state)
+
+    monkeypatch.setattr(SocketModeClient, "_run_current_session", late)
+    with running_bot(settings_for(tmp_path, address.api_url)):
+        assert begun.wait(PATIENCE_S)
+
+
+def test_a_first_handshake_that_fails_is_made_again(
+    tmp_path: Path, address: Address, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The SDK only logs that; a bot that says it listens would hear nothing until it looks again."""
+    connect, connections = SocketModeClient.connect, list[SocketModeClient]()
+
+    def failing_once(client: SocketModeClient) -> None:
+        connections.append(client)
+        if len(connections) > 1:
+            connect(client)
+
+    monkeypatch.setattr(SocketModeClient, "connect", failing_once)
+    with running_bot(settings_for(tmp_path, address.api_url)):
+        assert connections[0].is_connected()
+    assert len(connections) == 2
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_process_in_good_order(tmp_path: Path, address: Address, number: signal.Signals) -> None:
+    environment = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG")}
+    environment |= {
+        "PYTHONPATH": str(ROOT),
+        "SLACK_API_URL": address.api_url,
+        "SLACK_BOT_TOKEN": address.bot_token,
+        "SLACK_APP_TOKEN": address.app_token,
+    }
+    program = "import bot; from core.settings import load_settings; bot.main(load_settings())"
+
+    def connections() -> list[int]:
+        held: list[int] = httpx.get(f"{address.url}/control/connections", trust_env=False, timeout=PATIENCE_S).json()[
+            "connections"
+        ]
+        return held
+
+    with subprocess.Popen(
+        [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            eventually(lambda: connections() or process.poll() is not None, "the bot's connection")
+            process.send_signal(number)
+            _, errors = process.communicate(timeout=PATIENCE_S)
+        finally:
+            process.kill()
+    assert process.returncode == 0, errors
+    assert "bot_listens" in errors
+    assert "bot_stopped" in errors
+    assert "Traceback" not in errors
+    assert address.bot_token not in errors
+    eventually(lambda: not connections(), "the end of the connection")

@@ -1,0 +1,76 @@
+"""Lists that must agree: what the documents name exists, and what we call on Slack the playground offers."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+from slack_sdk import WebClient
+from typer.testing import CliRunner
+
+import threadbook
+from playground.api.registry import METHODS
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [
+    "README.md",
+    "ARCHITECTURE.md",
+    "AGENTS.md",
+    "CHANGELOG.md",
+    "docs/mission.md",
+    "docs/reliability.md",
+    "examples/README.md",
+]
+DOCUMENTS += [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs" / "adr").glob("*.md"))]
+
+PATH = re.compile(
+    r"`((?:bot|workers|core|executor|playground|tryout|prompts|tests|bench|examples|docs|scripts)/[\w./-]*)`"
+)
+LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
+ROW = re.compile(r"^\| ((?:MG|OI|AC|MP|JD)-\d\d) \|", re.MULTILINE)
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_every_file_that_a_document_names_exists(name: str) -> None:
+    page = ROOT / name
+    text = page.read_text(encoding="utf-8")
+    missing = {path for path in PATH.findall(text) if not (ROOT / path).exists()}
+    missing |= {link for link in LINK.findall(text) if not (page.parent / link).exists()}
+    assert not missing
+
+
+def test_every_command_of_the_readme_exists() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text()
+    for target in set(re.findall(r"\bmake ([a-z-]+)\b", text)):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"make {target}"
+    for command in set(re.findall(r"threadbook (\w+)", text)):
+        result = CliRunner().invoke(threadbook.app, [command, "--help"])
+        assert result.exit_code == 0, f"threadbook {command}"
+
+
+def test_every_mission_row_is_named_once() -> None:
+    rows = ROW.findall((ROOT / "docs" / "mission.md").read_text(encoding="utf-8"))
+    assert rows
+    assert len(rows) == len(set(rows))
+
+
+def slack_methods_called() -> set[str]:
+    """Web API methods that our code calls, by the SDK's naming: `client.chat_postMessage(...)` → chat.postMessage."""
+    named = {method.replace(".", "_"): method for method in METHODS}
+    names = {name for name in dir(WebClient) if "_" in name and not name.startswith("_")} - {"api_call"}
+    return {
+        named.get(node.attr, node.attr)
+        for room in ("bot", "core", "workers")
+        for path in (ROOT / room).rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Attribute) and node.attr in names
+    }
+
+
+def test_the_playground_offers_every_slack_method_that_we_call() -> None:
+    called = slack_methods_called()
+    assert "chat.postMessage" in called
+    assert called - set(METHODS) == set()

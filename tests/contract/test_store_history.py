@@ -1,0 +1,135 @@
+"""What those who only watch read from the Store, on SQLite and on Postgres alike."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+from sqlalchemy.exc import SQLAlchemyError
+from turn_kit import ASKED, CELL, CORRECTED, FINISHED, GAVE_UP, QUESTION, REPLIED, RESUMED, message, tell
+
+from core.history import CallTime, CellTime, History
+from core.store import Store
+from core.values import Lease
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Store]:
+    opened = Store(store_url)
+    opened.migrate()
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def history(store: Store, store_url: str) -> Iterator[History]:
+    opened = History(store_url)
+    yield opened
+    opened.close()
+
+
+def test_a_turn_that_waits_shows_its_question_and_one_that_is_over_is_not_open(store: Store, history: History) -> None:
+    tell(store, [ASKED, FINISHED], "done")
+    running = tell(store, [ASKED, REPLIED, CELL], "running", channel="C2")
+    waiting = tell(store, [ASKED, QUESTION], "waiting", channel="C3")
+    first, second = history.open_turns()
+    assert (first.turn, first.steps, first.last_kind, first.host_id) == (running, 3, "cell", "host-a")
+    assert (second.turn, second.question) == (waiting, "Gross or net?")
+    assert second.moved_at >= second.turn.created_at
+
+
+def test_mail_is_counted_until_a_turn_has_read_it_and_quiet_messages_are_none(store: Store, history: History) -> None:
+    tell(store, [ASKED], "running")
+    store.record_message(message("C2"))
+    store.record_message(message("C3"), quiet=True)
+    (mail,) = history.mail()
+    assert (mail.thread_id, mail.messages) == ("T1:C2:100.000001", 1)
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "T1:C1:100.000001/t1",
+        "T1:C1:100.000001",
+        "https://acme.slack.com/archives/C1/p1712345678000100",
+        "https://acme.slack.com/archives/C1/p1712345699000200?thread_ts=1712345678.000100&cid=C1",
+    ],
+)
+def test_a_turn_is_found_by_its_id_its_thread_or_a_link(store: Store, history: History, name: str) -> None:
+    tell(store, [ASKED], channel="C2")
+    given = message("C1", "1712345678.000100" if name.startswith("https") else "100.000001")
+    store.record_message(given)
+    if not name.startswith("https"):
+        assert [turn.id for turn in history.find(name)] == []
+        tell(store, [ASKED])
+        assert [turn.id for turn in history.find(name)] == ["T1:C1:100.000001/t1"]
+        return
+    lease = Lease(thread_id=given.thread.id, token=store.raise_fence(given.thread.id), owner="test")
+    turn = store.open_turn(lease, "en", "gpt-x")
+    assert history.find(name) == [turn]
+
+
+def test_a_name_that_means_nothing_finds_nothing(store: Store, history: History) -> None:
+    tell(store, [ASKED])
+    for name in ("", "%", "T1:C1:9", "https://acme.slack.com/archives/C9/p1712345678000100"):
+        assert history.find(name) == []
+
+
+def test_steps_come_in_order_with_their_times_and_so_does_what_went_to_slack(store: Store, history: History) -> None:
+    turn = tell(store, [ASKED, REPLIED, CELL, FINISHED])
+    steps = history.steps(turn.id)
+    assert [step.body for step in steps] == [ASKED, REPLIED, CELL, FINISHED]
+    assert sorted(step.at for step in steps) == [step.at for step in steps]
+    assert steps[0].at >= turn.created_at
+    (card,) = history.sent(turn)
+    assert (card.slot, card.method) == ("card", "chat.postMessage")
+    assert card.sent_at is not None
+
+
+def test_an_ended_turn_is_summed_up_without_its_texts(store: Store, history: History) -> None:
+    failing = {**CELL, "status": "error", "duration_s": 2.0}
+    turn = tell(store, [ASKED, REPLIED, failing, CORRECTED, REPLIED, CELL, FINISHED])
+    tell(store, [ASKED, CELL], "running", channel="C2")
+    ((turn_id, ended_at),) = history.ended_ids(None)
+    assert (turn_id, ended_at) == (turn.id, turn.ended_at)
+    (summed,) = history.ended([turn_id])
+    assert summed.status == "done"
+    assert summed.cells == (CellTime("error", 2.0), CellTime("ok", 0.25))
+    assert summed.calls == (CallTime("gpt-x", "act", 120, 30, 1.5),) * 2
+    assert summed.corrections == ("no_call",)
+    assert summed.wait_s is not None
+    assert summed.first_word_s is not None
+    assert 0 <= summed.wait_s <= summed.first_word_s
+    assert summed.lasted_s >= 0
+
+
+def test_of_a_turn_that_was_taken_up_again_only_what_came_after_is_summed_up(store: Store, history: History) -> None:
+    turn = tell(store, [ASKED, REPLIED, CELL, GAVE_UP], "stopped")
+    lease = Lease(thread_id=turn.thread_id, token=store.raise_fence(turn.thread_id), owner="test")
+    store.record_message(message(ts="102.000001"))
+    (wish,) = store.unread(turn.thread_id)
+    reopened = store.reopen_turn(lease, turn.id, wish.id, RESUMED, model="gpt-y")
+    assert (reopened.status, reopened.ended_at, reopened.model) == ("running", None, "gpt-y")
+    assert store.unread(turn.thread_id) == []
+    assert history.ended_ids(None) == []
+    priced = {**REPLIED, "usage": {**REPLIED["usage"], "cached_tokens": 100}, "cost_micros": 420}
+    store.append_step(lease, turn.id, priced)
+    store.set_turn_status(lease, turn.id, "done")
+    (summed,) = history.ended([turn.id])
+    assert summed.calls == (CallTime("gpt-x", "act", 120, 30, 1.5, cached_tokens=100, cost_micros=420),)
+    assert summed.cells == ()
+
+
+def test_what_ended_earlier_can_be_left_out(store: Store, history: History) -> None:
+    turn = tell(store, [ASKED, FINISHED])
+    assert turn.ended_at is not None
+    assert history.ended_ids(turn.ended_at) == [(turn.id, turn.ended_at)]
+    assert history.ended_ids(turn.ended_at + timedelta(seconds=1)) == []
+
+
+def test_a_store_without_our_schema_does_not_count_as_one(store_url: str) -> None:
+    empty = History(store_url)
+    with pytest.raises(SQLAlchemyError):
+        empty.ping()
+    empty.close()

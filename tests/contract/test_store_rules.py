@@ -1,0 +1,388 @@
+"""What the Store promises, on SQLite and on Postgres alike."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlalchemy.exc import IntegrityError
+
+from core.errors import LeaseLost
+from core.store import Recorded, Spent, Store
+from core.values import FileRef, IncomingMessage, Lease, StoredFile, ThreadKey
+
+THREAD = "T1:C1:100.000001"
+SALES = FileRef(id="F1", name="sales.csv", mimetype="text/csv", size=9, url="https://files.slack.com/F1")
+PLAN = FileRef(id="F2", name="plan.xlsx")
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[Store]:
+    opened = Store(store_url)
+    opened.migrate()
+    yield opened
+    opened.close()
+
+
+def message(ts: str = "100.000001", **changes: object) -> IncomingMessage:
+    values: dict[str, object] = {
+        "team": "T1",
+        "channel": "C1",
+        "channel_type": "channel",
+        "ts": ts,
+        "root_ts": "100.000001",
+        "user": "U1",
+        "text": "what sold best?",
+        "mention": True,
+    }
+    return IncomingMessage.model_validate(values | changes)
+
+
+def lease_of(store: Store, thread_id: str = THREAD) -> Lease:
+    return Lease(thread_id=thread_id, token=store.raise_fence(thread_id), owner="test")
+
+
+@pytest.fixture
+def lease(store: Store) -> Lease:
+    store.record_message(message(), "Ana")
+    return lease_of(store)
+
+
+# --- messages
+
+
+def test_a_message_is_kept_whole(store: Store) -> None:
+    given = message(text="wie läuft’s? 📈\u0007", files=(SALES,), files_known=False, kind="answer")
+    assert store.record_message(given, "Ana") == Recorded(THREAD, new=True, to_ring=True)
+    (kept,) = store.unread(THREAD)
+    assert IncomingMessage.model_validate(kept.model_dump(exclude={"id", "author"})) == given
+    assert kept.author == "Ana"
+
+
+def test_a_redelivered_message_is_not_new(store: Store) -> None:
+    store.record_message(message(), "Ana")
+    assert store.record_message(message(), "Ana") == Recorded(THREAD, new=False, to_ring=False)
+    assert len(store.unread(THREAD)) == 1
+
+
+@pytest.mark.parametrize("files_first", [True, False])
+def test_twins_become_one_message_that_knows_what_both_knew(store: Store, files_first: bool) -> None:
+    plain = message(mention=False, files=(SALES,))
+    mention = message(mention=True, files_known=False)
+    first, second = (plain, mention) if files_first else (mention, plain)
+    assert store.record_message(first, "Ana").new
+    assert not store.record_message(second, "").new
+    (kept,) = store.unread(THREAD)
+    assert (kept.mention, kept.files, kept.files_known, kept.author) == (True, (SALES,), True, "Ana")
+
+
+def test_a_twin_with_further_files_adds_them_once(store: Store) -> None:
+    store.record_message(message(files=(SALES,)))
+    store.record_message(message(files=(SALES, PLAN)))
+    assert store.unread(THREAD)[0].files == (SALES, PLAN)
+
+
+def test_a_redelivery_after_the_message_was_read_wakes_nobody(store: Store, lease: Lease) -> None:
+    turn = store.open_turn(lease, "en", "model")
+    store.take_mail(lease, turn.id, [store.unread(THREAD)[0].id], [])
+    assert store.record_message(message()) == Recorded(THREAD, new=False, to_ring=False)
+    assert store.unread(THREAD) == []
+
+
+def test_the_same_ts_in_another_channel_or_team_is_another_message(store: Store) -> None:
+    assert store.record_message(message()).new
+    assert store.record_message(message(channel="C2")).new
+    assert store.record_message(message(team="T2")).new
+
+
+def test_a_quiet_message_is_no_mail_until_a_twin_says_more(store: Store) -> None:
+    assert store.record_message(message(text=""), quiet=True) == Recorded(THREAD, new=True, to_ring=False)
+    assert store.unread(THREAD) == []
+    assert store.threads_needing_a_wake() == []
+    assert store.record_message(message(text="", files=(SALES,))) == Recorded(THREAD, new=False, to_ring=True)
+    assert store.unread(THREAD)[0].files == (SALES,)
+
+
+def test_mail_is_read_in_the_order_it_was_written_not_in_the_order_it_came(store: Store) -> None:
+    for ts in ("100.000010", "100.000002", "99.5", "100.000001"):
+        store.record_message(message(ts=ts, text=ts))
+    assert [mail.ts for mail in store.unread(THREAD)] == ["99.5", "100.000001", "100.000002", "100.000010"]
+
+
+def test_a_thread_is_known_once_somebody_spoke_to_us_in_it(store: Store) -> None:
+    key = ThreadKey("T1", "C1", "100.000001")
+    assert not store.knows_thread(key)
+    store.record_message(message(ts="100.000009"))
+    assert store.knows_thread(key)
+    assert not store.knows_thread(key._replace(channel="C2"))
+
+
+def test_twins_that_arrive_at_the_same_moment_are_one(store: Store) -> None:
+    start = threading.Barrier(8)
+
+    def deliver(number: int) -> Recorded:
+        start.wait()
+        return store.record_message(message(files=(SALES,) if number % 2 else ()), "Ana")
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(deliver, range(8)))
+    assert sum(result.new for result in results) == 1
+    (kept,) = store.unread(THREAD)
+    assert kept.files == (SALES,)
+
+
+def test_text_that_a_database_cannot_hold_is_kept_as_far_as_it_can(store: Store) -> None:
+    store.record_message(message(text="a\x00b\ud800c"), "n\x00")
+    lease = lease_of(store)
+    turn = store.open_turn(lease, "en", "m\x00")
+    store.append_step(lease, turn.id, {"kind": "cell", "stdout": "x\x00y", "nested": [{"k\x00": "\udfff"}]})
+    store.save_report(lease, turn.id, "r\x00", [])
+    assert store.unread(THREAD)[0].text == "a\ufffdb\ufffdc"
+    assert store.steps(turn.id)[0]["stdout"] == "x\ufffdy"
+    assert store.steps(turn.id)[0]["nested"] == [{"k\ufffd": "\ufffd"}]
+
+
+# --- the fence
+
+WRITES: dict[str, Callable[[Store, Lease, str], object]] = {
+    "open_turn": lambda store, lease, turn: store.open_turn(lease, "en", "model"),
+    "set_turn_status": lambda store, lease, turn: store.set_turn_status(lease, turn, "done"),
+    "take_mail": lambda store, lease, turn: store.take_mail(lease, turn, [1], [{"kind": "asked"}]),
+    "append_step": lambda store, lease, turn: store.append_step(lease, turn, {"kind": "replied"}),
+    "add_thread_file": lambda store, lease, turn: store.add_thread_file(lease, stored("a.csv")),
+    "save_report": lambda store, lease, turn: store.save_report(lease, turn, "# report", []),
+    "outbox_begin": lambda store, lease, turn: store.outbox_begin(lease, "key", "chat.postMessage", {}),
+    "outbox_note": lambda store, lease, turn: store.outbox_note(lease, "key", {"a": 1}),
+    "outbox_done": lambda store, lease, turn: store.outbox_done(lease, "key", "1.2", {}),
+    "set_thread_host": lambda store, lease, turn: store.set_thread_host(lease, "alpha"),
+    "set_packed": lambda store, lease, turn: store.set_packed(lease, "0" * 64),
+    "begin_cell": lambda store, lease, turn: store.begin_cell(lease, "alpha cell"),
+    "check": lambda store, lease, turn: store.check(lease),
+    "reopen_turn": lambda store, lease, turn: store.reopen_turn(lease, turn, 1, {"kind": "reopened"}, model="model"),
+}
+
+
+def test_every_write_that_takes_a_lease_is_among_the_fenced_ones() -> None:
+    taking = {
+        name
+        for name, member in vars(Store).items()
+        if callable(member) and "lease" in getattr(member, "__annotations__", {})
+    }
+    assert taking == set(WRITES)
+
+
+@pytest.mark.parametrize("write", sorted(WRITES))
+def test_a_write_with_an_older_token_is_refused_and_changes_nothing(store: Store, lease: Lease, write: str) -> None:
+    turn = store.open_turn(lease, "en", "model")
+    lease_of(store)
+    with pytest.raises(LeaseLost):
+        WRITES[write](store, lease, turn.id)
+    assert store.turns(THREAD) == [turn]
+    assert store.steps(turn.id) == []
+    assert len(store.unread(THREAD)) == 1
+    assert store.thread_files(THREAD) == []
+    assert store.report(turn.id) is None
+    assert store.outbox_get("key") is None
+    assert store.thread_host(THREAD) is None
+
+
+def test_the_fence_only_rises(store: Store, lease: Lease) -> None:
+    tokens = [store.raise_fence(THREAD) for _ in range(3)]
+    assert tokens == [lease.token + 1, lease.token + 2, lease.token + 3]
+    assert store.fence(THREAD) == tokens[-1]
+
+
+def test_an_unknown_thread_has_no_fence_to_raise(store: Store) -> None:
+    with pytest.raises(KeyError):
+        store.raise_fence("T1:C1:nowhere")
+    assert store.fence("T1:C1:nowhere") == 0
+
+
+def test_a_lease_of_one_thread_does_not_reach_into_another(store: Store, lease: Lease) -> None:
+    store.record_message(message(ts="200.1", root_ts="200.1"))
+    other = store.open_turn(lease_of(store, "T1:C1:200.1"), "en", "model")
+    with pytest.raises(ValueError, match="not of thread"):
+        store.append_step(lease, other.id, {"kind": "replied"})
+    mine = store.open_turn(lease, "en", "model")
+    store.take_mail(lease, mine.id, [mail.id for mail in store.unread("T1:C1:200.1")], [])
+    assert len(store.unread("T1:C1:200.1")) == 1
+
+
+# --- turns and steps
+
+
+def test_a_turn_goes_from_open_to_ended(store: Store, lease: Lease) -> None:
+    before = datetime.now(UTC) - timedelta(seconds=5)
+    turn = store.open_turn(lease, "zh", "offline-analyst")
+    assert (turn.id, turn.number, turn.status, turn.language) == (f"{THREAD}/t1", 1, "running", "zh")
+    assert before < turn.created_at < datetime.now(UTC) + timedelta(seconds=5)
+    assert turn.created_at.utcoffset() == timedelta(0)
+    assert store.current_turn(THREAD) == turn == store.turn(turn.id)
+    store.set_turn_status(lease, turn.id, "waiting")
+    waiting = store.current_turn(THREAD)
+    assert waiting is not None
+    assert (waiting.status, waiting.ended_at) == ("waiting", None)
+    store.set_turn_status(lease, turn.id, "done")
+    assert store.current_turn(THREAD) is None
+    (ended,) = store.turns(THREAD)
+    assert ended.ended_at is not None
+    assert ended.ended_at >= turn.created_at
+
+
+def test_turns_are_numbered_in_their_thread(store: Store, lease: Lease) -> None:
+    for _ in range(3):
+        store.set_turn_status(lease, store.open_turn(lease, "en", "model").id, "done")
+    assert [turn.number for turn in store.turns(THREAD)] == [1, 2, 3]
+    assert store.turn("nowhere/t1") is None
+
+
+def test_a_thread_has_at_most_one_open_turn(store: Store, lease: Lease) -> None:
+    store.open_turn(lease, "en", "model")
+    with pytest.raises(IntegrityError):
+        store.open_turn(lease, "en", "model")
+    assert len(store.turns(THREAD)) == 1
+
+
+def test_steps_come_back_as_they_were_given_in_order(store: Store, lease: Lease) -> None:
+    turn = store.open_turn(lease, "en", "model")
+    steps = [
+        {"kind": "asked", "text": "héllo 你好"},
+        {"kind": "cell", "n": 1.5, "none": None, "list": [1, {"a": True}]},
+    ]
+    assert [store.append_step(lease, turn.id, step) for step in steps] == [0, 1]
+    assert store.steps(turn.id) == steps
+    assert store.steps("nowhere/t1") == []
+
+
+def test_taking_mail_reads_and_writes_both_or_neither(store: Store, lease: Lease) -> None:
+    turn = store.open_turn(lease, "en", "model")
+    (mail,) = store.unread(THREAD)
+    with pytest.raises(KeyError):
+        store.take_mail(lease, turn.id, [mail.id], [{"kind": "asked"}, {"without": "a kind"}])
+    assert store.unread(THREAD) == [mail]
+    assert store.steps(turn.id) == []
+    store.take_mail(lease, turn.id, [mail.id], [{"kind": "asked", "text": mail.text}])
+    assert store.unread(THREAD) == []
+    assert store.steps(turn.id) == [{"kind": "asked", "text": mail.text}]
+
+
+def test_what_calls_took_is_summed_by_thread_person_and_time(store: Store, lease: Lease) -> None:
+    store.record_message(message("200.000001", root_ts="200.000001", channel="C2"))
+    other = lease_of(store, "T1:C2:200.000001")
+    began = datetime.now(UTC)
+    for held, user, spent in (
+        (lease, "U1", Spent(prompt_tokens=10, cached_tokens=4, completion_tokens=2, cost_micros=30)),
+        (lease, "U2", Spent(prompt_tokens=5, completion_tokens=1)),
+        (other, "U1", Spent(prompt_tokens=100, completion_tokens=10, cost_micros=500)),
+    ):
+        turn = store.current_turn(held.thread_id) or store.open_turn(held, "en", "model")
+        store.append_step(held, turn.id, {"kind": "replied", "model": "m"}, spent=spent, user=user)
+    store.append_step(lease, f"{THREAD}/t1", {"kind": "cell"})
+    assert store.spent() == Spent(115, 4, 13, cost_micros=530, calls=3)
+    assert store.spent(thread_id=THREAD) == Spent(15, 4, 3, cost_micros=30, calls=2)
+    assert store.spent(user="U1", since=began).tokens == 122
+    assert store.spent(user="U2") == Spent(5, 0, 1, cost_micros=None, calls=1)
+    assert store.spent(since=began + timedelta(days=1)) == Spent(calls=0)
+
+
+def test_what_a_call_took_is_kept_with_its_step_or_not_at_all(store: Store, lease: Lease) -> None:
+    turn = store.open_turn(lease, "en", "model")
+    with pytest.raises(KeyError):
+        store.append_step(lease, turn.id, {"without": "a kind"}, spent=Spent(1), user="U1")
+    assert store.spent() == Spent(calls=0)
+
+
+def test_a_thread_needs_a_wake_for_mail_and_for_work_but_not_for_waiting(store: Store, lease: Lease) -> None:
+    assert store.threads_needing_a_wake() == [THREAD]
+    turn = store.open_turn(lease, "en", "model")
+    store.take_mail(lease, turn.id, [store.unread(THREAD)[0].id], [])
+    assert store.threads_needing_a_wake() == [THREAD]
+    for status in ("waiting", "done", "stopped", "failed"):
+        store.set_turn_status(lease, turn.id, status)  # type: ignore[arg-type]
+        assert store.threads_needing_a_wake() == []
+    store.record_message(message(ts="100.000002"))
+    assert store.threads_needing_a_wake() == [THREAD]
+
+
+# --- files, reports, outbox, hosts
+
+
+def stored(name: str, sha256: str = "0" * 64) -> StoredFile:
+    return StoredFile(name=name, mimetype="text/csv", size=3_000_000_000, sha256=sha256)
+
+
+def test_the_files_of_a_thread_keep_their_order_and_are_kept_once(store: Store, lease: Lease) -> None:
+    files = [stored("b.csv"), stored("a.csv"), stored("b.csv", "1" * 64)]
+    for file in [*files, files[0]]:
+        store.add_thread_file(lease, file)
+    assert store.thread_files(THREAD) == files
+
+
+def test_the_first_report_of_a_turn_stands(store: Store, lease: Lease) -> None:
+    turn = store.open_turn(lease, "en", "model")
+    assert store.report(turn.id) is None
+    store.save_report(lease, turn.id, "# First", [stored("report.md")])
+    store.save_report(lease, turn.id, "# Second", [])
+    report = store.report(turn.id)
+    assert report is not None
+    assert (report.markdown, report.files) == ("# First", (stored("report.md"),))
+
+
+def test_an_outbox_row_is_fresh_once(store: Store, lease: Lease) -> None:
+    first = store.outbox_begin(lease, "t1:card", "chat.postMessage", {"text": "hi"})
+    again = store.outbox_begin(lease, "t1:card", "chat.postMessage", {"text": "something else"})
+    assert (first.fresh, first.status, first.payload) == (True, "sending", {"text": "hi"})
+    assert (again.fresh, again.status, again.payload) == (False, "sending", {"text": "hi"})
+
+
+def test_an_outbox_row_remembers_what_slack_said(store: Store, lease: Lease) -> None:
+    store.outbox_begin(lease, "t1:files", "files.completeUploadExternal", {})
+    store.outbox_note(lease, "t1:files", {"file_ids": ["F1"]})
+    noted = store.outbox_get("t1:files")
+    assert noted is not None
+    assert (noted.status, noted.response) == ("sending", {"file_ids": ["F1"]})
+    store.outbox_done(lease, "t1:files", "5.1", {"ok": True})
+    row = store.outbox_begin(lease, "t1:files", "files.completeUploadExternal", {})
+    assert (row.status, row.ts, row.response, row.fresh) == ("sent", "5.1", {"ok": True}, False)
+    assert store.outbox_get("nothing") is None
+
+
+def test_the_bot_sends_without_a_lease_but_must_name_the_thread(store: Store) -> None:
+    store.record_message(message())
+    assert store.outbox_begin(None, "help", "chat.postMessage", {}, thread_id=THREAD).thread_id == THREAD
+    with pytest.raises(ValueError, match="thread id"):
+        store.outbox_begin(None, "help2", "chat.postMessage", {})
+
+
+def test_the_host_of_a_thread_is_remembered_and_forgotten(store: Store, lease: Lease) -> None:
+    assert store.thread_host(THREAD) is None
+    store.set_thread_host(lease, "alpha")
+    assert store.thread_host(THREAD) == "alpha"
+    store.set_thread_host(lease, None)
+    assert store.thread_host(THREAD) is None
+
+
+# --- many at once
+
+
+def test_two_processes_worth_of_connections_write_without_losing_anything(store_url: str, store: Store) -> None:
+    second = Store(store_url)
+    stores = [store, second]
+
+    def write(number: int) -> bool:
+        return stores[number % 2].record_message(message(ts=f"100.{number:06d}", text=str(number))).new
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(write, range(2, 82)))
+    second.close()
+    assert [mail.text for mail in store.unread(THREAD)] == [str(number) for number in range(2, 82)]
+
+
+def test_concurrent_takings_get_different_tokens(store: Store) -> None:
+    store.record_message(message())
+    with ThreadPoolExecutor(8) as pool:
+        tokens = list(pool.map(lambda _: store.raise_fence(THREAD), range(24)))
+    assert sorted(tokens) == list(range(1, 25))

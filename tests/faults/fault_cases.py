@@ -1,0 +1,234 @@
+"""Threads that are brought to a moment and held there: the fault strikes all of them at once."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import tempfile
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from fault_world import World
+from patience import eventually
+from sqlalchemy import Connection, text
+
+from core.values import ThreadKey
+from executor.client import HostUnavailable
+from tryout.blocks_text import message_text
+
+Json = dict[str, Any]
+_numbers = itertools.count(1)
+
+
+@dataclass
+class Case:
+    """One thread: a question of two cells, later a follow-up of one that needs the variables of the first."""
+
+    world: World
+    user: str = "ana"
+    channel: str = "#sales"
+    key: ThreadKey | None = None
+    questions: list[str] = field(default_factory=list)
+    letters: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.number = next(_numbers)
+
+    @property
+    def thread(self) -> ThreadKey:
+        """Where it is; only once it was asked."""
+        assert self.key is not None
+        return self.key
+
+    def new_question(self, letters: str) -> str:
+        """The text of the next question, a cell for each letter."""
+        question = f"q{self.number}x{len(self.questions) + 1}"
+        self.questions.append(question)
+        self.letters += [f"{question}.{letter}" for letter in letters]
+        return f"walk {question} {' '.join(letters)}"
+
+    def ask(self, letters: str = "ab") -> None:
+        """Post the next question: the first mentions the bot, others follow in the thread."""
+        words = self.new_question(letters)
+        self.post(words)
+
+    def post(self, words: str) -> None:
+        """Say these words in the thread."""
+        if self.key is None:
+            self.key = self.world.slack.say(self.channel, self.user, f"@threadbook {words}").thread
+        else:
+            self.world.slack.say(self.channel, self.user, words, thread_ts=self.key.root_ts)
+
+    def answered(self) -> bool:
+        """Whether everything asked so far has its report in Slack and the thread rests."""
+        store = self.world.store
+        turns = store.turns(self.thread.id)
+        rests = bool(turns) and turns[-1].status != "running" and not store.unread(self.thread.id)
+        return rests and all(self.reports(question) for question in self.questions)
+
+    def ended(self) -> bool:
+        """Whether the thread rests, with an answer or without."""
+        turns = self.world.store.turns(self.thread.id)
+        return bool(turns) and turns[-1].status != "running" and not self.world.store.unread(self.thread.id)
+
+    def said(self) -> list[Json]:
+        """What the bot posted."""
+        return [message for message in self.world.slack.thread(self.thread) if message.get("bot_id")]
+
+    def reports(self, question: str) -> int:
+        """How many reports of this question stand in Slack."""
+        return sum(f"Walked {question}:" in message_text(message) for message in self.said())
+
+    def cells(self) -> list[Json]:
+        """The cells as the Store has them, over all turns."""
+        store = self.world.store
+        return [s for turn in store.turns(self.thread.id) for s in store.steps(turn.id) if s["kind"] == "cell"]
+
+    def journal(self) -> list[Json]:
+        """What the session host wrote down of the thread's cells."""
+        path = self.world.settings.home / "sessions" / "threads" / quote(self.thread.id, safe="") / "cells.jsonl"
+        return [json.loads(line) for line in path.read_bytes().splitlines() if line.strip()] if path.exists() else []
+
+
+class Moment:
+    """Where a thread stands when the fault strikes. `reach` returns when it stands there, `release` lets it go on."""
+
+    name = ""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+
+    def reach(self) -> None:
+        """Bring the thread there."""
+        raise NotImplementedError
+
+    def strike(self) -> None:
+        """Something to do at the very moment of the fault."""
+
+    def release(self) -> None:
+        """Let go of it."""
+
+
+class Arriving(Moment):
+    """The message is sent at the moment of the fault: nobody has kept it or taken it up."""
+
+    name = "as the message arrives"
+
+    def reach(self) -> None:
+        self.case.world.slack.say("#sales", "ben", "nobody is asked here")
+
+    def strike(self) -> None:
+        self.case.ask()
+
+
+class InModelCall(Moment):
+    """The model was asked for the second cell and has not answered."""
+
+    name = "during a model call"
+
+    def reach(self) -> None:
+        model, words = self.case.world.model, self.case.new_question("ab")
+        self._step = self.case.letters[-1]
+        model.held_replies[self._step] = threading.Event()
+        self.case.post(words)
+        eventually(lambda: self._step in model.waiting, "the model's call")
+
+    def release(self) -> None:
+        self.case.world.model.held_replies.pop(self._step).set()
+
+
+class InCell(Moment):
+    """The second cell runs."""
+
+    name = "in mid-cell"
+
+    def reach(self) -> None:
+        words = self.case.new_question("ab")
+        self.case.world.model.held_cells.add(self.case.letters[-1])
+        self.case.post(words)
+        eventually(self._second_cell_runs, "the second cell")
+
+    def release(self) -> None:
+        """A file appears in the workspace that the cell waits for; without a host the next one finds it there."""
+
+        def given() -> bool:
+            with tempfile.NamedTemporaryFile() as go, suppress(HostUnavailable):
+                self.case.world.sessions.put(self.case.thread.id, f"go-{self.case.questions[-1]}", Path(go.name))
+                return True
+            return False
+
+        self._released = threading.Thread(target=eventually, args=(given, "the session host"), daemon=True)
+        self._released.start()
+
+    def _second_cell_runs(self) -> bool:
+        with suppress(HostUnavailable):
+            live = {one.thread_id: one.cell_id or "" for one in self.case.world.sessions.sessions()}
+            return live.get(self.case.thread.id, "").endswith("/c2")
+        return False
+
+
+class BetweenCellAndStep(InCell):
+    """The second cell has ended, the host has its result, the Store has not: a lock on the thread's row sees to it."""
+
+    name = "between cell and step"
+
+    def reach(self) -> None:
+        super().reach()
+        self._lock: Connection = self.case.world.engine.connect()
+        self._lock.execute(text("SELECT 1 FROM threads WHERE id = :id FOR UPDATE"), {"id": self.case.thread.id})
+        super().release()
+        eventually(lambda: sum("result" in line for line in self.case.journal()) == 2, "the second result")
+
+    def release(self) -> None:
+        with suppress(Exception):  # a Postgres that was stopped has forgotten the lock
+            self._lock.rollback()
+        with suppress(Exception):
+            self._lock.close()
+
+
+class Delivering(Moment):
+    """Slack has the report and its reply has not come."""
+
+    name = "while delivering"
+
+    def reach(self) -> None:
+        world = self.case.world
+        words = self.case.new_question("ab")
+        question = self.case.questions[-1]
+        before = world.model.before_report
+
+        def order(asked: str) -> None:
+            if asked == question:
+                where = {"thread_ts": self.case.thread.root_ts}
+                fault = {"method": "chat.postMessage", "kind": "slow", "seconds": 100, "where": where}
+                world.control("POST", "faults", **fault)
+            else:
+                before(asked)
+
+        world.model.before_report = order
+        self.case.post(words)
+        eventually(lambda: self.case.reports(question), "the report")
+
+    def release(self) -> None:
+        self.case.world.control("DELETE", "faults")
+
+
+class AtRest(Moment):
+    """The question was answered; a follow-up is asked after the fault."""
+
+    name = "at rest"
+
+    def reach(self) -> None:
+        self.case.ask()
+        eventually(self.case.answered, "the first answer")
+
+    def release(self) -> None:
+        self.case.ask("c")
+
+
+MOMENTS: tuple[Callable[[Case], Moment], ...] = (Arriving, InModelCall, InCell, BetweenCellAndStep, Delivering, AtRest)

@@ -1,0 +1,105 @@
+"""What must hold after every fault, whatever it was."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+from fault_cases import Case
+from fault_world import World
+from patience import eventually
+from sqlalchemy import text
+
+from tryout.blocks_text import message_text
+
+
+def outcome(case: Case) -> str:
+    """What the table says of a thread that went on: also what it told people that it lost."""
+    if any(key.endswith(":gone") for key in _outbox(case)):
+        return "goes on, names the files that are lost"
+    if any(cell["rejected"] for cell in case.cells()):
+        return "goes on, names a file that could not be kept"
+    return "goes on"
+
+
+def check_thread(case: Case) -> None:
+    """Every message answered once, every finished cell run once, every variable there, nothing posted twice."""
+    said = "\n".join(f"  | {message_text(message)[:300]}" for message in case.said())
+    turns = case.world.store.turns(case.thread.id)
+    where = f"{case.thread.id} {[turn.status for turn in turns]}, the thread says:\n{said}"
+
+    assert not case.world.store.unread(case.thread.id), f"unread mail in {where}"
+    assert {turn.status for turn in turns} == {"done"}, f"not all done: {where}"
+    answers = {question: case.reports(question) for question in case.questions}
+    assert set(answers.values()) == {1}, f"answers {answers} in {where}"
+
+    ok = [cell for cell in case.cells() if cell["status"] == "ok"]
+    walked = [cell["title"].removeprefix("Step ") for cell in ok]
+    assert walked == case.letters, f"cells that ended well: {walked}, asked for {case.letters}; {where}"
+    begun = Counter(line["cell"] for line in case.journal() if "result" not in line)
+    ended = Counter(line["cell"] for line in case.journal() if "result" in line)
+    assert set(begun.values()) | set(ended.values()) <= {1}, f"a cell ran or ended twice: {begun} {ended}"
+
+    everything = " ".join(case.letters)
+    assert f"seen {everything}\n" in ok[-1]["stdout"], f"variables: {ok[-1]['stdout']!r}, asked for {everything}"
+    # A file that could not be kept, for want of disk, is named in the cell's result: it may be as it was before.
+    unkept = {cell["title"].removeprefix("Step ") for cell in ok if cell["rejected"]}
+    walked = ok[-1]["stdout"].rpartition("walked ")[2].split()
+    assert [step for step in walked if step not in unkept] == [step for step in case.letters if step not in unkept], (
+        f"files: {ok[-1]['stdout']!r}, asked for {everything}, named as not kept {unkept}"
+    )
+
+    outbox = _outbox(case)
+    keys = [key for message in case.said() if (key := _key_of(message))]
+    assert len(keys) == len(set(keys)), f"posted twice: {Counter(keys).most_common(3)} in {where}"
+    unsent = [key for key, (_, status) in outbox.items() if status != "sent"]
+    assert not unsent, f"not known to be sent: {unsent} in {where}"
+    shares = sum(message.get("subtype") == "file_share" for message in case.said())
+    uploads = sum(method == "files.completeUploadExternal" for method, _ in outbox.values())
+    gone = sum(key.endswith(":gone") for key in outbox)
+    assert shares == uploads, f"{shares} shares for {uploads} uploads in {where}"
+    assert uploads + gone >= len(case.questions), f"{uploads} uploads for {len(case.questions)} questions in {where}"
+
+
+def _key_of(message: dict[str, object]) -> str:
+    metadata = message.get("metadata")
+    return str(metadata["event_payload"]["outbox"]) if isinstance(metadata, dict) and metadata else ""
+
+
+def _outbox(case: Case) -> dict[str, tuple[str, str]]:
+    with case.world.engine.connect() as db:
+        rows = db.execute(text("SELECT key, method, status FROM outbox WHERE thread_id = :id"), {"id": case.thread.id})
+        return {row.key: (row.method, row.status) for row in rows}
+
+
+def check_leftovers(world: World) -> None:
+    """No lease, no mark of a wake, no process, no temporary file."""
+    for name, left in {
+        "leases": lambda: list(world.redis.scan_iter(match="threadbook:lease:*")),
+        "marks of wakes": lambda: list(world.redis.scan_iter(match="threadbook:wake:*")),
+        "jobs": world.horses,
+        "processes": lambda: _strangers(world),
+        "temporary files": lambda: _temporaries(world),
+    }.items():
+        try:
+            eventually(lambda left=left: not left(), name)
+        except AssertionError:
+            raise AssertionError(f"{name} left behind: {left()}") from None
+
+
+def _strangers(world: World) -> list[str]:
+    """Processes of ours that belong to no bot and no service that runs."""
+    assert world.bot is not None
+    assert world.service is not None
+    host = world.host()
+    family = {world.bot.pid, world.service.pid, host.pid}
+    family |= {part.pid for part in world.parts().values()}
+    family |= {child.pid for child in host.children(recursive=True)}
+    return [f"{one.pid} {' '.join(one.cmdline())}" for one in world.ours() if one.pid not in family]
+
+
+def _temporaries(world: World) -> list[str]:
+    home, files = world.settings.home, world.settings.files
+    folders = [world.folder / "tmp", home / "sessions" / "tmp", home / "scratch"]
+    found = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
+    return [str(path) for path in (*found, *Path(files).rglob("*.partial"), *home.glob("*.new"))]

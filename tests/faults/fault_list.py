@@ -1,0 +1,133 @@
+"""What may happen to the processes, the servers and the disks."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from fault_world import World, kill
+from patience import eventually
+
+Act = Callable[[World], None]
+AWAY_S = 3.0
+"""How long a server is away. Work goes on meanwhile and meets its absence."""
+
+
+@dataclass(frozen=True)
+class ProcessFault:
+    """`strike` breaks something; `back` is what an init system or an admin does about it, None when nobody has to."""
+
+    name: str
+    strike: Act
+    back: Act | None = None
+    held: bool = False
+    """Whether the threads are held until the part is back: what runs outlasts every grace time."""
+    fills_disk: bool = False
+    """Only where home lies on a small disk of its own."""
+
+
+def _bot(signum: int) -> Act:
+    def strike(world: World) -> None:
+        assert world.bot is not None
+        kill(world.bot, signum)
+        world.bot.wait(60)
+        eventually(lambda: not world.slack.bot_is_connected(), "the end of its connection")
+
+    return strike
+
+
+def _service(signum: int) -> Act:
+    def strike(world: World) -> None:
+        assert world.service is not None
+        kill(world.service, signum)
+        if signum == signal.SIGKILL:
+            world.service.wait(60)
+
+    return strike
+
+
+def _start_service(world: World) -> None:
+    assert world.service is not None
+    world.service.wait(120)
+    world.start_service()
+
+
+def _kill_all(which: Callable[[World], list], signum: int = signal.SIGKILL) -> Act:
+    def strike(world: World) -> None:
+        for process in which(world):
+            kill(process, signum)
+
+    return strike
+
+
+def _kill_host_twice(world: World) -> None:
+    """The second time while the service is starting it again."""
+    first = world.host()
+    kill(first)
+
+    def comes_up() -> bool:
+        with suppress(KeyError):
+            return world.host().pid != first.pid
+        return False
+
+    eventually(comes_up, "the next session host")
+    kill(world.host())
+
+
+def _restart_redis(world: World) -> None:
+    time.sleep(AWAY_S)
+    world.redis_server.start()
+
+
+def _restart_postgres(world: World) -> None:
+    time.sleep(AWAY_S)
+    world.postgres.start()
+
+
+def _filler(world: World) -> Path:
+    return world.settings.home.parent / "filler"
+
+
+def _fill_disk(world: World) -> None:
+    with _filler(world).open("wb") as filler, suppress(OSError):
+        while True:
+            filler.write(bytes(1 << 16))
+            filler.flush()
+
+
+def _empty_disk(world: World) -> None:
+    time.sleep(AWAY_S)
+    _filler(world).unlink()
+
+
+def _lose_files(world: World) -> None:
+    shutil.rmtree(world.settings.files, ignore_errors=True)
+
+
+PROCESS_FAULTS = (
+    ProcessFault("bot: kill -9", _bot(signal.SIGKILL), World.start_bot),
+    ProcessFault("bot: SIGTERM", _bot(signal.SIGTERM), World.start_bot),
+    ProcessFault("work horses: kill -9", _kill_all(World.horses)),
+    ProcessFault("work horses: SIGTERM", _kill_all(World.horses, signal.SIGTERM)),
+    ProcessFault("RQ workers: kill -9", _kill_all(World.rq_workers)),
+    ProcessFault("RQ workers: SIGTERM", _kill_all(World.rq_workers, signal.SIGTERM)),
+    ProcessFault("worker service: kill -9", _service(signal.SIGKILL), _start_service),
+    ProcessFault("worker service: kill -9, work goes on for long", _service(signal.SIGKILL), _start_service, held=True),
+    ProcessFault("worker service: SIGTERM", _service(signal.SIGTERM), _start_service),
+    ProcessFault(
+        "worker service: SIGTERM, work outlasts the grace time", _service(signal.SIGTERM), _start_service, held=True
+    ),
+    ProcessFault("session host: kill -9", _kill_all(lambda world: [world.host()])),
+    ProcessFault("session host: kill -9, and again while it starts", _kill_host_twice),
+    ProcessFault("session host: SIGTERM", _kill_all(lambda world: [world.host()], signal.SIGTERM)),
+    ProcessFault("zygote: kill -9", _kill_all(lambda world: [world.zygote()])),
+    ProcessFault("Redis: killed, back empty after 3 s", lambda world: world.redis_server.kill(), _restart_redis),
+    ProcessFault("Postgres: stopped, back after 3 s", lambda world: world.postgres.stop(), _restart_postgres),
+    ProcessFault("disk: full for 3 s", _fill_disk, _empty_disk, fills_disk=True),
+    ProcessFault("file store: lost", _lose_files),
+)

@@ -1,0 +1,138 @@
+"""A Chat Completions endpoint that walks: a question names letters, and each letter is one cell.
+
+    walk q7 a b        →  cell a, cell b, then the report "Walked q7: a b."
+
+What comes next follows from the messages alone: the first letter whose cell has not said "done". A cell that was cut
+off is asked for again under another id. A test may hold a reply back (`hold`), as a slow model would.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+Json = dict[str, Any]
+HOLD_S = 120.0
+
+_QUESTION = re.compile(r"walk (\w+)((?: [a-z])+)")
+
+CELL = """\
+import os, time  # try {attempt}
+seen = globals().get('seen', [])
+time.sleep({nap})
+while {held} and not os.path.exists('go-{question}'):
+    time.sleep(0.02)
+seen.append('{step}')
+open('walked.txt', 'a').write('{step} ')
+print('done {step};', 'seen', *seen)
+print('walked', open('walked.txt').read())
+"""
+
+
+class Walker(ThreadingHTTPServer):
+    """The endpoint. `before_report(question)` is called before it writes the report of a question."""
+
+    daemon_threads = True
+    request_queue_size = 128
+
+    def __init__(self) -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.held_replies: dict[str, threading.Event] = {}
+        """By "question.letter": the reply that asks for this cell waits until the event is set."""
+        self.waiting: set[str] = set()
+        """The held replies that somebody waits for now."""
+        self.held_cells: set[str] = set()
+        """By "question.letter": the cell waits until there is a file go-question in its workspace."""
+        self.before_report: Callable[[str], None] = lambda question: None
+        self.nap: Callable[[], float] = lambda: 0.0
+        """Seconds that the next reply takes, and the next cell."""
+
+    @property
+    def url(self) -> str:
+        """What OPENAI_BASE_URL is."""
+        return f"http://127.0.0.1:{self.server_address[1]}/v1"
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Clients are killed here: one that hangs up is no error."""
+
+    def reply(self, body: Json) -> Json:
+        """The delta of the one message that answers this request."""
+        if not body.get("tools"):
+            return {"content": '{"is_final": true}'}
+        time.sleep(self.nap())
+        messages = body["messages"]
+        opening = max(i for i, m in enumerate(messages) if m["role"] == "user" and _QUESTION.search(_words(m)))
+        question, letters = _QUESTION.findall(_words(messages[opening]))[-1]
+        since = messages[opening:]
+        said = "\n".join(_words(message) for message in since if message["role"] == "tool")
+        attempt = sum(message["role"] == "assistant" for message in since)
+        for letter in letters.split():
+            step = f"{question}.{letter}"
+            if f"done {step};" not in said:
+                self._wait(step)
+                held = step in self.held_cells
+                code = CELL.format(step=step, question=question, held=held, attempt=attempt, nap=self.nap())
+                return _call(f"call-{attempt}", "run_python", {"code": code, "title": f"Step {step}"})
+        self.before_report(question)
+        return _call(f"call-{attempt}", "finish", {"report": f"Walked {question}:{letters}."})
+
+    def _wait(self, step: str) -> None:
+        if gate := self.held_replies.get(step):
+            self.waiting.add(step)
+            gate.wait(HOLD_S)
+            self.waiting.discard(step)
+
+
+def _words(message: Json) -> str:
+    return str(message.get("content") or "")
+
+
+def _call(call_id: str, name: str, arguments: Json) -> Json:
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return {"tool_calls": [{"index": 0, "id": call_id, "type": "function", "function": function}]}
+
+
+class _Handler(BaseHTTPRequestHandler):
+    server: Walker
+
+    def do_POST(self) -> None:
+        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        delta = self.server.reply(body)
+        finish = "tool_calls" if "tool_calls" in delta else "stop"
+        with suppress(OSError):
+            self.send_response(200)
+            self.send_header("Content-Type", "text/event-stream; charset=utf-8")
+            self.end_headers()
+            for choice in ({"delta": {"role": "assistant", **delta}}, {"delta": {}, "finish_reason": finish}):
+                chunk = {
+                    "id": "x",
+                    "object": "chat.completion.chunk",
+                    "model": "m",
+                    "choices": [{"index": 0, **choice}],
+                }
+                self.wfile.write(f"data: {json.dumps(chunk)}\n\n".encode())
+            self.wfile.write(b"data: [DONE]\n\n")
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Nothing on stderr."""
+
+
+@contextmanager
+def walking() -> Iterator[Walker]:
+    """The endpoint, running in a thread."""
+    with Walker() as server:
+        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True)
+        thread.start()
+        try:
+            yield server
+        finally:
+            for gate in server.held_replies.values():
+                gate.set()
+            server.shutdown()
+            thread.join()

@@ -1,0 +1,175 @@
+"""`make soak MINUTES=n SEED=s`: many threads, faults drawn at random, at the end the invariants of the fault table."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import shutil
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+from fault_cases import Case
+from fault_checks import check_leftovers, check_thread
+from fault_list import PROCESS_FAULTS
+from fault_table import write_soak
+from fault_world import World, running_world
+from patience import eventually
+
+THREADS = 60
+AT_ONCE = 8
+"""Questions that are open at a time."""
+PAUSE_S = (0.5, 3.5)
+PEOPLE = ("ana", "ben", "maya", "chenchen")
+CHANNELS = ("#sales", "#churn", "#general")
+
+SLACK_ORDERS = [
+    {"method": method, "times": times, **kind}
+    for method in ("chat.postMessage", "chat.update", "files.completeUploadExternal", "files.getUploadURLExternal", "*")
+    for times, kind in (
+        (1, {"kind": "ratelimited", "retry_after": 1}),
+        (2, {"kind": "http_error", "status": 503}),
+        (2, {"kind": "drop_call"}),
+        (1, {"kind": "drop_reply"}),
+        (1, {"kind": "slow", "seconds": 3}),
+        (1, {"kind": "error", "error": "internal_error"}),
+    )
+]
+SLACK_ORDERS += [
+    {"method": "share", "kind": "drop_call"},
+    {"method": "upload", "kind": "drop_reply"},
+    {"method": "envelope", "kind": "drop_reply"},
+    {"method": "envelope", "kind": "drop_call"},
+    {"duplicate_events": 3},
+]
+
+
+class Soak:
+    """People who go on asking in many threads, and somebody who breaks things."""
+
+    def __init__(self, world: World, chance: random.Random) -> None:
+        self.world = world
+        self.chance = chance
+        self.cases = [Case(world, user=chance.choice(PEOPLE), channel=chance.choice(CHANNELS)) for _ in range(THREADS)]
+        self.faults: Counter[str] = Counter()
+        self._over = threading.Event()
+        self._trouble: list[BaseException] = []
+
+    def run(self, minutes: float) -> None:
+        """Ask and break for so long, then wait until everything is answered."""
+        naps = random.Random(self.chance.random())
+        self.world.model.nap = lambda: naps.choice((0.0, 0.0, 0.2, 1.0))
+        asking = threading.Thread(target=self._ask, args=(random.Random(self.chance.random()),))
+        asking.start()
+        end = time.monotonic() + minutes * 60
+        try:
+            while time.monotonic() < end and not self._trouble:
+                time.sleep(self.chance.uniform(*PAUSE_S))
+                self._break()
+        finally:
+            self._over.set()
+            asking.join()
+        if self._trouble:
+            raise self._trouble[0]
+        self.world.control("DELETE", "faults")
+        eventually(lambda: all(case.answered() for case in self.cases if case.key), "all answers")
+
+    def _break(self) -> None:
+        if self.chance.random() < 0.5:
+            may_fill = self.world.has_small_disk
+            faults = [fault for fault in PROCESS_FAULTS if not fault.held and (may_fill or not fault.fills_disk)]
+            fault = self.chance.choice(faults)
+            self._count(fault.name)
+            fault.strike(self.world)
+            if fault.back is not None:
+                fault.back(self.world)
+        else:
+            order = self.chance.choice(SLACK_ORDERS)
+            self._count(f"Slack: {order.get('kind', 'events twice')} on {order.get('method', 'events')}")
+            self.world.control("POST", "faults", **order)
+
+    def _count(self, name: str) -> None:
+        self.faults[name] += 1
+        print(f"{time.strftime('%H:%M:%S')} {sum(self.faults.values()):4d} {name}", flush=True)
+
+    def _ask(self, chance: random.Random) -> None:
+        open_cases: set[int] = set()
+        try:
+            while not self._over.wait(0.2):
+                open_cases = {number for number in open_cases if not _patiently(self.cases[number].answered)}
+                rest = [number for number in range(THREADS) if number not in open_cases]
+                if len(open_cases) < AT_ONCE:
+                    # Those that were asked least come first, so that all are in.
+                    number = min(rest, key=lambda one: (len(self.cases[one].questions), chance.random()))
+                    self.cases[number].ask("abcd"[: chance.randint(1, 4)])
+                    open_cases.add(number)
+        except BaseException as error:
+            self._trouble.append(error)
+
+
+def _patiently(look: Callable[[], bool]) -> bool:
+    """A look at a Store that may be away right now: then it has not come yet."""
+    try:
+        return look()
+    except Exception:
+        return False
+
+
+def main() -> None:
+    """Exits with the first invariant that does not hold."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--minutes", type=float, default=5.0)
+    parser.add_argument("--seed", type=int, default=None)
+    options = parser.parse_args()
+    seed = random.SystemRandom().randrange(1 << 32) if options.seed is None else options.seed
+    print(f"soak of {options.minutes:g} minutes, SEED={seed}", flush=True)
+    folder = Path(tempfile.mkdtemp(prefix="soak-"))
+    folder.chmod(0o755)
+    try:
+        with running_world(folder) as world:
+            soak = Soak(world, random.Random(seed))
+            try:
+                soak.run(options.minutes)
+                failures = [why for case in soak.cases if case.key and (why := _checked(case))]
+                check_leftovers(world)
+            except BaseException:
+                _say_what_is_open(soak)
+                raise
+            questions, cells = (
+                sum(len(getattr(case, name)) for case in soak.cases) for name in ("questions", "letters")
+            )
+            line = (
+                f"{options.minutes:g} minutes, {sum(1 for case in soak.cases if case.key)} threads, "
+                f"{questions} questions, {cells} cells, {sum(soak.faults.values())} faults, "
+                f"{len(failures) or 'no'} broken invariant{'s' * (len(failures) != 1)}, SEED={seed}"
+            )
+            print(line)
+            print("\n\n".join(failures))
+            if failures:
+                shutil.copy(folder / "worker.log", Path(tempfile.gettempdir()) / f"soak-{seed}-worker.log")
+                raise SystemExit(1)
+            write_soak(line)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _checked(case: Case) -> str:
+    try:
+        check_thread(case)
+    except AssertionError as error:
+        return str(error)
+    return ""
+
+
+def _say_what_is_open(soak: Soak) -> None:
+    for case in soak.cases:
+        if case.key and not _patiently(case.answered):
+            print("open:", case.thread.id, case.questions[-1], [message.get("text") for message in case.said()][-4:])
+    print(soak.world.log("worker"))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Limits on running turns in a real service: the others wait, see their place, and are answered in their order."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_workers_service import Service, call, service
+
+from core.values import ThreadKey
+
+pytestmark = pytest.mark.integration
+
+SLOW = [[call("run_python", code="import time\ntime.sleep(4)"), call("finish", report="Over.")]]
+
+
+def places(running: Service, key: ThreadKey) -> list[str]:
+    calls: list[dict[str, Any]] = running.slack.wire(kind="call", method="assistant.threads.setStatus")
+    said = [str(each["args"].get("status")) for each in calls if each["args"].get("thread_ts") == key.root_ts]
+    return ["".join(filter(str.isdigit, status)) for status in said if "queue" in status]
+
+
+def test_a_person_with_many_questions_waits_for_herself_and_others_do_not_wait_for_her(
+    tmp_path: Path, redis_url: str
+) -> None:
+    with service(tmp_path, redis_url, SLOW, toml="[fairness]\nper_person = 1\n") as running:
+        first = running.ask("the first question")
+        running.wait_for(lambda: running.status(first) == "running", "the first turn")
+        anas = [first, running.ask("the second question"), running.ask("the third question")]
+        ben = running.slack.say("#sales", "ben", "@threadbook and mine?").thread
+        for key in (*anas, ben):
+            running.answered(key)
+        ended = {key: running.store.turns(key.id)[0] for key in (*anas, ben)}
+        began = [ended[key].created_at for key in anas]
+        assert began == sorted(began), "the longest waiting goes first"
+        ends = [ended[key].ended_at for key in anas]
+        assert all(end is not None and begin >= end for end, begin in zip(ends, began[1:], strict=False))
+        assert ended[ben].created_at < began[2], "others do not wait for her"
+        assert set(places(running, anas[0])) <= {"1"}, "nobody is before her, however long a worker takes to come"
+        shown = places(running, anas[2])
+        assert set(shown) <= {"1", "2"}
+        assert shown
+        assert shown == sorted(shown, reverse=True), "one goes up in a queue, not down"
+        assert all(sum("Over." in text for text in running.texts(key)) == 1 for key in (*anas, ben))
