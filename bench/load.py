@@ -1,0 +1,239 @@
+"""P9 and P10: a hundred threads at once, how throughput grows with the workers, and a worker killed in mid-cell.
+
+The whole stack as real processes with a scripted model that answers at once. Slack is the playground, on the same
+cores: its share of the processor's time is shown beside ours. Limits on running turns are off: the machine is measured.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import psutil
+from rich.console import Console
+from rich.table import Table
+
+from bench.processes import pss_mib
+from core.values import ThreadKey
+from tryout.blocks_text import message_text
+from tryout.conversation import Conversation
+from tryout.stack import Stack, running
+
+THREADS = 100
+WORKERS = (1, 2, 4)
+PEOPLE = ("ana", "ben")
+CHANNEL = "#sales"
+PATIENCE_S = 300.0
+REPORT = "The answer is 60."
+GOAL_TURNS_S, GOAL_BACK_S = 10.0, 20.0
+
+
+def measure() -> dict[str, Any]:
+    """Measure both, print tables, return the raw figures."""
+    console = Console()
+    rounds = [_with_workers(count) for count in WORKERS]
+    console.print(_rounds_table(rounds))
+    best = max(rounds, key=lambda each: each["turns_per_s"])
+    console.print(_shares_table(best))
+    killed = _killed_in_mid_cell()
+    console.print(
+        f"P10  kill -9 of a job in mid-cell: turn over {killed['back_s']:.1f} s later (goal {GOAL_BACK_S:g} s), "
+        f"{killed['reports']} report, cells run {killed['cells_run']}"
+    )
+    return {"p9": rounds, "p10": killed, "load_average": os.getloadavg()}
+
+
+def _script(*cells: str) -> list[dict[str, Any]]:
+    calls = [
+        {"calls": [{"name": "run_python", "arguments": {"code": code, "title": f"Cell {n}"}}]}
+        for n, code in enumerate(cells)
+    ]
+    return [*calls, {"calls": [{"name": "finish", "arguments": {"report": REPORT}}]}]
+
+
+@contextmanager
+def _stack(workers: int, script: list[dict[str, Any]]) -> Iterator[Stack]:
+    with tempfile.TemporaryDirectory(prefix="bench-") as name:
+        folder = Path(name)
+        (folder / "script.json").write_text(json.dumps({"turns": [script]}))
+        fairness = "[fairness]\nrunning = 0\nper_channel = 0\nper_person = 0\n"
+        (folder / "threadbook.toml").write_text(f"[workers]\ncount = {workers}\n{fairness}")
+        changes = {
+            "THREADBOOK_MODEL": f"scripted:{folder / 'script.json'}",
+            "THREADBOOK_CONFIG": str(folder / "threadbook.toml"),
+        }
+        with patch.dict("os.environ", changes), running(folder / "home", lambda _: None) as stack:
+            stack.slack.set_options(share_delay_s=0)
+            yield stack
+
+
+@dataclass
+class Parts:
+    """The processes of a stack by what they are. The processor's time of one includes that of its dead children."""
+
+    stack: Stack
+    before: dict[str, float] = field(default_factory=dict)
+
+    def pids(self) -> dict[str, list[int]]:
+        found: dict[str, list[int]] = {}
+        for child in psutil.Process().children(recursive=True):
+            try:
+                found.setdefault(_kind(child), []).append(child.pid)
+            except psutil.NoSuchProcess:
+                continue
+        return found
+
+    def memory_mib(self) -> dict[str, float]:
+        return {kind: round(pss_mib(pids), 1) for kind, pids in sorted(self.pids().items())}
+
+    def seconds(self) -> dict[str, float]:
+        found = {}
+        for kind, pids in self.pids().items():
+            total = 0.0
+            for pid in pids:
+                try:
+                    times = psutil.Process(pid).cpu_times()
+                except psutil.NoSuchProcess:
+                    continue
+                total += times.user + times.system + times.children_user + times.children_system
+            found[kind] = total
+        return found
+
+
+def _kind(process: psutil.Process) -> str:
+    line = " ".join(process.cmdline())
+    if "executor.host" in line:
+        return "session host"
+    if "executor.zygote" in line:
+        return "zygote and sessions"
+    if "valkey" in line or "redis" in line:
+        return "redis"
+    for name in ("playground", "bot", "worker"):
+        if f"threadbook {name}" in line:
+            return {"worker": "worker service", "playground": "playground (Slack)"}.get(name, name)
+    return "other"
+
+
+def _with_workers(count: int) -> dict[str, Any]:
+    with _stack(count, _script("x = 20", "y = x * 2", "print(x + y)")) as stack:
+        Conversation(stack, CHANNEL).say("warm up", [])
+        parts = Parts(stack)
+        memory, cpu = parts.memory_mib(), parts.seconds()
+        began = time.time()
+        keys = [
+            stack.slack.say(CHANNEL, PEOPLE[number % len(PEOPLE)], f"@threadbook question {number}").thread
+            for number in range(THREADS)
+        ]
+        asked = time.time()
+        _wait(stack, keys)
+        turns = [turn for key in keys for turn in stack.store.turns(key.id)]
+        ended = max(turn.ended_at.timestamp() for turn in turns if turn.ended_at)
+        used = {kind: round(value - cpu.get(kind, 0.0), 2) for kind, value in parts.seconds().items()}
+        answers = [_reports(stack, key) for key in keys]
+        return {
+            "workers": count,
+            "turns_per_s": len(turns) / (ended - began),
+            "asked_s": asked - began,
+            "all_s": ended - began,
+            "lost": answers.count(0),
+            "twice": sum(number > 1 for number in answers) + (len(turns) - len(keys)),
+            "median_wait_s": statistics.median(
+                turn.ended_at.timestamp() - float(turn.thread_id.rpartition(":")[2]) for turn in turns if turn.ended_at
+            ),
+            "cpu_s": used,
+            "memory_before_mib": memory,
+            "memory_after_mib": parts.memory_mib(),
+        }
+
+
+def _wait(stack: Stack, keys: list[ThreadKey]) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    waiting = list(keys)
+    while waiting:
+        stack.check()
+        if [turn.status for turn in stack.store.turns(waiting[0].id)] == ["done"]:
+            waiting.pop(0)
+            continue
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"{len(waiting)} of {len(keys)} threads did not finish within {PATIENCE_S:.0f} s")
+        time.sleep(0.2)
+
+
+def _reports(stack: Stack, key: ThreadKey) -> int:
+    return sum(REPORT in message_text(message) for message in stack.slack.thread(key)[1:])
+
+
+def _killed_in_mid_cell() -> dict[str, Any]:
+    slow = "import time\nruns = globals().get('runs', 0) + 1\ntime.sleep(3)\nprint('slow ran', runs)"
+    with _stack(2, _script("x = 20", slow, "print(x, runs)")) as stack:
+        key = stack.slack.say(CHANNEL, "ana", "@threadbook something slow").thread
+        _wait_for(lambda: len(_cells(stack, key)) == 1 and _horses(stack))
+        time.sleep(0.5)
+        at = time.time()
+        for horse in _horses(stack):
+            horse.kill()
+        _wait(stack, [key])
+        steps = stack.store.steps(stack.store.turns(key.id)[0].id)
+        turn = stack.store.turns(key.id)[0]
+        return {
+            "back_s": (turn.ended_at.timestamp() if turn.ended_at else time.time()) - at,
+            "reports": _reports(stack, key),
+            "cells_run": [step["stdout"].strip() for step in steps if step["kind"] == "cell"],
+        }
+
+
+def _cells(stack: Stack, key: ThreadKey) -> list[dict[str, Any]]:
+    turns = stack.store.turns(key.id)
+    return [step for turn in turns for step in stack.store.steps(turn.id) if step["kind"] == "cell"]
+
+
+def _horses(stack: Stack) -> list[psutil.Process]:
+    service = psutil.Process(int((stack.home / "worker.ready").read_text()))
+    forks = [child for child in service.children() if "executor.host" not in " ".join(child.cmdline())]
+    return [horse for fork in forks for horse in fork.children()]
+
+
+def _wait_for(happened: Any) -> None:
+    deadline = time.monotonic() + PATIENCE_S
+    while not happened():
+        if time.monotonic() > deadline:
+            raise TimeoutError("the cell did not begin")
+        time.sleep(0.05)
+
+
+def _rounds_table(rounds: list[dict[str, Any]]) -> Table:
+    title = (
+        f"P9: {THREADS} threads, one turn of three cells each (goal ≥ {GOAL_TURNS_S:g} turns/s, none lost, none twice)"
+    )
+    table = Table("workers", "turns/s", "all done in", "median wait", "lost", "twice", title=title)
+    for each in rounds:
+        table.add_row(
+            str(each["workers"]),
+            f"{each['turns_per_s']:.1f}",
+            f"{each['all_s']:.1f} s",
+            f"{each['median_wait_s']:.1f} s",
+            str(each["lost"]),
+            str(each["twice"]),
+        )
+    return table
+
+
+def _shares_table(each: dict[str, Any]) -> Table:
+    cores = os.cpu_count() or 1
+    title = f"{each['workers']} workers: where {each['all_s']:.1f} s × {cores} cores went, and memory (PSS, MiB)"
+    table = Table("process", "processor time", "per turn", "memory before", "after", title=title)
+    for kind in sorted(each["cpu_s"], key=each["cpu_s"].__getitem__, reverse=True):
+        used = each["cpu_s"][kind]
+        before, after = each["memory_before_mib"].get(kind, 0.0), each["memory_after_mib"].get(kind, 0.0)
+        share = f"{used:.1f} s, {used / each['all_s'] / cores:.0%}"
+        table.add_row(kind, share, f"{used / THREADS * 1000:.0f} ms", f"{before:.0f}", f"{after:.0f}")
+    return table

@@ -1,0 +1,70 @@
+"""Memory of processes, as the kernel counts it, in MiB."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+def tree(root: int) -> list[int]:
+    """`root` and every process below it."""
+    children = defaultdict(list)
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            with suppress(OSError):
+                children[int((folder / "stat").read_text().rpartition(")")[2].split()[1])].append(int(folder.name))
+    found = [root]
+    for pid in found:
+        found.extend(children[pid])
+    return found
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes directly below `pid`."""
+    return [
+        int(each) for task in Path(f"/proc/{pid}/task").iterdir() for each in (task / "children").read_text().split()
+    ]
+
+
+def pss_mib(pids: Iterable[int]) -> float:
+    """The memory of all of them, pages that several share counted by shares. Raises PermissionError.
+
+    A walled process shows this only to root.
+    """
+    total = 0
+    for pid in pids:
+        with suppress(FileNotFoundError, ProcessLookupError):
+            lines = Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines()
+            total += next(int(line.split()[1]) for line in lines if line.startswith("Pss:"))
+    return total / 1024
+
+
+def rss_mib(pids: Iterable[int]) -> float:
+    """The pages that each of them has in memory, shared or not."""
+    return sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids) * _PAGE / (1 << 20)
+
+
+@contextmanager
+def peak_rss_mib(pids: list[int], every_s: float = 0.01) -> Iterator[list[float]]:
+    """A list of `rss_mib` taken while the block runs; what is shorter than `every_s` may be missed."""
+    seen = [rss_mib(pids)]
+    end = threading.Event()
+
+    def look() -> None:
+        while not end.wait(every_s):
+            seen.append(rss_mib(pids))
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        yield seen
+    finally:
+        end.set()
+        watcher.join()
+        seen.append(rss_mib(pids))
