@@ -43,10 +43,12 @@ def usage(pid: int) -> Usage:
     return Usage(tuple(found), memory)
 
 
-def held(pids: Iterable[int]) -> int:
+def held(pids: Iterable[int], inherited: int = 0) -> int:
     """Bytes that these processes hold, what is shared divided among all who share it.
 
-    The kernel has to look at each of their pages for this: some milliseconds for a process of ordinary size.
+    The kernel has to look at each of their pages for this: some milliseconds for a process of ordinary size. Of a
+    process that it does not let us look into, the resident bytes beyond the `inherited` ones count, which it got by
+    being forked.
     """
     memory = 0
     for pid in pids:
@@ -55,7 +57,7 @@ def held(pids: Iterable[int]) -> int:
             memory += sum(int(line.split()[1]) << 10 for line in lines if line.startswith(_HELD))
         except (OSError, ValueError):  # gone, or of another user: then what is resident has to do
             with contextlib.suppress(OSError, ValueError):
-                memory += _resident(pid)
+                memory += max(0, _resident(pid) - inherited)
     return memory
 
 
@@ -63,6 +65,14 @@ def _resident(pid: int) -> int:
     """Bytes without file-backed pages: the libraries that all sessions share are not this one's."""
     words = Path(f"/proc/{pid}/statm").read_text().split()
     return (int(words[1]) - int(words[2])) * _PAGE
+
+
+def _of_the_parent(pid: int) -> int:
+    """What the parent of `pid` has resident; 0 when it cannot be seen."""
+    try:
+        return _resident(int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1]))
+    except (OSError, ValueError):
+        return 0
 
 
 def is_alone(pid: int) -> bool:
@@ -80,11 +90,14 @@ def free_memory_percent() -> float:
     return 100 * found["MemAvailable"] / found["MemTotal"] if len(found) == 2 else 100.0
 
 
-def excess(limits: Limits, pid: int, *, workspace: int | None) -> str | None:
-    """What is over its limit, in words; None when all is well. `workspace` is looked at when it is not None."""
+def excess(limits: Limits, pid: int, *, workspace: int | None, forked: bool = False) -> str | None:
+    """What is over its limit, in words; None when all is well. `workspace` is looked at when it is not None.
+
+    `forked`: `pid` and what it forks share with the zygote, the parent of `pid`, what that one has loaded.
+    """
     used = usage(pid)
     limit = limits.memory_mb << 20
-    if used.memory_bytes > limit and held(used.pids) > limit:
+    if used.memory_bytes > limit and held(used.pids, _of_the_parent(pid) if forked else 0) > limit:
         return said("used_memory", limit=limits.memory_mb)
     if len(used.pids) > limits.processes:
         return said("used_processes", limit=limits.processes)

@@ -8,49 +8,39 @@ PROTOCOL.md.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import errno
 import json
 import os
 import resource
 import signal
 import socket
-import subprocess
 import sys
 import time
-from collections.abc import Callable
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 
 from executor import guard
 from executor.address import socket_address
-from executor.bash import COMMAND_LIMIT, Bash
+from executor.bash import Bash
 from executor.checkpoints import Checkpoint
-from executor.frames import CLIENT_LIMIT, PROTOCOL_VERSION, FrameReader, Message, ProtocolError, encode
-from executor.home import Home, TooLarge
-from executor.launch import clean_environment
-from executor.loop import Loop, Writer
+from executor.connection import Connection
+from executor.forks import CannotIsolate, Zygote
+from executor.frames import Message
+from executor.home import Home
+from executor.loop import Loop
 from executor.notebook import Notebook
 from executor.notices import said
 from executor.probing import Probe
 from executor.sandbox.cgroup import Cgroups, Group
 from executor.sandbox.cgroup import find as find_cgroups
 from executor.sandbox.probe import judge
-from executor.sandbox.steps import Plan, plans
+from executor.sandbox.steps import plans
 from executor.session import Listener, Session
 from executor.spares import Spares
 from executor.tally import Tally
-from executor.values import START_LIMITS, CellResult, HostInfo, Language, Limits, Sandbox
+from executor.values import START_LIMITS, HostInfo, Limits, Sandbox
 from executor.watch import open_watcher
-from executor.wire import limits_from, limits_within, mapping, number, optional_text, result_to, text
+from executor.wire import limits_from, limits_within, mapping
 
-_CODE_LIMIT = 4 << 20
-_BACKLOG_LIMIT = 8 << 20  # live output beyond this is not sent to a client that does not read; the result always is
-_PUT_LIMIT = 4 << 30
-_PASSES = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
-"""The machine lacks something now; the same request may succeed later."""
-_CHUNK = 1 << 16
 _GROUP_RETRY_S = 0.1
 _REST_EVERY_S = 1.0
 _SWEEP_EVERY_S = 24 * 3600.0
@@ -146,7 +136,7 @@ class Host:
         refusals: list[str] = []
         for plan in plans(self._without):
             try:
-                zygote = self._zygote = Zygote(self, plan)
+                zygote = self._zygote = Zygote(self, self._home, self._loop, plan)
             except CannotIsolate as error:
                 report(f"this host refuses {plan.describe()} ({error})")
                 refusals.append(f"{plan.describe()} ({error})")
@@ -233,7 +223,7 @@ class Host:
         if self._zygote is None:
             raise RuntimeError("there is no zygote")
         if self._zygote.gone:
-            self._zygote = Zygote(self, self._zygote.plan)
+            self._zygote = Zygote(self, self._home, self._loop, self._zygote.plan)
         self._number += 1
         plan = self._zygote.plan
         session = Session(
@@ -260,7 +250,8 @@ class Host:
                     continue
                 sized = self._zygote is not None and self._zygote.plan.namespaces
                 workspace = None if sized else notebook.workspace
-                why = guard.excess(notebook.limits, session.pid, workspace=workspace)
+                forked = session is notebook.session  # the programs of a shell have inherited nothing
+                why = guard.excess(notebook.limits, session.pid, workspace=workspace, forked=forked)
                 if why is not None:
                     session.kill(why, by_limit=True)
 
@@ -339,291 +330,11 @@ class Host:
         self._wakers[0].recv(64)
 
 
-class CannotIsolate(Exception):
-    """The walls of a plan cannot be built on this host."""
-
-
-class Zygote:
-    """The host's side of the zygote."""
-
-    def __init__(self, host: Host, plan: Plan) -> None:
-        self.gone = False
-        self.plan = plan
-        self._host = host
-        self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "executor.zygote", str(theirs.fileno()), json.dumps(plan.to_json())],
-            env=clean_environment(host.home.root / "zygote"),
-            stdin=subprocess.DEVNULL,
-            stdout=2,
-            pass_fds=[theirs.fileno()],
-            cwd="/",
-        )
-        theirs.close()
-        packet = self._control.recv(_CHUNK)
-        answer = FrameReader(CLIENT_LIMIT).feed(packet)[0] if packet else {}
-        if answer.get("type") != "warm":
-            self._control.close()
-            self._process.wait()
-            raise CannotIsolate(answer.get("why", "the zygote did not start; its own words are above"))
-        self.versions: dict[str, str] = answer["versions"]
-        host.loop.watch_read(self._control.fileno(), self._on_control)
-
-    def fork(self, session: Session, folder: Path, limits: Limits, beside: Session | None) -> None:
-        """Ask for a subprocess; `session` hears of it. With `beside` it is a shell in the workspace of that one."""
-        order = {"type": "fork", "session": session.number, "limits": asdict(limits)}
-        order |= {"workspace": str(folder / "workspace"), "scratch": str(folder / "scratch")}
-        order |= {"language": "python", "user_of": session.number}
-        descriptors = list(session.child_ends.descriptors)
-        if beside is not None:
-            order |= {"language": "bash", "user_of": beside.number}
-            descriptors += [] if beside.mounts is None else [beside.mounts]
-        # A zygote that has just died takes no order; the end of its socket, read next, ends this session too.
-        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
-            socket.send_fds(self._control, [encode(order)], descriptors)
-        session.child_ends.close()
-
-    def _on_control(self) -> None:
-        try:
-            packet, descriptors, _, _ = socket.recv_fds(self._control, _CHUNK, 1)
-        except ConnectionResetError:  # it died with an order unread
-            packet, descriptors = b"", []
-        if not packet:
-            self._end()
-            return
-        for message in FrameReader(CLIENT_LIMIT).feed(packet):
-            session = self._host.session_of(int(message["session"]))
-            if session is None:
-                continue
-            if message["type"] == "forked":
-                session.forked(descriptors.pop())
-            elif message["type"] == "failed":
-                self._host.forget(session)
-                session.kill(said("no_process", error=str(message["why"])))
-            elif message["type"] == "exited":
-                session.exited(int(message["code"]))
-                self._host.forget(session)
-        for descriptor in descriptors:
-            os.close(descriptor)
-
-    def _end(self) -> None:
-        self.gone = True
-        self._host.loop.forget(self._control.fileno())
-        self._control.close()
-        self._process.wait()
-        self._host.zygote_gone()
-
-    def close(self) -> None:
-        """End it and, with it, every subprocess."""
-        if not self.gone:
-            self.gone = True
-            self._host.loop.forget(self._control.fileno())
-            self._control.close()
-            self._process.kill()
-            self._process.wait()
-
-
-class Connection:
-    """A client on the unix socket: one call, then it hangs up."""
-
-    def __init__(self, host: Host, peer: socket.socket) -> None:
-        self.answers = False
-        self.approves = False
-        self._host = host
-        self._peer = peer
-        self._wants_output = False
-        self._closed = False
-        self.threads: set[str] = set()
-        """Those that it has sent cells to."""
-        self._thread = ""
-        self._reader = FrameReader(CLIENT_LIMIT)
-        self._descriptors: list[int] = []
-        peer.setblocking(False)
-        self._writer = Writer(host.loop, peer.fileno())
-        host.loop.watch_read(peer.fileno(), self._on_readable)
-
-    def output(self, stream: str, text: str) -> None:
-        """Lines of the cell it is attached to."""
-        if self._wants_output and self._writer.backlog < _BACKLOG_LIMIT:
-            self._send({"type": "output", "stream": stream, "text": text})
-
-    def approve(self, command: str) -> None:
-        """Whether the command it has sent may run."""
-        self._send({"type": "approve", "command": command})
-
-    def request(self, number: int, kind: str, payload: Message) -> None:
-        """A request of the cell it is attached to."""
-        self._send({"type": "request", "id": number, "kind": kind, "payload": payload})
-
-    def result(self, result: CellResult) -> None:
-        """The end of the cell it is attached to."""
-        self._send({"type": "result", "result": result_to(result)})
-
-    def _send(self, message: Message) -> None:
-        self._writer.send(encode(message))
-
-    def _on_readable(self) -> None:
-        try:
-            data, descriptors, _, _ = socket.recv_fds(self._peer, _CHUNK, 4)
-        except BlockingIOError:
-            return
-        except OSError:
-            data, descriptors = b"", []
-        self._descriptors += descriptors
-        if not data:
-            self._close()
-            return
-        try:
-            for message in self._reader.feed(data):
-                self._handle(message)
-        except (ProtocolError, TooLarge, OSError) as error:
-            again = isinstance(error, OSError) and error.errno in _PASSES
-            self._send({"type": "error", "message": _sentence(error), "again": again})
-
-    def _handle(self, message: Message) -> None:
-        if message.get("type") not in ("reply", "approval") and message.get("v") != PROTOCOL_VERSION:
-            raise ProtocolError(f"this host speaks version {PROTOCOL_VERSION} of the protocol")
-        handlers: dict[str, Callable[[Message], None]] = {
-            "ping": self._ping,
-            "run": self._run,
-            "bash": self._run_bash,
-            "approval": self._approval,
-            "reply": self._reply,
-            "put": self._put,
-            "interrupt": self._interrupt,
-            "reset": self._reset,
-            "undo": self._undo,
-            "sessions": self._sessions,
-            "vars": self._vars,
-            "where": self._where,
-            "pack": self._pack,
-            "keep": self._keep,
-            "unpack": self._unpack,
-        }
-        handler = handlers.get(str(message.get("type")))
-        if handler is None:
-            raise ProtocolError("the request is of no known type")
-        handler(message)
-
-    def _ping(self, message: Message) -> None:
-        self._send({"type": "pong", "host": asdict(self._host.info())})
-
-    def _run(self, message: Message) -> None:
-        self._thread = _thread(message)
-        self.threads.add(self._thread)
-        self._wants_output = message.get("output") is True
-        self.answers = message.get("answers") is True
-        code = message.get("code")
-        if not isinstance(code, str) or len(code) > _CODE_LIMIT:
-            raise ProtocolError(f"a cell is a text of at most {_CODE_LIMIT:,} characters")
-        self._submit(message, code, "python")
-
-    def _run_bash(self, message: Message) -> None:
-        self._thread = _thread(message)
-        self.threads.add(self._thread)
-        self._wants_output = message.get("output") is True
-        self.approves = message.get("approves") is True
-        command = message.get("command")
-        if not isinstance(command, str) or len(command) > COMMAND_LIMIT or "\0" in command:
-            raise ProtocolError(f"a command is a text of at most {COMMAND_LIMIT:,} characters, without a NUL")
-        self._submit(message, command, "bash")
-
-    def _submit(self, message: Message, code: str, language: Language) -> None:
-        timeout = None if message.get("timeout_s") is None else number(message, "timeout_s")
-        limits = self._host.limits_of(message)
-        notebook = self._host.notebook(self._thread)
-        notebook.use_limits(limits)
-        notebook.submit(text(message, "cell", 500), code, timeout, self, language)
-
-    def _approval(self, message: Message) -> None:
-        if self._thread and self.approves:
-            why = optional_text(message, "error", 1_000)
-            self._host.notebook(self._thread).decide(self, approved=message.get("value") is True, why=why)
-
-    def _reply(self, message: Message) -> None:
-        if self._thread and isinstance(message.get("id"), int):
-            error = optional_text(message, "error", 4_000)
-            self._host.notebook(self._thread).reply(message["id"], message.get("value"), error)
-
-    def _put(self, message: Message) -> None:
-        if not self._descriptors:
-            raise ProtocolError("put comes with an open file")
-        descriptor = self._descriptors.pop()
-        try:
-            name = self._host.notebook(_thread(message)).put(text(message, "name", 500), descriptor, _PUT_LIMIT)
-        finally:
-            os.close(descriptor)
-        self._send({"type": "done", "value": name})
-
-    def _interrupt(self, message: Message) -> None:
-        self._send({"type": "done", "value": self._host.notebook(_thread(message)).interrupt()})
-
-    def _reset(self, message: Message) -> None:
-        self._host.notebook(_thread(message)).reset()
-        self._send({"type": "done", "value": None})
-
-    def _undo(self, message: Message) -> None:
-        undone = self._host.notebook(_thread(message)).undo(text(message, "cell", 500))
-        self._send({"type": "done", "value": undone})
-
-    def _vars(self, message: Message) -> None:
-        self._send({"type": "done", "value": self._host.notebook(_thread(message)).variables()})
-
-    def _where(self, message: Message) -> None:
-        notebook = self._host.notebook(_thread(message))
-        notebook.where(lambda value: None if self._closed else self._send({"type": "done", "value": value}))
-
-    def _pack(self, message: Message) -> None:
-        notebook = self._host.notebook(_thread(message))
-        notebook.pack(lambda value: None if self._closed else self._send({"type": "done", "value": value}))
-
-    def _keep(self, message: Message) -> None:
-        if not self._descriptors:
-            raise ProtocolError("keep comes with an open file")
-        descriptor = self._descriptors.pop()
-        try:
-            sha256, _ = self._host.home.keep(descriptor, _PUT_LIMIT)
-        finally:
-            os.close(descriptor)
-        self._send({"type": "done", "value": sha256})
-
-    def _unpack(self, message: Message) -> None:
-        self._host.notebook(_thread(message)).unpack(mapping(message, "packed"))
-        self._send({"type": "done", "value": None})
-
-    def _sessions(self, message: Message) -> None:
-        live = [
-            {"thread_id": notebook.thread.thread_id, "pid": notebook.session.pid, "cell_id": notebook.running}
-            for notebook in self._host.live()
-            if notebook.session is not None
-        ]
-        self._send({"type": "done", "value": live})
-
-    def _close(self) -> None:
-        for descriptor in self._descriptors:
-            os.close(descriptor)
-        self._host.loop.forget(self._peer.fileno())
-        self._closed = True
-        self._peer.close()
-        self._host.disconnected(self)
-
-
 def _key(descriptor: int) -> bytes:
     if descriptor < 0:
         return b""
     with os.fdopen(descriptor, "rb") as source:
         return source.read()
-
-
-def _thread(message: Message) -> str:
-    thread_id = text(message, "thread", 200)
-    if not thread_id:
-        raise ProtocolError("thread is empty")
-    return thread_id
-
-
-def _sentence(error: Exception) -> str:
-    return "the file is larger than this host takes" if isinstance(error, TooLarge) else str(error)
 
 
 def _listen(path: Path) -> socket.socket:

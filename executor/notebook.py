@@ -9,97 +9,31 @@ submit → (approval, for bash) → (queue) → begin → output, requests → f
 
 from __future__ import annotations
 
-import os
-import shutil
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, field
-from pathlib import Path
-from typing import Protocol, cast
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, replace
 
 from executor.bash import Bash
 from executor.capture import Capture
+from executor.cells import Attached, Cell, source_of, stopped, what
 from executor.checkpoints import Checkpoint, Receiver, Refused, announced
-from executor.collect import (
-    Collection,
-    Snapshot,
-    collect,
-    fingerprint,
-    guess_mimetype,
-    has_folders,
-    printable,
-    snapshot,
-)
 from executor.frames import Message, ProtocolError
 from executor.home import Home, KeptFile, ThreadHome, kept_file_from
-from executor.limits_met import limit_met
 from executor.loop import Loop, Timer
 from executor.notices import notices_of, said, together
-from executor.sandbox.calls import set_file_user
+from executor.outcome import Outcome, reported
 from executor.session import Ending, Session
 from executor.tally import Tally
-from executor.values import Artifact, CellError, CellResult, CellStatus, Chart, Display, Language, Limits, Rejected
+from executor.values import Artifact, CellResult, CellStatus, Language, Limits
 from executor.watch import Watcher
-from executor.wire import (
-    display_from,
-    error_from,
-    figures_from,
-    integer,
-    mapping,
-    one_of,
-    optional_text,
-    result_from,
-    result_to,
-    sequence,
-    text,
-    texts,
-)
+from executor.wire import mapping, one_of, optional_text, result_from, result_to, sequence, texts
+from executor.workspace import Workspace, clean_name, free_name
 
-_SOURCE_SHOWN = 80
 _LOST_SHOWN = 6
 NO_BASH = "bash is off on this host; [sandbox] bash = true in threadbook.toml switches it on"
 NO_APPROVER = "nobody is there who could approve it"
 NO_JOB = "nobody is attached to this cell who could answer; continue without it or try again in the next cell"
-
-
-class Attached(Protocol):
-    """A client that waits for a cell."""
-
-    answers: bool
-    """Whether it serves the requests of cells."""
-    approves: bool
-    """Whether it decides on commands of bash."""
-
-    def approve(self, command: str) -> None:
-        """May this command run? The answer comes back through `Notebook.decide`."""
-
-    def output(self, stream: str, text: str) -> None:
-        """Lines that the cell completed."""
-
-    def request(self, number: int, kind: str, payload: Message) -> None:
-        """The cell asks; the answer comes back through `Notebook.reply`."""
-
-    def result(self, result: CellResult) -> None:
-        """The cell has ended."""
-
-
-@dataclass(slots=True)
-class Cell:
-    """A cell that waits or runs."""
-
-    id: str
-    code: str
-    timeout_s: float
-    language: Language = "python"
-    attached: list[Attached] = field(default_factory=list)
-    started: float = 0.0
-    number: int = 0
-    before: Snapshot = field(default_factory=dict)
-    deadline: Timer | None = None
-    stopped_by: CellStatus | None = None
-    line: int | None = None
 
 
 class Notebook:
@@ -124,7 +58,6 @@ class Notebook:
         self._loop = loop
         self._home = home
         self._limits = limits
-        self._watcher = watcher
         self._checkpoint = checkpoint
         self._start = start
         self._queue: deque[Cell] = deque()
@@ -132,9 +65,7 @@ class Notebook:
         """Commands that wait for their approval; they hold nobody up."""
         self._cell: Cell | None = None
         self._captures: dict[str, Capture] = {}
-        self._workspace: int | None = None
-        self._watch: int | None = None
-        self._snapshot: Snapshot = {}
+        self._workspace = Workspace(thread, home, watcher)
         self._settling: Timer | None = None
         """Set while the subprocess puts back or sends its variables: it gets no cell meanwhile."""
         self._restoring = False
@@ -217,6 +148,11 @@ class Notebook:
             self._captures = self._new_captures()
 
     @property
+    def workspace(self) -> int | None:
+        """The open folder of the live session's workspace."""
+        return self._workspace.folder
+
+    @property
     def limits(self) -> Limits:
         """What its next cell may use."""
         return self._limits
@@ -240,7 +176,7 @@ class Notebook:
             if (file.given, file.sha256) == (name, sha256):
                 return file.name
         file = KeptFile(free_name(clean_name(name), self.thread.files), sha256, size, given=name)
-        self._place([file])
+        self._workspace.place([file])
         self.thread.set_files(self.thread.files | {file.name: file})
         return file.name
 
@@ -317,7 +253,7 @@ class Notebook:
         def tell() -> None:
             line = session.where()
             seconds = round(time.monotonic() - cell.started, 3)
-            answer({"cell_id": cell.id, "line": line, "source": _source(cell, line), "seconds": seconds})
+            answer({"cell_id": cell.id, "line": line, "source": source_of(cell, line), "seconds": seconds})
 
         self._loop.call_later(_WHERE_S, tell)
 
@@ -364,11 +300,7 @@ class Notebook:
         if state is not None:
             self._restoring = True
             self._settle(session)
-        self._workspace = session.workspace
-        if self._watcher is not None:
-            self._watch = self._watcher.add(self._workspace)
-        self._place(list(self.thread.files.values()))
-        self._snapshot = snapshot(self._workspace)
+        self._workspace.enter(session)
         self._captures = self._new_captures()
         self._advance()
 
@@ -435,16 +367,19 @@ class Notebook:
                 self._note = _not_kept(self._lost)
             self._restoring = False
         cell = self._cell
-        if cell is None and self._workspace is None and self._queue:
+        if cell is None and self.workspace is None and self._queue:
             cell = self._queue.popleft()
             cell.number = self.thread.started(cell.id)
         if cell is not None:
             cell.line = session.where() if cell.stopped_by is not None else None
             status: CellStatus = cell.stopped_by or ("killed" if ending.by_limit else "died")
-            self._finish(cell, status, notice=self._ending(cell, ending))
+            self._finish(cell, Outcome(status, self._ending(cell, ending)))
         elif ending.by_limit:
             self._note = together(said("between_cells", why=ending.why), _not_kept(self._lost))
-        self._leave_workspace()
+        self._workspace.leave()
+        self._checkpoint.close()
+        self._drop_captures()
+        self._captures = {}
         self._pack_for_those_who_wait()
         self._advance()
 
@@ -468,7 +403,7 @@ class Notebook:
             cell.number = self.thread.started(cell.id)
         if cell is not None and cell.language == "bash":
             status: CellStatus = cell.stopped_by or ("killed" if ending.by_limit else "died")
-            self._finish(cell, status, notice=self._ending(cell, ending))
+            self._finish(cell, Outcome(status, self._ending(cell, ending)))
         if self.session is not None:
             self._advance()
 
@@ -526,11 +461,11 @@ class Notebook:
             return
         self.last_used = time.monotonic()
         if self.session is None:
-            self._prepare_workspace()
+            self._workspace.prepare()
             self.session = self._start(self)
             self._tally.started += 1
             self._session_began = time.monotonic()
-        elif self.session.ready and self._settling is None and self._workspace is not None:
+        elif self.session.ready and self._settling is None and self.workspace is not None:
             session: Session | None = self.session
             if self._queue[0].language == "bash" and self.bash is not None:
                 session = self.bash.take(beside=self.session)
@@ -540,11 +475,9 @@ class Notebook:
     def _begin(self, cell: Cell, session: Session) -> None:
         self._cell = cell
         cell.number = self.thread.started(cell.id)
-        cell.before = self._snapshot
         cell.started = time.monotonic()
         cell.deadline = self._loop.call_later(cell.timeout_s, self._time_out)
-        if self._watcher is not None and self._watch is not None:
-            self._watcher.take(self._watch)
+        self._workspace.watch()
         session.send({"type": "run", "cell": cell.id, "number": cell.number, "code": cell.code})
 
     def _time_out(self) -> None:
@@ -577,84 +510,42 @@ class Notebook:
 
     def _finish_by(self, message: Message, cell: Cell) -> None:
         """End a cell as its own subprocess reports it."""
-        if text(message, "cell") != cell.id:
-            raise ProtocolError("it reported a cell that does not run")
-        status = one_of(message, "status", ("ok", "error", "interrupted"))
-        display = None if message.get("result") is None else display_from(mapping(message, "result"))
-        error = None if message.get("error") is None else error_from(mapping(message, "error"))
-        figures = figures_from(message)
-        problems = (
-            [Rejected(text(item, "name"), text(item, "why", 600)) for item in sequence(message, "problems", 50)]
-            if "problems" in message
-            else []
-        )
-        exit_status = None if message.get("exit_status") is None else integer(message, "exit_status")
-        notice = optional_text(message, "notice")
         session = self.running_session
         if session is not None:
-            cell.line = error.line if error is not None and status == "interrupted" else session.where()
+            cell.line = session.where()
             session.drain()
-        if cell.stopped_by is not None:
-            kept = said("all_kept") if cell.language == "python" or notice is None else notice
-            notice, exit_status = together(self._stopped(cell), kept), None
-        elif exit_status:
-            status = "error"
-            error = CellError("ExitStatus", f"the command ended with exit status {exit_status}", "")
-        elif status == "interrupted":
-            status = "error"
-        elif error is not None and (limit := limit_met(error, self._limits)) is not None:
-            notice = together(limit, said("all_kept"), notice if error.name != "MemoryError" else None)
+        outcome = reported(message, cell, self._limits)
         if session is not None and session.newly_killed_for_memory():
-            notice = together(notice, said("some_out_of_memory", limit=self._limits.memory_mb))
-        self._finish(
-            cell,
-            cell.stopped_by or cast("CellStatus", status),
-            display=display,
-            error=error,
-            figures=figures,
-            problems=problems,
-            notice=notice,
-            exit_status=exit_status,
-        )
+            some = said("some_out_of_memory", limit=self._limits.memory_mb)
+            outcome = replace(outcome, notice=together(outcome.notice, some))
+        self._finish(cell, outcome)
 
-    def _finish(
-        self,
-        cell: Cell,
-        status: CellStatus,
-        *,
-        display: Display | None = None,
-        error: CellError | None = None,
-        figures: Mapping[str, tuple[Chart, ...]] | None = None,
-        problems: list[Rejected] | None = None,
-        notice: str | None = None,
-        exit_status: int | None = None,
-    ) -> None:
+    def _finish(self, cell: Cell, outcome: Outcome) -> None:
         duration = time.monotonic() - cell.started if cell.started else 0.0
         if cell.deadline is not None:
             cell.deadline.cancel()
         self._cell = None
-        read, changed = self._seen()
-        found = self._collect(cell.id, changed)
+        read, changed = self._workspace.seen()
+        found = self._workspace.collect(cell.id, self._limits, changed=changed)
         stdout, long_stdout = self._output("stdout")
         stderr, long_stderr = self._output("stderr")
         self._captures = self._new_captures() if self.session is not None else {}
-        if cell.started:
-            notice = together(self._take_notes(cell), notice)
+        notice = together(self._take_notes(cell), outcome.notice) if cell.started else outcome.notice
         self.last_used = time.monotonic()
         result = CellResult(
             id=cell.id,
-            status=status,
+            status=outcome.status,
             stdout=stdout,
             stderr=stderr,
-            result=display,
-            error=error,
-            artifacts=tuple(self._artifacts(found, figures or {})) + long_stdout + long_stderr,
-            rejected=(*found.rejected, *(problems or ())),
+            result=outcome.display,
+            error=outcome.error,
+            artifacts=tuple(self._workspace.artifacts(found, outcome.figures)) + long_stdout + long_stderr,
+            rejected=(*found.rejected, *outcome.problems),
             files_read=read,
             duration_s=round(duration, 6),
             notice=notice,
             notices=notices_of(notice),
-            exit_status=exit_status,
+            exit_status=outcome.exit_status,
         )
         self._record(result)
         for attached in cell.attached:
@@ -674,102 +565,13 @@ class Notebook:
 
     def _ending(self, cell: Cell, ending: Ending) -> str | None:
         if cell.stopped_by is not None:
-            return together(self._stopped(cell), said("had_to_be_killed"), self._fate(cell))
+            return together(stopped(cell), said("had_to_be_killed"), self._fate(cell))
         process = "Python" if cell.language == "python" else "bash"
         if not cell.started:
             return said("not_started", process=process, why=ending.why)
         if ending.by_limit:
-            return together(said("over_limit", what=_what(cell), why=ending.why), self._fate(cell))
-        return together(said("ended", process=process, what=_what(cell), why=ending.why), self._fate(cell))
-
-    def _stopped(self, cell: Cell) -> str:
-        code = "after_time" if cell.stopped_by == "timeout" else "on_request"
-        values: dict[str, str | float] = {"what": _what(cell)}
-        if code == "after_time":
-            values["seconds"] = cell.timeout_s
-        if source := _source(cell, cell.line):
-            return said(f"{code}_in_line", **values, line=cell.line or 0, source=source)
-        return said(code, **values)
-
-    # Files
-
-    def _prepare_workspace(self) -> None:
-        """Fresh folders, for a host that has no private ones to give."""
-        for folder in (self.thread.workspace, self.thread.scratch):
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir(mode=0o700)
-
-    def _leave_workspace(self) -> None:
-        if self._watcher is not None and self._watch is not None:
-            self._watcher.remove(self._watch)
-        if self._workspace is not None:
-            os.close(self._workspace)
-        self._workspace = self._watch = None
-        self._checkpoint.close()
-        self._drop_captures()
-        self._captures = {}
-
-    def _drop_captures(self) -> None:
-        for capture in self._captures.values():
-            if (path := capture.close()) is not None:
-                path.unlink()
-
-    def _place(self, files: list[KeptFile]) -> None:
-        """Copy kept files into the workspace, if there is one now, following nothing that is there."""
-        if self._workspace is None:
-            return
-        user = self.session.file_user if self.session is not None else None
-        with self._unwatched():
-            for file in files:
-                place(self._workspace, file.name, self._home.path_of(file.sha256), user)
-        fresh = {file.name: fingerprint(self._workspace, file.name) for file in files}
-        self._snapshot = {**self._snapshot, **fresh}
-
-    def _unwatched(self) -> AbstractContextManager[None]:
-        """What happens in this block is our own doing and not the cell's."""
-        if self._watcher is None or self._watch is None:
-            return nullcontext()
-        return self._watcher.ignoring(self._watch)
-
-    def _seen(self) -> tuple[tuple[str, ...] | None, bool]:
-        """The given files that were opened since the cell began, and whether anything may have changed."""
-        if self._watcher is None or self._watch is None:
-            return None, True
-        seen = self._watcher.take(self._watch)
-        given = {name for name, file in self.thread.files.items() if file.given is not None}
-        return None if seen.lost else tuple(sorted(seen.opened & given)), seen.changed or seen.lost
-
-    def _collect(self, cell_id: str, changed: bool) -> Collection:
-        if self._workspace is None or not (changed or has_folders(self._snapshot)):
-            return Collection(self._snapshot)
-        found = collect(self._workspace, self._snapshot, self._home, self._limits)
-        self._snapshot = found.snapshot
-        if self._watcher is not None and self._watch is not None:
-            self._watcher.take(self._watch)  # our own reading is not the cell's
-        files = {name: file for name, file in self.thread.files.items() if name in found.snapshot}
-        files |= {file.name: KeptFile(file.name, file.sha256, file.size) for file in found.taken}
-        if files != self.thread.files:
-            self.thread.set_files_by(cell_id, files)
-        return found
-
-    def _artifacts(self, found: Collection, figures: Mapping[str, tuple[Chart, ...]]) -> list[Artifact]:
-        return [
-            Artifact(
-                name=file.name,
-                mimetype=guess_mimetype(file.name),
-                size=file.size,
-                sha256=file.sha256,
-                path=str(self._home.path_of(file.sha256)),
-                kind="figure" if file.name in figures else "file",
-                chart=figures.get(file.name, ()),
-            )
-            for file in found.taken
-        ]
-
-    @property
-    def workspace(self) -> int | None:
-        """The open folder of the live session's workspace."""
-        return self._workspace
+            return together(said("over_limit", what=what(cell), why=ending.why), self._fate(cell))
+        return together(said("ended", process=process, what=what(cell), why=ending.why), self._fate(cell))
 
     # Output
 
@@ -788,6 +590,11 @@ class Notebook:
         sha256, size = self._home.adopt(whole)
         return shown, (Artifact(f"{stream}.txt", "text/plain", size, sha256, str(self._home.path_of(sha256))),)
 
+    def _drop_captures(self) -> None:
+        for capture in self._captures.values():
+            if (path := capture.close()) is not None:
+                path.unlink()
+
 
 _SETTLE_S = 60.0
 _MANY_FILES, _MANY_CELLS = 20_000, 100_000
@@ -803,80 +610,3 @@ def _not_kept(lost: list[tuple[str, str]]) -> str | None:
     names = ", ".join(f"{name} ({why})" for name, why in lost[:_LOST_SHOWN])
     more = f" and {len(lost) - _LOST_SHOWN} more" if len(lost) > _LOST_SHOWN else ""
     return said("not_kept", names=f"{names}{more}")
-
-
-def _what(cell: Cell) -> str:
-    return "cell" if cell.language == "python" else "command"
-
-
-def _source(cell: Cell, line: int | None) -> str:
-    lines = cell.code.split("\n")
-    if line is None or not 1 <= line <= len(lines):
-        return ""
-    return printable(lines[line - 1].strip())[:_SOURCE_SHOWN]
-
-
-def clean_name(name: str) -> str:
-    """A file name that is safe to create: its last part, printable, without a leading dot, of bounded length."""
-    base = name.replace("\\", "/").rsplit("/", 1)[-1]
-    base = "".join(letter if letter.isprintable() else "_" for letter in base).strip().lstrip(".").strip() or "file"
-    stem, dot, ending = base.rpartition(".")
-    if not dot:
-        stem, ending = base, ""
-    while len(os.fsencode(stem)) > 100:
-        stem = stem[:-1]
-    return f"{stem}.{ending[:16]}" if dot else stem
-
-
-def free_name(name: str, taken: dict[str, KeptFile]) -> str:
-    """`name`, or with -2, -3 ... before its ending when it is taken."""
-    stem, dot, ending = name.rpartition(".")
-    if not dot:
-        stem, ending = name, ""
-    number, candidate = 1, name
-    while candidate in taken:
-        number += 1
-        candidate = f"{stem}-{number}{dot}{ending}"
-    return candidate
-
-
-def place(root: int, name: str, source: Path, user: int | None) -> None:
-    """Copy a file of ours to `name` below the folder `root`, replacing what has that name without following it.
-
-    The copy is made as `user`, if given: a folder of another user namespace takes only files of users it knows.
-    """
-    with source.open("rb") as reader, _acting_as(user):
-        folder = os.dup(root)
-        try:
-            *parents, base = name.split("/")
-            for parent in parents:
-                folder = _enter(folder, parent)
-            with suppress(FileNotFoundError):
-                os.unlink(base, dir_fd=folder)
-            target = os.open(base, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644, dir_fd=folder)
-            with open(target, "wb") as writer:
-                offset = 0
-                while sent := os.sendfile(writer.fileno(), reader.fileno(), offset, 1 << 30):
-                    offset += sent
-        finally:
-            os.close(folder)
-
-
-@contextmanager
-def _acting_as(user: int | None) -> Iterator[None]:
-    before = set_file_user(user) if user is not None else None
-    try:
-        yield
-    finally:
-        if before is not None:
-            set_file_user(before)
-
-
-def _enter(folder: int, name: str) -> int:
-    """Open (making it if needed) a folder below `folder`, which is closed."""
-    try:
-        with suppress(FileExistsError):
-            os.mkdir(name, 0o755, dir_fd=folder)
-        return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
-    finally:
-        os.close(folder)

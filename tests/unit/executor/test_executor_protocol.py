@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from executor import host, wire
+from executor import connection, wire
 from executor.bash import COMMAND_LIMIT
 from executor.frames import CLIENT_LIMIT, PROTOCOL_VERSION, SESSION_LIMIT, ProtocolError, encode
 from executor.values import (
@@ -26,7 +26,7 @@ from executor.values import (
     Table,
 )
 
-DOCUMENT = Path(host.__file__).with_name("PROTOCOL.md").read_text()
+DOCUMENT = Path(connection.__file__).with_name("PROTOCOL.md").read_text()
 GOLDEN = Path(__file__).parents[2] / "golden" / "protocol" / "result.json"
 
 RESULT = CellResult(
@@ -66,7 +66,7 @@ def test_the_document_lists_the_version_and_the_limits_of_the_code() -> None:
 def test_the_document_lists_exactly_the_requests_that_the_host_answers() -> None:
     section = DOCUMENT.split("## 2.")[1].split("## 3.")[0]
     documented = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
-    source = Path(host.__file__).read_text()
+    source = Path(connection.__file__).read_text()
     handled = set(re.findall(r'^ {12}"(\w+)": self\._\w+,$', source, re.MULTILINE))
     assert documented == handled
 

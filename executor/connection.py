@@ -1,0 +1,248 @@
+"""A client of the session host: what it may ask for, each request checked at the door (PROTOCOL.md, first hop)."""
+
+from __future__ import annotations
+
+import errno
+import os
+import socket
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Protocol
+
+from executor.bash import COMMAND_LIMIT
+from executor.frames import CLIENT_LIMIT, PROTOCOL_VERSION, FrameReader, Message, ProtocolError, encode
+from executor.home import Home, TooLarge
+from executor.loop import Loop, Writer
+from executor.notebook import Notebook
+from executor.values import CellResult, HostInfo, Language, Limits
+from executor.wire import mapping, number, optional_text, result_to, text
+
+_CODE_LIMIT = 4 << 20
+_BACKLOG_LIMIT = 8 << 20  # live output beyond this is not sent to a client that does not read; the result always is
+_PUT_LIMIT = 4 << 30
+_PASSES = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
+"""The machine lacks something now; the same request may succeed later."""
+_CHUNK = 1 << 16
+
+
+class Served(Protocol):
+    """What a client reaches of the host."""
+
+    @property
+    def loop(self) -> Loop:
+        """The event loop."""
+
+    @property
+    def home(self) -> Home:
+        """The folder it keeps things in."""
+
+    def info(self) -> HostInfo:
+        """What `ping` answers."""
+
+    def notebook(self, thread_id: str) -> Notebook:
+        """The notebook of a thread, opened when it is not."""
+
+    def limits_of(self, message: Message) -> Limits:
+        """The limits for the thread of a request. Raises ProtocolError for one that is above the host's maximum."""
+
+    def live(self) -> list[Notebook]:
+        """Notebooks with a subprocess."""
+
+    def disconnected(self, connection: Connection) -> None:
+        """A client has gone: cells run on without it."""
+
+
+class Connection:
+    """A client on the unix socket: one call, then it hangs up."""
+
+    def __init__(self, host: Served, peer: socket.socket) -> None:
+        self.answers = False
+        self.approves = False
+        self._host = host
+        self._peer = peer
+        self._wants_output = False
+        self._closed = False
+        self.threads: set[str] = set()
+        """Those that it has sent cells to."""
+        self._thread = ""
+        self._reader = FrameReader(CLIENT_LIMIT)
+        self._descriptors: list[int] = []
+        peer.setblocking(False)
+        self._writer = Writer(host.loop, peer.fileno())
+        host.loop.watch_read(peer.fileno(), self._on_readable)
+
+    def output(self, stream: str, text: str) -> None:
+        """Lines of the cell it is attached to."""
+        if self._wants_output and self._writer.backlog < _BACKLOG_LIMIT:
+            self._send({"type": "output", "stream": stream, "text": text})
+
+    def approve(self, command: str) -> None:
+        """Whether the command it has sent may run."""
+        self._send({"type": "approve", "command": command})
+
+    def request(self, number: int, kind: str, payload: Message) -> None:
+        """A request of the cell it is attached to."""
+        self._send({"type": "request", "id": number, "kind": kind, "payload": payload})
+
+    def result(self, result: CellResult) -> None:
+        """The end of the cell it is attached to."""
+        self._send({"type": "result", "result": result_to(result)})
+
+    def _send(self, message: Message) -> None:
+        self._writer.send(encode(message))
+
+    def _on_readable(self) -> None:
+        try:
+            data, descriptors, _, _ = socket.recv_fds(self._peer, _CHUNK, 4)
+        except BlockingIOError:
+            return
+        except OSError:
+            data, descriptors = b"", []
+        self._descriptors += descriptors
+        if not data:
+            self._close()
+            return
+        try:
+            for message in self._reader.feed(data):
+                self._handle(message)
+        except (ProtocolError, TooLarge, OSError) as error:
+            again = isinstance(error, OSError) and error.errno in _PASSES
+            self._send({"type": "error", "message": _sentence(error), "again": again})
+
+    def _handle(self, message: Message) -> None:
+        if message.get("type") not in ("reply", "approval") and message.get("v") != PROTOCOL_VERSION:
+            raise ProtocolError(f"this host speaks version {PROTOCOL_VERSION} of the protocol")
+        handlers: dict[str, Callable[[Message], None]] = {
+            "ping": self._ping,
+            "run": self._run,
+            "bash": self._run_bash,
+            "approval": self._approval,
+            "reply": self._reply,
+            "put": self._put,
+            "interrupt": self._interrupt,
+            "reset": self._reset,
+            "undo": self._undo,
+            "sessions": self._sessions,
+            "vars": self._vars,
+            "where": self._where,
+            "pack": self._pack,
+            "keep": self._keep,
+            "unpack": self._unpack,
+        }
+        handler = handlers.get(str(message.get("type")))
+        if handler is None:
+            raise ProtocolError("the request is of no known type")
+        handler(message)
+
+    def _ping(self, message: Message) -> None:
+        self._send({"type": "pong", "host": asdict(self._host.info())})
+
+    def _run(self, message: Message) -> None:
+        self._thread = _thread(message)
+        self.threads.add(self._thread)
+        self._wants_output = message.get("output") is True
+        self.answers = message.get("answers") is True
+        code = message.get("code")
+        if not isinstance(code, str) or len(code) > _CODE_LIMIT:
+            raise ProtocolError(f"a cell is a text of at most {_CODE_LIMIT:,} characters")
+        self._submit(message, code, "python")
+
+    def _run_bash(self, message: Message) -> None:
+        self._thread = _thread(message)
+        self.threads.add(self._thread)
+        self._wants_output = message.get("output") is True
+        self.approves = message.get("approves") is True
+        command = message.get("command")
+        if not isinstance(command, str) or len(command) > COMMAND_LIMIT or "\0" in command:
+            raise ProtocolError(f"a command is a text of at most {COMMAND_LIMIT:,} characters, without a NUL")
+        self._submit(message, command, "bash")
+
+    def _submit(self, message: Message, code: str, language: Language) -> None:
+        timeout = None if message.get("timeout_s") is None else number(message, "timeout_s")
+        limits = self._host.limits_of(message)
+        notebook = self._host.notebook(self._thread)
+        notebook.use_limits(limits)
+        notebook.submit(text(message, "cell", 500), code, timeout, self, language)
+
+    def _approval(self, message: Message) -> None:
+        if self._thread and self.approves:
+            why = optional_text(message, "error", 1_000)
+            self._host.notebook(self._thread).decide(self, approved=message.get("value") is True, why=why)
+
+    def _reply(self, message: Message) -> None:
+        if self._thread and isinstance(message.get("id"), int):
+            error = optional_text(message, "error", 4_000)
+            self._host.notebook(self._thread).reply(message["id"], message.get("value"), error)
+
+    def _put(self, message: Message) -> None:
+        if not self._descriptors:
+            raise ProtocolError("put comes with an open file")
+        descriptor = self._descriptors.pop()
+        try:
+            name = self._host.notebook(_thread(message)).put(text(message, "name", 500), descriptor, _PUT_LIMIT)
+        finally:
+            os.close(descriptor)
+        self._send({"type": "done", "value": name})
+
+    def _interrupt(self, message: Message) -> None:
+        self._send({"type": "done", "value": self._host.notebook(_thread(message)).interrupt()})
+
+    def _reset(self, message: Message) -> None:
+        self._host.notebook(_thread(message)).reset()
+        self._send({"type": "done", "value": None})
+
+    def _undo(self, message: Message) -> None:
+        undone = self._host.notebook(_thread(message)).undo(text(message, "cell", 500))
+        self._send({"type": "done", "value": undone})
+
+    def _vars(self, message: Message) -> None:
+        self._send({"type": "done", "value": self._host.notebook(_thread(message)).variables()})
+
+    def _where(self, message: Message) -> None:
+        notebook = self._host.notebook(_thread(message))
+        notebook.where(lambda value: None if self._closed else self._send({"type": "done", "value": value}))
+
+    def _pack(self, message: Message) -> None:
+        notebook = self._host.notebook(_thread(message))
+        notebook.pack(lambda value: None if self._closed else self._send({"type": "done", "value": value}))
+
+    def _keep(self, message: Message) -> None:
+        if not self._descriptors:
+            raise ProtocolError("keep comes with an open file")
+        descriptor = self._descriptors.pop()
+        try:
+            sha256, _ = self._host.home.keep(descriptor, _PUT_LIMIT)
+        finally:
+            os.close(descriptor)
+        self._send({"type": "done", "value": sha256})
+
+    def _unpack(self, message: Message) -> None:
+        self._host.notebook(_thread(message)).unpack(mapping(message, "packed"))
+        self._send({"type": "done", "value": None})
+
+    def _sessions(self, message: Message) -> None:
+        live = [
+            {"thread_id": notebook.thread.thread_id, "pid": notebook.session.pid, "cell_id": notebook.running}
+            for notebook in self._host.live()
+            if notebook.session is not None
+        ]
+        self._send({"type": "done", "value": live})
+
+    def _close(self) -> None:
+        for descriptor in self._descriptors:
+            os.close(descriptor)
+        self._host.loop.forget(self._peer.fileno())
+        self._closed = True
+        self._peer.close()
+        self._host.disconnected(self)
+
+
+def _thread(message: Message) -> str:
+    thread_id = text(message, "thread", 200)
+    if not thread_id:
+        raise ProtocolError("thread is empty")
+    return thread_id
+
+
+def _sentence(error: Exception) -> str:
+    return "the file is larger than this host takes" if isinstance(error, TooLarge) else str(error)

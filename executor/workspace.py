@@ -1,0 +1,177 @@
+"""The working folder of a thread's live subprocess: files are put into it, and what a cell made is found there."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from pathlib import Path
+
+from executor.collect import Collection, Snapshot, collect, fingerprint, guess_mimetype, has_folders, snapshot
+from executor.home import Home, KeptFile, ThreadHome
+from executor.sandbox.calls import set_file_user
+from executor.session import Session
+from executor.values import Artifact, Chart, Limits
+from executor.watch import Watcher
+
+
+class Workspace:
+    """One thread's. There is a folder only while a subprocess lives; between two of them its files are in the home."""
+
+    def __init__(self, thread: ThreadHome, home: Home, watcher: Watcher | None) -> None:
+        self.folder: int | None = None
+        """The open folder, None while there is no subprocess."""
+        self.snapshot: Snapshot = {}
+        """The files in it as they were last looked at."""
+        self._thread = thread
+        self._home = home
+        self._watcher = watcher
+        self._watch: int | None = None
+        self._user: int | None = None
+
+    def prepare(self) -> None:
+        """Fresh folders, for a host that has no private ones to give."""
+        for folder in (self._thread.workspace, self._thread.scratch):
+            shutil.rmtree(folder, ignore_errors=True)
+            folder.mkdir(mode=0o700)
+
+    def enter(self, session: Session) -> None:
+        """Take the folder of a subprocess that is ready, and put the thread's files into it."""
+        self.folder = session.workspace
+        self._user = session.file_user
+        if self._watcher is not None:
+            self._watch = self._watcher.add(self.folder)
+        self.place(list(self._thread.files.values()))
+        self.snapshot = snapshot(self.folder)
+
+    def leave(self) -> None:
+        """Let go of the folder."""
+        if self._watcher is not None and self._watch is not None:
+            self._watcher.remove(self._watch)
+        if self.folder is not None:
+            os.close(self.folder)
+        self.folder = self._watch = self._user = None
+
+    def place(self, files: list[KeptFile]) -> None:
+        """Copy kept files into the folder, if there is one now, following nothing that is there."""
+        if self.folder is None:
+            return
+        with self._unwatched():
+            for file in files:
+                place(self.folder, file.name, self._home.path_of(file.sha256), self._user)
+        fresh = {file.name: fingerprint(self.folder, file.name) for file in files}
+        self.snapshot = {**self.snapshot, **fresh}
+
+    def watch(self) -> None:
+        """What happens from here on is the next cell's."""
+        if self._watcher is not None and self._watch is not None:
+            self._watcher.take(self._watch)
+
+    def seen(self) -> tuple[tuple[str, ...] | None, bool]:
+        """The given files that were opened since the cell began, and whether anything may have changed."""
+        if self._watcher is None or self._watch is None:
+            return None, True
+        seen = self._watcher.take(self._watch)
+        given = {name for name, file in self._thread.files.items() if file.given is not None}
+        return None if seen.lost else tuple(sorted(seen.opened & given)), seen.changed or seen.lost
+
+    def collect(self, cell_id: str, limits: Limits, *, changed: bool) -> Collection:
+        """Take what a cell made or changed into the home, as the thread's files. `changed` is what `seen` said."""
+        if self.folder is None or not (changed or has_folders(self.snapshot)):
+            return Collection(self.snapshot)
+        found = collect(self.folder, self.snapshot, self._home, limits)
+        self.snapshot = found.snapshot
+        self.watch()  # our own reading is not the cell's
+        files = {name: file for name, file in self._thread.files.items() if name in found.snapshot}
+        files |= {file.name: KeptFile(file.name, file.sha256, file.size) for file in found.taken}
+        if files != self._thread.files:
+            self._thread.set_files_by(cell_id, files)
+        return found
+
+    def artifacts(self, found: Collection, figures: Mapping[str, tuple[Chart, ...]]) -> list[Artifact]:
+        """What was taken, as a cell's result shows it."""
+        return [
+            Artifact(
+                name=file.name,
+                mimetype=guess_mimetype(file.name),
+                size=file.size,
+                sha256=file.sha256,
+                path=str(self._home.path_of(file.sha256)),
+                kind="figure" if file.name in figures else "file",
+                chart=figures.get(file.name, ()),
+            )
+            for file in found.taken
+        ]
+
+    def _unwatched(self) -> AbstractContextManager[None]:
+        """What happens in this block is our own doing and not the cell's."""
+        if self._watcher is None or self._watch is None:
+            return nullcontext()
+        return self._watcher.ignoring(self._watch)
+
+
+def clean_name(name: str) -> str:
+    """A file name that is safe to create: its last part, printable, without a leading dot, of bounded length."""
+    base = name.replace("\\", "/").rsplit("/", 1)[-1]
+    base = "".join(letter if letter.isprintable() else "_" for letter in base).strip().lstrip(".").strip() or "file"
+    stem, dot, ending = base.rpartition(".")
+    if not dot:
+        stem, ending = base, ""
+    while len(os.fsencode(stem)) > 100:
+        stem = stem[:-1]
+    return f"{stem}.{ending[:16]}" if dot else stem
+
+
+def free_name(name: str, taken: dict[str, KeptFile]) -> str:
+    """`name`, or with -2, -3 ... before its ending when it is taken."""
+    stem, dot, ending = name.rpartition(".")
+    if not dot:
+        stem, ending = name, ""
+    number, candidate = 1, name
+    while candidate in taken:
+        number += 1
+        candidate = f"{stem}-{number}{dot}{ending}"
+    return candidate
+
+
+def place(root: int, name: str, source: Path, user: int | None) -> None:
+    """Copy a file of ours to `name` below the folder `root`, replacing what has that name without following it.
+
+    The copy is made as `user`, if given: a folder of another user namespace takes only files of users it knows.
+    """
+    with source.open("rb") as reader, _acting_as(user):
+        folder = os.dup(root)
+        try:
+            *parents, base = name.split("/")
+            for parent in parents:
+                folder = _enter(folder, parent)
+            with suppress(FileNotFoundError):
+                os.unlink(base, dir_fd=folder)
+            target = os.open(base, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644, dir_fd=folder)
+            with open(target, "wb") as writer:
+                offset = 0
+                while sent := os.sendfile(writer.fileno(), reader.fileno(), offset, 1 << 30):
+                    offset += sent
+        finally:
+            os.close(folder)
+
+
+@contextmanager
+def _acting_as(user: int | None) -> Iterator[None]:
+    before = set_file_user(user) if user is not None else None
+    try:
+        yield
+    finally:
+        if before is not None:
+            set_file_user(before)
+
+
+def _enter(folder: int, name: str) -> int:
+    """Open (making it if needed) a folder below `folder`, which is closed."""
+    try:
+        with suppress(FileExistsError):
+            os.mkdir(name, 0o755, dir_fd=folder)
+        return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+    finally:
+        os.close(folder)
