@@ -6,7 +6,7 @@ A wake that is lost (Redis emptied, a host gone) is rung again by the janitor, w
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -84,6 +84,11 @@ class Wakes:
                 queue.enqueue_job(job, pipeline=pipe, at_front=first)
 
         return bool(self._redis.transaction(ring, key))
+
+    def silent(self, thread_ids: Sequence[str]) -> list[str]:
+        """Those of the threads, in their order, that nobody has rung for since their last job began."""
+        marks = self._redis.mget([_wake_key(each) for each in thread_ids]) if thread_ids else []
+        return [each for each, mark in zip(thread_ids, marks, strict=True) if mark is None]
 
     def answered(self, thread_id: str) -> None:
         """The job for this thread has begun and will look at the mail next: a later wake needs a job of its own."""

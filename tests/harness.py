@@ -261,7 +261,7 @@ def _work(tools: Tools, stop: threading.Event, stack: Stack) -> None:
         try:
             with stack.busy:
                 for thread_id in tools.shop.store.threads_needing_a_wake():
-                    if not tools.patience.is_postponed(thread_id):
+                    if not tools.patience.postponed([thread_id]):
                         jobs.run(tools, thread_id)
         except BaseException as error:
             stack.problems.append(error)

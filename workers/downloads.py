@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
+import httpcore  # noqa: F401  httpx imports it with its first client, and that would be in each job
 import httpx
 
 from core.errors import UsersMove

@@ -21,14 +21,19 @@ SWEEP_EVERY_S = 2.0
 def waiting(store: Store, leases: Leases, patience: Patience) -> list[Waiting]:
     """Threads with unread mail or a running turn, no live lease and no put-off; the one that waits longest first."""
     line = store.line()
-    held = leases.held(who.thread_id for who in line)
-    return [who for who in line if who.thread_id not in held and not patience.is_postponed(who.thread_id)]
+    ids = [who.thread_id for who in line]
+    busy = leases.held(ids) | patience.postponed(ids)
+    return [who for who in line if who.thread_id not in busy]
 
 
-def ring(line: Sequence[Waiting], wakes: Wakes, turnstile: Turnstile) -> list[str]:
-    """Ring for those of a line who may run now, before whoever came later; returns the threads rung for."""
-    fitting = turnstile.who_fits(line)
-    return [who.thread_id for who in reversed(fitting) if wakes.wake(who.thread_id, first=True)]
+def ring(line: Sequence[Waiting], wakes: Wakes, turnstile: Turnstile, *, anew: bool = False) -> list[str]:
+    """Ring for those of a line who may run now, before whoever came later; returns the threads rung for.
+
+    Who was rung for already is left alone, or with `anew` looked at one by one: such a bell may have been lost.
+    """
+    fitting = [who.thread_id for who in turnstile.who_fits(line)]
+    silent = fitting if anew else wakes.silent(fitting)
+    return [thread_id for thread_id in reversed(silent) if wakes.wake(thread_id, first=True)]
 
 
 def keep_sweeping(

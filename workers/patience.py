@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from redis import Redis
 
 MOST_CRASHES = 5
@@ -38,9 +40,11 @@ class Patience:
         self._redis.set(_later(thread_id), "1", ex=seconds)
         return seconds
 
-    def is_postponed(self, thread_id: str) -> bool:
-        """Whether the thread's turn was put off and its time has not come yet."""
-        return bool(self._redis.exists(_later(thread_id)))
+    def postponed(self, thread_ids: Iterable[str]) -> set[str]:
+        """Those of the threads whose turn was put off and whose time has not come yet."""
+        asked = list(thread_ids)
+        marks = self._redis.mget([_later(each) for each in asked]) if asked else []
+        return {each for each, mark in zip(asked, marks, strict=True) if mark is not None}
 
 
 def _crashes(step: str) -> str:

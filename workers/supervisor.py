@@ -355,7 +355,7 @@ def _run_janitor(settings: Settings) -> None:
 
         def sweep() -> list[str]:
             line = waiting(store, leases, patience)
-            rung = ring(line, wakes, turnstile)
+            rung = ring(line, wakes, turnstile, anew=True)
             signs.show(line)
             return rung
 

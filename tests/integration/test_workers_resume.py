@@ -252,7 +252,7 @@ def test_a_slack_that_is_away_for_a_while_delays_the_answer_and_loses_nothing(
     people.http.post("/control/faults", json=fault).raise_for_status()
     jobs.run(whole, key.id)
     assert whole.shop.store.turns(key.id)[-1].status == "running"
-    assert whole.patience.is_postponed(key.id)
+    assert whole.patience.postponed([key.id])
     jobs.run(whole, key.id)
     assert whole.shop.store.turns(key.id)[-1].status == "done"
     assert sum("42" in text for text, _ in seen(people, key)) == 1

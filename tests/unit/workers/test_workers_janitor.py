@@ -41,10 +41,11 @@ def record(store: Store, ts: str) -> str:
     return store.record_message(message).thread_id
 
 
-def swept(store: Store, redis: Redis) -> list[str]:
+def swept(store: Store, redis: Redis, *, anew: bool = True) -> list[str]:
+    """As the janitor sweeps; not `anew`, as a job rings for others when it ends."""
     leases = Leases(redis, store)
     line = waiting(store, leases, Patience(redis))
-    return ring(line, Wakes(redis, store), Turnstile(redis, leases, FairnessSettings()))
+    return ring(line, Wakes(redis, store), Turnstile(redis, leases, FairnessSettings()), anew=anew)
 
 
 def test_a_thread_with_mail_and_nobody_at_it_is_woken_once(store: Store, redis: Redis) -> None:
@@ -53,6 +54,16 @@ def test_a_thread_with_mail_and_nobody_at_it_is_woken_once(store: Store, redis: 
     assert swept(store, redis) == []
     queue = Queue(SHARED_QUEUE, connection=redis, serializer=SERIALIZER)
     assert [list(job.args) for job in queue.jobs] == [[thread]]
+
+
+def test_a_job_that_ends_rings_for_those_nobody_rang_for_and_the_janitor_also_where_the_bell_was_lost(
+    store: Store, redis: Redis
+) -> None:
+    thread = record(store, "1.000001")
+    assert swept(store, redis, anew=False) == [thread]
+    redis.delete(Queue(SHARED_QUEUE, connection=redis, serializer=SERIALIZER).key)
+    assert swept(store, redis, anew=False) == []
+    assert swept(store, redis) == [thread]
 
 
 def test_a_thread_that_somebody_works_on_is_left_alone(store: Store, redis: Redis) -> None:

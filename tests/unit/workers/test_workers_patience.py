@@ -34,12 +34,12 @@ def test_a_new_step_starts_the_count_anew(patience: Patience) -> None:
 
 
 def test_a_delayed_thread_is_left_alone_longer_each_time_and_not_for_ever(patience: Patience) -> None:
-    assert not patience.is_postponed("T:C:1.1")
+    assert not patience.postponed(["T:C:1.1"])
     delays = [patience.postpone("T:C:1.1", "t1:3") for _ in range(MOST_DELAYS)]
     assert delays == sorted(delays)
     assert delays[0] < delays[PATIENT_DELAYS - 1] == LONGEST_DELAY_S < delays[-1] == LATE_DELAY_S
-    assert patience.is_postponed("T:C:1.1")
-    assert not patience.is_postponed("T:C:2.2")
+    assert patience.postponed(["T:C:1.1"])
+    assert not patience.postponed(["T:C:2.2"])
     assert patience.begin("t1:3")
     patience.postpone("T:C:1.1", "t1:3")
     assert not patience.begin("t1:3")
