@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from report_cases import CASES, CHINESE, FENCES, LONG_TABLE, MANY_TABLES, SHORT, WIDE_TABLE, case, table
+from report_cases import CASES, CHINESE, FAILED, FENCES, LOAD, LONG_TABLE, MANY_TABLES, SHORT, WIDE_TABLE, case, table
 
 from core.blocks import SlackMessage, broken_limits, characters
 from core.markdown import plain_text
@@ -82,6 +82,12 @@ def test_what_we_know_stands_below_in_the_language_of_the_question() -> None:
     for words in ("本消息列中的图表", "代码已读取", "我无法读取这种文件", "运行时间过长"):
         assert words in chinese
     assert "分析过程" not in chinese, "the model wrote a section on the method itself"
+
+
+def test_an_error_that_was_mended_is_no_limit_of_the_run() -> None:
+    mended = FAILED.model_copy(update={"cell_id": "c3", "status": "ok"})
+    assert "did not run to the end" not in str(render_report(case("x", cells=(LOAD, FAILED, mended))).messages)
+    assert "2 of 4 code cells" in render_report(case("x", cells=(LOAD, mended, FAILED, FAILED))).markdown
 
 
 def test_the_footer_is_quiet_and_last() -> None:
