@@ -205,6 +205,13 @@ class Checkpoint:
             return [], []
         return [(str(name), str(why)) for name, why in body["lost"]], list(body["variables"])
 
+    def is_after(self, cell: str) -> bool:
+        """Whether this cell was the last to leave something that is kept."""
+        try:
+            return bool(self._last()["body"].get("cell") == cell)
+        except (FileNotFoundError, Refused):
+            return False
+
     def packed(self) -> tuple[Message | None, dict[str, Path]]:
         """(the signed line that counts, None when nothing is kept; the parts that are not in it, by sha256)."""
         try:

@@ -174,6 +174,8 @@ class ThreadHome:
         self._journal: BinaryIO = (folder / "cells.jsonl").open("a+b")
         self._finished: dict[str, tuple[int, int]] = {}
         self.unfinished: set[str] = set()
+        self.unsettled: str | None = None
+        """The last cell, while what it left in the variables is, as far as is written down, not kept yet."""
         self.cell_ids: list[str] = []
         """In the order in which they began: cell number n is at n - 1."""
         for offset, line in self._lines():
@@ -196,6 +198,10 @@ class ThreadHome:
             record = json.loads(line)
             if "cells" in record:
                 self.cell_ids = [str(cell) for cell in record["cells"]]
+                self.unsettled = None
+                return
+            if "settled" in record:
+                self.unsettled = None
                 return
             cell, ended = record["cell"], "result" in record
         except (ValueError, TypeError, KeyError):
@@ -203,6 +209,7 @@ class ThreadHome:
         if ended:
             self._finished[cell] = (offset, len(line))
             self.unfinished.discard(cell)
+            self.unsettled = cell if record.get("settles") else self.unsettled
         else:
             self.unfinished.add(cell)
             self.cell_ids.append(cell)
@@ -214,10 +221,17 @@ class ThreadHome:
         self.cell_ids.append(cell_id)
         return len(self.cell_ids)
 
-    def finished(self, cell_id: str, result: Message) -> None:
-        """Write down a cell's result."""
-        self._finished[cell_id] = self._append({"cell": cell_id, "result": result})
+    def finished(self, cell_id: str, result: Message, *, settles: bool = False) -> None:
+        """Write down a cell's result; with `settles`, what it left in the variables is about to be kept."""
+        self._finished[cell_id] = self._append({"cell": cell_id, "settles": settles, "result": result})
         self.unfinished.discard(cell_id)
+        self.unsettled = cell_id if settles else self.unsettled
+
+    def settled(self) -> None:
+        """Write down that nothing of the last cell is left to be kept."""
+        if self.unsettled is not None:
+            self._append({"settled": self.unsettled})
+            self.unsettled = None
 
     def result(self, cell_id: str) -> Message | None:
         """The stored result of a cell that has finished."""
@@ -280,6 +294,7 @@ class ThreadHome:
         self.set_files(files)
         self._append({"cells": cell_ids})
         self.cell_ids = list(cell_ids)
+        self.unsettled = None
 
     def close(self) -> None:
         """Close the journal."""

@@ -43,6 +43,7 @@ from executor.wire import limits_from, limits_within, mapping
 
 _GROUP_RETRY_S = 0.1
 _REST_EVERY_S = 1.0
+_WIND_UP_S, _WIND_UP_LOOK_S = 2.0, 0.02
 _SWEEP_EVERY_S = 24 * 3600.0
 _UNUSED_S = 7 * 24 * 3600.0  # a result that names a file is asked for again within minutes, after a crash
 
@@ -104,7 +105,7 @@ class Host:
         """Put the walls up, try them, then answer on the socket at `path` until told to stop."""
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # the loop does not listen yet
         if stop_at_end_of_stdin:
-            self._loop.watch_read(0, self._loop.stop)
+            self._loop.watch_read(0, self._parent_gone)
         if self._watcher is not None:
             self._loop.watch_read(self._watcher.fd, self._watcher.read)
         listener = _listen(path)
@@ -323,11 +324,23 @@ class Host:
         self._wakers = (woken, wake)
         signal.set_wakeup_fd(wake.fileno())
         for signum in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(signum, lambda *_: self._loop.stop())
+            signal.signal(signum, lambda *_: None)  # it wakes the loop, which winds up
         self._loop.watch_read(woken.fileno(), self._woken)
 
     def _woken(self) -> None:
         self._wakers[0].recv(64)
+        self._wind_up(time.monotonic() + _WIND_UP_S)
+
+    def _parent_gone(self) -> None:
+        self._loop.forget(0)
+        self._wind_up(time.monotonic() + _WIND_UP_S)
+
+    def _wind_up(self, deadline: float) -> None:
+        """Stop as soon as what the last cells left in the variables is kept, or that takes too long."""
+        if time.monotonic() > deadline or all(notebook.settled for notebook in self._notebooks.values()):
+            self._loop.stop()
+        else:
+            self._loop.call_later(_WIND_UP_LOOK_S, lambda: self._wind_up(deadline))
 
 
 def _key(descriptor: int) -> bytes:

@@ -75,6 +75,8 @@ class Notebook:
         self._note: str | None = None
         """What the next cell's result has to say about the session."""
         self._lost, self._variables = checkpoint.describe()
+        if thread.unsettled is not None and not checkpoint.is_after(thread.unsettled):
+            self._note = said("changes_uncertain")
         self.last_used = time.monotonic()
 
     # What clients ask for
@@ -260,8 +262,14 @@ class Notebook:
     @property
     def idle(self) -> bool:
         """Whether it could be put to rest: a live session that neither runs nor settles."""
-        settled = self._settling is None and (self.bash is None or self.bash.settled)
-        return self.session is not None and self.session.ready and self._cell is None and not self._queue and settled
+        return (
+            self.session is not None and self.session.ready and self._cell is None and not self._queue and self.settled
+        )
+
+    @property
+    def settled(self) -> bool:
+        """Whether what cells left in the variables is kept, as far as it can be."""
+        return self._settling is None and (self.bash is None or self.bash.settled)
 
     @property
     def dormant(self) -> bool:
@@ -336,6 +344,8 @@ class Notebook:
             self._lost = list(what.lost)
         elif what.why is not None:
             self._lost = [(_LAST_CHANGES, what.why)]
+        if what.why is None:
+            self.thread.settled()
         self._settled()
 
     def session_wrote(self, session: Session, stream: str, data: bytes) -> None:
@@ -547,7 +557,8 @@ class Notebook:
             notices=notices_of(notice),
             exit_status=outcome.exit_status,
         )
-        self._record(result)
+        session = self.session if cell.language == "python" else None
+        self._record(result, settles=session is not None and session.ready)
         for attached in cell.attached:
             attached.result(result)
 
@@ -559,8 +570,8 @@ class Notebook:
             self.bash.note = None
         return together(*notes)
 
-    def _record(self, result: CellResult) -> CellResult:
-        self.thread.finished(result.id, result_to(result))
+    def _record(self, result: CellResult, *, settles: bool = False) -> CellResult:
+        self.thread.finished(result.id, result_to(result), settles=settles)
         return result
 
     def _ending(self, cell: Cell, ending: Ending) -> str | None:

@@ -38,6 +38,9 @@ SENTENCES: Mapping[str, str] = {
     "all_lost": "The variables of this session are lost.",
     "not_kept": "Not kept: {names}.",
     "changes_not_kept": "Not kept: the changes of the last cell ({why}).",
+    "changes_uncertain": (
+        "The session host ended right after the last cell: what that cell changed in the variables may be missing."
+    ),
     "not_restored": (
         "This thread's variables could not be brought back: {why}. Its files are in place; "
         "running its cells again, in order, makes the variables anew."

@@ -150,6 +150,23 @@ def test_a_host_that_is_killed_takes_no_variable_with_it(tmp_path: Path) -> None
         assert shown(later.run("t", "3", "n")) == "7"
 
 
+def test_what_a_killed_host_had_no_time_to_keep_is_told_once(tmp_path: Path) -> None:
+    process = start_host(tmp_path / "s", tmp_path / "home")
+    try:
+        client = SessionClient(tmp_path / "s")
+        client.run("t", "1", "n = 7")
+        client.run("t", "2", "import time\nclass Slow:\n    def __reduce__(self): time.sleep(60)\nm, slow = 8, Slow()")
+    finally:
+        process.kill()
+        stop_host(process)
+    with running_host(tmp_path / "home") as later:
+        told = later.run("t", "3", "n")
+        assert (shown(told), [notice.code for notice in told.notices]) == ("7", ["changes_uncertain"])
+        assert later.run("t", "4", "n").notice is None
+    with running_host(tmp_path / "home") as again:
+        assert again.run("t", "5", "n").notice is None
+
+
 def test_an_idle_session_is_put_to_rest_and_comes_back_unnoticed(tmp_path: Path) -> None:
     (tmp_path / "given.csv").write_text("a")
     with running_host(limits=Limits(idle_s=0.1)) as client:
