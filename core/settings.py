@@ -12,182 +12,31 @@ import os
 import re
 import socket
 import tomllib
-import types
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Any
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
 from core.errors import SettingsError
-
-Positive = Annotated[int, Field(gt=0)]
-Seconds = Annotated[float, Field(gt=0)]
-
-
-class Table(BaseModel):
-    """A table of threadbook.toml."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class SessionLimits(Table):
-    """`[channels.C0123456789.limits]`: what the cells of one channel may use; what is left out is as in `[limits]`."""
-
-    cell_timeout_s: Seconds = Field(default=120.0, description="Wall time of one cell, in seconds.")
-    cell_grace_s: Seconds = Field(
-        default=5.0, description="Seconds between the interrupt and the kill of a cell that ran out of time."
-    )
-    output_kb: Positive = Field(
-        default=1_024, description="Text kept of each of a cell's two outputs, half of it head and half tail, in KB."
-    )
-    output_file_mb: Positive = Field(
-        default=50, description="Longer output is kept whole, up to this size, as a file, in MB."
-    )
-    memory_mb: Positive = Field(
-        default=2_048, description="Memory of one thread's subprocess, over all its processes, in MB."
-    )
-    processes: Annotated[int, Field(ge=4)] = Field(default=64, description="Processes of one thread's subprocess.")
-    descriptors: Annotated[int, Field(ge=224)] = Field(
-        default=256, description="Open files of one process; some are the executor's own."
-    )
-    workspace_mb: Positive = Field(default=1_024, description="Size of one thread's working folder, in MB.")
-    workspace_files: Annotated[int, Field(ge=10)] = Field(
-        default=20_000, description="Files and folders in one thread's working folder."
-    )
-    artifact_mb: Positive = Field(default=100, description="Largest file that a cell may leave, in MB.")
-    artifacts: Positive = Field(default=50, description="Files that one cell may leave.")
-    artifacts_mb: Positive = Field(default=250, description="Size of all files that one cell leaves, in MB.")
-
-
-class Limits(SessionLimits):
-    """`[limits]`: where a turn, a cell or a file must end."""
-
-    max_cells: Positive = Field(
-        default=20, description="Cells in one turn; then an honest stop that says what is known."
-    )
-    max_model_calls: Positive = Field(default=40, description="Model calls in one turn, judgements included.")
-    file_max_mb: Positive = Field(default=250, description="Largest file that is taken from a message, in MB.")
-    output_to_model_chars: Positive = Field(
-        default=8_000, description="Characters of one output that the model gets: head and tail."
-    )
-    context_chars: Annotated[int, Field(ge=20_000)] = Field(
-        default=160_000,
-        description="Characters of a whole prompt; older steps are shortened to fit. About four to a token.",
-    )
-    files_chars: Positive = Field(
-        default=16_000, description="Characters of the prompt that describe the files of one turn."
-    )
-
-
-class SandboxSettings(Table):
-    """`[sandbox]`: the isolation below which the service does not start on real Slack, and what may run in it."""
-
-    minimum: Literal["strong", "reduced", "none"] = Field(
-        default="strong", description="Weakest level to start a service with."
-    )
-    bash: bool = Field(
-        default=False,
-        description="Give threads a shell beside Python, for commands that a person has approved one by one.",
-    )
-
-
-class SlackSettings(Table):
-    """`[slack]`: manners in the workspace."""
-
-    strict_mention_channels: tuple[str, ...] = Field(
-        default=(), description="Channel ids where every message must mention the bot, replies in its threads too."
-    )
-    file_hosts: tuple[str, ...] = Field(default=(), description="Further hosts that files may be downloaded from.")
-    rate_budgets: Literal["auto", "always", "never"] = Field(
-        default="auto",
-        description="Keep to Slack's rate limits together with all bots and workers; `auto`: on real Slack only.",
-    )
-    progress_interval_s: Seconds = Field(
-        default=2.0, description="Shortest time between two redraws of a progress card, in seconds."
-    )
-
-
-class ModelSettings(Table):
-    """`[model]`: how the model is asked. Which model it is: THREADBOOK_MODEL and OPENAI_*."""
-
-    mode: Literal["native", "fenced"] = Field(
-        default="native", description="Native tool calls, or fenced code for models without."
-    )
-    timeout_s: Seconds = Field(default=120.0, description="Longest wait for the model to say anything, in seconds.")
-    max_retries: int = Field(default=3, ge=0, description="Further tries after a time-out, 429 or 5xx.")
-
-
-class PriceSettings(Table):
-    """`[prices."MODEL"]`: what a million tokens of a model cost, in the currency of `[budget]`."""
-
-    input: Annotated[float, Field(ge=0)] = Field(description="A million tokens of the prompt.")
-    cached: Annotated[float, Field(ge=0)] | None = Field(
-        default=None, description="A million tokens of the prompt that the endpoint had cached; without it as `input`."
-    )
-    output: Annotated[float, Field(ge=0)] = Field(description="A million tokens of the reply.")
-
-    def micros(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> int:
-        """The cost in millionths of the currency. `cached_tokens` are among `prompt_tokens`."""
-        cached = min(cached_tokens, prompt_tokens)
-        cached_price = self.input if self.cached is None else self.cached
-        return round((prompt_tokens - cached) * self.input + cached * cached_price + completion_tokens * self.output)
-
-
-Tokens = Annotated[int, Field(ge=0)]
-Money = Annotated[float, Field(ge=0)]
-
-
-class BudgetSettings(Table):
-    """`[budget]`: what the model may take before a turn ends with what it has; 0: no limit. Days are of UTC."""
-
-    turn_tokens: Tokens = Field(default=0, description="Tokens of one turn, prompts and replies together.")
-    turn_cost: Money = Field(default=0.0, description="Cost of one turn.")
-    thread_tokens: Tokens = Field(default=0, description="Tokens of one thread.")
-    thread_cost: Money = Field(default=0.0, description="Cost of one thread.")
-    person_day_tokens: Tokens = Field(default=0, description="Tokens of one person's turns in a day.")
-    person_day_cost: Money = Field(default=0.0, description="Cost of one person's turns in a day.")
-    day_tokens: Tokens = Field(default=0, description="Tokens of everybody in a day.")
-    day_cost: Money = Field(default=0.0, description="Cost of everybody in a day.")
-    currency: str = Field(default="USD", max_length=10, description="What the prices are in, as it is shown.")
-
-    @property
-    def costs(self) -> tuple[str, ...]:
-        """The names of the limits in money that are set."""
-        return tuple(name for name, limit in self if name.endswith("_cost") and limit)
-
-
-class WorkerSettings(Table):
-    """`[workers]`: the worker service of one host."""
-
-    count: Positive = Field(default=4, description="RQ workers, that is turns that go on at once on one host.")
-
-
-NoLimit = Annotated[int, Field(ge=0)]
-
-
-class FairnessSettings(Table):
-    """`[fairness]`: how many turns run at once, over all hosts; 0: no limit. Others wait, the longest waiting first.
-
-    Below the number of all workers, so that whoever comes next finds one free.
-    """
-
-    running: NoLimit = Field(default=0, description="Turns in all.")
-    per_channel: NoLimit = Field(default=3, description="Turns of one channel.")
-    per_person: NoLimit = Field(default=2, description="Turns that one person asked for.")
-
-
-class ChannelSettings(Table):
-    """`[channels.C0123456789]`: what differs in one channel."""
-
-    strict_mention: bool | None = Field(
-        default=None, description="Every message must mention the bot, replies in its threads too."
-    )
-    limits: SessionLimits = SessionLimits()
+from core.team_settings import (
+    BudgetSettings,
+    ChannelSettings,
+    FairnessSettings,
+    Limits,
+    ModelSettings,
+    PriceSettings,
+    SandboxSettings,
+    SessionLimits,
+    SlackSettings,
+    Table,
+    WorkerSettings,
+    tables_in,
+)
 
 
 class Settings(BaseSettings):
@@ -410,9 +259,9 @@ def load_settings(env: Mapping[str, str] | None = None, cwd: Path | None = None)
     folder = Path.cwd() if cwd is None else cwd
     given = {key: value for key, value in dotenv_values(folder / ".env").items() if value}
     ours = ("THREADBOOK_", "SLACK_", "OPENAI_")  # .env is ours alone; in the environment only the first prefix is
-    _refuse_unknown(".env", (key for key in given if key.startswith(ours)), _environment_names())
+    _refuse_unknown(".env", (key for key in given if key.startswith(ours)), environment_names())
     given |= {key: value for key, value in (os.environ if env is None else env).items() if value}
-    known = _environment_names()
+    known = environment_names()
     _refuse_unknown("environment", (key for key in given if key.startswith("THREADBOOK_")), known)
 
     config = folder / given.get("THREADBOOK_CONFIG", "threadbook.toml")
@@ -459,23 +308,17 @@ def _refuse_budget_without_price(settings: Settings) -> None:
         )
 
 
-def _environment_names() -> dict[str, FieldInfo]:
+def environment_names() -> dict[str, FieldInfo]:
+    """The names that are read from the environment."""
     return {field.alias: field for field in Settings.model_fields.values() if field.alias}
 
 
-def _tables() -> dict[str, type[Table]]:
-    return _tables_in(Settings)
+def tables() -> dict[str, type[Table]]:
+    """The tables of threadbook.toml that there is one of."""
+    return tables_in(Settings)
 
 
-def _tables_in(model: type[BaseModel]) -> dict[str, type[Table]]:
-    return {
-        name: annotation
-        for name, field in model.model_fields.items()
-        if isinstance(annotation := field.annotation, type) and issubclass(annotation, Table)
-    }
-
-
-_NAMED: dict[str, tuple[str, type[Table]]] = {
+NAMED_TABLES: dict[str, tuple[str, type[Table]]] = {
     "channels": ("ID", ChannelSettings),
     "prices": ('"MODEL"', PriceSettings),
 }
@@ -491,17 +334,17 @@ def _read_toml(path: Path) -> dict[str, Any]:
         document = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise SettingsError(f"{path.name} is not valid TOML: {error}") from None
-    tables = _tables()
-    _refuse_unknown(path.name, document, [*tables, *_NAMED])
+    known = tables()
+    _refuse_unknown(path.name, document, [*known, *NAMED_TABLES])
     for name, content in document.items():
-        if name in tables:
-            _check_table(path.name, name, name, content, tables[name])
+        if name in known:
+            _check_table(path.name, name, name, content, known[name])
             continue
         if not isinstance(content, dict):
             raise SettingsError(f"{path.name}: {name} must be a table, written as [{name}].")
         for key, own in content.items():
             written = f"{name}.{key}" if _BARE_KEY.fullmatch(key) else f'{name}."{key}"'
-            _check_table(path.name, key, written, own, _NAMED[name][1])
+            _check_table(path.name, key, written, own, NAMED_TABLES[name][1])
     return document
 
 
@@ -510,7 +353,7 @@ def _check_table(file: str, name: str, written: str, content: object, table: typ
     if not isinstance(content, dict):
         raise SettingsError(f"{file}: {name} must be a table, written as [{written}].")
     _refuse_unknown(f"{file} [{written}]", content, table.model_fields)
-    for key, inner in _tables_in(table).items():
+    for key, inner in tables_in(table).items():
         if key in content:
             _check_table(file, key, f"{written}.{key}", content[key], inner)
 
@@ -530,59 +373,3 @@ def _fault(location: tuple[int | str, ...], message: str) -> str:
     first = str(location[0])
     name = Settings.model_fields[first].alias or first if first in Settings.model_fields else first
     return f"{'.'.join([name, *map(str, location[1:])])}: {message}."
-
-
-def settings_markdown() -> str:
-    """The page docs/settings.md: every setting with its type, default and meaning, from the models above."""
-    lines = [
-        "# Settings",
-        "",
-        "Generated from `core/settings.py`; a test compares the two.",
-        "",
-        "Secrets and what differs per host are read from the environment, then from `.env` in the current folder. What",
-        "a team decides stands in `threadbook.toml`. A key that nobody knows is refused with the nearest known name.",
-        "",
-        "## Environment and `.env`",
-        "",
-        "| name | type | default | meaning |",
-        "| --- | --- | --- | --- |",
-    ]
-    lines += [_row(name, field) for name, field in _environment_names().items()]
-    lines += ["", "## `threadbook.toml`", ""]
-    tables = _tables()
-    for name, (key, table) in _NAMED.items():
-        tables |= {f"{name}.{key}": table} | {f"{name}.{key}.{inner}": own for inner, own in _tables_in(table).items()}
-    for name, table in tables.items():
-        about = (table.__doc__ or "").partition(": ")[2]
-        lines += [f"### `[{name}]`", "", about[:1].upper() + about[1:], ""]
-        lines += ["| name | type | default | meaning |", "| --- | --- | --- | --- |"]
-        own = [(key, field) for key, field in table.model_fields.items() if key not in _tables_in(table)]
-        lines += [_row(key, field, default=table is not SessionLimits) for key, field in own]
-        lines.append("")
-    return "\n".join(lines)
-
-
-def _row(name: str, field: FieldInfo, *, default: bool = True) -> str:
-    shown = "" if not default or field.is_required() or field.default in (None, "", ()) else f"`{field.default}`"
-    return f"| `{name}` | {_type_name(field.annotation)} | {shown} | {field.description} |"
-
-
-def _type_name(annotation: Any) -> str:
-    origin, arguments = get_origin(annotation), get_args(annotation)
-    if origin is Literal:
-        return " or ".join(f"`{value}`" for value in arguments)
-    if origin in (Union, types.UnionType):
-        return " or ".join(_type_name(item) for item in arguments if item is not type(None))
-    if origin is tuple:
-        return "list of text"
-    if origin is Annotated:
-        return _type_name(arguments[0])
-    names = {
-        SecretStr: "secret",
-        str: "text",
-        Path: "path",
-        int: "whole number",
-        float: "number",
-        bool: "true or false",
-    }
-    return names.get(annotation, str(annotation))

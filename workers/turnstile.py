@@ -15,7 +15,7 @@ from redis.client import Pipeline
 
 from core.leases import Leases
 from core.line import Waiting
-from core.settings import FairnessSettings
+from core.team_settings import FairnessSettings
 
 _RUNNING = "threadbook:running"
 

@@ -8,7 +8,9 @@ import pytest
 from pydantic import SecretStr, ValidationError
 
 from core.errors import SettingsError
-from core.settings import PriceSettings, Settings, load_settings, settings_markdown
+from core.settings import Settings, load_settings
+from core.settings_page import settings_markdown
+from core.team_settings import PriceSettings
 
 PAGE = Path(__file__).parents[3] / "docs" / "settings.md"
 

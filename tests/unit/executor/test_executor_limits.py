@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from core.settings import SessionLimits
+from core.team_settings import SessionLimits
 from executor.client import RequestError, SessionClient
 from executor.launch import running_host
 from executor.values import HOST_LIMITS, Limits

@@ -13,8 +13,8 @@ from rq import Queue
 
 from core.leases import Leases
 from core.queue import SERIALIZER, SHARED_QUEUE, Wakes
-from core.settings import FairnessSettings
 from core.store import Store
+from core.team_settings import FairnessSettings
 from core.values import IncomingMessage
 from workers.janitor import ring, waiting
 from workers.patience import Patience

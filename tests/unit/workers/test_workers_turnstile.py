@@ -15,9 +15,9 @@ from rq import Queue
 from core.leases import Leases
 from core.line import Waiting
 from core.queue import SERIALIZER, SHARED_QUEUE, Wakes
-from core.settings import FairnessSettings
 from core.slack import SlackWriter
 from core.store import Store
+from core.team_settings import FairnessSettings
 from core.values import IncomingMessage, ThreadKey
 from workers.janitor import ring, waiting
 from workers.patience import Patience

@@ -1,0 +1,180 @@
+"""What a team decides: the tables of threadbook.toml, each key with its default and its meaning."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Positive = Annotated[int, Field(gt=0)]
+Seconds = Annotated[float, Field(gt=0)]
+
+
+class Table(BaseModel):
+    """A table of threadbook.toml."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SessionLimits(Table):
+    """`[channels.C0123456789.limits]`: what the cells of one channel may use; what is left out is as in `[limits]`."""
+
+    cell_timeout_s: Seconds = Field(default=120.0, description="Wall time of one cell, in seconds.")
+    cell_grace_s: Seconds = Field(
+        default=5.0, description="Seconds between the interrupt and the kill of a cell that ran out of time."
+    )
+    output_kb: Positive = Field(
+        default=1_024, description="Text kept of each of a cell's two outputs, half of it head and half tail, in KB."
+    )
+    output_file_mb: Positive = Field(
+        default=50, description="Longer output is kept whole, up to this size, as a file, in MB."
+    )
+    memory_mb: Positive = Field(
+        default=2_048, description="Memory of one thread's subprocess, over all its processes, in MB."
+    )
+    processes: Annotated[int, Field(ge=4)] = Field(default=64, description="Processes of one thread's subprocess.")
+    descriptors: Annotated[int, Field(ge=224)] = Field(
+        default=256, description="Open files of one process; some are the executor's own."
+    )
+    workspace_mb: Positive = Field(default=1_024, description="Size of one thread's working folder, in MB.")
+    workspace_files: Annotated[int, Field(ge=10)] = Field(
+        default=20_000, description="Files and folders in one thread's working folder."
+    )
+    artifact_mb: Positive = Field(default=100, description="Largest file that a cell may leave, in MB.")
+    artifacts: Positive = Field(default=50, description="Files that one cell may leave.")
+    artifacts_mb: Positive = Field(default=250, description="Size of all files that one cell leaves, in MB.")
+
+
+class Limits(SessionLimits):
+    """`[limits]`: where a turn, a cell or a file must end."""
+
+    max_cells: Positive = Field(
+        default=20, description="Cells in one turn; then an honest stop that says what is known."
+    )
+    max_model_calls: Positive = Field(default=40, description="Model calls in one turn, judgements included.")
+    file_max_mb: Positive = Field(default=250, description="Largest file that is taken from a message, in MB.")
+    output_to_model_chars: Positive = Field(
+        default=8_000, description="Characters of one output that the model gets: head and tail."
+    )
+    context_chars: Annotated[int, Field(ge=20_000)] = Field(
+        default=160_000,
+        description="Characters of a whole prompt; older steps are shortened to fit. About four to a token.",
+    )
+    files_chars: Positive = Field(
+        default=16_000, description="Characters of the prompt that describe the files of one turn."
+    )
+
+
+class SandboxSettings(Table):
+    """`[sandbox]`: the isolation below which the service does not start on real Slack, and what may run in it."""
+
+    minimum: Literal["strong", "reduced", "none"] = Field(
+        default="strong", description="Weakest level to start a service with."
+    )
+    bash: bool = Field(
+        default=False,
+        description="Give threads a shell beside Python, for commands that a person has approved one by one.",
+    )
+
+
+class SlackSettings(Table):
+    """`[slack]`: manners in the workspace."""
+
+    strict_mention_channels: tuple[str, ...] = Field(
+        default=(), description="Channel ids where every message must mention the bot, replies in its threads too."
+    )
+    file_hosts: tuple[str, ...] = Field(default=(), description="Further hosts that files may be downloaded from.")
+    rate_budgets: Literal["auto", "always", "never"] = Field(
+        default="auto",
+        description="Keep to Slack's rate limits together with all bots and workers; `auto`: on real Slack only.",
+    )
+    progress_interval_s: Seconds = Field(
+        default=2.0, description="Shortest time between two redraws of a progress card, in seconds."
+    )
+
+
+class ModelSettings(Table):
+    """`[model]`: how the model is asked. Which model it is: THREADBOOK_MODEL and OPENAI_*."""
+
+    mode: Literal["native", "fenced"] = Field(
+        default="native", description="Native tool calls, or fenced code for models without."
+    )
+    timeout_s: Seconds = Field(default=120.0, description="Longest wait for the model to say anything, in seconds.")
+    max_retries: int = Field(default=3, ge=0, description="Further tries after a time-out, 429 or 5xx.")
+
+
+class PriceSettings(Table):
+    """`[prices."MODEL"]`: what a million tokens of a model cost, in the currency of `[budget]`."""
+
+    input: Annotated[float, Field(ge=0)] = Field(description="A million tokens of the prompt.")
+    cached: Annotated[float, Field(ge=0)] | None = Field(
+        default=None, description="A million tokens of the prompt that the endpoint had cached; without it as `input`."
+    )
+    output: Annotated[float, Field(ge=0)] = Field(description="A million tokens of the reply.")
+
+    def micros(self, prompt_tokens: int, cached_tokens: int, completion_tokens: int) -> int:
+        """The cost in millionths of the currency. `cached_tokens` are among `prompt_tokens`."""
+        cached = min(cached_tokens, prompt_tokens)
+        cached_price = self.input if self.cached is None else self.cached
+        return round((prompt_tokens - cached) * self.input + cached * cached_price + completion_tokens * self.output)
+
+
+Tokens = Annotated[int, Field(ge=0)]
+Money = Annotated[float, Field(ge=0)]
+
+
+class BudgetSettings(Table):
+    """`[budget]`: what the model may take before a turn ends with what it has; 0: no limit. Days are of UTC."""
+
+    turn_tokens: Tokens = Field(default=0, description="Tokens of one turn, prompts and replies together.")
+    turn_cost: Money = Field(default=0.0, description="Cost of one turn.")
+    thread_tokens: Tokens = Field(default=0, description="Tokens of one thread.")
+    thread_cost: Money = Field(default=0.0, description="Cost of one thread.")
+    person_day_tokens: Tokens = Field(default=0, description="Tokens of one person's turns in a day.")
+    person_day_cost: Money = Field(default=0.0, description="Cost of one person's turns in a day.")
+    day_tokens: Tokens = Field(default=0, description="Tokens of everybody in a day.")
+    day_cost: Money = Field(default=0.0, description="Cost of everybody in a day.")
+    currency: str = Field(default="USD", max_length=10, description="What the prices are in, as it is shown.")
+
+    @property
+    def costs(self) -> tuple[str, ...]:
+        """The names of the limits in money that are set."""
+        return tuple(name for name, limit in self if name.endswith("_cost") and limit)
+
+
+class WorkerSettings(Table):
+    """`[workers]`: the worker service of one host."""
+
+    count: Positive = Field(default=4, description="RQ workers, that is turns that go on at once on one host.")
+
+
+NoLimit = Annotated[int, Field(ge=0)]
+
+
+class FairnessSettings(Table):
+    """`[fairness]`: how many turns run at once, over all hosts; 0: no limit. Others wait, the longest waiting first.
+
+    Below the number of all workers, so that whoever comes next finds one free.
+    """
+
+    running: NoLimit = Field(default=0, description="Turns in all.")
+    per_channel: NoLimit = Field(default=3, description="Turns of one channel.")
+    per_person: NoLimit = Field(default=2, description="Turns that one person asked for.")
+
+
+class ChannelSettings(Table):
+    """`[channels.C0123456789]`: what differs in one channel."""
+
+    strict_mention: bool | None = Field(
+        default=None, description="Every message must mention the bot, replies in its threads too."
+    )
+    limits: SessionLimits = SessionLimits()
+
+
+def tables_in(model: type[BaseModel]) -> dict[str, type[Table]]:
+    """The tables below a model, by name."""
+    return {
+        name: annotation
+        for name, field in model.model_fields.items()
+        if isinstance(annotation := field.annotation, type) and issubclass(annotation, Table)
+    }
