@@ -26,8 +26,11 @@ def end_tree(pid: int) -> None:
     """Kill `pid` and everything below it, where no pid namespace does.
 
     Killed one by one, a fork bomb grows faster than it is cleared: so all of it is stopped first, until a look around
-    finds nobody new. A process that has just ended is no error.
+    finds nobody new. A process that has just ended is no error. Raises ValueError for a number that is no process of
+    ours: to the kernel 0 and negative ones are whole groups, -1 is everybody.
     """
+    if pid <= 1:
+        raise ValueError(f"{pid} is not a process that may be ended")
     stopped: set[int] = set()
     for _ in range(_ROUNDS):
         fresh = [one for one in tree(pid) if one not in stopped]

@@ -345,9 +345,12 @@ class Session:
 
 
 def pid_of(pidfd: int) -> int:
-    """The pid, in this process's namespace, of the process a pidfd stands for."""
+    """The pid, in this process's namespace, of the process a pidfd stands for; 0 when it is gone or not seen from here.
+
+    The kernel says -1 of one that was reaped, and to `kill` that number means every process there is.
+    """
     with open(f"/proc/self/fdinfo/{pidfd}", encoding="ascii") as info:
         for line in info:
             if line.startswith("Pid:"):
-                return int(line.split()[1])
+                return max(int(line.split()[1]), 0)
     return 0
