@@ -71,12 +71,12 @@ class Bash:
         """Whether it could be ended without losing what it holds."""
         return self._settling is None
 
-    def end(self, why: str, *, unexpected: bool = False) -> None:
+    def end(self, why: str, *, unexpected: bool = False, by_limit: bool = False) -> None:
         """Kill it. Its state comes back with the next command; what runs in its background does not."""
         if self.session is not None:
             if unexpected:
                 self.note = said("shell_background")
-            self.session.kill(why)
+            self.session.kill(why, by_limit=by_limit)
 
     def undo(self, cell_id: str) -> Outcome:
         """Go back to before this command, as `Checkpoint.undo` says."""

@@ -364,7 +364,9 @@ class Notebook:
         self._tally.ended += 1
         self._tally.lived_s += time.monotonic() - self._session_began
         if self.bash is not None:
-            self.bash.end("the Python process, whose working folder it shares, ended", unexpected=True)
+            shared = "the Python process, whose working folder it shares, ended"
+            # the folder's limits end the Python process, also when it is a command that goes beyond them
+            self.bash.end(ending.why if ending.by_limit else shared, unexpected=True, by_limit=ending.by_limit)
         if self._settling is not None:
             self._settling.cancel()
             self._settling = None

@@ -65,7 +65,8 @@ class Shell:
         self._environment = {"PATH": _PATH, "LANG": "C.UTF-8", "TERM": "dumb", "USER": "analyst", "HOME": scratch}
         self._environment |= {"TMPDIR": scratch, "SHELL": self._program}
         self._state = b""
-        self._sent = b""
+        self._sent: bytes | None = None
+        """What the host has; nothing, which is not the same as an empty state, until it was sent once."""
         self._too_large = False
         self._pid = 0
         self._commands = self._reports = -1

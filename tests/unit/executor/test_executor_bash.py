@@ -247,6 +247,30 @@ def test_a_shell_comes_back_when_python_died(shells: SessionClient, bash: Bash, 
     )
 
 
+def test_a_first_command_that_ends_its_shell_is_followed_by_one_that_lives(
+    shells: SessionClient, bash: Bash, thread: str
+) -> None:
+    """No state has been kept by then. That the host has not ended it shows in what it says when Python does."""
+    assert bash("exit 3").exit_status == 3
+    shells.run(thread, "p", "import os\nos._exit(1)")
+    result = bash("echo 2")
+    assert (result.stdout, result.notice) == (
+        "2\n",
+        "The shell was started anew: what ran in its background has ended.",
+    )
+
+
+def test_a_command_that_overfills_the_folder_is_told_the_limit_also_where_only_a_watcher_counts() -> None:
+    limits = Limits(workspace_files=100)
+    with running_host(limits=limits, without=("namespaces",), bash=True) as client:
+        bash = bash_in(client, "t")
+        bash("x=1")
+        result = bash("x=2; for i in $(seq 200); do : >n$i; done; sleep 600")
+        assert result.status == "killed"
+        assert "the command was stopped: it made more than 100 files. " in result.notice
+        assert bash("echo $x").stdout == "1\n"
+
+
 def test_python_is_untouched_when_the_shell_dies(impatient_shells: SessionClient, thread: str) -> None:
     impatient_shells.run(thread, "p1", "n = 7\nimport os\npid = os.getpid()")
     bash_in(impatient_shells, thread)("trap '' INT; sleep 600", timeout_s=1)
