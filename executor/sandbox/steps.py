@@ -143,6 +143,7 @@ def _identity(plan: Plan, ground: Ground) -> str:
         return "a uid of its own"
     if plan.namespaces:
         namespaces.enter_own_user_namespace(ground.proc)
+        privileges.drop_bounding_set()  # a new user namespace comes with a full one
         return "the service's uid, in a user namespace of its own"
     with contextlib.suppress(OSError):  # a root without this capability: the watcher alone counts (guard.py)
         if os.geteuid() == 0:
