@@ -187,6 +187,14 @@ def test_a_wall_that_is_left_out_lowers_the_level(sandbox: Sandbox, without: tup
         assert all(found.layers[name].startswith("off") for name in without)
 
 
+def test_a_root_who_may_not_mount_is_told_that_another_machine_cannot_be_played() -> None:
+    if why := lacking("bare-container"):
+        missing(why, "a bare container cannot be played by this user")
+    inside = command("bare-container", *command("ordinary-user", "true"))
+    ran = subprocess.run(inside, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
+    assert (ran.returncode, ran.stderr) == (0, "ordinary-user is left out: this needs a root who may mount\n")
+
+
 def test_a_host_leaves_no_cgroup_behind() -> None:
     with running_host() as client:
         client.run("t", "1", "1")
