@@ -11,10 +11,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from attack_kit import NEEDS_X86, REACH
+from attack_kit import NEEDS_X86, REACH, need_layer
 from services import missing
+from situations import CAP_SYS_NICE, has_capability
 
 from executor.sandbox import seccomp
+from executor.values import Sandbox
 
 FILES = {
     "read a file of the host": 'tries(lambda: open("/etc/shadow").read(1))',
@@ -74,17 +76,23 @@ POWERS = {
 }
 ATTACKS = FILES | SOCKETS | PROGRAMS | POWERS
 MACHINE_MAY_LACK = {"open a vsock", "open a pair of another family", "run curl"}
+A_MACHINE_MAY_REFUSE_ALL = {"unshare a user namespace", "clone into a user namespace"}
+NEEDS_CAPABILITY = {"lower its own priority's floor": CAP_SYS_NICE}
 
 
 @NEEDS_X86
 @pytest.mark.parametrize("name", ATTACKS)
-def test_the_walls_hold_and_the_attack_is_a_real_one(name: str, attack, control) -> None:
+def test_the_walls_hold_and_the_attack_is_a_real_one(name: str, attack, control, sandbox: Sandbox) -> None:
     code = REACH + ATTACKS[name]
     held = attack(code)
     assert held.status == "ok", held.error
     assert "BREACHED" not in held.stdout
     breached = "BREACHED" in control(code).stdout or plain(code)  # the latter has capabilities, if this user has any
-    if os.geteuid() == 0 and name not in MACHINE_MAY_LACK:  # much of it an ordinary user is refused without any wall
+    needed = NEEDS_CAPABILITY.get(name)
+    powerless = os.geteuid() != 0 or (needed is not None and not has_capability(needed))
+    if not powerless and name not in MACHINE_MAY_LACK:  # the powerless are refused much of it without any wall
+        if not breached and name in A_MACHINE_MAY_REFUSE_ALL:
+            need_layer(sandbox, "namespaces")
         assert breached, "this attack gets nowhere without walls either: it proves nothing"
 
 
