@@ -15,8 +15,10 @@ from typing import Protocol
 from executor.frames import CLIENT_LIMIT, FrameReader, encode
 from executor.home import Home
 from executor.launch import clean_environment
+from executor.linux import stay_with_orphans
 from executor.loop import Loop
 from executor.notices import said
+from executor.processes import end_children
 from executor.sandbox.steps import Plan
 from executor.session import Session
 from executor.values import Limits
@@ -49,6 +51,8 @@ class Zygote:
         self.plan = plan
         self._owner = owner
         self._loop = loop
+        if not plan.namespaces:
+            stay_with_orphans()  # what its subprocesses leave running would otherwise outlive it
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._process = subprocess.Popen(
             [sys.executable, "-m", "executor.zygote", str(theirs.fileno()), json.dumps(plan.to_json())],
@@ -109,7 +113,7 @@ class Zygote:
         self.gone = True
         self._loop.forget(self._control.fileno())
         self._control.close()
-        self._process.wait()
+        self._bury()
         self._owner.zygote_gone()
 
     def close(self) -> None:
@@ -119,4 +123,9 @@ class Zygote:
             self._loop.forget(self._control.fileno())
             self._control.close()
             self._process.kill()
-            self._process.wait()
+            self._bury()
+
+    def _bury(self) -> None:
+        self._process.wait()
+        if not self.plan.namespaces:
+            end_children()

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 
 import pytest
-from attack_kit import REACH, need_layer, processes, wait_for
+from attack_kit import REACH, descendants, need_layer, processes, wait_for
 
 from executor.client import SessionClient
 from executor.values import Sandbox
@@ -103,6 +104,17 @@ def test_whatever_a_thread_leaves_running_is_gone_after_reset(
     client.reset(thread)
     assert wait_for(lambda: processes(mark) == [])
     assert client.run(thread, "2", "print(1 + 1)").stdout == "2\n"
+
+
+def test_whatever_threads_leave_running_is_gone_with_a_zygote_that_dies(unwalled: SessionClient, thread: str) -> None:
+    """Its subprocesses die with it, and what they started has nobody but the host."""
+    mark = f"left-{os.getpid() % 9999}-{thread[6:-2]}"[-15:]
+    for number in range(4):
+        unwalled.run(f"{thread}-{number}", "1", DAEMONS.format(mark=mark, cover="pass"))
+    assert wait_for(lambda: len(processes(mark)) == 20), "the daemons did not start: this test proves nothing"
+    os.kill(descendants(unwalled.ping().pid)[1], signal.SIGKILL)
+    assert wait_for(lambda: processes(mark) == [])
+    assert unwalled.run(f"{thread}-0", "2", "print(1 + 1)").stdout == "2\n"
 
 
 def test_a_fork_bomb_is_gone_after_reset(walled: SessionClient, thread: str) -> None:
