@@ -94,7 +94,7 @@ def _filler(world: World) -> Path:
 
 
 def _fill_disk(world: World) -> None:
-    with _filler(world).open("wb") as filler, suppress(OSError):
+    with suppress(OSError), _filler(world).open("wb") as filler:
         while True:
             filler.write(bytes(1 << 16))
             filler.flush()
@@ -102,7 +102,7 @@ def _fill_disk(world: World) -> None:
 
 def _empty_disk(world: World) -> None:
     time.sleep(AWAY_S)
-    _filler(world).unlink()
+    _filler(world).unlink(missing_ok=True)
 
 
 def _lose_files(world: World) -> None:

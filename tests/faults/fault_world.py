@@ -30,7 +30,7 @@ from tryout.slack_client import LocalSlack
 
 ROOT = Path(__file__).parents[2]
 WORKERS = 6
-DISK_MB = 128
+DISK_MB = 512
 
 
 @dataclass

@@ -87,7 +87,9 @@ def _no_prose(samples: Sequence[str]) -> bool:
 def _named_like_an_id(name: str) -> bool:
     parts = words(name)
     return bool(parts) and (
-        parts[-1].stem in stems("id_names") or any(CJK.search(i) and name.endswith(i) for i in lexicon()["id_names"])
+        parts[-1].stem in stems("id_names")
+        or name.casefold().endswith(("nr", "nummer"))  # "Bestellnr": German writes it in one word
+        or any(CJK.search(i) and name.endswith(i) for i in lexicon()["id_names"])
     )
 
 
@@ -284,9 +286,21 @@ def joined(tables: Sequence[Table], text: str) -> Join:
         others = tuple(table for table in holders if table is not base and _unique(table, key))
         if others:
             used = (base, *others)
-            return Join(base, others, key, tuple(table for table in tables if table not in used))
+            repeats = not _unique(base, key)
+            if repeats and (alone := _only_one_named(used, key, text)):
+                return Join(alone, unused=tuple(table for table in tables if table is not alone))
+            return Join(base, others, key, tuple(table for table in tables if table not in used), repeats=repeats)
     best = max(tables, key=lambda table: (len(mentions(table.columns, text)), table.rows or 0))
     return Join(best, unused=tuple(table for table in tables if table is not best))
+
+
+def _only_one_named(tables: Sequence[Table], key: str, text: str) -> Table | None:
+    """The one table that holds every column that a text names, the key left aside; None when there are several."""
+    columns = list({column.name: column for table in tables for column in table.columns}.values())
+    named = [{column.name for column in mention.columns} for mention in mentions(columns, text)]
+    named = [names for names in named if key not in names]
+    holding = [table for table in tables if all(names & {column.name for column in table.columns} for names in named)]
+    return holding[0] if named and len(holding) == 1 else None
 
 
 def _stackable(tables: Sequence[Table]) -> tuple[Table, ...]:

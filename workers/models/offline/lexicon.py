@@ -66,7 +66,7 @@ class Word:
 
 
 _WORD = re.compile(
-    r"[\u3400-\u9fff]+|[A-Z]?[a-zà-ÿ]+(?:'[a-z]+)?|[A-Z]+(?![a-z])|\d[\d.,]*\d|\d|[^\W\d_A-Za-z\u3400-\u9fff]+"
+    r"[\u3400-\u9fff]+|[A-Z]{2,}s(?![a-z])|[A-Z]?[a-zà-ÿ]+(?:'[a-z]+)?|[A-Z]+(?![a-z])|\d[\d.,]*\d|\d|[^\W\d_A-Za-z\u3400-\u9fff]+"
 )
 
 

@@ -33,6 +33,11 @@ def preparation(thread: Thread) -> list[str]:
         lines.append(_prepared(thread, "derived", d=told))
     if told := last_told(facts, "filled"):
         lines.append(_prepared(thread, "filled", f=told))
+    errors = [error_of(e) for e in thread.since if e.tool == "run_python" and e.observation and not succeeded(e)]
+    if errors:
+        # pandas adds advice after a full stop; what went wrong stands before it
+        shown = dict.fromkeys(error.split(". ")[0][:120].replace("`", "'") for error in errors)
+        lines.append(_prepared(thread, "repaired", errors=[f"`{error}`" for error in shown]))
     return lines
 
 
@@ -73,11 +78,6 @@ def caveats(thread: Thread, join: Join, intent: Intent) -> list[str]:
     missing = [(name, count) for name, count in (clean.get("missing") or {}).items() if name in used]
     if missing:
         lines.append(_prepared(thread, "missing", missing=missing, where=where))
-    errors = [error_of(e) for e in thread.since if e.tool == "run_python" and e.observation and not succeeded(e)]
-    if errors:
-        # pandas adds advice after a full stop; what went wrong stands before it
-        shown = dict.fromkeys(error.split(". ")[0][:120].replace("`", "'") for error in errors)
-        lines.append(_prepared(thread, "repaired", errors=[f"`{error}`" for error in shown]))
     if join.unused and thread.number == 1:
         lines.append(_prepared(thread, "unused", names=[table.name for table in join.unused]))
     if intent.target or any(analysis.kind in ("predict", "correlate", "compare") for analysis in intent.analyses):

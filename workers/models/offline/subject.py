@@ -45,7 +45,9 @@ def pretty(name: str, language: str = "en") -> str:
     """A column's name for people: "tenure_months" is "tenure (months)"; "region" is said in Chinese to its readers."""
     parts = words(name)
     if language == "zh" and len(parts) == 1 and not CJK.search(name):
-        for phrases in lexicon()["concepts"].values():
+        for concept, phrases in lexicon()["concepts"].items():
+            if concept == "date" and parts[0].text.casefold() in lexicon()["units"]:  # "days" is a length of time
+                continue
             if any(not CJK.search(phrase) and stem(phrase) == parts[0].stem for phrase in phrases):
                 return next((phrase for phrase in phrases if CJK.search(phrase)), name)
     if "_" in name and len(parts) > 1 and parts[-1].text.casefold() in lexicon()["units"]:

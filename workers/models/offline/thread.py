@@ -65,7 +65,8 @@ def understand_thread(situation: Situation) -> Thread:
     tables = _tables(situation)
     everything = tuple(chain.from_iterable(turn.exchanges for turn in situation.turns))
     facts = _facts(situation, everything)
-    asked = " ".join(chain.from_iterable(turn.texts for turn in situation.turns))
+    # What was asked when the files came decides how they are put together, for the whole thread.
+    asked = " ".join(chain.from_iterable(turn.texts for turn in _since_last_files(situation)[:1]))
     join = cols.joined(tables, asked) if tables else None
     if join and (derived := cols.amount_to_derive(join.columns)):
         join = replace(join, derived=(derived,))

@@ -59,7 +59,8 @@ class Table:
 class Join:
     """How tables become one frame: `base` first, `others` added by `key`, or stacked when key is None.
 
-    `derived` columns are computed when the data is cleaned.
+    `derived` columns are computed when the data is cleaned. `repeats`: rows of the others stand several times in the
+    frame, so that their numbers would count several times; they are no columns to reckon with.
     """
 
     base: Table
@@ -67,6 +68,7 @@ class Join:
     key: str | None = None
     unused: tuple[Table, ...] = ()
     derived: tuple[Column, ...] = ()
+    repeats: bool = False
 
     @property
     def tables(self) -> tuple[Table, ...]:
@@ -79,7 +81,8 @@ class Join:
         seen: dict[str, Column] = {}
         for table in self.tables:
             for column in table.columns:
-                seen.setdefault(column.name, column)
+                if not (self.repeats and table is not self.base and column.kind == "number"):
+                    seen.setdefault(column.name, column)
         return (*seen.values(), *self.derived)
 
     def column(self, name: str | None) -> Column | None:

@@ -101,6 +101,8 @@ def _stands_alone(previous: Intent, heard: Heard) -> bool:
         or (heard.target and not (by_target and not is_whole_question(heard.text)))
         or heard.about_refunds
         or "profile" in heard.kinds
+        or heard.versus
+        or len(heard.measures) > 1
         or (heard.measures and not heard.groups and "total" in heard.kinds)
         or (heard.measures and previous.target and heard.aggregate)
         or (heard.measures and heard.groups)

@@ -42,12 +42,12 @@ def asked_anew(heard: Heard, frame: Join, previous: Intent | None) -> Intent:
         target=target.name if target else None,
         ahead=heard.ahead,
         anomalies=has("asks_anomalies", text),
-        beyond=has("beyond", text),
+        beyond=has("beyond", text) or heard.versus,
         tested=heard.tested,
         peak=heard.peak,
         unplaced=heard.unplaced,
     )
-    if has("beyond", text):
+    if base.beyond:
         return replace(base, analyses=(Analysis("profile"),), unplaced=())
     if heard.about_refunds and not heard.measures:
         base = replace(base, measure="is_refund", aggregate="mean", target="is_refund", no_refunds=False)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from workers.models.offline import columns as cols
 from workers.models.offline import dates
@@ -27,6 +28,11 @@ MAX_GROUPINGS = 3
 """Breakdowns that one answer holds; more would bury the answer."""
 
 
+_AGAINST = re.compile(
+    r"(?:\b(?:below|under|above|exceeds?|exceeding|(?:less|more|fewer|greater|lower|higher) than)"
+    r"\s+(?:(?:the|its|their|his|her)\s+)?|低于|高于|超过)$",
+    re.IGNORECASE,
+)
 _TIMELY: set[AnalysisKind] = {"trend", "forecast"}
 
 
@@ -68,6 +74,8 @@ class Heard:
     rows: int | None
     shares: bool
     unplaced: tuple[Unplaced, ...]
+    versus: bool
+    """Whether a number is set against another one, row by row or as a ratio."""
 
 
 def hear(text: str, frame: Join, known: Known) -> Heard:
@@ -76,7 +84,7 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     date = cols.default_date(frame.columns)
     bounds, bound_spans = number_filters(text, found, frame.columns)
     times = [moment for moment in dates.moments(text) if not any(moment.span.overlaps(s) for s in bound_spans)]
-    values, value_spans = _value_filters(text, known)
+    values, value_spans = _value_filters(text, known, {column.name for mention in found for column in mention.columns})
     if known.refunds:  # refunds are counted in or out by a rule of their own
         values = tuple(item for item in values if not all(find(lexicon()["refunds"], value) for value in item.values))
     named = _columns_named(text, known, found, [*value_spans, *bound_spans], {item.column for item in values})
@@ -127,7 +135,13 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
         peak=peak is not None,
         rows=single[0] if single and not groups else None,
         shares=has("shares", text),
-        unplaced=unplaced(text, used, [*(table.name for table in frame.tables), *(c.name for c in frame.columns)]),
+        unplaced=unplaced(
+            text,
+            used,
+            [*(table.name for table in frame.tables), *(c.name for c in frame.columns)],
+            refunds=known.refunds,
+        ),
+        versus=_between_columns(text, columns),
     )
 
 
@@ -169,6 +183,14 @@ def _columns_named(
     return named
 
 
+def _between_columns(text: str, found: Sequence[cols.Mention]) -> bool:
+    """True for "stock below its reorder level" and "cost per click": one column reckoned against another."""
+    numbers = [mention for mention in found if mention.columns[0].kind == "number"]
+    pairs = pairwise(numbers)
+    per = any(re.fullmatch(r"\s*(?:per|/|每)\s*", text[one.span.end : other.span.start], re.I) for one, other in pairs)
+    return per or any(_AGAINST.search(text[: mention.span.start]) for mention in numbers)
+
+
 def _compares_sides(kinds: Sequence[AnalysisKind], aggregate: Aggregate | None) -> bool:
     """True when a number is asked for on both sides of a yes-no column, not the share of yes by that number."""
     return "compare" in kinds or aggregate in ("mean", "median", "max", "min", "sum")
@@ -202,8 +224,9 @@ def _settled(mention: cols.Mention) -> Column | None:
     return mention.columns[0]
 
 
-def _value_filters(text: str, known: Known) -> tuple[tuple[Filter, ...], list[Span]]:
-    """Filters by values of categories that the text names, and where it names them."""
+def _value_filters(text: str, known: Known, named: set[str]) -> tuple[tuple[Filter, ...], list[Span]]:
+    """Filters by values of categories that the text names, and where it names them; a value of several columns is that
+    of one of the `named` ones."""
     found: dict[str, list[str]] = {}
     spans: list[Span] = []
     negative: set[str] = set()
@@ -212,20 +235,26 @@ def _value_filters(text: str, known: Known) -> tuple[tuple[Filter, ...], list[Sp
     ]
     options += [(name, item.column, item.values) for name, item in known.found.items() if item]
     plain = {"yes", "no", "true", "false", "none", "other", "sale", "order", "是", "否", "有", "无"}
-    for said, column, meant in sorted(options, key=lambda option: -len(option[0])):
+    for said, column, meant in sorted(options, key=lambda option: (-len(option[0]), option[1] not in named)):
         if said.casefold() in plain or said.replace(".", "").isdigit():
             continue
         if len(said) == 1 and not re.search(rf"\b{re.escape(column)}s?\s+{re.escape(said)}\b", text, re.IGNORECASE):
             continue
         hits = [span for span in find([said], text) if not any(span.overlaps(taken) for taken in spans)]
         if len(said) <= 3 and said.isascii():  # "IT" is a department, "it" is not
-            hits = [span for span in hits if text[span.start : span.end] == said]
+            hits = [span for span in hits if text[span.start : span.end] == said and not _is_preposition(text, span)]
         if hits:
             found.setdefault(column, []).extend(value for value in meant if value not in found.get(column, ()))
             spans += hits
             if has("without", text[max(0, hits[0].start - 24) : hits[0].start]):
                 negative.add(column)
     return tuple(Filter(column, tuple(listed), column not in negative) for column, listed in found.items()), spans
+
+
+def _is_preposition(text: str, span: Span) -> bool:
+    """True for "in" of "in 2025" or "in the north", though a column may hold "in" and "out"."""
+    small = text[span.start : span.end].casefold() in lexicon()["stop_words"]
+    return small and bool(re.match(r"\s+(?:\d|[A-Z]|(?:the|an?|each|every|all|which)\b)", text[span.end :]))
 
 
 def _date_filters(text: str, date: Column | None, times: Sequence[dates.Moment]) -> tuple[Filter, ...]:

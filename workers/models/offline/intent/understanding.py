@@ -9,7 +9,7 @@ from workers.models.offline.intent.clauses import clauses
 from workers.models.offline.intent.following import followed, is_whole_question
 from workers.models.offline.intent.fresh import asked_anew
 from workers.models.offline.intent.hearing import Heard, Known, hear
-from workers.models.offline.values import Intent, Join, Unclear
+from workers.models.offline.values import Intent, Join, Unclear, Unplaced
 
 MAX_ANALYSES = 8
 """Analyses of one answer."""
@@ -29,10 +29,21 @@ def understand(text: str, frame: Join, previous: Sequence[Intent], known: Known)
             return heard.unclear
         own = bool(parts) and is_whole_question(clause)  # in one message, a second question is no follow-up
         changed = [] if own else [intent for intent in (followed(each, heard, frame) for each in before) if intent]
-        parts += [replace(intent, text=clause, unplaced=heard.unplaced) for intent in changed] or [
+        fresh = [replace(intent, text=clause, unplaced=heard.unplaced) for intent in changed] or [
             asked_anew(heard, frame, before[-1] if before else None)
         ]
+        parts += [_with_the_rest(heard, intent) for intent in fresh]
     return _within_bounds(_together(parts))
+
+
+def _with_the_rest(heard: Heard, intent: Intent) -> Intent:
+    """The intent, with the names of the measures that the text holds and its analyses do not."""
+    used = {intent.measure, *(each.other for each in intent.analyses)}
+    used |= {by.lstrip("~") for each in intent.analyses for by in each.by} | {item.column for item in intent.filters}
+    if intent.beyond or intent.lacks or any(each.kind in ("predict", "correlate") for each in intent.analyses):
+        return intent
+    rest = tuple(Unplaced(column.name) for column in heard.measures if column.name not in used)
+    return replace(intent, unplaced=(*intent.unplaced, *rest))
 
 
 def _insisting(heard: Heard) -> Heard:

@@ -42,22 +42,23 @@ _NAME_BEFORE = re.compile(r"(?<=\s)[A-Z][\w'’]*[\s\-]$")
 _JOINTS = re.compile(r"[\s&'’.\-]{1,3}")
 
 
-def unplaced(text: str, used: Iterable[Span], own_names: Sequence[str]) -> tuple[Unplaced, ...]:
+def unplaced(text: str, used: Iterable[Span], own_names: Sequence[str], *, refunds: bool) -> tuple[Unplaced, ...]:
     """The words of a text outside the spans that were used and outside the words that any question is made of.
 
+    `refunds`: the data has some, so that their words say something.
     `own_names` are names of tables and columns: their words are known, too. What is only told before the question
     ("we sell chairs") need not be used.
     """
-    taken = [Span(0, told_before(text)), *used, *_known(text)]
+    taken = [Span(0, told_before(text)), *used, *_known(text, refunds=refunds)]
     known = {word.stem for name in own_names for word in words(name)} | stems("stop_words")
     found = [*_latin(text, taken, known), *_chinese(text, taken, own_names)]
     return tuple(dict.fromkeys(found))[:MAX_UNPLACED]
 
 
-def _known(text: str) -> list[Span]:
+def _known(text: str, *, refunds: bool) -> list[Span]:
     """Where the lexicon's phrases stand in a text."""
     told = lexicon()
-    phrases = [phrase for group in _GROUPS for phrase in told[group]]
+    phrases = [phrase for group in _GROUPS if refunds or group != "refunds" for phrase in told[group]]
     phrases += [phrase for group in _KEYED for listed in told[group].values() for phrase in listed]
     return find(phrases, text)
 
