@@ -23,7 +23,10 @@ def waiting(store: Store, leases: Leases, patience: Patience) -> list[Waiting]:
     line = store.line()
     ids = [who.thread_id for who in line]
     busy = leases.held(ids) | patience.postponed(ids)
-    return [who for who in line if who.thread_id not in busy]
+    if not any(thread_id not in busy for thread_id in ids):
+        return []
+    still = {who.thread_id for who in store.line()}  # a turn that came to its end meanwhile has given its lease back
+    return [who for who in line if who.thread_id not in busy and who.thread_id in still]
 
 
 def ring(line: Sequence[Waiting], wakes: Wakes, turnstile: Turnstile, *, anew: bool = False) -> list[str]:

@@ -27,7 +27,10 @@ def test_a_person_with_many_questions_waits_for_herself_and_others_do_not_wait_f
     with service(tmp_path, redis_url, SLOW, toml="[fairness]\nper_person = 1\n") as running:
         first = running.ask("the first question")
         running.wait_for(lambda: running.status(first) == "running", "the first turn")
-        anas = [first, running.ask("the second question"), running.ask("the third question")]
+        anas = [first]
+        for question in ("the second question", "the third question"):
+            anas.append(running.ask(question))
+            running.wait_for(lambda: any(who.thread_id == anas[-1].id for who in running.store.line()), question)
         ben = running.slack.say("#sales", "ben", "@threadbook and mine?").thread
         for key in (*anas, ben):
             running.answered(key)

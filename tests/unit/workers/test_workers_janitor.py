@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -95,3 +95,22 @@ def test_a_running_turn_without_mail_is_woken_and_a_waiting_one_is_not(store: St
     Wakes(redis, store).answered(thread)
     store.set_turn_status(lease, turn.id, "waiting")
     assert swept(store, redis) == []
+
+
+def test_a_turn_that_ends_while_the_line_is_read_waits_for_nothing(store: Store, redis: Redis) -> None:
+    thread = record(store, "1.000001")
+    leases = Leases(redis, store)
+    lease = leases.take(thread)
+    assert lease is not None
+    turn = store.open_turn(lease, "en", "scripted")
+    store.take_mail(lease, turn.id, [message.id for message in store.unread(thread)], [])
+
+    class Ending(Leases):
+        """The turn comes to its end right before the leases are looked at."""
+
+        def held(self, thread_ids: Iterable[str]) -> set[str]:
+            store.set_turn_status(lease, turn.id, "done")
+            self.release(lease)
+            return super().held(thread_ids)
+
+    assert waiting(store, Ending(redis, store), Patience(redis)) == []
