@@ -8,6 +8,7 @@ PROTOCOL.md.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import resource
@@ -97,6 +98,7 @@ class Host:
         self._number = 0
         self._tally = Tally()
         self._looks = 0
+        self._serving = False
         self._zygote: Zygote | None = None
         self._versions: dict[str, str] = {}
         self._spares = Spares(self._loop, 0, self._start_spare)
@@ -109,6 +111,7 @@ class Host:
         if self._watcher is not None:
             self._loop.watch_read(self._watcher.fd, self._watcher.read)
         listener = _listen(path)
+        own = path.stat().st_ino
         try:
             self._zygote = self._strongest_zygote()
             self._versions = self._zygote.versions
@@ -121,11 +124,12 @@ class Host:
             self._stop_on_signals()
             self._loop.watch_read(listener.fileno(), lambda: self._accept(listener))
             listener.listen(128)
+            self._serving = True
             self._loop.run()
         finally:
             signal.set_wakeup_fd(-1)  # a signal that finds it closed would be complained about on stderr
             listener.close()
-            path.unlink(missing_ok=True)
+            _unlink(path, own)
             for notebook in self._notebooks.values():
                 notebook.close()
             if self._zygote is not None:
@@ -332,6 +336,8 @@ class Host:
         self._wind_up(time.monotonic() + _WIND_UP_S)
 
     def _parent_gone(self) -> None:
+        if not self._serving:
+            sys.exit(0)  # out of the loop that tries the walls: there will be nobody to serve
         self._loop.forget(0)
         self._wind_up(time.monotonic() + _WIND_UP_S)
 
@@ -348,6 +354,13 @@ def _key(descriptor: int) -> bytes:
         return b""
     with os.fdopen(descriptor, "rb") as source:
         return source.read()
+
+
+def _unlink(path: Path, inode: int) -> None:
+    """Remove our socket, but not that of a host which found nobody listening yet and has taken our place."""
+    with contextlib.suppress(FileNotFoundError):
+        if path.stat().st_ino == inode:
+            path.unlink()
 
 
 def _listen(path: Path) -> socket.socket:

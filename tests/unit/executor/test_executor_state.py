@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import json
 import shutil
+import subprocess
+import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -148,6 +150,22 @@ def test_a_host_that_is_killed_takes_no_variable_with_it(tmp_path: Path) -> None
         stop_host(process)
     with running_host(tmp_path / "home") as later:
         assert shown(later.run("t", "3", "n")) == "7"
+
+
+def test_a_host_whose_parent_dies_while_it_starts_ends_and_leaves_its_successor_alone(tmp_path: Path) -> None:
+    (tmp_path / "home").mkdir()
+    command = [sys.executable, "-m", "executor.host", "--socket", str(tmp_path / "s"), "--home"]
+    orphan = subprocess.Popen([*command, str(tmp_path / "home"), "--die-with-parent"], stdin=subprocess.PIPE)
+    eventually((tmp_path / "s").exists, "its socket")
+    assert orphan.stdin is not None
+    orphan.stdin.close()
+    successor = start_host(tmp_path / "s", tmp_path / "home")
+    try:
+        assert orphan.wait(120) == 0
+        assert SessionClient(tmp_path / "s").ping().pid == successor.pid
+    finally:
+        stop_host(successor)
+    assert not (tmp_path / "s").exists()
 
 
 def test_what_a_killed_host_had_no_time_to_keep_is_told_once(tmp_path: Path) -> None:
