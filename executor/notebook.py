@@ -193,6 +193,7 @@ class Notebook:
         if self.bash is not None:
             self.bash.forget()
         self._note, self._lost, self._variables = None, [], []
+        self.thread.settled()
         self.thread.set_files({name: file for name, file in self.thread.files.items() if file.given is not None})
 
     def undo(self, cell_id: str) -> bool:
@@ -211,6 +212,7 @@ class Notebook:
                 self.session.kill("a cell was undone")
             self._lost, self._variables = self._checkpoint.describe()
             self._note = _not_kept(self._lost)
+            self.thread.settled()
         return True
 
     def pack(self, answer: Callable[[Message], None]) -> None:

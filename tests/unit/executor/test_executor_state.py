@@ -185,6 +185,20 @@ def test_what_a_killed_host_had_no_time_to_keep_is_told_once(tmp_path: Path) -> 
         assert again.run("t", "5", "n").notice is None
 
 
+@pytest.mark.parametrize("back", ["undo", "reset"])
+def test_what_people_called_back_before_it_was_kept_is_not_missed_after_a_kill(tmp_path: Path, back: str) -> None:
+    process = start_host(tmp_path / "s", tmp_path / "home")
+    try:
+        client = SessionClient(tmp_path / "s")
+        client.run("t", "1", "import time\nclass Slow:\n    def __reduce__(self): time.sleep(60)\nslow = Slow()")
+        _ = client.undo("t", "1") if back == "undo" else client.reset("t")
+    finally:
+        process.kill()
+        stop_host(process)
+    with running_host(tmp_path / "home") as later:
+        assert later.run("t", "2", "1").notice is None
+
+
 def test_an_idle_session_is_put_to_rest_and_comes_back_unnoticed(tmp_path: Path) -> None:
     (tmp_path / "given.csv").write_text("a")
     with running_host(limits=Limits(idle_s=0.1)) as client:
