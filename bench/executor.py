@@ -28,7 +28,7 @@ from rich.table import Table
 
 from bench.goals import ALL_SESSIONS, OURS, Row, rows
 from bench.many import show
-from bench.processes import children_of, peak_rss_mib, pss_mib, rss_mib, tree
+from bench.processes import COLD_AFTER_S, children_of, free_mib, new_memory_s, peak_rss_mib, pss_mib, rss_mib, tree
 from bench.rivals.contestants import Contestant, Session, Threadbook, rivals
 from executor.client import SessionClient
 from executor.launch import running_host
@@ -128,6 +128,7 @@ def _memory(others: list[Contestant], left_out: dict[str, str], sessions: int) -
             return one
 
         up_s, so_far, first_mib, up = 0.0, 0, 0.0, {}
+        free_before = free_mib()
         for count in sorted({1, min(50, sessions), sessions}):
             _progress(f"{count} sessions")
             begin = time.perf_counter()
@@ -144,6 +145,7 @@ def _memory(others: list[Contestant], left_out: dict[str, str], sessions: int) -
                 first_mib = mib or 0.0
             else:
                 found["at"][str(count)] = {"pss_mib": None if mib is None else (mib - first_mib) / (count - 1)}
+        found["new_memory_mib"] = free_before - free_mib()
         begin = time.perf_counter()
         list(clients.map(ask("group", GROUP_BY, "{1: 3, 2: 3}\n"), everyone))
         found |= {"up_s": up_s, "up_at_s": up, "group_by_s": time.perf_counter() - begin}
@@ -151,6 +153,9 @@ def _memory(others: list[Contestant], left_out: dict[str, str], sessions: int) -
         found |= {"wrong": len(wrong), "wrong_examples": wrong[:3]}
         if not found["why"]:
             found["after_group_by_mib"] = (pss_mib(tree(host)) - first_mib) / max(1, sessions - 1)
+    _progress(f"{found['new_memory_mib']:.0f} MiB of new memory")
+    time.sleep(COLD_AFTER_S)
+    found["new_memory_s"] = new_memory_s(found["new_memory_mib"])
     for contestant in others:
         if contestant.name not in left_out:
             found["rivals_mib"][contestant.name] = _further_mib(contestant)

@@ -3,13 +3,25 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+COLD_AFTER_S = 30.0
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+_WRITE = """
+import mmap, sys, time
+memory = mmap.mmap(-1, int(sys.argv[1]))
+memory.madvise(mmap.MADV_NOHUGEPAGE)
+begin = time.perf_counter()
+for page in range(0, len(memory), mmap.PAGESIZE):
+    memory[page] = 1
+print(time.perf_counter() - begin)
+"""
 
 
 def tree(root: int) -> list[int]:
@@ -48,6 +60,26 @@ def pss_mib(pids: Iterable[int]) -> float:
 def rss_mib(pids: Iterable[int]) -> float:
     """The pages that each of them has in memory, shared or not."""
     return sum(int(Path(f"/proc/{pid}/statm").read_text().split()[1]) for pid in pids) * _PAGE / (1 << 20)
+
+
+def free_mib() -> float:
+    """The machine's memory that holds nothing."""
+    (line,) = (line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemFree:"))
+    return int(line.split()[1]) / 1024
+
+
+def new_memory_s(mib: float) -> float:
+    """How long the machine takes to hand out so much memory, its cores together, when nothing else is done with it.
+
+    A virtual machine whose free pages have gone back to its host pays for each of them again. Wait before the call
+    (`COLD_AFTER_S`), or it finds what was freed a moment ago.
+    """
+    share = int(mib / (os.cpu_count() or 1)) << 20
+    writers = [
+        subprocess.Popen([sys.executable, "-c", _WRITE, str(share)], stdout=subprocess.PIPE, text=True)
+        for _ in range(os.cpu_count() or 1)
+    ]
+    return max(float(writer.communicate()[0]) for writer in writers)
 
 
 @contextmanager

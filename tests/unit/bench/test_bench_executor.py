@@ -10,6 +10,7 @@ import pytest
 
 from bench import many
 from bench.goals import rows
+from bench.processes import new_memory_s
 from bench.rivals import contestants
 from bench.rivals.contestants import Driven, PlainChild
 from bench.rivals.environment import LeftOut
@@ -28,6 +29,8 @@ def raw(**changes: Any) -> dict[str, Any]:
             "wrong": 0,
             "up_s": 4.0,
             "group_by_s": 3.0,
+            "new_memory_mib": 3000.0,
+            "new_memory_s": 2.5,
             "why": "",
             "at": {"50": {"pss_mib": 4.0}, "500": {"pss_mib": 3.0}},
             "rivals_mib": {"ipykernel": 90.0},
@@ -81,6 +84,15 @@ def test_all_sessions_must_live_answer_and_be_up_in_time(changed: dict[str, Any]
     figures = raw()
     figures["memory"] |= changed
     assert next(row for row in rows(figures) if row.goal == "P4").met is False
+
+
+def test_the_start_of_many_sessions_is_shown_beside_what_their_memory_costs_this_machine() -> None:
+    why = next(row for row in rows(raw()) if row.goal == "P4").why
+    assert "2.50 s only to hand out the 3000 MiB" in why
+
+
+def test_new_memory_is_really_taken() -> None:
+    assert new_memory_s(16) > 0
 
 
 @pytest.mark.parametrize(
