@@ -25,15 +25,22 @@ class StoreUnreachable(OursToFix, SQLAlchemyError):
 
 
 class Database:
-    """Transactions that read (`reading`) or write (`writing`), on either database. Both raise StoreUnreachable."""
+    """Transactions that read (`reading`) or write (`writing`), on either database. Both raise StoreUnreachable.
+
+    After `close` it may be used again, by a fork, too: what it has learned of its statements is not lost.
+    """
 
     def __init__(self, url: str) -> None:
         self._engine = _engine(url)
         self.dialect = self._engine.dialect.name
+        self._undone: Connection | None = None
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that only reads: never waits for a writer."""
+        if self._undone is not None:
+            yield self._undone
+            return
         with (
             _reachable(),
             self._engine.connect().execution_options(threadbook_reads=True) as connection,
@@ -48,8 +55,22 @@ class Database:
         In SQLite it takes the write lock at once (BEGIN IMMEDIATE): a transaction that first reads and then wants to
         write would otherwise fail at once, without waiting, when another writer was faster.
         """
+        if self._undone is not None:
+            yield self._undone
+            return
         with _reachable(), self._engine.begin() as connection:
             yield connection
+
+    @contextmanager
+    def undone(self) -> Iterator[None]:
+        """All that is read and written inside is one transaction, which is rolled back. For one thread alone."""
+        with _reachable(), self._engine.connect() as connection, connection.begin() as transaction:
+            self._undone = connection
+            try:
+                yield
+            finally:
+                self._undone = None
+                transaction.rollback()
 
     def migrate(self) -> None:
         """Bring the schema to its newest version. Processes that start at the same time wait for one another."""

@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
+from typing import get_args
 
 import yaml
 from jinja2 import Environment, StrictUndefined, Template
@@ -53,6 +54,13 @@ def _template(key: str, language: Language) -> Template:
 def say(key: str, language: Language, **variables: object) -> str:
     """The sentence `key` in `language`. Raises KeyError for an unknown key, UndefinedError for a missing variable."""
     return _template(key, language).render(**variables)
+
+
+def prepare() -> None:
+    """Make every template now, so that the forks of this process need not. Raises TemplateSyntaxError."""
+    for key in phrases():
+        for language in get_args(Language):
+            _template(key, language)
 
 
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from datetime import UTC, datetime
 from typing import Any
 
@@ -47,18 +48,22 @@ def start_of_day() -> datetime:
 
 
 class Store:
-    """Safe to share between threads of one process. After a fork, open a new one."""
+    """Safe to share between threads of one process. A fork may use it if it was closed before the fork."""
 
     def __init__(self, url: str) -> None:
         """`url` is an SQLAlchemy URL of SQLite (a file; its folder is made) or Postgres."""
         self._db = Database(url)
+
+    def undone(self) -> AbstractContextManager[None]:
+        """Nothing of what is done inside stays; for one thread alone. Raises StoreUnreachable."""
+        return self._db.undone()
 
     def migrate(self) -> None:
         """Bring the database to this version's schema; safe when several processes do it at once."""
         self._db.migrate()
 
     def close(self) -> None:
-        """Close the connections."""
+        """Close the connections; the next call opens one again."""
         self._db.close()
 
     # --- intake

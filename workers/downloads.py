@@ -7,6 +7,7 @@ and announces files of shared channels without an address. Every failure is a `U
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -50,9 +51,17 @@ class Downloader:
         self._look_up = look_up
         # Without "identity" a compressed answer would never have the size that Slack announced.
         headers = {"Authorization": f"Bearer {token}", "Accept-Encoding": "identity"}
-        self._client = httpx.Client(
-            follow_redirects=False, timeout=TIMEOUT, headers=headers, verify=_TLS, transport=transport
+        self._opened: httpx.Client | None = None
+        self._open = partial(
+            httpx.Client, follow_redirects=False, timeout=TIMEOUT, headers=headers, verify=_TLS, transport=transport
         )
+
+    @property
+    def _client(self) -> httpx.Client:
+        """Made with the first file: most turns bring none."""
+        if self._opened is None:
+            self._opened = self._open()
+        return self._opened
 
     def fetch(self, file: FileRef, to: Path) -> FileRef:
         """Write the file's bytes to `to`; returns the file with its true name, type and size. Raises UsersMove."""
@@ -121,7 +130,8 @@ class Downloader:
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        if self._opened is not None:
+            self._opened.close()
 
     def __enter__(self) -> Downloader:
         return self

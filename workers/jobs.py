@@ -5,6 +5,7 @@ from __future__ import annotations
 from core.errors import LeaseLost
 from core.metrics import RETRIES
 from core.settings import Settings, load_settings
+from core.store import Store
 from core.telemetry import bind_fields, get_logger
 from core.values import Lease
 from workers import turns
@@ -16,19 +17,19 @@ from workers.workshop import ComeBack
 log = get_logger(__name__)
 
 
-_prepared: list[Settings] = []
-"""The settings of the worker that forks the jobs. RQ hands a job its arguments only, and those must hold no secret."""
+_prepared: list[tuple[Settings, Store]] = []
+"""What the worker that forks the jobs gives them. RQ hands a job its arguments only, and those must hold no secret."""
 
 
-def prepare(settings: Settings) -> None:
-    """Let the jobs of this process and of its forks use these settings."""
-    _prepared[:] = [settings]
+def prepare(settings: Settings, store: Store) -> None:
+    """Let the jobs of this process and of its forks use these settings and this Store, which must be closed."""
+    _prepared[:] = [(settings, store)]
 
 
 def advance(thread_id: str) -> None:
     """What RQ calls, in a fork of its own: everything is opened here and closed with it."""
-    settings = _prepared[0] if _prepared else load_settings()
-    with scratch(settings), opened(settings) as tools, bind_fields(thread=thread_id):
+    settings, store = _prepared[0] if _prepared else (load_settings(), None)
+    with scratch(settings), opened(settings, store=store) as tools, bind_fields(thread=thread_id):
         run(tools, thread_id)
 
 

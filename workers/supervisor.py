@@ -12,6 +12,7 @@ What dies is started again. Nothing here holds state: threads go on from the Sto
 from __future__ import annotations
 
 import ctypes
+import gc
 import multiprocessing
 import os
 import random
@@ -47,7 +48,7 @@ from workers.janitor import keep_sweeping, ring, waiting
 from workers.parts import parts_file, sweep_file, write_parts
 from workers.patience import Patience
 from workers.queue_signs import QueueSigns
-from workers.rehearsal import rehearse
+from workers.rehearsal import rehearse, rehearse_store
 from workers.scratch import sweep_scratch
 from workers.turnstile import Turnstile
 from workers.wiring import LEASE_TTL_S, socket_path
@@ -113,14 +114,14 @@ class Supervisor:
             signal.signal(signum, self._request_stop)
         settings = self._settings
         settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        jobs.prepare(settings)
         load_driver(settings.files)
         rehearse(settings)
         with closing(connect_redis(settings.redis_url)) as redis:
             _wait_for(redis)
             store = Store(settings.database_url)
             store.migrate()
-            store.close()  # no connection is open when the parts are forked; announcing a host needs none
+            rehearse_store(store)  # it leaves the Store closed: no connection is open when the parts are forked
+            jobs.prepare(settings, store)
             wakes = Wakes(redis, store)
             try:
                 self._refuse_a_second_host(redis)
@@ -337,9 +338,11 @@ def _run_worker(settings: Settings) -> None:
     with closing(connect_redis(settings.redis_url)) as redis:
         queues = [Queue(name, connection=redis, serializer=SERIALIZER) for name in queues_of(settings.host_id)]
         name = f"{settings.host_id}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        _Worker(queues, name=name, connection=redis, serializer=SERIALIZER).work(
-            logging_level="WARNING", dequeue_strategy=DequeueStrategy.ROUND_ROBIN
-        )
+        worker = _Worker(queues, name=name, connection=redis, serializer=SERIALIZER)
+        # A collection in a horse would look at, and so copy, every object that its parent had: they are left out of it.
+        gc.collect()
+        gc.freeze()
+        worker.work(logging_level="WARNING", dequeue_strategy=DequeueStrategy.ROUND_ROBIN)
 
 
 def _run_janitor(settings: Settings) -> None:

@@ -7,6 +7,7 @@ that was killed takes no place for longer than its lease. Losing the hash costs 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
@@ -48,12 +49,12 @@ class Turnstile:
 
     def who_fits(self, line: Sequence[Waiting]) -> list[Waiting]:
         """Those of a line, in its order, that could all run now beside what runs already."""
-        taken = list(self._running(self._redis)[0].values())
+        taken = _Taken(self._running(self._redis)[0].values())
         fitting = []
         for who in line:
             if who.stops or self._fits(who, taken):
                 fitting.append(who)
-                taken.append((who.channel, who.user))
+                taken.add((who.channel, who.user))
         return fitting
 
     def _enter(self, who: Waiting) -> bool:
@@ -63,7 +64,7 @@ class Turnstile:
             nonlocal admitted
             running, gone = self._running(pipe)
             running.pop(who.thread_id, None)
-            admitted = who.stops or self._fits(who, running.values())
+            admitted = who.stops or self._fits(who, _Taken(running.values()))
             pipe.multi()
             if gone:
                 pipe.hdel(_RUNNING, *gone)
@@ -80,14 +81,29 @@ class Turnstile:
         running = {thread: (str(place[0]), str(place[1])) for thread, place in entries.items() if thread in held}
         return running, [thread for thread in entries if thread not in held]
 
-    def _fits(self, who: Waiting, running: Iterable[Place]) -> bool:
-        places = list(running)
+    def _fits(self, who: Waiting, taken: _Taken) -> bool:
         counts = (
-            (self._limits.running, len(places)),
-            (self._limits.per_channel, sum(channel == who.channel for channel, _ in places)),
-            (self._limits.per_person, sum(user == who.user for _, user in places)),
+            (self._limits.running, taken.all),
+            (self._limits.per_channel, taken.channels[who.channel]),
+            (self._limits.per_person, taken.people[who.user]),
         )
         return all(not limit or count < limit for limit, count in counts)
+
+
+class _Taken:
+    """How many places are taken, in all, per channel and per person."""
+
+    def __init__(self, places: Iterable[Place]) -> None:
+        self.all = 0
+        self.channels: Counter[str] = Counter()
+        self.people: Counter[str] = Counter()
+        for place in places:
+            self.add(place)
+
+    def add(self, place: Place) -> None:
+        self.all += 1
+        self.channels[place[0]] += 1
+        self.people[place[1]] += 1
 
 
 def _text(value: bytes | str) -> str:

@@ -70,10 +70,13 @@ class Tools:
 
 
 @contextmanager
-def opened(settings: Settings, model: Model | None = None) -> Iterator[Tools]:
-    """Open Store, Redis, Slack and the rest; to be called after a fork, never before it. `model` is for tests."""
+def opened(settings: Settings, model: Model | None = None, store: Store | None = None) -> Iterator[Tools]:
+    """Open Store, Redis, Slack and the rest; to be called after a fork, never before it.
+
+    `store` is one that was closed before the fork; without it a new one is opened. `model` is for tests.
+    """
     with ExitStack() as stack:
-        store = stack.enter_context(closing(Store(settings.database_url)))
+        store = stack.enter_context(closing(store or Store(settings.database_url)))
         redis = stack.enter_context(closing(connect_redis(settings.redis_url)))
         stack.enter_context(handing_over(redis, settings.host_id))
         slack = SlackWriter(web_client(settings, redis), store)

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
-from nbformat import v4
+from nbformat import from_dict, v4
 
 from core.phrases import say
 from core.slack_text import clip
@@ -19,6 +19,7 @@ from workers.reports.replay import Part, parsed, program
 from workers.reports.values import ReportInput
 
 _V4: Any = v4
+_from_dict: Any = from_dict
 """nbformat carries no types of its own."""
 
 _OUTPUT = 50_000
@@ -59,23 +60,32 @@ _NOT_WORTH_PRINTING = ("<Axes", "<matplotlib", "[<matplotlib", "Text(", "(<Figur
 def notebook(given: ReportInput) -> str:
     """analysis.ipynb as JSON: the question, every cell that ran well with its outputs, the report."""
     parts = program((*given.earlier, *given.cells))
-    cells = [_V4.new_markdown_cell("\n".join(f"> {line}" for line in given.question.splitlines()) or "…")]
+    cells = [_markdown("\n".join(f"> {line}" for line in given.question.splitlines()) or "…")]
     if setup := _setup(parts, backend=""):
-        cells.append(_V4.new_code_cell(setup, execution_count=None))
+        cells.append(_code(setup, None, []))
     for number, part in enumerate(parts, 1):
         heading = f"### {number}. {_title(part.cell, given.language)}"
         if part.kept != "whole":
             heading += f"\n\n{_why(part, given.language)}"
-        cells.append(_V4.new_markdown_cell(heading))
+        cells.append(_markdown(heading))
         if part.code:
             outputs = _outputs(part.cell, given, number) if part.kept == "whole" else []
-            cells.append(_V4.new_code_cell(part.code, execution_count=number, outputs=outputs))
-    cells.append(_V4.new_markdown_cell(given.report))
+            cells.append(_code(part.code, number, outputs))
+    cells.append(_markdown(given.report))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
+    # The whole is checked against the format's schema here; nbformat's own functions for cells check each by itself.
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    made = _V4.new_notebook(cells=cells, metadata=kernel | {"language_info": {"name": "python"}})
+    made = _V4.new_notebook(cells=_from_dict(cells), metadata=kernel | {"language_info": {"name": "python"}})
     return json.dumps(made, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
+def _markdown(source: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "metadata": {}, "source": source}
+
+
+def _code(source: str, count: int | None, outputs: list[Any]) -> dict[str, Any]:
+    return {"cell_type": "code", "metadata": {}, "source": source, "execution_count": count, "outputs": outputs}
 
 
 def script(given: ReportInput) -> str:
