@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import sys
 import uuid
@@ -20,6 +21,7 @@ class ObjectStore:
     """Where it is, and the variables that lead an AWS client there."""
 
     endpoint: str
+    process: subprocess.Popen[bytes]
 
     @property
     def environment(self) -> dict[str, str]:
@@ -30,6 +32,10 @@ class ObjectStore:
             "AWS_SECRET_ACCESS_KEY": "playground",
             "AWS_DEFAULT_REGION": "us-east-1",
         }
+
+    def signal(self, signum: int) -> None:
+        """SIGSTOP makes it mute, SIGCONT lets it answer what came meanwhile."""
+        self.process.send_signal(signum)
 
     def bucket(self) -> str:
         """The URL of a fresh bucket."""
@@ -58,6 +64,7 @@ def object_store(log: Path) -> Iterator[ObjectStore]:
 
         try:
             eventually(answers, "the object store")
-            yield ObjectStore(url)
+            yield ObjectStore(url, process)
         finally:
             process.terminate()
+            process.send_signal(signal.SIGCONT)

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
+from fault_servers import end
 from fault_table import Table
 from fault_world import World, running_world
 
@@ -18,7 +19,8 @@ FAILED = pytest.StashKey[bool]()
 class Worlds:
     """The running product, made anew when a test left it broken."""
 
-    def __init__(self) -> None:
+    def __init__(self, hosts: int = 1) -> None:
+        self._hosts = hosts
         self._parts = ExitStack()
         self._world: World | None = None
 
@@ -28,7 +30,7 @@ class Worlds:
             folder = Path(tempfile.mkdtemp(prefix="faults-"))
             self._parts.callback(shutil.rmtree, folder, ignore_errors=True)
             folder.chmod(0o755)
-            self._world = self._parts.enter_context(running_world(folder))
+            self._world = self._parts.enter_context(running_world(folder, hosts=self._hosts))
         return self._world
 
     def end(self) -> None:
@@ -59,6 +61,27 @@ def world(worlds: Worlds, request: pytest.FixtureRequest) -> Iterator[World]:
     yield worlds.now()
     if request.node.stash.get(FAILED, True):
         worlds.end()
+
+
+@pytest.fixture(scope="module")
+def pairs() -> Iterator[Worlds]:
+    """Worlds of two hosts."""
+    kept = Worlds(hosts=2)
+    yield kept
+    kept.end()
+
+
+@pytest.fixture
+def pair(pairs: Worlds, request: pytest.FixtureRequest) -> Iterator[World]:
+    """A team's two hosts, of which the first runs; after a row that held it runs again, alone."""
+    world = pairs.now()
+    yield world
+    if request.node.stash.get(FAILED, True):
+        pairs.end()
+        return
+    for host in world.hosts[1:]:
+        end(host.process)
+        host.process = None
 
 
 @pytest.fixture(scope="session")

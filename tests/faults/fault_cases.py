@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import tempfile
 import threading
 from collections.abc import Callable
@@ -11,14 +10,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
 
 from fault_world import World
 from patience import eventually
 from sqlalchemy import Connection, text
 
 from core.values import ThreadKey
-from executor.client import HostUnavailable
+from executor.client import HostUnavailable, SessionClient
 from tryout.blocks_text import message_text
 
 Json = dict[str, Any]
@@ -90,9 +88,8 @@ class Case:
         return [s for turn in store.turns(self.thread.id) for s in store.steps(turn.id) if s["kind"] == "cell"]
 
     def journal(self) -> list[Json]:
-        """What the session host wrote down of the thread's cells."""
-        path = self.world.settings.home / "sessions" / "threads" / quote(self.thread.id, safe="") / "cells.jsonl"
-        return [json.loads(line) for line in path.read_bytes().splitlines() if line.strip()] if path.exists() else []
+        """What the session hosts wrote down of the thread's cells."""
+        return [line for host in self.world.hosts for line in host.journal(self.thread.id)]
 
 
 class Moment:
@@ -149,25 +146,35 @@ class InCell(Moment):
 
     def reach(self) -> None:
         words = self.case.new_question("ab")
-        self.case.world.model.held_cells.add(self.case.letters[-1])
+        self._step = self.case.letters[-1]
+        self.case.world.model.held_cells.add(self._step)
         self.case.post(words)
         eventually(self._second_cell_runs, "the second cell")
 
     def release(self) -> None:
-        """A file appears in the workspace that the cell waits for; without a host the next one finds it there."""
+        """A file appears in the workspace that the cell waits for; without a host the next one finds it there.
+
+        A cell that is asked for again waits for none: its host may have taken the file with it.
+        """
+        self.case.world.model.held_cells.discard(self._step)
 
         def given() -> bool:
             with tempfile.NamedTemporaryFile() as go, suppress(HostUnavailable):
-                self.case.world.sessions.put(self.case.thread.id, f"go-{self.case.questions[-1]}", Path(go.name))
+                self.sessions.put(self.case.thread.id, f"go-{self.case.questions[-1]}", Path(go.name))
                 return True
             return False
 
         self._released = threading.Thread(target=eventually, args=(given, "the session host"), daemon=True)
         self._released.start()
 
+    @property
+    def sessions(self) -> SessionClient:
+        """The session host that has the thread now."""
+        return self.case.world.host_of(self.case.thread.id).sessions
+
     def _second_cell_runs(self) -> bool:
         with suppress(HostUnavailable):
-            live = {one.thread_id: one.cell_id or "" for one in self.case.world.sessions.sessions()}
+            live = {one.thread_id: one.cell_id or "" for one in self.sessions.sessions()}
             return live.get(self.case.thread.id, "").endswith("/c2")
         return False
 

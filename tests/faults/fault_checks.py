@@ -90,16 +90,13 @@ def check_leftovers(world: World) -> None:
 def _strangers(world: World) -> list[str]:
     """Processes of ours that belong to no bot and no service that runs."""
     assert world.bot is not None
-    assert world.service is not None
-    host = world.host()
-    family = {world.bot.pid, world.service.pid, host.pid}
-    family |= {part.pid for part in world.parts().values()}
-    family |= {child.pid for child in host.children(recursive=True)}
+    family = {world.bot.pid}.union(*(host.family() for host in world.hosts))
     return [f"{one.pid} {' '.join(one.cmdline())}" for one in world.ours() if one.pid not in family]
 
 
 def _temporaries(world: World) -> list[str]:
-    home, files = world.settings.home, world.settings.files
-    folders = [world.folder / "tmp", home / "sessions" / "tmp", home / "scratch"]
+    homes, files = [host.settings.home for host in world.hosts], Path(world.settings.files)
+    folders = [world.folder / "tmp", *(home / name for home in homes for name in ("sessions/tmp", "scratch"))]
     found = [path for folder in folders if folder.is_dir() for path in folder.iterdir()]
-    return [str(path) for path in (*found, *Path(files).rglob("*.partial"), *home.glob("*.new"))]
+    found += [path for home in homes for path in home.glob("*.new")]
+    return [str(path) for path in (*found, *files.rglob("*.partial"))]

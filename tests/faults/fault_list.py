@@ -43,18 +43,19 @@ def _bot(signum: int) -> Act:
 
 def _service(signum: int) -> Act:
     def strike(world: World) -> None:
-        assert world.service is not None
-        kill(world.service, signum)
+        service = world.struck.process
+        assert service is not None
+        kill(service, signum)
         if signum == signal.SIGKILL:
-            world.service.wait(60)
+            service.wait(60)
 
     return strike
 
 
 def _start_service(world: World) -> None:
-    assert world.service is not None
-    world.service.wait(120)
-    world.start_service()
+    assert world.struck.process is not None
+    world.struck.process.wait(120)
+    world.struck.start()
 
 
 def _kill_all(which: Callable[[World], list], signum: int = signal.SIGKILL) -> Act:
@@ -67,16 +68,16 @@ def _kill_all(which: Callable[[World], list], signum: int = signal.SIGKILL) -> A
 
 def _kill_host_twice(world: World) -> None:
     """The second time while the service is starting it again."""
-    first = world.host()
+    first = world.struck.session_host()
     kill(first)
 
     def comes_up() -> bool:
         with suppress(KeyError):
-            return world.host().pid != first.pid
+            return world.struck.session_host().pid != first.pid
         return False
 
     eventually(comes_up, "the next session host")
-    kill(world.host())
+    kill(world.struck.session_host())
 
 
 def _restart_redis(world: World) -> None:
@@ -112,22 +113,60 @@ def _lose_files(world: World) -> None:
 PROCESS_FAULTS = (
     ProcessFault("bot: kill -9", _bot(signal.SIGKILL), World.start_bot),
     ProcessFault("bot: SIGTERM", _bot(signal.SIGTERM), World.start_bot),
-    ProcessFault("work horses: kill -9", _kill_all(World.horses)),
-    ProcessFault("work horses: SIGTERM", _kill_all(World.horses, signal.SIGTERM)),
-    ProcessFault("RQ workers: kill -9", _kill_all(World.rq_workers)),
-    ProcessFault("RQ workers: SIGTERM", _kill_all(World.rq_workers, signal.SIGTERM)),
+    ProcessFault("work horses: kill -9", _kill_all(lambda world: world.struck.horses())),
+    ProcessFault("work horses: SIGTERM", _kill_all(lambda world: world.struck.horses(), signal.SIGTERM)),
+    ProcessFault("RQ workers: kill -9", _kill_all(lambda world: world.struck.rq_workers())),
+    ProcessFault("RQ workers: SIGTERM", _kill_all(lambda world: world.struck.rq_workers(), signal.SIGTERM)),
     ProcessFault("worker service: kill -9", _service(signal.SIGKILL), _start_service),
     ProcessFault("worker service: kill -9, work goes on for long", _service(signal.SIGKILL), _start_service, held=True),
     ProcessFault("worker service: SIGTERM", _service(signal.SIGTERM), _start_service),
     ProcessFault(
         "worker service: SIGTERM, work outlasts the grace time", _service(signal.SIGTERM), _start_service, held=True
     ),
-    ProcessFault("session host: kill -9", _kill_all(lambda world: [world.host()])),
+    ProcessFault("session host: kill -9", _kill_all(lambda world: [world.struck.session_host()])),
     ProcessFault("session host: kill -9, and again while it starts", _kill_host_twice),
-    ProcessFault("session host: SIGTERM", _kill_all(lambda world: [world.host()], signal.SIGTERM)),
-    ProcessFault("zygote: kill -9", _kill_all(lambda world: [world.zygote()])),
+    ProcessFault("session host: SIGTERM", _kill_all(lambda world: [world.struck.session_host()], signal.SIGTERM)),
+    ProcessFault("zygote: kill -9", _kill_all(lambda world: [world.struck.zygote()])),
     ProcessFault("Redis: killed, back empty after 3 s", lambda world: world.redis_server.kill(), _restart_redis),
     ProcessFault("Postgres: stopped, back after 3 s", lambda world: world.postgres.stop(), _restart_postgres),
     ProcessFault("disk: full for 3 s", _fill_disk, _empty_disk, fills_disk=True),
     ProcessFault("file store: lost", _lose_files),
 )
+
+
+def _cut_power(world: World) -> None:
+    world.struck.cut_power()
+
+
+def _cut_power_everywhere(world: World) -> None:
+    for host in world.hosts:
+        host.cut_power()
+
+
+def _start_hosts(world: World) -> None:
+    time.sleep(AWAY_S)
+    world.start_all()
+
+
+def _signal_objects(signum: int) -> Act:
+    def act(world: World) -> None:
+        assert world.objects is not None
+        world.objects.signal(signum)
+
+    return act
+
+
+def _resume_objects(world: World) -> None:
+    time.sleep(AWAY_S)
+    _signal_objects(signal.SIGCONT)(world)
+
+
+HOST_FAULTS = (
+    ProcessFault("first of two hosts: power cut", _cut_power),
+    ProcessFault("first of two hosts: power cut, back after 3 s", _cut_power, _start_hosts),
+    ProcessFault("first of two hosts: worker service kill -9", _service(signal.SIGKILL)),
+    ProcessFault("first of two hosts: SIGTERM", _service(signal.SIGTERM)),
+    ProcessFault("both hosts: power cut, back after 3 s", _cut_power_everywhere, _start_hosts),
+    ProcessFault("object store of two hosts: mute for 3 s", _signal_objects(signal.SIGSTOP), _resume_objects),
+)
+"""What may happen to a team's hosts. All threads are at the first one when the second one comes up and this strikes."""

@@ -12,11 +12,14 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+from urllib.parse import quote
 
 import httpx
 import psutil
 from fault_model import Walker, walking
 from fault_servers import PostgresServer, RedisServer, end, started
+from object_store import ObjectStore, object_store
 from patience import eventually
 from redis import Redis
 from sqlalchemy import create_engine
@@ -34,65 +37,34 @@ DISK_MB = 512
 
 
 @dataclass
-class World:
-    """Everything that runs, and handles to kill it by."""
+class Host:
+    """One worker service: where it keeps things, and handles to kill its processes by."""
 
-    folder: Path
     settings: Settings
     environment: dict[str, str]
-    redis_server: RedisServer
-    postgres: PostgresServer
-    slack: LocalSlack
-    model: Walker
-    has_small_disk: bool
-    """Whether home and file store lie on a disk of their own, which may be filled."""
-    bot: subprocess.Popen[bytes] | None = None
-    service: subprocess.Popen[bytes] | None = None
+    log: Path
+    process: subprocess.Popen[bytes] | None = None
 
     def __post_init__(self) -> None:
-        self.store = Store(self.settings.database_url)
-        self.engine = create_engine(self.settings.database_url, pool_pre_ping=True)
-        self.redis = Redis.from_url(self.settings.redis_url)
         self.sessions = SessionClient(self.settings.session_socket)
+        self._ready = self.settings.home / "worker.ready"
 
-    # --- starting what an init system would start
-
-    def start_bot(self) -> None:
-        """Returns when it holds a connection to Slack."""
-        self.bot = self._start("bot")
-        eventually(self.slack.bot_is_connected, "the bot")
-
-    def start_service(self) -> None:
+    def start(self) -> None:
         """Returns when it takes work."""
-        ready = self.settings.home / "worker.ready"
-        ready.unlink(missing_ok=True)
-        self.service = self._start("worker")
-        eventually(ready.exists, "the worker service")
+        self._ready.unlink(missing_ok=True)
+        self.process = _started("worker", self.environment, self.log)
+        eventually(self._ready.exists, "the worker service")
 
-    def _start(self, command: str) -> subprocess.Popen[bytes]:
-        with (self.folder / f"{command}.log").open("ab") as log:
-            return started(
-                [sys.executable, "-m", "threadbook", command],
-                signal.SIGTERM,
-                cwd=ROOT,
-                env=self.environment,
-                stdout=log,
-                stderr=subprocess.STDOUT,
-            )
-
-    def log(self, command: str) -> str:
-        """The end of a process's log."""
-        path = self.folder / f"{command}.log"
-        return path.read_text(errors="replace")[-6000:] if path.exists() else ""
-
-    # --- who is who
+    def takes_work(self) -> bool:
+        """Whether it runs and was not told to stop."""
+        return self.process is not None and self.process.poll() is None and self._ready.exists()
 
     def parts(self) -> dict[str, psutil.Process]:
         """The direct children of the supervisor: RQ workers and janitor by name, the session host as "host"."""
-        assert self.service is not None
+        assert self.process is not None
         found: dict[str, psutil.Process] = {}
         names = {pid: name for name, pid in json.loads((self.settings.home / "worker.parts.json").read_text()).items()}
-        for child in psutil.Process(self.service.pid).children():
+        for child in psutil.Process(self.process.pid).children():
             with suppress(psutil.NoSuchProcess):
                 is_host = "executor.host" in " ".join(child.cmdline())
                 if is_host or child.pid in names:
@@ -107,29 +79,107 @@ class World:
         """The jobs that run now."""
         return [horse for worker in self.rq_workers() for horse in _children(worker)]
 
-    def host(self) -> psutil.Process:
-        """The session host."""
+    def session_host(self) -> psutil.Process:
+        """The process that keeps the sessions."""
         return self.parts()["host"]
 
     def zygote(self) -> psutil.Process:
         """The child of the session host from which sessions are forked."""
-        return _children(self.host())[0]
+        return _children(self.session_host())[0]
+
+    def family(self) -> set[int]:
+        """The ids of all processes that belong to it now, but for its jobs."""
+        if self.process is None or self.process.poll() is not None:
+            return set()
+        session_host = self.session_host()
+        within = {child.pid for child in session_host.children(recursive=True)}
+        return {self.process.pid, session_host.pid, *within, *(part.pid for part in self.parts().values())}
+
+    def cut_power(self) -> None:
+        """SIGKILL to every process of the host at once."""
+        assert self.process is not None
+        service = psutil.Process(self.process.pid)
+        everybody = [service, *service.children(recursive=True)]
+        for signum in (signal.SIGSTOP, signal.SIGKILL):
+            for process in everybody:
+                kill(process, signum)
+        self.process.wait(60)
+        psutil.wait_procs(everybody, timeout=60)
+
+    def journal(self, thread_id: str) -> list[dict[str, Any]]:
+        """What its session host wrote down of a thread's cells."""
+        path = self.settings.home / "sessions" / "threads" / quote(thread_id, safe="") / "cells.jsonl"
+        lines = path.read_bytes().splitlines() if path.exists() else []
+        return [entry for line in lines if line.strip() and "cell" in (entry := json.loads(line))]
+
+
+@dataclass
+class World:
+    """Everything that runs, and handles to kill it by."""
+
+    folder: Path
+    hosts: list[Host]
+    redis_server: RedisServer
+    postgres: PostgresServer
+    slack: LocalSlack
+    model: Walker
+    has_small_disk: bool
+    """Whether home and file store lie on a disk of their own, which may be filled."""
+    objects: ObjectStore | None = None
+    """The file store of several hosts."""
+    bot: subprocess.Popen[bytes] | None = None
+
+    def __post_init__(self) -> None:
+        self.settings = self.struck.settings
+        self.store = Store(self.settings.database_url)
+        self.engine = create_engine(self.settings.database_url, pool_pre_ping=True)
+        self.redis = Redis.from_url(self.settings.redis_url)
+
+    @property
+    def struck(self) -> Host:
+        """The host that faults strike: the only one, or the first of several."""
+        return self.hosts[0]
+
+    def host_of(self, thread_id: str) -> Host:
+        """Where a thread is; the first host while it is nowhere."""
+        name = self.store.thread_host(thread_id)
+        return next((host for host in self.hosts if host.settings.host_id == name), self.struck)
+
+    def start_bot(self) -> None:
+        """Returns when it holds a connection to Slack."""
+        self.bot = _started("bot", self.struck.environment, self.folder / "bot.log")
+        eventually(self.slack.bot_is_connected, "the bot")
+
+    def start_all(self) -> None:
+        """Start the services that were running and do no more."""
+        for host in self.hosts:
+            if host.process is not None and not host.takes_work():
+                host.process.wait(120)
+                host.start()
+
+    def log(self) -> str:
+        """The ends of the worker services' logs."""
+        return "\n".join(host.log.read_text(errors="replace")[-6000:] for host in self.hosts if host.log.exists())
+
+    def horses(self) -> list[psutil.Process]:
+        """The jobs that run now, wherever."""
+        return [horse for host in self.hosts if host.family() for horse in host.horses()]
 
     def ours(self) -> list[psutil.Process]:
-        """Every process of bot and worker service that lives, wherever it was reparented to."""
-        home = str(self.settings.home)
+        """Every process of bot and worker services that lives, wherever it was reparented to."""
+        homes = [str(host.settings.home) for host in self.hosts]
         found = []
         for process in psutil.process_iter():
             with suppress(psutil.Error):
                 if process.status() == psutil.STATUS_ZOMBIE:
                     continue
                 line = process.cmdline()
-                mine = process.pid != os.getpid() and process.environ().get("THREADBOOK_HOME") == home
-                if mine or (any("executor" in word for word in line) and any(home in word for word in line)):
+                mine = process.pid != os.getpid() and process.environ().get("THREADBOOK_HOME") in homes
+                if mine or (
+                    any("executor" in word for word in line) and any(home in word for word in line for home in homes)
+                ):
                     found.append(process)
         return found
-
-    # --- the outside
 
     def control(self, verb: str, path: str, **given: object) -> None:
         """A call of the playground's control API."""
@@ -138,13 +188,26 @@ class World:
     def close(self) -> None:
         """Stop everything that was started."""
         end(self.bot)
-        end(self.service)
+        for host in self.hosts:
+            end(host.process)
         for process in self.ours():
             with suppress(psutil.Error):
                 process.kill()
         self.store.close()
         self.engine.dispose()
         self.redis.close()
+
+
+def _started(command: str, environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+    with log.open("ab") as output:
+        return started(
+            [sys.executable, "-m", "threadbook", command],
+            signal.SIGTERM,
+            cwd=ROOT,
+            env=environment,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+        )
 
 
 def _children(process: psutil.Process) -> list[psutil.Process]:
@@ -169,14 +232,15 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[bool]:
 
 
 @contextmanager
-def running_world(folder: Path, workers: int = WORKERS) -> Iterator[World]:
-    """Everything, ready for a question. `folder` must be one that every user of the machine may enter."""
+def running_world(folder: Path, *, hosts: int = 1, workers: int = WORKERS) -> Iterator[World]:
+    """Everything, ready for a question. `folder` must be one that every user of the machine may enter.
+
+    Of several hosts the first runs; they share an object store instead of a folder.
+    """
     with ExitStack() as parts:
         disk = folder / "disk"
         is_small = parts.enter_context(small_disk(disk, DISK_MB))
-        home = disk / "home"
-        for made in (home, folder / "tmp"):
-            made.mkdir()
+        (folder / "tmp").mkdir()
         redis_server, postgres = RedisServer(folder), PostgresServer(folder)
         redis_server.start()
         parts.callback(redis_server.kill)
@@ -189,29 +253,40 @@ def running_world(folder: Path, workers: int = WORKERS) -> Iterator[World]:
         # One person has all the threads of a row: nobody may have to wait for a turn.
         everybody = "[fairness]\nper_person = 0\nper_channel = 0\n"
         config.write_text(f"{everybody}[workers]\ncount = {workers}\n[slack]\nprogress_interval_s = 1.0\n")
-        environment = environment_with(
-            SLACK_API_URL=slack.api_url,
-            SLACK_BOT_TOKEN=slack.bot_token,
-            SLACK_APP_TOKEN=slack.app_token,
-            REDIS_URL=redis_server.url,
-            DATABASE_URL=postgres.url,
-            OPENAI_BASE_URL=model.url,
-            OPENAI_API_KEY="sk-of-a-test",
-            THREADBOOK_HOME=str(home),
-            THREADBOOK_FILES=str(disk / "files"),
-            THREADBOOK_HOST_ID="fault-host",
-            THREADBOOK_CONFIG=str(config),
-            NO_PROXY="127.0.0.1,localhost",
-            TMPDIR=str(folder / "tmp"),
-        )
+        shared = {"THREADBOOK_FILES": str(disk / "files")}
+        objects = parts.enter_context(object_store(folder / "objects.log")) if hosts > 1 else None
+        if objects is not None:
+            shared = {
+                **objects.environment,
+                "THREADBOOK_FILES": objects.bucket(),
+                "THREADBOOK_CHECKPOINT_KEY": "the hosts of this world share this",
+            }
+        made = []
+        for number in range(1, hosts + 1):
+            home = disk / f"home-{number}"
+            home.mkdir()
+            environment = environment_with(
+                **shared,
+                SLACK_API_URL=slack.api_url,
+                SLACK_BOT_TOKEN=slack.bot_token,
+                SLACK_APP_TOKEN=slack.app_token,
+                REDIS_URL=redis_server.url,
+                DATABASE_URL=postgres.url,
+                OPENAI_BASE_URL=model.url,
+                OPENAI_API_KEY="sk-of-a-test",
+                THREADBOOK_HOME=str(home),
+                THREADBOOK_HOST_ID=f"fault-host-{number}",
+                THREADBOOK_CONFIG=str(config),
+                NO_PROXY="127.0.0.1,localhost",
+                TMPDIR=str(folder / "tmp"),
+            )
+            made.append(Host(load_settings(environment, cwd=folder), environment, folder / f"worker-{number}.log"))
         people = LocalSlack(parts.enter_context(httpx.Client(base_url=slack.url, timeout=60, trust_env=False)))
-        world = World(
-            folder, load_settings(environment, cwd=folder), environment, redis_server, postgres, people, model, is_small
-        )
+        world = World(folder, made, redis_server, postgres, people, model, is_small, objects)
         parts.callback(world.close)
         world.store.migrate()
         world.start_bot()
-        world.start_service()
+        world.struck.start()
         yield world
 
 

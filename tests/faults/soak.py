@@ -149,7 +149,7 @@ def main() -> None:
             print(line)
             print("\n\n".join(failures))
             if failures:
-                shutil.copy(folder / "worker.log", Path(tempfile.gettempdir()) / f"soak-{seed}-worker.log")
+                shutil.copy(folder / "worker-1.log", Path(tempfile.gettempdir()) / f"soak-{seed}-worker.log")
                 raise SystemExit(1)
             write_soak(line)
     finally:
@@ -168,7 +168,7 @@ def _say_what_is_open(soak: Soak) -> None:
     for case in soak.cases:
         if case.key and not _patiently(case.answered):
             print("open:", case.thread.id, case.questions[-1], [message.get("text") for message in case.said()][-4:])
-    print(soak.world.log("worker"))
+    print(soak.world.log())
 
 
 if __name__ == "__main__":
