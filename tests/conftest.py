@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import socket
+import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from urllib.parse import urlsplit
 
 import pytest
 from hypothesis import HealthCheck, settings
 from services import missing
+from sqlalchemy import create_engine, text
 
 from tryout.redis_server import embedded_redis, reachable
 
@@ -57,6 +62,33 @@ def postgres_address() -> tuple[str, int]:
     except OSError as error:
         missing("Postgres", f"nothing listens at {address[0]}:{address[1]} ({error}); start it or set PGPORT")
     return address
+
+
+@pytest.fixture
+def postgres_url(postgres_address: tuple[str, int]) -> Iterator[str]:
+    """A database of the test's own on the machine's Postgres."""
+    server = "postgresql+psycopg://postgres@{}:{}".format(*postgres_address)
+    name = f"threadbook_{uuid.uuid4().hex[:12]}"
+    admin = create_engine(f"{server}/postgres", isolation_level="AUTOCOMMIT")
+    with admin.connect() as connection:
+        connection.execute(text(f"CREATE DATABASE {name}"))
+    yield f"{server}/{name}"
+    with admin.connect() as connection:
+        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
+    admin.dispose()
+
+
+@pytest.fixture(scope="session")
+def make_data() -> ModuleType:
+    """The generator of the sample data as a module; it is a script and no package."""
+    path = Path(__file__).parents[1] / "examples" / "make_data.py"
+    spec = importlib.util.spec_from_file_location("examples_make_data", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
 
 
 @pytest.fixture(scope="session")

@@ -7,9 +7,8 @@ import os
 import subprocess
 import sys
 import time
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -20,7 +19,6 @@ import pytest
 from harness import PATIENT_SLACK, settings_for
 from object_store import object_store
 from patience import PATIENCE_S, eventually
-from sqlalchemy import create_engine, text
 from test_workers_service import call
 
 from bot import running_bot
@@ -138,29 +136,15 @@ class Team:
         return "\n".join(lines)
 
 
-@contextmanager
-def database(address: tuple[str, int]) -> Iterator[str]:
-    server = f"postgresql+psycopg://postgres@{address[0]}:{address[1]}"
-    name = f"threadbook_{uuid.uuid4().hex[:12]}"
-    admin = create_engine(f"{server}/postgres", isolation_level="AUTOCOMMIT")
-    with admin.connect() as connection:
-        connection.execute(text(f"CREATE DATABASE {name}"))
-    yield f"{server}/{name}"
-    with admin.connect() as connection:
-        connection.execute(text(f"DROP DATABASE {name} WITH (FORCE)"))
-    admin.dispose()
-
-
 @pytest.fixture
-def team(tmp_path: Path, redis_url: str, postgres_address: tuple[str, int]) -> Iterator[Team]:
+def team(tmp_path: Path, redis_url: str, postgres_url: str) -> Iterator[Team]:
     (tmp_path / "threadbook.toml").write_text("[workers]\ncount = 1\n")
     (tmp_path / "script.json").write_text(json.dumps({"turns": SCRIPT}))
     with ExitStack() as parts:
         objects = parts.enter_context(object_store(tmp_path / "objects.log"))
-        url = parts.enter_context(database(postgres_address))
         slack = parts.enter_context(running(options=PATIENT_SLACK))
         shared = {
-            "DATABASE_URL": url,
+            "DATABASE_URL": postgres_url,
             "THREADBOOK_FILES": objects.bucket(),
             "THREADBOOK_CHECKPOINT_KEY": KEY,
             "THREADBOOK_CONFIG": str(tmp_path / "threadbook.toml"),
@@ -172,7 +156,7 @@ def team(tmp_path: Path, redis_url: str, postgres_address: tuple[str, int]) -> I
             settings[host] = settings_for(
                 tmp_path / host, slack.url, redis_url, **{**shared, "THREADBOOK_HOST_ID": host}
             )
-        store = Store(url)
+        store = Store(postgres_url)
         parts.callback(store.close)
         store.migrate()
         people = LocalSlack(parts.enter_context(httpx.Client(base_url=slack.url, timeout=PATIENCE_S, trust_env=False)))

@@ -3,28 +3,12 @@
 from __future__ import annotations
 
 import csv
-import importlib.util
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 
 EXAMPLES = Path(__file__).parents[3] / "examples"
-
-
-@pytest.fixture(scope="module")
-def make_data() -> Iterator[ModuleType]:
-    """The generator as a module; it is a script and no package."""
-    spec = importlib.util.spec_from_file_location("examples_make_data", EXAMPLES / "make_data.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
 
 
 def _rows(path: Path, encoding: str = "utf-8") -> list[dict[str, str]]:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -15,19 +13,6 @@ import pytest
 EXAMPLES = Path(__file__).parents[3] / "examples"
 SALES = EXAMPLES / "sales/sales.csv"
 QUESTION = "How have our sales developed, and which regions drive them?"
-
-
-@pytest.fixture(scope="module")
-def make_data() -> Iterator[ModuleType]:
-    """The generator of the sample data."""
-    spec = importlib.util.spec_from_file_location("offline_make_data", EXAMPLES / "make_data.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    yield module
-    del sys.modules[spec.name]
 
 
 def test_plain_conversions_fail_first_and_each_error_is_repaired_by_itself(thread: Any) -> None:
