@@ -24,6 +24,7 @@ from executor.wire import limits_from
 
 _PACKET = 1 << 17
 _MANY_MAPPED = 64  # more than a host sends
+_UNWANTED = 72
 _FIRST_PRIVATE = 200
 """The runner's own descriptors live up here, away from the small numbers that code closes by mistake."""
 
@@ -57,7 +58,8 @@ def become_session(order: Order, plan: Plan, descriptors: Sequence[int], doors: 
 
     `doors`: those of its cgroup.
     """
-    cgroup.enter(doors)
+    if not cgroup.enter(doors):
+        os._exit(_UNWANTED)  # its host has stopped, or has given it up, while it was being made
     os.setsid()
     _default_signals()
     die_with_parent(signal.SIGKILL)

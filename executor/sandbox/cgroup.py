@@ -8,6 +8,7 @@ takes the kernel up to 20 ms of waiting, and the host has one thread.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import time
 from collections.abc import Iterable
@@ -82,10 +83,16 @@ class Group:
         return True
 
 
-def enter(doors: Iterable[int]) -> None:
-    """Put this process, and all it will start, into the group with these doors."""
-    for door in doors:
-        os.write(door, b"0")  # 0 stands for whoever writes
+def enter(doors: Iterable[int]) -> bool:
+    """Put this process, and all it will start, into the group with these doors. False when the group was removed."""
+    try:
+        for door in doors:
+            os.write(door, b"0")  # 0 stands for whoever writes
+    except OSError as error:
+        if error.errno == errno.ENODEV:
+            return False
+        raise
+    return True
 
 
 def _settings(kind: str, limits: Limits) -> dict[str, str]:
