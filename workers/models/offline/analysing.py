@@ -9,7 +9,7 @@ from typing import Any
 from workers.models.offline import cells, dates
 from workers.models.offline import columns as cols
 from workers.models.offline.subject import BAND, ORDERED, label, period, plain, scope, selection, time_said, word
-from workers.models.offline.tasks import Task
+from workers.models.offline.tasks import REPORT_ROWS, Task
 from workers.models.offline.thread import done
 from workers.models.offline.values import Cell, Filter
 from workers.models.offline.wording import say
@@ -197,7 +197,8 @@ def _rows(task: Task) -> tuple[str, Variables]:
     columns = task.join.columns
     ids = [column.name for column in columns if column.kind == "id"][:1]
     categories = [column.name for column in columns if column.kind in ("category", "text")][:4]
-    others = list(dict.fromkeys([*ids, *([task.intent.date] if task.intent.date else []), *categories]))
+    asked = [item.column for item in task.intent.filters if item.column != name]
+    others = list(dict.fromkeys([*ids, *([task.intent.date] if task.intent.date else []), *categories, *asked]))
     return "rows", {
         "column": name,
         "name": task.name(name),
@@ -207,7 +208,8 @@ def _rows(task: Task) -> tuple[str, Variables]:
         "shown": [*others, name],
         "label": others[0] if others else name,
         "label_name": task.name(others[0] if others else name),
-        "count": task.intent.top or 5,
+        "count": REPORT_ROWS if task.intent.listed else task.intent.top or 5,
+        "listed": task.intent.listed,
     }
 
 

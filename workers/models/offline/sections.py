@@ -145,7 +145,8 @@ def _trend_by(task: Task, facts: Facts) -> dict[str, Any]:
 def _rows(task: Task, facts: Facts) -> dict[str, Any]:
     rows = facts["row"]
     own = [key for key in rows[0] if key != "value"]
-    return {"r": facts["ranked"][-1], "rows": rows, "own": own, "label": own[0] if own else ""}
+    told = {"r": facts["ranked"][-1], "rows": rows, "own": own, "label": own[0] if own else ""}
+    return told | {"listed": task.intent.listed}
 
 
 def _change(task: Task, facts: Facts) -> dict[str, Any]:
@@ -282,7 +283,7 @@ _VARIABLES: Mapping[str, Callable[[Task, Facts], dict[str, Any]]] = {
 
 def _table(task: Task, made: Environment, kind: str, variables: Mapping[str, Any]) -> str:
     """The groups of a breakdown as a Markdown table; empty for anything else."""
-    if kind == "rows" and len(variables["rows"]) > 1:
+    if kind == "rows" and (variables["listed"] or len(variables["rows"]) > 1):
         return _rows_table(task, made, variables)
     if kind != "breakdown" or len(variables["groups"]) < 2:
         return ""
@@ -312,7 +313,8 @@ def _rows_table(task: Task, made: Environment, variables: Mapping[str, Any]) -> 
     own, day = variables["own"], made.filters["day"]
     lines = [[*(task.name(key) for key in own), variables["column"]], [*["---"] * len(own), "---:"]]
     for row in variables["rows"]:
-        lines.append([*(_cell(day(row[key])) for key in own), made.filters["m"](row["value"])])
+        value = "–" if row["value"] is None else made.filters["m"](row["value"])
+        lines.append([*(_cell(day(row[key])) for key in own), value])
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 

@@ -69,13 +69,19 @@ class Task:
     def has_table(self) -> bool:
         """True when the cell leaves a table behind."""
         kind = self.analysis.kind
-        return kind in ("trend", "breakdown", "compare", "profile") or (kind == "correlate" and not self.analysis.other)
+        return (
+            self.intent.listed
+            or kind in ("trend", "breakdown", "compare", "profile")
+            or (kind == "correlate" and not self.analysis.other)
+        )
 
     @property
     def outgrows_the_report(self) -> bool:
         """True when the table has more rows than a report shows: periods, columns, or many groups."""
         facts = facts_of(self.thread.since).get("groups", ())
         many = {str(told["by"]) for told in facts if told.get("count", 0) > REPORT_ROWS}
+        if self.intent.listed:
+            return any(told.get("rows", 0) > REPORT_ROWS for told in facts_of(self.thread.since).get("ranked", ()))
         return self.analysis.kind in ("trend", "profile") or bool(
             self.analysis.by and plain(self.analysis.by[0]) in many
         )

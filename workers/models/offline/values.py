@@ -125,10 +125,11 @@ class Analysis:
 class Intent:
     """What a part of a question asks for, in terms of the columns at hand; `text` are its words.
 
-    `top` and `ascending` order groups; `ahead` counts a forecast's periods; `by_drivers` asks for a breakdown by the
-    columns that a model turns out to rely on; `lacks` names the kind of column that is needed and not there; `tested`
-    asks whether differences are more than chance; `peak` asks which step of time stands out; `focus` is the group whose
-    share is asked for; `period` is the time (a value of dates.py) whose change is asked about.
+    `top` and `ascending` order groups; `listed` asks for the rows themselves, one by one; `ahead` counts a
+    forecast's periods; `by_drivers` asks for a breakdown by the columns that a model turns out to rely on; `lacks`
+    names the kind of column that is needed and not there; `tested` asks whether differences are more than chance;
+    `peak` asks which step of time stands out; `focus` is the group whose share is asked for; `period` is the time
+    (a value of dates.py) whose change is asked about.
     """
 
     analyses: tuple[Analysis, ...]
@@ -139,6 +140,7 @@ class Intent:
     frequency: Frequency | None = None
     filters: tuple[Filter, ...] = ()
     top: int | None = None
+    listed: bool = False
     ascending: bool = False
     chart: str | None = None
     no_refunds: bool = False

@@ -36,6 +36,7 @@ def asked_anew(heard: Heard, frame: Join, previous: Intent | None) -> Intent:
         frequency=heard.frequency or ("W" if heard.ahead and find(["week", "weeks", "周"], text) else None),
         filters=merged(kept_filters, heard.filters),
         top=heard.rows or heard.top,
+        listed=_lists(heard),
         ascending=ranks_from_below(text),
         chart=heard.chart,
         no_refunds=heard.refunds if heard.refunds is not None else bool(previous and previous.no_refunds),
@@ -171,7 +172,7 @@ def _analyses(heard: Heard, frame: Join, base: Intent) -> list[Analysis]:
     text, kinds = heard.text, set(heard.kinds)
     groups = [(group,) for group in heard.groups]
     found: list[Analysis] = []
-    if heard.rows and not base.target and base.measure:
+    if base.measure and not base.target and (heard.rows or _lists(heard)):
         return [Analysis("rows")]
     if base.date and ("forecast" in kinds or _predicts_time(heard, base)):
         found.append(Analysis("forecast"))
@@ -192,6 +193,11 @@ def _analyses(heard: Heard, frame: Join, base: Intent) -> list[Analysis]:
     if "distribution" in kinds and base.measure:
         found.append(Analysis("distribution"))
     return found or _plainest(heard, frame, base)
+
+
+def _lists(heard: Heard) -> bool:
+    """True when rows are to be listed: those that meet a condition, and nothing else is asked of them."""
+    return heard.listed and bool(heard.filters) and not heard.shares and not set(heard.kinds) - {"total", "breakdown"}
 
 
 def _predicts_time(heard: Heard, base: Intent) -> bool:

@@ -10,7 +10,7 @@ from itertools import pairwise
 from workers.models.offline import columns as cols
 from workers.models.offline import dates
 from workers.models.offline.intent.conditions import number_filters
-from workers.models.offline.intent.quantities import aggregate_of, periods_ahead, single_rows, top_of
+from workers.models.offline.intent.quantities import aggregate_of, listed_rows, periods_ahead, single_rows, top_of
 from workers.models.offline.intent.unplaced import unplaced
 from workers.models.offline.lexicon import Span, find, first_of, has, lexicon
 from workers.models.offline.values import (
@@ -72,6 +72,8 @@ class Heard:
     tested: bool
     peak: bool
     rows: int | None
+    listed: bool
+    """Whether the rows that meet the filters are asked for one by one."""
     shares: bool
     unplaced: tuple[Unplaced, ...]
     versus: bool
@@ -106,7 +108,9 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     about_refunds = has("refunds", text) and known.refunds
     dropped = about_refunds and has("without", text)
     back = about_refunds and has("with_again", text) and not dropped
-    top, single = top_of(text), single_rows(text)
+    top, single, listing = top_of(text), single_rows(text), listed_rows(text)
+    if listing and any(mention.span.overlaps(listing[1]) for mention in columns):  # a column's values, and no rows
+        listing = None
     used = [
         *(told[1] for told in (top, single) if told),
         *(moment.span for moment in times),
@@ -134,6 +138,7 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
         tested=has("significance", text),
         peak=peak is not None,
         rows=single[0] if single and not groups else None,
+        listed=bool(listing and not single and not groups and not top and aggregate is None),
         shares=has("shares", text),
         unplaced=unplaced(
             text,

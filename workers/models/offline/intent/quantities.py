@@ -53,6 +53,24 @@ def single_rows(text: str) -> tuple[int, Span] | None:
     return None
 
 
+_ROWS = r"(?:orders|transactions|tickets|rows|records|invoices|deals|purchases|entries|cases)"
+_PEOPLE = r"(?:customers|clients|users|employees|people|persons|members|respondents)"
+_LISTED = (
+    rf"\b(?:list|show|display|print|see|give)\b(?:\s+(?:me|us|all|every|the|any|our|my|of|those))*\s+(?P<rows>{_ROWS}|{_PEOPLE})\b",
+    rf"\bwhich\s+(?:of\s+(?:the|our|my)\s+)?(?P<rows>{_ROWS})\s+(?:are|were|have|had|is|was)\b",
+    r"(?:列出|列举|显示|看看)[^，。？！]{0,16}?(?P<rows>订单|记录|工单|交易|客户|用户|员工|顾客|会员)",
+    r"(?:有哪些|哪些)(?P<rows>订单|记录|工单|交易)",
+)
+
+
+def listed_rows(text: str) -> tuple[Span, Span] | None:
+    """Where a text asks to see rows one by one ("list all orders above 800"), and where it says what a row is."""
+    for pattern in _LISTED:
+        if match := re.search(pattern, text, re.IGNORECASE):
+            return Span(match.start(), match.end()), Span(*match.span("rows"))
+    return None
+
+
 _AFTER_ROWS = re.compile(r"\s+(?:per|by|over|each|in each)\b|(?:最多|最少)", re.IGNORECASE)
 _BEFORE_ROWS = re.compile(r"\b(?:trend (?:of|in) (?:\w+ )?|(?:the )?(?:most|fewest) (?:\w+ )?)$", re.IGNORECASE)
 
