@@ -107,10 +107,13 @@ class Host:
         psutil.wait_procs(everybody, timeout=60)
 
     def journal(self, thread_id: str) -> list[dict[str, Any]]:
-        """What its session host wrote down of a thread's cells."""
+        """What its session host wrote down of a thread's cells, without lines that a kill or a full disk cut off."""
         path = self.settings.home / "sessions" / "threads" / quote(thread_id, safe="") / "cells.jsonl"
-        lines = path.read_bytes().splitlines() if path.exists() else []
-        return [entry for line in lines if line.strip() and "cell" in (entry := json.loads(line))]
+        found = []
+        for line in path.read_bytes().splitlines() if path.exists() else ():
+            with suppress(ValueError):
+                found.append(json.loads(line))
+        return [entry for entry in found if "cell" in entry]
 
 
 @dataclass

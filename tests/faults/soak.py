@@ -159,8 +159,8 @@ def main() -> None:
 def _checked(case: Case) -> str:
     try:
         check_thread(case)
-    except AssertionError as error:
-        return str(error)
+    except Exception as error:
+        return str(error) if isinstance(error, AssertionError) else f"{case.thread.id}: {error!r}"
     return ""
 
 
