@@ -260,9 +260,16 @@ class Checkpoint:
             fresh.replace(self._log)
             return
         if self._file is None:
-            self._file = self._log.open("ab")
+            self._file = self._log.open("a+b")
+            if self._file.tell() and not self._ends_whole(self._file):
+                self._file.write(b"\n")  # a line that a kill cut off must not swallow the next one
         self._file.write(line)
         self._file.flush()
+
+    @staticmethod
+    def _ends_whole(log: BinaryIO) -> bool:
+        log.seek(-1, os.SEEK_END)
+        return log.read(1) == b"\n"
 
     def _last(self) -> Message:
         """The last whole line: a host that died in the middle of one leaves the one before."""

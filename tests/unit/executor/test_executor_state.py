@@ -152,6 +152,17 @@ def test_a_host_that_is_killed_takes_no_variable_with_it(tmp_path: Path) -> None
         assert shown(later.run("t", "3", "n")) == "7"
 
 
+def test_what_follows_a_checkpoint_that_a_kill_cut_off_is_kept(tmp_path: Path) -> None:
+    keep_and_stop(tmp_path, "t")
+    (log,) = (tmp_path / "threads").glob("*/state/log.jsonl")
+    whole = log.read_bytes()
+    log.write_bytes(whole + whole.splitlines()[-1][:100])
+    with running_host(tmp_path) as client:
+        client.run("t", "3", "m = 8")
+    with running_host(tmp_path) as later:
+        assert shown(later.run("t", "4", "secret, m")) == "('t', 8)"
+
+
 def test_a_host_whose_parent_dies_while_it_starts_ends_and_leaves_its_successor_alone(tmp_path: Path) -> None:
     (tmp_path / "home").mkdir()
     command = [sys.executable, "-m", "executor.host", "--socket", str(tmp_path / "s"), "--home"]
