@@ -21,6 +21,8 @@ Json = dict[str, Any]
 HOLD_S = 120.0
 
 _QUESTION = re.compile(r"walk (\w+)((?: [a-z])+)")
+_CUT_OFF = re.compile(r'Cell ".*": (?!ok)\w+ \(')
+"""It may have printed that it was done before it was cut off: its variables are as before it."""
 
 CELL = """\
 import os, time  # try {attempt}
@@ -70,7 +72,8 @@ class Walker(ThreadingHTTPServer):
         opening = max(i for i, m in enumerate(messages) if m["role"] == "user" and _QUESTION.search(_words(m)))
         question, letters = _QUESTION.findall(_words(messages[opening]))[-1]
         since = messages[opening:]
-        said = "\n".join(_words(message) for message in since if message["role"] == "tool")
+        told = (_words(message) for message in since if message["role"] == "tool")
+        said = "\n".join(words for words in told if not _CUT_OFF.match(words))
         attempt = sum(message["role"] == "assistant" for message in since)
         for letter in letters.split():
             step = f"{question}.{letter}"
