@@ -69,6 +69,7 @@ class Notebook:
         self._settling: Timer | None = None
         """Set while the subprocess puts back or sends its variables: it gets no cell meanwhile."""
         self._restoring = False
+        self._deaths_in_restoring = 0
         self._tally = tally
         self._session_began = time.monotonic()
         self._packing: list[Callable[[Message], None]] = []
@@ -329,7 +330,7 @@ class Notebook:
         elif kind == "state":
             session.receive(self._checkpoint.receive(announced(message)))
         else:
-            self._restoring = False
+            self._restoring, self._deaths_in_restoring = False, 0
             why = optional_text(message, "why", 600)
             self._tally.restored += why is None
             self._tally.not_restored += why is not None
@@ -373,9 +374,10 @@ class Notebook:
             self._settling.cancel()
             self._settling = None
             if self._restoring:
-                # kept, it would end the next process as well
-                self._checkpoint.forget()
-                self._note = said("not_restored", why=said("fatal"))
+                self._deaths_in_restoring += 1
+                if self._deaths_in_restoring > 1:  # one may have come from outside; kept, it would end the next as well
+                    self._checkpoint.forget()
+                    self._note = said("not_restored", why=said("fatal"))
             else:
                 self._lost = [(_LAST_CHANGES, ending.why)]
                 self._note = _not_kept(self._lost)

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -161,6 +162,21 @@ def test_what_follows_a_checkpoint_that_a_kill_cut_off_is_kept(tmp_path: Path) -
         client.run("t", "3", "m = 8")
     with running_host(tmp_path) as later:
         assert shown(later.run("t", "4", "secret, m")) == "('t', 8)"
+
+
+def test_a_zygote_that_dies_while_variables_are_put_back_takes_none_of_them(tmp_path: Path) -> None:
+    with running_host(tmp_path) as client:
+        client.run("t", "1", "class Slow:\n    def __reduce__(self): return eval, (\"__import__('time').sleep(2)\",)")
+        client.run("t", "2", "n, slow = 7, Slow()")
+    with running_host(tmp_path) as later, ThreadPoolExecutor(1) as aside:
+        host = psutil.Process(later.ping().pid)
+        answer = aside.submit(later.run, "t", "3", "n")
+        eventually(lambda: any(one.thread_id == "t" for one in later.sessions()), "the session")
+        time.sleep(0.5)  # variables are being put back
+        host.children()[0].kill()
+        assert answer.result().status in ("died", "ok")
+        found = later.run("t", "4", "n")
+        assert (shown(found), found.notice) == ("7", None)
 
 
 def test_a_host_whose_parent_dies_while_it_starts_ends_and_leaves_its_successor_alone(tmp_path: Path) -> None:
