@@ -74,7 +74,7 @@ def new_memory_s(mib: float) -> float:
     A virtual machine whose free pages have gone back to its host pays for each of them again. Wait before the call
     (`COLD_AFTER_S`), or it finds what was freed a moment ago.
     """
-    share = int(mib / (os.cpu_count() or 1)) << 20
+    share = max(1, int(mib / (os.cpu_count() or 1))) << 20
     writers = [
         subprocess.Popen([sys.executable, "-c", _WRITE, str(share)], stdout=subprocess.PIPE, text=True)
         for _ in range(os.cpu_count() or 1)

@@ -378,6 +378,7 @@ class Notebook:
                 if self._deaths_in_restoring > 1:  # one may have come from outside; kept, it would end the next as well
                     self._checkpoint.forget()
                     self._note = said("not_restored", why=said("fatal"))
+                    self._deaths_in_restoring = 0
             else:
                 self._lost = [(_LAST_CHANGES, ending.why)]
                 self._note = _not_kept(self._lost)

@@ -23,7 +23,7 @@ def waiting(store: Store, leases: Leases, patience: Patience) -> list[Waiting]:
     line = store.line()
     ids = [who.thread_id for who in line]
     busy = leases.held(ids) | patience.postponed(ids)
-    if not any(thread_id not in busy for thread_id in ids):
+    if busy.issuperset(ids):
         return []
     still = set(store.threads_needing_a_wake())  # a turn that came to its end meanwhile has given its lease back
     return [who for who in line if who.thread_id not in busy and who.thread_id in still]

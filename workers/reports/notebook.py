@@ -19,8 +19,8 @@ from workers.reports.replay import Part, parsed, program
 from workers.reports.values import ReportInput
 
 _V4: Any = v4
-_from_dict: Any = from_dict
 """nbformat carries no types of its own."""
+_from_dict: Any = from_dict
 
 _OUTPUT = 50_000
 """Characters of one output in the notebook: running it again shows the rest."""
@@ -74,8 +74,8 @@ def notebook(given: ReportInput) -> str:
     cells.append(_markdown(given.report))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
-    # The whole is checked against the format's schema here; nbformat's own functions for cells check each by itself.
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    # The whole is checked against the format's schema here; nbformat's own functions for cells check each by itself.
     made = _V4.new_notebook(cells=_from_dict(cells), metadata=kernel | {"language_info": {"name": "python"}})
     return json.dumps(made, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 

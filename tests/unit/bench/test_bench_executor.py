@@ -91,8 +91,9 @@ def test_the_start_of_many_sessions_is_shown_beside_what_their_memory_costs_this
     assert "2.50 s only to hand out the 3000 MiB" in why
 
 
-def test_new_memory_is_really_taken() -> None:
-    assert new_memory_s(16) > 0
+@pytest.mark.parametrize("mib", [16, 0.5, -3.0], ids=["some", "little", "freed meanwhile"])
+def test_new_memory_is_really_taken(mib: float) -> None:
+    assert new_memory_s(mib) > 0
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     dropped = about_refunds and has("without", text)
     back = about_refunds and has("with_again", text) and not dropped
     top, single, listing = top_of(text), single_rows(text), listed_rows(text)
-    if listing and any(mention.span.overlaps(listing[1]) for mention in columns):  # a column's values, and no rows
+    if listing and any(mention.span.overlaps(listing) for mention in columns):  # a column's values, and no rows
         listing = None
     used = [
         *(told[1] for told in (top, single) if told),

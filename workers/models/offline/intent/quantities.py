@@ -63,11 +63,11 @@ _LISTED = (
 )
 
 
-def listed_rows(text: str) -> tuple[Span, Span] | None:
-    """Where a text asks to see rows one by one ("list all orders above 800"), and where it says what a row is."""
+def listed_rows(text: str) -> Span | None:
+    """Where a text that asks to see rows one by one ("list all orders above 800") says what a row is."""
     for pattern in _LISTED:
         if match := re.search(pattern, text, re.IGNORECASE):
-            return Span(match.start(), match.end()), Span(*match.span("rows"))
+            return Span(*match.span("rows"))
     return None
 
 
