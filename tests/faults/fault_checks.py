@@ -47,13 +47,13 @@ def check_thread(case: Case) -> None:
     seen = ok[-1]["stdout"].partition("seen ")[2].partition("\n")[0].split()
     told = _told_as_missing(case)
     assert [step for step in seen if step not in told] == [step for step in case.letters if step not in told], (
-        f"variables: {ok[-1]['stdout']!r}, asked for {everything}, told as missing {told}"
+        f"variables: {ok[-1]['stdout']!r}, asked for {everything}, told as missing {told}; {_story(case)}"
     )
     # A file that could not be kept, for want of disk, is named in the cell's result: it may be as it was before.
     unkept = {cell["title"].removeprefix("Step ") for cell in ok if cell["rejected"]}
-    walked = ok[-1]["stdout"].rpartition("walked ")[2].split()
+    walked = _marks(ok[-1]["stdout"].rpartition("walked ")[2].split(), case)
     assert [step for step in walked if step not in unkept] == [step for step in case.letters if step not in unkept], (
-        f"files: {ok[-1]['stdout']!r}, asked for {everything}, named as not kept {unkept}"
+        f"files: {ok[-1]['stdout']!r}, asked for {everything}, named as not kept {unkept}; {_story(case)}"
     )
 
     outbox = _outbox(case)
@@ -77,6 +77,19 @@ def _told_as_missing(case: Case) -> set[str]:
         if cell["status"] == "ok":
             last = cell["title"].removeprefix("Step ")
     return told
+
+
+def _marks(walked: list[str], case: Case) -> list[str]:
+    """Marks in the file; one that a cell left before it was cut off counts together with that of its repetition."""
+    cut_off = {cell["title"].removeprefix("Step ") for cell in case.cells() if cell["status"] != "ok"}
+    return [step for number, step in enumerate(walked) if step not in cut_off or step not in walked[:number]]
+
+
+def _story(case: Case) -> str:
+    """Every cell with what its result said, for whoever looks for the cause."""
+    return "cells:" + "".join(
+        f"\n  {cell['title']}: {cell['status']}, {cell['notice']!r}, {cell['stdout']!r}" for cell in case.cells()
+    )
 
 
 def _key_of(message: dict[str, object]) -> str:
