@@ -13,7 +13,7 @@ from typing import Protocol
 from executor.checkpoints import Checkpoint, Outcome, Receiver, Refused, announced
 from executor.frames import Message, ProtocolError
 from executor.loop import Loop, Timer
-from executor.notices import said
+from executor.notices import said, together
 from executor.session import Ending, Session
 from executor.wire import one_of, optional_text, text
 
@@ -74,9 +74,15 @@ class Bash:
     def end(self, why: str, *, unexpected: bool = False, by_limit: bool = False) -> None:
         """Kill it. Its state comes back with the next command; what runs in its background does not."""
         if self.session is not None:
-            if unexpected:
-                self.note = said("shell_background")
+            background = said("shell_background") if unexpected else None
+            unkept = said("shell_changes_not_kept", why=why) if self._saving else None
+            self.note = together(self.note, background, unkept)
+            self._forget_settling()
             self.session.kill(why, by_limit=by_limit)
+
+    @property
+    def _saving(self) -> bool:
+        return self._settling is not None and not self._restoring
 
     def undo(self, cell_id: str) -> Outcome:
         """Go back to before this command, as `Checkpoint.undo` says."""
@@ -154,13 +160,12 @@ class Bash:
     def session_gone(self, session: Session, ending: Ending) -> None:
         """It is no more."""
         self.session = None
-        if self._settling is not None:
-            self._settling.cancel()
-            self._settling = None
-            if self._restoring:
-                self._checkpoint.forget()  # kept, it would end the next one as well
-                self.note = said("shell_not_restored", why=said("fatal"))
-        self._restoring = False
+        if self._restoring:
+            self._checkpoint.forget()  # kept, it would end the next one as well
+            self.note = said("shell_not_restored", why=said("fatal"))
+        elif self._saving:
+            self.note = said("shell_changes_not_kept", why=ending.why)
+        self._forget_settling()
         self._owner.bash_gone(ending)
 
     def _settle(self, session: Session) -> None:
@@ -168,8 +173,10 @@ class Bash:
             self._settling = self._loop.call_later(_SETTLE_S, lambda: session.kill(said("slow_to_keep")))
 
     def _settled(self) -> None:
-        self._restoring = False
+        self._forget_settling()
+        self._owner.bash_ready()
+
+    def _forget_settling(self) -> None:
         if self._settling is not None:
             self._settling.cancel()
-            self._settling = None
-        self._owner.bash_ready()
+        self._settling, self._restoring = None, False

@@ -159,8 +159,7 @@ class SessionClient:
 
     def unpack(self, thread_id: str, packed: Packed) -> None:
         """Let the thread go on from what another host packed. A session that it has here is older, and ends."""
-        given = {"state": packed.state, "files": packed.files, "cells": packed.cells}
-        self._call({"type": "unpack", "thread": thread_id, "packed": given})
+        self._call({"type": "unpack", "thread": thread_id, "packed": packed.to_message()})
 
     def where(self, thread_id: str) -> Where | None:
         """The line that the thread's running cell is in, and for how long it runs. None when nothing runs."""

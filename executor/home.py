@@ -174,8 +174,8 @@ class ThreadHome:
         self._journal: BinaryIO = (folder / "cells.jsonl").open("a+b")
         self._finished: dict[str, tuple[int, int]] = {}
         self.unfinished: set[str] = set()
-        self.unsettled: str | None = None
-        """The last cell, while what it left in the variables is, as far as is written down, not kept yet."""
+        self.unsettled: list[str] = []
+        """Cells whose changes of the variables are, as far as is written down, not kept, and nobody was told of it."""
         self.cell_ids: list[str] = []
         """In the order in which they began: cell number n is at n - 1."""
         for offset, line in self._lines():
@@ -198,10 +198,13 @@ class ThreadHome:
             record = json.loads(line)
             if "cells" in record:
                 self.cell_ids = [str(cell) for cell in record["cells"]]
-                self.unsettled = None
+                self.unsettled = [str(cell) for cell in record.get("unsettled", ())]
                 return
             if "settled" in record:
-                self.unsettled = None
+                self.unsettled = []
+                return
+            if "undone" in record:
+                self.unsettled = [cell for cell in self.unsettled if cell != record["undone"]]
                 return
             cell, ended = record["cell"], "result" in record
         except (ValueError, TypeError, KeyError):
@@ -209,7 +212,7 @@ class ThreadHome:
         if ended:
             self._finished[cell] = (offset, len(line))
             self.unfinished.discard(cell)
-            self.unsettled = cell if record.get("settles") else self.unsettled
+            self._count_unsettled(cell, settles=bool(record.get("settles")), told=bool(record.get("told")))
         else:
             self.unfinished.add(cell)
             self.cell_ids.append(cell)
@@ -221,17 +224,33 @@ class ThreadHome:
         self.cell_ids.append(cell_id)
         return len(self.cell_ids)
 
-    def finished(self, cell_id: str, result: Message, *, settles: bool = False) -> None:
-        """Write down a cell's result; with `settles`, what it left in the variables is about to be kept."""
-        self._finished[cell_id] = self._append({"cell": cell_id, "settles": settles, "result": result})
+    def finished(self, cell_id: str, result: Message, *, settles: bool = False, told: bool = False) -> None:
+        """Write down a cell's result.
+
+        With `settles`, what it left in the variables is about to be kept; with `told`, the result says what of the
+        cells before it was not.
+        """
+        self._finished[cell_id] = self._append({"cell": cell_id, "settles": settles, "told": told, "result": result})
         self.unfinished.discard(cell_id)
-        self.unsettled = cell_id if settles else self.unsettled
+        self._count_unsettled(cell_id, settles=settles, told=told)
+
+    def _count_unsettled(self, cell_id: str, *, settles: bool, told: bool) -> None:
+        if told:
+            self.unsettled = []
+        if settles:
+            self.unsettled.append(cell_id)
 
     def settled(self) -> None:
-        """Write down that nothing of the last cell is left to be kept."""
-        if self.unsettled is not None:
-            self._append({"settled": self.unsettled})
-            self.unsettled = None
+        """Write down that nothing of any cell is left to be kept."""
+        if self.unsettled:
+            self._append({"settled": self.unsettled[-1]})
+            self.unsettled = []
+
+    def undone(self, cell_id: str) -> None:
+        """Write down that nothing of this cell is to be kept any more."""
+        if cell_id in self.unsettled:
+            self._append({"undone": cell_id})
+            self.unsettled.remove(cell_id)
 
     def result(self, cell_id: str) -> Message | None:
         """The stored result of a cell that has finished."""
@@ -289,12 +308,11 @@ class ThreadHome:
     def _before(self) -> Path:
         return self.folder / "files.before.json"
 
-    def adopt(self, files: dict[str, KeptFile], cell_ids: list[str]) -> None:
-        """Go on where another host was: its files and the cells that began there. What those left it has not."""
+    def adopt(self, files: dict[str, KeptFile], cell_ids: list[str], unsettled: list[str]) -> None:
+        """Go on where another host was: its files, the cells that began there, and those it could not keep."""
         self.set_files(files)
-        self._append({"cells": cell_ids})
-        self.cell_ids = list(cell_ids)
-        self.unsettled = None
+        self._append({"cells": cell_ids, "unsettled": unsettled})
+        self.cell_ids, self.unsettled = list(cell_ids), list(unsettled)
 
     def close(self) -> None:
         """Close the journal."""

@@ -302,6 +302,7 @@ class Host:
     def zygote_gone(self) -> None:
         """All subprocesses died with their zygote; the next cell starts another."""
         report("the zygote has ended; a new one starts with the next cell")
+        self._spares.drop()
         for session in list(self._sessions.values()):
             session.kill(said("zygote_ended"))
             self.forget(session)

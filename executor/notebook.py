@@ -69,15 +69,19 @@ class Notebook:
         self._settling: Timer | None = None
         """Set while the subprocess puts back or sends its variables: it gets no cell meanwhile."""
         self._restoring = False
-        self._deaths_in_restoring = 0
+        self._deaths_in_restoring = self._failed_starts = 0
+        self._given_up = False
+        """What is kept cannot be put back; it stays until a result has said so."""
         self._tally = tally
         self._session_began = time.monotonic()
         self._packing: list[Callable[[Message], None]] = []
-        self._note: str | None = None
-        """What the next cell's result has to say about the session."""
         self._lost, self._variables = checkpoint.describe()
-        if thread.unsettled is not None and not checkpoint.is_after(thread.unsettled):
-            self._note = said("changes_uncertain")
+        """What the last checkpoint could not keep, by name, with the reason; the variables after the last cell."""
+        self._why_unsettled = ""
+        if thread.unsettled and checkpoint.is_after(thread.unsettled[-1]):
+            thread.settled()
+        self._note: str | None = together(_uncertain(len(thread.unsettled)), _not_kept(self._lost))
+        """What the next cell's result has to say about the session."""
         self.last_used = time.monotonic()
 
     # What clients ask for
@@ -188,12 +192,11 @@ class Notebook:
         self._checkpoint.forget()
         if self.bash is not None:
             self.bash.end("the session was reset")
-        if self.session is not None:
-            self.session.kill("the session was reset")
+        self._end_session("the session was reset")
         self._checkpoint.forget()
         if self.bash is not None:
             self.bash.forget()
-        self._note, self._lost, self._variables = None, [], []
+        self._note, self._lost, self._variables, self._given_up = None, [], [], False
         self.thread.settled()
         self.thread.set_files({name: file for name, file in self.thread.files.items() if file.given is not None})
 
@@ -204,16 +207,14 @@ class Notebook:
         """
         if self._cell is not None or self._queue:
             raise ProtocolError("a cell waits or runs; it must end before one can be undone")
-        saving = self._settling is not None  # what the last cell did has not been kept yet, and now never will be
+        unsettled = cell_id in self.thread.unsettled  # what it did is not kept, and now never will be
         outcomes = {self._checkpoint.undo(cell_id)} | ({self.bash.undo(cell_id)} if self.bash is not None else set())
         if "gone" in outcomes:
             return False
-        if self.thread.undo_files(cell_id) or "undone" in outcomes or saving:
-            if self.session is not None:
-                self.session.kill("a cell was undone")
-            self._lost, self._variables = self._checkpoint.describe()
-            self._note = _not_kept(self._lost)
-            self.thread.settled()
+        if self.thread.undo_files(cell_id) or "undone" in outcomes or unsettled:
+            self._end_session("a cell was undone")
+            self.thread.undone(cell_id)
+            self._go_on_from_what_is_kept()
         return True
 
     def pack(self, answer: Callable[[Message], None]) -> None:
@@ -225,18 +226,25 @@ class Notebook:
         files = [asdict(file) for file in self.thread.files.values()]
         paths = {file.sha256: str(self._home.path_of(file.sha256)) for file in self.thread.files.values()}
         paths |= {sha256: str(path) for sha256, path in parts.items()}
-        answer({"state": state, "files": files, "cells": self.thread.cell_ids, "paths": paths})
+        cells, unsettled = self.thread.cell_ids, self.thread.unsettled
+        answer({"state": state, "files": files, "cells": cells, "unsettled": unsettled, "paths": paths})
 
     def unpack(self, packed: Mapping[str, object]) -> None:
         """Go on from what another host packed; its contents are in the home already. What was here is older."""
         files = [kept_file_from(item) for item in sequence(packed, "files", _MANY_FILES)]
         state = None if packed.get("state") is None else dict(mapping(packed, "state"))
-        if self.session is not None:
-            self.session.kill("its thread went on at another host")
+        cells = list(texts(packed, "cells", 500, _MANY_CELLS))
+        unsettled = list(texts(packed, "unsettled", 500, _MANY_CELLS)) if "unsettled" in packed else []
+        self._end_session("its thread went on at another host")
         self._checkpoint.adopt(state, self._home.path_of)
+        self.thread.adopt({file.name: file for file in files}, cells, unsettled)
+        self._go_on_from_what_is_kept()
+
+    def _go_on_from_what_is_kept(self) -> None:
+        """What is kept has become another: the next subprocess gets it, and its first cell says what is not in it."""
+        self._given_up, self._deaths_in_restoring = False, 0
         self._lost, self._variables = self._checkpoint.describe()
-        self._note = _not_kept(self._lost)
-        self.thread.adopt({file.name: file for file in files}, list(texts(packed, "cells", 500, _MANY_CELLS)))
+        self._note = together(_uncertain(len(self.thread.unsettled)), _not_kept(self._lost))
 
     def variables(self) -> list[Message]:
         """The variables after the last cell: name, type, shape, bytes, and the cell that last set each."""
@@ -281,11 +289,16 @@ class Notebook:
 
     def rest(self) -> None:
         """End the subprocess; the next cell brings its variables back."""
-        if self.idle and self.session is not None:
-            self._note = _not_kept(self._lost)
+        if self.idle:
             if self.bash is not None:
                 self.bash.end("it was idle")
-            self.session.kill("it was idle")
+            self._end_session("it was idle")
+
+    def _end_session(self, why: str) -> None:
+        """End the subprocess on purpose: what it is keeping stays unsettled, what it is putting back stays kept."""
+        self._forget_settling()
+        if self.session is not None:
+            self.session.kill(why)
 
     @property
     def running(self) -> str | None:
@@ -297,8 +310,7 @@ class Notebook:
         self._queue.clear()
         if self.bash is not None:
             self.bash.close()
-        if self.session is not None:
-            self.session.kill("the host is shutting down")
+        self._end_session("the host is shutting down")
         self._checkpoint.close()
         self.thread.close()
 
@@ -306,6 +318,7 @@ class Notebook:
 
     def session_ready(self, session: Session) -> None:
         """Put the thread's variables and files in place, both at once, and go on."""
+        self._failed_starts = 0
         state = self._kept_state()
         session.begin(state)
         if state is not None:
@@ -336,6 +349,7 @@ class Notebook:
             self._tally.not_restored += why is not None
             if why is not None:
                 self._note = said("not_restored", why=why)
+                self._lost = []
             self._settled()
 
     def session_saved(self, session: Session, receiver: Receiver) -> None:
@@ -345,10 +359,10 @@ class Notebook:
         if what.keys is not None:
             self._checkpoint.commit(receiver, self.thread.cell_ids[-1])
             self._lost = list(what.lost)
-        elif what.why is not None:
-            self._lost = [(_LAST_CHANGES, what.why)]
         if what.why is None:
             self.thread.settled()
+        else:
+            self._why_unsettled = what.why
         self._settled()
 
     def session_wrote(self, session: Session, stream: str, data: bytes) -> None:
@@ -370,29 +384,25 @@ class Notebook:
             shared = "the Python process, whose working folder it shares, ended"
             # the folder's limits end the Python process, also when it is a command that goes beyond them
             self.bash.end(ending.why if ending.by_limit else shared, unexpected=True, by_limit=ending.by_limit)
-        if self._settling is not None:
-            self._settling.cancel()
-            self._settling = None
-            if self._restoring:
-                self._deaths_in_restoring += 1
-                if self._deaths_in_restoring > 1:  # one may have come from outside; kept, it would end the next as well
-                    self._checkpoint.forget()
-                    self._note = said("not_restored", why=said("fatal"))
-                    self._deaths_in_restoring = 0
-            else:
-                self._lost = [(_LAST_CHANGES, ending.why)]
-                self._note = _not_kept(self._lost)
-            self._restoring = False
+        if self._restoring:
+            self._died_in_restoring()
+        elif self._settling is not None:
+            self._why_unsettled = ending.why
+        self._forget_settling()
         cell = self._cell
         if cell is None and self.workspace is None and self._queue:
-            cell = self._queue.popleft()
-            cell.number = self.thread.started(cell.id)
+            self._failed_starts += 1
+            if self._failed_starts == _TRIES_TO_START:
+                cell = self._queue.popleft()
+                cell.number = self.thread.started(cell.id)
+                self._failed_starts = 0
         if cell is not None:
             cell.line = session.where() if cell.stopped_by is not None else None
             status: CellStatus = cell.stopped_by or ("killed" if ending.by_limit else "died")
             self._finish(cell, Outcome(status, self._ending(cell, ending)))
-        elif ending.by_limit:
-            self._note = together(said("between_cells", why=ending.why), _not_kept(self._lost))
+        else:
+            between = said("between_cells", why=ending.why) if ending.by_limit else None
+            self._note = together(between, self._note or self._loss())
         self._workspace.leave()
         self._checkpoint.close()
         self._drop_captures()
@@ -440,23 +450,37 @@ class Notebook:
     # Variables
 
     def _kept_state(self) -> tuple[Message, list[int]] | None:
+        if self._given_up:
+            return None
         try:
             return self._checkpoint.open()
         except FileNotFoundError:
             return None
         except Refused as refusal:
             self._note = said("not_restored", why=refusal.why)
+            self._lost = []
             return None
+
+    def _died_in_restoring(self) -> None:
+        """What ends every subprocess that it is given to is given to no more."""
+        self._deaths_in_restoring += 1
+        if self._deaths_in_restoring == _TRIES_TO_RESTORE:
+            self._note = said("not_restored", why=said("fatal"))
+            self._lost, self._variables = [], []
+            self._given_up, self._deaths_in_restoring = True, 0
 
     def _settle(self, session: Session) -> None:
         self._settling = self._loop.call_later(_SETTLE_S, lambda: session.kill(said("slow_to_keep")))
 
     def _settled(self) -> None:
-        if self._settling is not None:
-            self._settling.cancel()
-            self._settling = None
+        self._forget_settling()
         self._pack_for_those_who_wait()
         self._advance()
+
+    def _forget_settling(self) -> None:
+        if self._settling is not None:
+            self._settling.cancel()
+        self._settling, self._restoring = None, False
 
     def _pack_for_those_who_wait(self) -> None:
         waiting, self._packing = self._packing, []
@@ -467,9 +491,15 @@ class Notebook:
         """What becomes of the variables when a subprocess is gone in the middle of a cell."""
         if cell.language == "bash" and self.bash is not None:
             return self.bash.fate()
-        if not self._checkpoint.exists:
-            return said("all_lost") if self._variables else None
-        return together(said("as_before"), _not_kept(self._lost))
+        kept = self._checkpoint.exists and not self._given_up
+        return together(said("as_before") if kept else None, self._loss())
+
+    def _loss(self) -> str | None:
+        """What the live subprocess has that a next one will not get."""
+        changes = _changes_not_kept(len(self.thread.unsettled), self._why_unsettled)
+        if self._checkpoint.exists or changes is not None:
+            return together(changes, _not_kept(self._lost))
+        return said("all_lost") if self._variables else None
 
     # The running cell
 
@@ -547,6 +577,8 @@ class Notebook:
         stdout, long_stdout = self._output("stdout")
         stderr, long_stderr = self._output("stderr")
         self._captures = self._new_captures() if self.session is not None else {}
+        died = self.session is None and cell.language == "python"  # then the outcome says what is lost with it
+        told = cell.started > 0 and (died or self._note is not None)
         notice = together(self._take_notes(cell), outcome.notice) if cell.started else outcome.notice
         self.last_used = time.monotonic()
         result = CellResult(
@@ -565,7 +597,10 @@ class Notebook:
             exit_status=outcome.exit_status,
         )
         session = self.session if cell.language == "python" else None
-        self._record(result, settles=session is not None and session.ready)
+        self._record(result, settles=session is not None and session.ready, told=told)
+        if told and self._given_up:
+            self._checkpoint.forget()
+            self._given_up = False
         for attached in cell.attached:
             attached.result(result)
 
@@ -577,8 +612,8 @@ class Notebook:
             self.bash.note = None
         return together(*notes)
 
-    def _record(self, result: CellResult, *, settles: bool = False) -> CellResult:
-        self.thread.finished(result.id, result_to(result), settles=settles)
+    def _record(self, result: CellResult, *, settles: bool = False, told: bool = False) -> CellResult:
+        self.thread.finished(result.id, result_to(result), settles=settles, told=told)
         return result
 
     def _ending(self, cell: Cell, ending: Ending) -> str | None:
@@ -617,14 +652,25 @@ class Notebook:
 _SETTLE_S = 60.0
 _MANY_FILES, _MANY_CELLS = 20_000, 100_000
 _WHERE_S = 0.03  # a signal handler in C answers well within it
-_LAST_CHANGES = "the changes of the last cell"
+_TRIES_TO_RESTORE, _TRIES_TO_START = 3, 2  # some ends come from outside, as when a zygote takes all with it
 
 
 def _not_kept(lost: list[tuple[str, str]]) -> str | None:
     if not lost:
         return None
-    if lost[0][0] == _LAST_CHANGES:
-        return said("changes_not_kept", why=lost[0][1])
     names = ", ".join(f"{name} ({why})" for name, why in lost[:_LOST_SHOWN])
     more = f" and {len(lost) - _LOST_SHOWN} more" if len(lost) > _LOST_SHOWN else ""
     return said("not_kept", names=f"{names}{more}")
+
+
+def _changes_not_kept(cells: int, why: str) -> str | None:
+    if cells > 1:
+        return said("several_changes_not_kept", count=cells, why=why)
+    return said("changes_not_kept", why=why) if cells else None
+
+
+def _uncertain(cells: int) -> str | None:
+    """Like `_changes_not_kept`, where it is not known whether they were kept, nor why not."""
+    if cells > 1:
+        return said("several_changes_uncertain", count=cells)
+    return said("changes_uncertain") if cells else None

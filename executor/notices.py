@@ -38,8 +38,12 @@ SENTENCES: Mapping[str, str] = {
     "all_lost": "The variables of this session are lost.",
     "not_kept": "Not kept: {names}.",
     "changes_not_kept": "Not kept: the changes of the last cell ({why}).",
+    "several_changes_not_kept": "Not kept: the changes of the last {count} cells ({why}).",
     "changes_uncertain": (
         "The session host ended right after the last cell: what that cell changed in the variables may be missing."
+    ),
+    "several_changes_uncertain": (
+        "The session ended before its variables were kept: what the last {count} cells changed in them may be missing."
     ),
     "not_restored": (
         "This thread's variables could not be brought back: {why}. Its files are in place; "
@@ -48,6 +52,7 @@ SENTENCES: Mapping[str, str] = {
     "shell_as_before": "The shell's variables, functions and folder are as they were before this command.",
     "shell_anew": "The shell starts anew: {why}.",
     "shell_not_restored": "The shell's variables, functions and folder could not be brought back: {why}.",
+    "shell_changes_not_kept": "Not kept: what the last command changed in the shell ({why}).",
     "shell_background": "The shell was started anew: what ran in its background has ended.",
     # why
     "memory": "it used more memory than it may",

@@ -20,11 +20,15 @@ _MANY_FILES, _MANY_CELLS = 20_000, 100_000
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """`state` is None when no variables are kept. `paths` says where on this host each content lies, by its sha256."""
+    """`state` is None when no variables are kept, `unsettled` names the cells whose changes of them are not in it.
+
+    `paths` says where on this host each content lies, by its sha256.
+    """
 
     state: Message | None
     files: list[Message]
     cells: list[str]
+    unsettled: list[str] = field(default_factory=list)
     paths: dict[str, Path] = field(default_factory=dict)
 
     @property
@@ -36,8 +40,11 @@ class Packed:
 
     def to_json(self) -> bytes:
         """Without the paths, which mean nothing elsewhere. The same session gives the same bytes."""
-        given = {"state": self.state, "files": self.files, "cells": self.cells}
-        return json.dumps(given, sort_keys=True, separators=(",", ":")).encode()
+        return json.dumps(self.to_message(), sort_keys=True, separators=(",", ":")).encode()
+
+    def to_message(self) -> Message:
+        """As `unpack` carries it, without the paths."""
+        return {"state": self.state, "files": self.files, "cells": self.cells, "unsettled": self.unsettled}
 
     @classmethod
     def from_json(cls, data: bytes) -> Packed:
@@ -51,5 +58,6 @@ def packed_from(data: Mapping[str, Any]) -> Packed:
         state=None if data.get("state") is None else dict(mapping(data, "state")),
         files=[dict(file) for file in sequence(data, "files", _MANY_FILES)],
         cells=list(texts(data, "cells", 500, _MANY_CELLS)),
+        unsettled=list(texts(data, "unsettled", 500, _MANY_CELLS)) if "unsettled" in data else [],
         paths={sha256: Path(text(data["paths"], sha256, 4_096)) for sha256 in data.get("paths") or {}},
     )

@@ -41,6 +41,10 @@ class Spares:
         self.refill()
         return session
 
+    def drop(self) -> None:
+        """Give none of those away that wait now: their zygote has ended."""
+        self._waiting.clear()
+
     def _make(self) -> None:
         self._refilling = False
         if len(self._waiting) < self._count:

@@ -72,17 +72,18 @@ class Keeper:
     def save(self, mentioned: set[str]) -> tuple[list[str], list[Part], list[dict[str, str]]]:
         """(keys of all parts, the parts that changed, what is lost and why). `mentioned`: names that the cell used."""
         lost: list[dict[str, str]] = []
-        variables = {name: value for name, value in self._namespace.items() if not _is_ours(name)}
+        variables = {name: value for name, value in list(self._namespace.items()) if _is_variable(name)}
         for name in [name for name in variables if self._hopeless.get(name) == id(variables[name])]:
+            if name in mentioned and self._can_be_pickled_now(name):
+                continue
             lost.append({"name": name, "why": "it cannot be pickled"})
             del variables[name]
         small, large = self._dump_all(variables, lost)
-        parts = [_part("small", [small])]
-        looked_at = self._worth_a_look(large, mentioned)
-        for key, value in large.items():
-            if key in looked_at:
-                with _within(_ONE_S):
-                    parts.append(self._dump_large(key, value))
+        parts, failed = self._dump_parts(large, self._worth_a_look(large, mentioned))
+        if failed:
+            self._leave_out_what_refers_to(failed, variables, lost)
+            small, large = self._dump_all(variables, lost)
+        parts = [_part("small", [small]), *(part for part in parts if part.key in large)]
         keys = ["small", *large]
         changed = [part for part in parts if self._sent.get(part.key) != part.checksum]
         if sum(part.size for part in changed) > self._limit:
@@ -128,9 +129,39 @@ class Keeper:
                 with _within(_ONE_S):
                     self._dump({name: variables[name]})
             except (Exception, TooSlow) as error:
-                self._hopeless[name] = id(variables[name])
-                lost.append({"name": name, "why": f"{type(error).__name__}: {error}"[:_WHY]})
-                del variables[name]
+                self._leave_out(name, f"{type(error).__name__}: {error}"[:_WHY], variables, lost)
+
+    def _dump_parts(self, large: dict[str, Any], looked_at: set[str]) -> tuple[list[Part], dict[str, str]]:
+        """(the parts of those to be looked at, for those that cannot be pickled why not)."""
+        parts, failed = [], {}
+        for key in [key for key in large if key in looked_at]:
+            try:
+                with _within(_ONE_S):
+                    parts.append(self._dump_large(key, large[key]))
+            except (Exception, TooSlow) as error:
+                failed[key] = f"{type(error).__name__}: {error}"[:_WHY]
+        return parts, failed
+
+    def _leave_out_what_refers_to(
+        self, failed: dict[str, str], variables: dict[str, Any], lost: list[dict[str, str]]
+    ) -> None:
+        for name in list(variables):
+            _, large = self._dump({name: variables[name]})
+            for key in large.keys() & failed.keys():
+                self._leave_out(name, failed[key], variables, lost)
+                break
+
+    def _leave_out(self, name: str, why: str, variables: dict[str, Any], lost: list[dict[str, str]]) -> None:
+        self._hopeless[name] = id(variables.pop(name))
+        lost.append({"name": name, "why": why})
+
+    def _can_be_pickled_now(self, name: str) -> bool:
+        """Another object may have got the number of the one before it, and the same one may have changed."""
+        with contextlib.suppress(Exception, TooSlow), _within(_ONE_S):
+            self._dump({name: self._namespace[name]}, whole=True)
+            del self._hopeless[name]
+            return True
+        return False
 
     def _dump(
         self, value: object, *, whole: bool = False, buffers: list[Any] | None = None
@@ -233,8 +264,8 @@ def _part(key: str, pieces: Sequence[bytes | memoryview]) -> Part:
     return Part(key, views, checksum)
 
 
-def _is_ours(name: str) -> bool:
-    return name.startswith("__") and name.endswith("__")
+def _is_variable(name: object) -> bool:
+    return isinstance(name, str) and not (name.startswith("__") and name.endswith("__"))
 
 
 def _is_large(value: object) -> bool:

@@ -26,8 +26,9 @@ def mentioned_names(tree: ast.AST, namespace: dict[str, Any]) -> set[str]:
         if name in found:
             continue
         found.add(name)
-        code = getattr(namespace.get(name), "__code__", None)
-        waiting += getattr(code, "co_names", ())
+        value = namespace.get(name)
+        if type(value) is FunctionType:  # other objects may answer anything when they are asked for an attribute
+            waiting += value.__code__.co_names
     return found
 
 
@@ -88,22 +89,21 @@ def _list(names: list[str]) -> str:
 
 
 def describe_variables(namespace: dict[str, Any], set_by: dict[str, int]) -> list[dict[str, Any]]:
-    """Name, type, shape or length, size and last setting cell of each variable; imported things are left out."""
-    found = []
+    """Name, type, shape or length, size and last setting cell of each variable; imported things are left out.
+
+    An object that raises when it is looked at has a name and nothing else.
+    """
+    found: list[dict[str, Any]] = []
     for name, value in list(namespace.items()):
-        if name.startswith("_") or isinstance(value, type(sys)) or _is_imported(value):
+        if not isinstance(name, str) or name.startswith("_") or len(found) == _VARIABLES:
             continue
-        found.append(
-            {
-                "name": name[:200],
-                "type": type(value).__name__[:200],
-                "shape": _shape(value),
-                "bytes": _size(value),
-                "cell": set_by.get(name, 0),
-            }
-        )
-        if len(found) == _VARIABLES:
-            break
+        try:
+            if isinstance(value, type(sys)) or _is_imported(value):
+                continue
+            known = {"type": str(type(value).__name__)[:200], "shape": _shape(value), "bytes": _size(value)}
+        except BaseException:
+            known = {"type": "", "shape": "", "bytes": 0}
+        found.append({"name": name[:200], **known, "cell": set_by.get(name, 0)})
     return found
 
 

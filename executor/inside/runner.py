@@ -161,19 +161,18 @@ class Runner:
         self._set_by |= {name: number for name, was in self._before.items() if after[name] != was}
         self._set_by |= dict.fromkeys(self._changed, number)
         message: Message = {"type": "state", "keys": None, "parts": [], "lost": [], "why": None, "future": self._future}
+        message["set_by"] = {name: cell for name, cell in self._set_by.items() if name in namespace}
+        message["variables"] = describe_variables(namespace, self._set_by)
         parts: list[Part] = []
         try:
             if self._keeper.able:
                 message["keys"], parts, message["lost"] = self._keeper.save(self._mentioned)
                 message["parts"] = [{"key": one.key, "size": one.size, "checksum": one.checksum} for one in parts]
-            message["variables"] = describe_variables(namespace, self._set_by)
-            message["set_by"] = {name: cell for name, cell in self._set_by.items() if name in namespace}
         except BaseException as error:
-            parts = []
-            message |= {"keys": None, "parts": [], "why": f"{type(error).__name__}: {error}"[:500]}
+            message["why"] = f"{type(error).__name__}: {error}"[:500]
         self._leave_if_forked()
         self._restore_builtins(self._builtins)
-        self._answer({"variables": [], "set_by": {}} | message)
+        self._answer(message)
         for part in parts:
             for piece in part.pieces:
                 view = piece

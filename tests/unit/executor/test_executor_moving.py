@@ -78,6 +78,17 @@ def test_what_could_not_be_kept_is_said_at_the_other_host(hosts: tuple[SessionCl
     assert "generator" in result.notice
 
 
+def test_cells_that_could_not_be_kept_are_told_at_the_other_host(hosts: tuple[SessionClient, SessionClient]) -> None:
+    here, there = hosts
+    thread = "T1:C1:6.0"
+    here.run(thread, "c1", "n = 7")
+    here.run(thread, "c2", "import io\nio.BytesIO = None\nn = 8")
+    move(here, there, thread)
+    result = there.run(thread, "c3", "print(n)")
+    assert (result.stdout, [notice.code for notice in result.notices]) == ("7\n", ["changes_uncertain"])
+    assert there.run(thread, "c4", "print(n)").notice is None
+
+
 def test_what_another_key_signed_is_not_restored(hosts: tuple[SessionClient, SessionClient], tmp_path: Path) -> None:
     here, _ = hosts
     thread = "T1:C1:4.0"
@@ -106,7 +117,7 @@ def test_the_key_is_in_no_environment_and_on_no_command_line(tmp_path: Path) -> 
 def test_nothing_at_all_moves_as_well(hosts: tuple[SessionClient, SessionClient]) -> None:
     here, there = hosts
     packed = move(here, there, "T1:C1:5.0")
-    assert json.loads(packed.to_json()) == {"state": None, "files": [], "cells": []}
+    assert json.loads(packed.to_json()) == {"state": None, "files": [], "cells": [], "unsettled": []}
     assert there.run("T1:C1:5.0", "c1", "print('fresh')").stdout == "fresh\n"
 
 

@@ -16,7 +16,7 @@ import psutil
 import pytest
 from patience import PATIENCE_S, eventually
 
-from executor.client import SessionClient
+from executor.client import HostUnavailable, SessionClient
 from executor.launch import running_host, start_host, stop_host
 from executor.values import CellResult, Limits, Variable
 
@@ -177,6 +177,137 @@ def test_a_zygote_that_dies_while_variables_are_put_back_takes_none_of_them(tmp_
         assert answer.result().status in ("died", "ok")
         found = later.run("t", "4", "n")
         assert (shown(found), found.notice) == ("7", None)
+
+
+def test_a_zygote_that_dies_twice_while_variables_are_put_back_takes_none_of_them(tmp_path: Path) -> None:
+    with running_host(tmp_path) as client:
+        slowly = "(open('begun', 'w').close(), __import__('time').sleep(2))"
+        client.run("t", "1", f"class Slow:\n    def __reduce__(self): return eval, ({slowly!r},)\nn, slow = 7, Slow()")
+        client.run("t", "2", "1")
+    with running_host(tmp_path) as later, ThreadPoolExecutor(1) as aside:
+        host = psutil.Process(later.ping().pid)
+        answer = aside.submit(later.run, "t", "3", "n")
+        for _ in range(2):
+            eventually(lambda: begins_to_put_back(later), "variables that are being put back")
+            host.children()[0].kill()
+            eventually(lambda: not begins_to_put_back(later), "the end of that")
+        found = answer.result(PATIENCE_S)
+        assert (shown(found), found.notice) == ("7", None)
+
+
+def begins_to_put_back(client: SessionClient) -> bool:
+    """Whether the only thread's subprocess has made the file that it makes while its variables are put back."""
+    return any(Path(f"/proc/{session.pid}/cwd/begun").exists() for session in client.sessions())
+
+
+def test_what_cannot_be_put_back_is_said_even_when_the_host_is_killed_before_it_could_say_so(tmp_path: Path) -> None:
+    fatal = (
+        "class Fatal:\n    def __reduce__(self): return eval, (\"__import__('os')._exit(9)\",)\nn, fatal = 7, Fatal()"
+    )
+    process = start_host(tmp_path / "s", tmp_path / "home")
+    try:
+        client = SessionClient(tmp_path / "s")
+        client.run("t", "1", fatal)
+        client.run("t", "2", "1")
+        client.run("t", "3", "import os\nos._exit(1)")
+        started = threading.Event()
+        with ThreadPoolExecutor(1) as aside:
+            code = "import time\nprint('in a fresh process', flush=True)\ntime.sleep(60)"
+            cut_off = aside.submit(client.run, "t", "4", code, on_output=lambda *_: started.set())
+            assert started.wait(PATIENCE_S)
+            process.kill()
+            with contextlib.suppress(HostUnavailable):
+                cut_off.result(PATIENCE_S)
+    finally:
+        process.kill()
+        stop_host(process)
+    with running_host(tmp_path / "home") as later:
+        told = later.run("t", "5", "'n' in globals()")
+        assert (shown(told), [notice.code for notice in told.notices]) == ("False", ["not_restored"])
+        assert later.run("t", "6", "1").notice is None
+
+
+def test_what_could_not_be_kept_is_named_when_its_process_ends_between_cells(tmp_path: Path) -> None:
+    with running_host(tmp_path) as client:
+        client.run("t", "1", "n = 7\ng = (i for i in range(3))")
+        client.run("t", "2", "1")
+        psutil.Process(client.ping().pid).children()[0].kill()
+        eventually(lambda: not client.sessions(), "the end of its process")
+        told = client.run("t", "3", "n")
+        assert (shown(told), [notice.code for notice in told.notices]) == ("7", ["not_kept"])
+        assert client.run("t", "4", "n").notice is None
+
+
+def test_what_could_not_be_kept_is_named_when_its_host_is_killed_between_cells(tmp_path: Path) -> None:
+    process = start_host(tmp_path / "s", tmp_path / "home")
+    try:
+        client = SessionClient(tmp_path / "s")
+        client.run("t", "1", "n = 7\ng = (i for i in range(3))")
+        client.run("t", "2", "1")
+        client.pack("t")  # answers once all is kept
+    finally:
+        process.kill()
+        stop_host(process)
+    with running_host(tmp_path / "home") as later:
+        told = later.run("t", "3", "n")
+        assert (shown(told), [notice.code for notice in told.notices]) == ("7", ["not_kept"])
+        assert later.run("t", "4", "n").notice is None
+
+
+def test_all_cells_that_could_not_be_kept_are_counted(run) -> None:
+    run("n = 7")
+    run("import io\nio.BytesIO = None\nn = 8")
+    run("n = 9")
+    told = run("import os\nos._exit(1)")
+    assert [notice.code for notice in told.notices] == ["ended", "as_before", "several_changes_not_kept"]
+    assert "Not kept: the changes of the last 2 cells (TypeError: " in told.notice
+    after = run("n")
+    assert (shown(after), after.notice) == ("7", None)
+
+
+def test_cells_that_could_not_be_kept_are_counted_by_the_next_host_too(tmp_path: Path) -> None:
+    with running_host(tmp_path) as client:
+        client.run("t", "1", "n = 7")
+        client.run("t", "2", "import io\nio.BytesIO = None\nn = 8")
+        client.run("t", "3", "n = 9")
+        client.pack("t")  # answers once all that could be is kept
+    with running_host(tmp_path) as later:
+        told = later.run("t", "4", "n")
+        assert (shown(told), [notice.code for notice in told.notices]) == ("7", ["several_changes_uncertain"])
+        assert later.run("t", "5", "n").notice is None
+
+
+def test_a_large_variable_that_cannot_be_kept_does_not_take_the_others_with_it(run) -> None:
+    run(
+        "import threading\nn, frame = 7, {i: i for i in range(20_000)}\n"
+        "lock = [threading.Lock()] * 20_000\nalso = (lock,)"
+    )
+    run("n = 8")
+    result = run("import os\nos._exit(1)")
+    assert "Not kept: lock (it cannot be pickled), also (it cannot be pickled)." in result.notice
+    assert shown(run("n, len(frame)")) == "(8, 20000)"
+
+
+def test_a_name_whose_object_can_be_kept_again_is_kept(run) -> None:
+    run("class Slot: pass\nslot = Slot()\nslot.value = (i for i in range(3))")
+    run("slot.value = 5")
+    run("import os\nos._exit(1)")
+    assert shown(run("slot.value")) == "5"
+
+
+@pytest.mark.parametrize(
+    "looked_at",
+    ["def __sizeof__(self): raise SystemExit", "def __getattribute__(self, name): raise ZeroDivisionError"],
+)
+def test_an_object_that_raises_when_it_is_looked_at_costs_no_other_variable(run, looked_at: str) -> None:
+    run(f"class Odd:\n    {looked_at}\nn, odd = 7, Odd()")
+    run("import os\nos._exit(1)")
+    assert shown(run("n")) == "7"
+
+
+def test_an_object_that_answers_to_every_attribute_can_be_used(run) -> None:
+    run("class Proxy:\n    def __getattr__(self, name): return Proxy()\nproxy = Proxy()")
+    assert shown(run("type(proxy.anything).__name__")) == "'Proxy'"
 
 
 def test_a_host_whose_parent_dies_while_it_starts_ends_and_leaves_its_successor_alone(tmp_path: Path) -> None:

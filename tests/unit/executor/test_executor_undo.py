@@ -28,6 +28,14 @@ def test_variables_are_as_before_the_last_cell(host: SessionClient, thread: str,
     assert {variable.name for variable in host.vars(thread)} == {"n", "items"}
 
 
+def test_a_cell_that_could_not_be_kept_is_undone_too(host: SessionClient, thread: str, run) -> None:
+    run("n = 7")
+    run("import io\nio.BytesIO = None\nn = 8")
+    assert host.undo(thread, "c2") is True
+    after = run("n")
+    assert (shown(after), after.notice) == ("7", None)
+
+
 def test_asking_again_changes_nothing(host: SessionClient, thread: str, run) -> None:
     run("n = 7")
     run("n = 8")
