@@ -81,12 +81,17 @@ def announced(message: Mapping[str, Any]) -> Announced:
     return Announced(
         keys=None if message.get("keys") is None else texts(message, "keys", 20, _MANY_PARTS),
         parts=parts,
-        lost=tuple((text(item, "name"), text(item, "why")) for item in sequence(message, "lost", _MANY_NAMES)),
+        lost=lost_names(message),
         variables=tuple(variables),
         set_by={str(name)[:300]: integer(set_by, name) for name in list(set_by)[:_MANY_NAMES]},
         future=integer(message, "future"),
         why=optional_text(message, "why", 600),
     )
+
+
+def lost_names(message: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    """What a `state` or `restored` message says is lost: names, each with the reason."""
+    return tuple((text(item, "name"), text(item, "why")) for item in sequence(message, "lost", _MANY_NAMES))
 
 
 def _key(part: Mapping[str, Any]) -> str:

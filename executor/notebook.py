@@ -17,7 +17,7 @@ from dataclasses import asdict, replace
 from executor.bash import Bash
 from executor.capture import Capture
 from executor.cells import Attached, Cell, source_of, stopped, what
-from executor.checkpoints import Checkpoint, Receiver, Refused, announced
+from executor.checkpoints import Checkpoint, Receiver, Refused, announced, lost_names
 from executor.frames import Message, ProtocolError
 from executor.home import Home, KeptFile, ThreadHome, kept_file_from
 from executor.loop import Loop, Timer
@@ -80,7 +80,7 @@ class Notebook:
         self._why_unsettled = ""
         if thread.unsettled and checkpoint.is_after(thread.unsettled[-1]):
             thread.settled()
-        self._note: str | None = together(_uncertain(len(thread.unsettled)), _not_kept(self._lost))
+        self._note: str | None = together(_uncertain(len(thread.unsettled)), self._not_kept())
         """What the next cell's result has to say about the session."""
         self.last_used = time.monotonic()
 
@@ -208,6 +208,8 @@ class Notebook:
         if self._cell is not None or self._queue:
             raise ProtocolError("a cell waits or runs; it must end before one can be undone")
         unsettled = cell_id in self.thread.unsettled  # what it did is not kept, and now never will be
+        if self.thread.unsettled and self.thread.unsettled[-1] != cell_id:
+            return False
         outcomes = {self._checkpoint.undo(cell_id)} | ({self.bash.undo(cell_id)} if self.bash is not None else set())
         if "gone" in outcomes:
             return False
@@ -244,7 +246,7 @@ class Notebook:
         """What is kept has become another: the next subprocess gets it, and its first cell says what is not in it."""
         self._given_up, self._deaths_in_restoring = False, 0
         self._lost, self._variables = self._checkpoint.describe()
-        self._note = together(_uncertain(len(self.thread.unsettled)), _not_kept(self._lost))
+        self._note = together(_uncertain(len(self.thread.unsettled)), self._not_kept())
 
     def variables(self) -> list[Message]:
         """The variables after the last cell: name, type, shape, bytes, and the cell that last set each."""
@@ -350,6 +352,8 @@ class Notebook:
             if why is not None:
                 self._note = said("not_restored", why=why)
                 self._lost = []
+            elif broken := list(lost_names(message)):
+                self._note = together(self._note, said("some_not_restored", names=self._names(broken)))
             self._settled()
 
     def session_saved(self, session: Session, receiver: Receiver) -> None:
@@ -494,11 +498,20 @@ class Notebook:
         kept = self._checkpoint.exists and not self._given_up
         return together(said("as_before") if kept else None, self._loss())
 
+    def _not_kept(self) -> str | None:
+        return said("not_kept", names=self._names(self._lost)) if self._lost else None
+
+    def _names(self, lost: list[tuple[str, str]]) -> str:
+        """Names with the number of the cell that last set each, and the reason."""
+        cells = {variable["name"]: f" of cell {variable['cell']}" for variable in self._variables if variable["cell"]}
+        names = ", ".join(f"{name}{cells.get(name, '')} ({why})" for name, why in lost[:_LOST_SHOWN])
+        return names if len(lost) <= _LOST_SHOWN else f"{names} and {len(lost) - _LOST_SHOWN} more"
+
     def _loss(self) -> str | None:
         """What the live subprocess has that a next one will not get."""
         changes = _changes_not_kept(len(self.thread.unsettled), self._why_unsettled)
         if self._checkpoint.exists or changes is not None:
-            return together(changes, _not_kept(self._lost))
+            return together(changes, self._not_kept())
         return said("all_lost") if self._variables else None
 
     # The running cell
@@ -653,14 +666,6 @@ _SETTLE_S = 60.0
 _MANY_FILES, _MANY_CELLS = 20_000, 100_000
 _WHERE_S = 0.03  # a signal handler in C answers well within it
 _TRIES_TO_RESTORE, _TRIES_TO_START = 3, 2  # some ends come from outside, as when a zygote takes all with it
-
-
-def _not_kept(lost: list[tuple[str, str]]) -> str | None:
-    if not lost:
-        return None
-    names = ", ".join(f"{name} ({why})" for name, why in lost[:_LOST_SHOWN])
-    more = f" and {len(lost) - _LOST_SHOWN} more" if len(lost) > _LOST_SHOWN else ""
-    return said("not_kept", names=f"{names}{more}")
 
 
 def _changes_not_kept(cells: int, why: str) -> str | None:

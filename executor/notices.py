@@ -45,6 +45,7 @@ SENTENCES: Mapping[str, str] = {
     "several_changes_uncertain": (
         "The session ended before its variables were kept: what the last {count} cells changed in them may be missing."
     ),
+    "some_not_restored": "Could not be brought back: {names}.",
     "not_restored": (
         "This thread's variables could not be brought back: {why}. Its files are in place; "
         "running its cells again, in order, makes the variables anew."

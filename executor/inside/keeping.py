@@ -17,8 +17,10 @@ import struct
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType
+from types import FrameType, MappingProxyType
 from typing import Any
+
+from executor.inside.salvaging import Salvager
 
 MAIN, LARGE = "main", "large"
 LAYOUT = "2"
@@ -33,6 +35,10 @@ _WHY = 200
 
 class TooSlow(BaseException):
     """Pickling takes longer than it may. Not an Exception: a hostile __reduce__ should not swallow it."""
+
+
+class _IsBroken(Exception):
+    """The object could not be made again; the message says why."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +99,11 @@ class Keeper:
         self._keys = {number: key for number, key in self._keys.items() if key in large}
         return keys, changed, lost
 
-    def load(self, parts: Sequence[Mapping[str, Any]], found: Mapping[str, memoryview]) -> None:
+    def load(self, parts: Sequence[Mapping[str, Any]], found: Mapping[str, memoryview]) -> list[dict[str, str]]:
         """Put back what `save` gave; large arrays are built on the bytes in `found`, so these should be writable.
 
-        Raises whatever unpickling raises.
+        Returns what is lost and why: objects whose own code cannot make them again, and what holds them. Raises
+        whatever unpickling raises when nothing at all can be put back.
         """
         large: dict[str, Any] = {}
 
@@ -108,11 +115,32 @@ class Keeper:
                 large[key] = _load_large(found[key], resolve)
             return large[key]
 
-        self._namespace.update(_Unpickler(io.BytesIO(found["small"]), resolve=resolve).load())
+        salvager: Salvager | None = None
+        try:
+            variables = _Unpickler(io.BytesIO(found["small"]), resolve=resolve).load()
+        except BaseException:
+            salvager = Salvager(io.BytesIO(found["small"]), resolve)
+            variables = salvager.load()
         self._sent = {str(part["key"]): int(part["checksum"]) for part in parts}
         self._sizes = {str(part["key"]): int(part["size"]) for part in parts}
         self._keys = {id(value): key for key, value in large.items()}
-        self._next = 1 + max((int(key[1:]) for key in large), default=0)
+        self._next = 1 + max((int(part["key"][1:]) for part in parts if part["key"] != "small"), default=0)
+        lost = [] if salvager is None else self._take_out_broken(variables, salvager.broken)
+        self._namespace.update(variables)
+        return lost
+
+    def _take_out_broken(
+        self, variables: dict[str, Any], broken: dict[int, tuple[object, str]]
+    ) -> list[dict[str, str]]:
+        lost = []
+        for name in list(variables):
+            try:
+                self._dump({name: variables[name]}, broken=broken)
+            except BaseException as error:
+                why = str(error) if isinstance(error, _IsBroken) else f"{type(error).__name__}: {error}"
+                lost.append({"name": name, "why": why[:_WHY]})
+                del variables[name]
+        return lost
 
     def _dump_all(self, variables: dict[str, Any], lost: list[dict[str, str]]) -> tuple[bytes, dict[str, Any]]:
         try:
@@ -164,15 +192,24 @@ class Keeper:
         return False
 
     def _dump(
-        self, value: object, *, whole: bool = False, buffers: list[Any] | None = None
+        self,
+        value: object,
+        *,
+        whole: bool = False,
+        buffers: list[Any] | None = None,
+        broken: Mapping[int, tuple[object, str]] = MappingProxyType({}),
     ) -> tuple[bytes, dict[str, Any]]:
-        """`value` as a pickle, and the large objects that it refers to; `whole` includes them instead."""
+        """`value` as a pickle, and the large objects that it refers to; `whole` includes them instead.
+
+        Raises _IsBroken for what is, or holds, one of `broken`, and whatever pickling raises.
+        """
         file = io.BytesIO()
         pickler = self._pickler(file, protocol=5, buffer_callback=buffers.append if buffers is not None else None)
         pickler.namespace = self._namespace
         pickler.globals_ref[id(self._namespace)] = self._namespace
         pickler.key_of = None if whole else self._key_of
         pickler.large = {}
+        pickler.broken = broken
         pickler.dump(value)
         return file.getvalue(), pickler.large
 
@@ -212,11 +249,14 @@ def pickler_class() -> Any:
 
         namespace: dict[str, Any]
         large: dict[str, Any]
+        broken: Mapping[int, tuple[object, str]]
         key_of: Callable[[object], str] | None
 
         def persistent_id(self, found: object) -> tuple[str, str] | None:
             if found is self.namespace:
                 return (MAIN, "")
+            if id(found) in self.broken:
+                raise _IsBroken(self.broken[id(found)][1])
             if self.key_of is not None and _is_large(found):
                 key = self.key_of(found)
                 self.large[key] = found

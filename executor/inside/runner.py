@@ -145,14 +145,14 @@ class Runner:
 
     def restore(self, message: Message, parts: Mapping[str, memoryview]) -> None:
         """Put back the variables of an earlier process of this thread, and tell the host how that went."""
-        why = None
+        why, lost = None, []
         try:
-            self._keeper.load(message["parts"], parts)
+            lost = self._keeper.load(message["parts"], parts)
             self._future = int(message["future"])
             self._set_by = {str(name): int(number) for name, number in message["set_by"].items()}
         except BaseException as error:
             why = f"{type(error).__name__}: {error}"[:500]
-        self._answer({"type": "restored", "why": why})
+        self._answer({"type": "restored", "why": why, "lost": lost})
 
     def _save(self, number: int) -> None:
         """Send the variables that changed. Until this has been said the host sends no other cell."""

@@ -82,7 +82,7 @@ class Shell:
     def restore(self, message: Message, parts: Mapping[str, memoryview]) -> None:
         """Put back the state of an earlier shell of this thread."""
         self._state = self._sent = b"".join(parts.values())
-        self._answer({"type": "restored", "why": None})
+        self._answer({"type": "restored", "why": None, "lost": []})
 
     def loop(self) -> Never:
         """Run commands until the host closes stdin. Never returns."""

@@ -101,7 +101,7 @@ def test_a_change_in_place_is_kept(run) -> None:
 def test_what_cannot_be_kept_is_named_and_the_rest_is_kept(run) -> None:
     run("n = 7\ng = (i for i in range(3))")
     result = run("import os\nos._exit(1)")
-    assert "Not kept: g (TypeError: cannot pickle 'generator' object)." in result.notice
+    assert "Not kept: g of cell 1 (TypeError: cannot pickle 'generator' object)." in result.notice
     assert shown(run("n")) == "7"
     assert run("g").error.name == "NameError"
 
@@ -284,8 +284,38 @@ def test_a_large_variable_that_cannot_be_kept_does_not_take_the_others_with_it(r
     )
     run("n = 8")
     result = run("import os\nos._exit(1)")
-    assert "Not kept: lock (it cannot be pickled), also (it cannot be pickled)." in result.notice
+    assert "Not kept: lock of cell 1 (it cannot be pickled), also of cell 1 (it cannot be pickled)." in result.notice
     assert shown(run("n, len(frame)")) == "(8, 20000)"
+
+
+NOT_MADE_AGAIN = {
+    "an exception with arguments of its own": (
+        "class Odd(Exception):\n    def __init__(self, status, text): super().__init__(f'{status} {text}')\n"
+        "odd = Odd(404, 'gone')"
+    ),
+    "a class whose state cannot be set": (
+        "class Odd:\n    def __getstate__(self): return 5\n    def __setstate__(self, state): raise ValueError(5)\n"
+        "odd = Odd()"
+    ),
+    "something whose maker wants to end the process": (
+        "class Odd:\n    def __reduce__(self): return exit, (3,)\nimport sys\nexit = sys.exit\nodd = Odd()"
+    ),
+}
+
+
+@pytest.mark.parametrize("made", NOT_MADE_AGAIN.values(), ids=NOT_MADE_AGAIN)
+def test_what_cannot_be_made_again_is_named_and_costs_no_other_variable(run, made: str) -> None:
+    run("n, big = 7, list(range(20_000))\ndef double(): return n * 2")
+    run(f"{made}\nholders = [odd]\nalias = odd\nimport pandas as pd\nframe = pd.DataFrame({{'a': range(100_000)}})")
+    run("import os\nos._exit(1)")
+    after = run("n, len(big), double(), len(frame), [name in globals() for name in ('odd', 'holders', 'alias')]")
+    assert shown(after) == "(7, 20000, 14, 100000, [False, False, False])"
+    assert [notice.code for notice in after.notices] == ["some_not_restored"]
+    assert all(f"{name} of cell 2 (" in after.notice for name in ("odd", "holders", "alias"))
+    run("n = 8")
+    run("import os\nos._exit(1)")
+    again = run("n, len(big), len(frame)")
+    assert (shown(again), again.notice) == ("(8, 20000, 100000)", None)
 
 
 def test_a_name_whose_object_can_be_kept_again_is_kept(run) -> None:
