@@ -89,6 +89,7 @@ class Bash:
         saving = not self.settled  # what the last command did has not been kept yet, and now never will be
         outcome = self._checkpoint.undo(cell_id)
         if outcome == "undone" or (saving and outcome == "nothing"):
+            self._forget_settling()
             self.end("a command was undone")
         return outcome
 

@@ -3,20 +3,27 @@
 from __future__ import annotations
 
 import itertools
+import os
 import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from patience import PATIENCE_S, eventually
 
 from executor.bash import COMMAND_LIMIT
+from executor.bash import Bash as Shell
+from executor.checkpoints import Checkpoint, Receiver
 from executor.client import RequestError, SessionClient
-from executor.frames import PROTOCOL_VERSION, encode
+from executor.frames import PROTOCOL_VERSION, ProtocolError, encode
 from executor.launch import run_files, running_host
+from executor.loop import Loop
+from executor.notices import notices_of
+from executor.session import Ending
 from executor.values import CellResult, Limits
 
 Bash = Callable[..., CellResult]
@@ -403,3 +410,78 @@ def test_threadbook_run_runs_shell_scripts_beside_python_files(tmp_path: Path) -
     cells = run_files([tmp_path / name for name in ("a.py", "b.sh", "c.sh")])["cells"]
     assert [(cell["status"], cell.get("exit_status")) for cell in cells] == [("ok", None), ("error", 4), ("ok", 0)]
     assert cells[2]["stdout"] == "by python\n"
+
+
+# What is kept when it ends at a bad moment
+
+
+class OneShell:
+    """A subprocess that only ends when it is told to; what it says is put into its mouth."""
+
+    def __init__(self, shell: Shell) -> None:
+        self.ready, self.gone, self.workspace = True, False, os.dup(0)
+        self._shell = shell
+
+    def begin(self, state: object) -> None:
+        """It starts."""
+
+    def kill(self, why: str, *, by_limit: bool = False) -> None:
+        self.gone = True
+        self._shell.session_gone(self, Ending(why, by_limit))
+
+    def receive(self, receiver: Receiver) -> None:
+        """The bytes follow."""
+        receiver.feed(b"x=1")
+        self._shell.session_saved(self, receiver)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Iterator[Shell]:
+    """A shell that kept `x=1` after its first command and was begun again."""
+    owner = SimpleNamespace(**dict.fromkeys(("bash_ready", "bash_said", "bash_gone", "session_wrote"), lambda *_: None))
+    checkpoint = Checkpoint(tmp_path, "t bash", b"key", {})
+    loop = Loop()
+    shell = Shell(loop, checkpoint, lambda shell, beside: OneShell(shell), owner)
+    for ended in ("a first one", ""):
+        shell.take(beside=None)
+        shell.session_ready(shell.session)
+        if ended:
+            run_in(shell, "1")
+            state = {"type": "state", "keys": ["shell"], "lost": [], "variables": [], "set_by": {}, "future": 0}
+            shell.session_said(shell.session, state | {"parts": [{"key": "shell", "size": 3, "checksum": 0}]})
+            shell.end("it was idle")
+    yield shell
+    shell.close()
+    loop.close()
+
+
+def run_in(shell: Shell, cell: str) -> None:
+    shell.session_said(shell.session, {"type": "result", "cell": cell})
+
+
+def test_a_shell_that_is_ended_while_its_state_is_put_back_keeps_it(shell: Shell) -> None:
+    shell.end("Python ended", unexpected=True)
+    assert [notice.code for notice in notices_of(shell.note)] == ["shell_background"]
+    shell.take(beside=None)
+    shell.session_ready(shell.session)
+    with pytest.raises(ProtocolError):
+        run_in(shell, "2")  # what is kept is put back first
+
+
+@pytest.mark.parametrize("outside", [True, False])
+def test_a_shell_that_ends_while_its_state_is_being_kept_says_so(shell: Shell, outside: bool) -> None:
+    shell.session_said(shell.session, {"type": "restored", "why": None, "lost": []})
+    run_in(shell, "2")
+    if outside:
+        shell.end("Python ended", unexpected=True)
+    else:
+        shell.session.kill("it crashed")
+    codes = [notice.code for notice in notices_of(shell.note)]
+    assert codes == ["shell_background", "shell_changes_not_kept"][not outside :]
+
+
+def test_what_was_undone_before_it_was_kept_is_not_missed(shell: Shell) -> None:
+    shell.session_said(shell.session, {"type": "restored", "why": None, "lost": []})
+    run_in(shell, "2")
+    assert shell.undo("2") == "nothing"
+    assert (shell.session, shell.note) == (None, None)
