@@ -19,6 +19,8 @@ from executor.values import Limits, Rejected
 _DEPTH = 8
 _ENTRIES = 25_000
 _REJECTIONS = 50
+_DELETED = " (deleted)"
+"""What the kernel writes behind the name of an open file that this name is not there any more for: proc(5), `fd`."""
 _NAME_LENGTH = 120
 _SPARSE_SLACK = 64 << 10  # bytes that a file may lack on disk: block rounding, small files kept in the inode
 _KINDS = {
@@ -188,6 +190,8 @@ def _refusal(name: str, status: os.stat_result, limits: Limits) -> str | None:
         return "its name is too long or has characters that cannot be printed"
     if any(part.startswith(".") for part in name.split("/")):
         return "it is hidden (its name starts with a dot)"
+    if name.endswith(_DELETED):
+        return f'its name ends in "{_DELETED}"'
     return None
 
 
@@ -199,6 +203,10 @@ def _take(folder: int, name: str, home: Home, limits: Limits) -> Taken | str:
         why = _refusal(name, os.fstat(descriptor), limits)
         if why is not None:
             return why
+        # Who links a file of others here, lets us open it and then takes the link away, leaves it with one name: not
+        # ours. The kernel says of the name that we opened whether it is still there, and so whether it is that one.
+        if os.readlink(f"/proc/self/fd/{descriptor}").endswith(_DELETED):
+            return "it was replaced while it was looked at"
         sha256, size = home.keep(descriptor, limits.artifact_mb << 20)
     finally:
         os.close(descriptor)

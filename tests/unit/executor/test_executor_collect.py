@@ -137,3 +137,33 @@ def test_any_name_is_taken_or_refused_with_a_printable_name(name: bytes, work: P
     for shown in [taken.name for taken in found.taken] + [rejected.name for rejected in found.rejected]:
         assert shown.isprintable()
         assert shown == printable(shown)
+
+
+def test_a_link_that_is_there_only_while_it_is_opened_brings_nothing_out(
+    root: int, work: Path, home: Home, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Afterwards the opened file has one name again, as one of the session's own has; but it is not this one."""
+    (tmp_path / "secret").write_text("a file of the host")
+    (work / "a.txt").write_text("mine")
+    really_open = os.open
+
+    def swap_around(path: str, flags: int, **options: int) -> int:
+        os.link(tmp_path / "secret", work / "h.txt")
+        (work / "h.txt").replace(work / "a.txt")
+        descriptor = really_open(path, flags, **options)
+        (work / "m.txt").write_text("mine")
+        (work / "m.txt").replace(work / "a.txt")
+        return descriptor
+
+    with monkeypatch.context() as patched:
+        patched.setattr("executor.collect.os.open", swap_around)
+        found = collect(root, {}, home, LIMITS)
+    assert reasons(found) == {"a.txt": "it was replaced while it was looked at"}
+    assert found.taken == ()
+
+
+def test_a_name_like_the_kernels_word_for_a_file_that_is_gone_is_refused_with_that_reason(
+    root: int, work: Path, home: Home
+) -> None:
+    (work / "a.txt (deleted)").write_text("mine")
+    assert reasons(collect(root, {}, home, LIMITS)) == {"a.txt (deleted)": 'its name ends in " (deleted)"'}
