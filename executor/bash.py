@@ -22,6 +22,7 @@ COMMAND_LIMIT = 256 << 10
 _SETTLE_S = 60.0
 _STATE_LIMIT = 2 << 20
 _PART = "shell"
+_TRIES_TO_RESTORE = 2  # some deaths come from outside
 
 
 class Owner(Protocol):
@@ -55,6 +56,7 @@ class Bash:
         self._owner = owner
         self._settling: Timer | None = None
         self._restoring = False
+        self._deaths_in_restoring = 0
         self._unkept: str | None = None
         self._cell = ""
         """The id of the last command."""
@@ -136,6 +138,7 @@ class Bash:
             self._cell = text(message, "cell")
             self._settle(session)
         elif kind == "restored":
+            self._deaths_in_restoring = 0
             if why := optional_text(message, "why", 600):
                 self.note = said("shell_not_restored", why=why)
             self._settled()
@@ -162,8 +165,11 @@ class Bash:
         """It is no more."""
         self.session = None
         if self._restoring:
-            self._checkpoint.forget()  # kept, it would end the next one as well
-            self.note = said("shell_not_restored", why=said("fatal"))
+            self._deaths_in_restoring += 1
+            if self._deaths_in_restoring == _TRIES_TO_RESTORE:  # kept, it would end the next one as well
+                self._checkpoint.forget()
+                self.note = said("shell_not_restored", why=said("fatal"))
+                self._deaths_in_restoring = 0
         elif self._saving:
             self.note = said("shell_changes_not_kept", why=ending.why)
         self._forget_settling()

@@ -128,8 +128,11 @@ class Checkpoint:
         """Where the bytes of a new checkpoint go; `commit` makes it the one that counts."""
         return Receiver(self._folder, what)
 
-    def commit(self, receiver: Receiver, cell: str = "") -> None:
-        """The bytes have all come: from here on this is what a new subprocess gets. `cell` is the one that ran."""
+    def commit(self, receiver: Receiver, cell: str = "", *, also_of_others: bool = False) -> None:
+        """The bytes have all come: from here on this is what a new subprocess gets. `cell` is the one that ran.
+
+        With `also_of_others` they hold what cells before it left, too: it cannot be undone by itself.
+        """
         fresh, what = receiver.done, receiver.what
         parts = {key: fresh.get(key) or self._parts.get(key) for key in what.keys or ()}
         if any(part is None for part in parts.values()):
@@ -148,6 +151,7 @@ class Checkpoint:
             "set_by": what.set_by,
             "future": what.future,
             "cell": cell,
+            "also_of_others": also_of_others,
             "first": self._file is None and not self.exists,
         }
         self._append_signed(body)
@@ -162,7 +166,7 @@ class Checkpoint:
         if not bodies or bodies[-1].get("undid") == cell or cell not in (body.get("cell") for body in bodies):
             return "nothing"
         last = bodies[-1]
-        if last.get("cell") != cell or "undid" in last:
+        if last.get("cell") != cell or "undid" in last or last.get("also_of_others"):
             return "gone"
         if last.get("first"):
             self.forget()
@@ -196,6 +200,7 @@ class Checkpoint:
                 os.close(descriptor)
             raise
         self._parts = {part["key"]: part for part in body["parts"]}
+        self._lost = tuple((str(name), str(why)) for name, why in body["lost"])
         parts = [
             {name: part[name] for name in ("key", "size", "checksum")} | {"file": file, "offset": offset}
             for part, (file, offset) in zip(body["parts"], places, strict=True)

@@ -175,7 +175,11 @@ class ThreadHome:
         self._finished: dict[str, tuple[int, int]] = {}
         self.unfinished: set[str] = set()
         self.unsettled: list[str] = []
-        """Cells whose changes of the variables are, as far as is written down, not kept, and nobody was told of it."""
+        """Cells whose changes of the variables are, as far as is written down, not kept (yet), and nobody was told."""
+        self.told = False
+        """Whether the last result said what was lost with the subprocess before, and nothing was kept since."""
+        self.undone_cell: str | None = None
+        """The last cell, if it was undone."""
         self.cell_ids: list[str] = []
         """In the order in which they began: cell number n is at n - 1."""
         for offset, line in self._lines():
@@ -198,13 +202,14 @@ class ThreadHome:
             record = json.loads(line)
             if "cells" in record:
                 self.cell_ids = [str(cell) for cell in record["cells"]]
-                self.unsettled = [str(cell) for cell in record.get("unsettled", ())]
+                self.unsettled, self.told = [str(cell) for cell in record.get("unsettled", ())], False
                 return
             if "settled" in record:
-                self.unsettled = []
+                self.unsettled, self.told = [], False
                 return
             if "undone" in record:
-                self.unsettled = [cell for cell in self.unsettled if cell != record["undone"]]
+                self.undone_cell = str(record["undone"])
+                self.unsettled = [cell for cell in self.unsettled if cell != self.undone_cell]
                 return
             cell, ended = record["cell"], "result" in record
         except (ValueError, TypeError, KeyError):
@@ -214,14 +219,17 @@ class ThreadHome:
             self.unfinished.discard(cell)
             self._count_unsettled(cell, settles=bool(record.get("settles")), told=bool(record.get("told")))
         else:
-            self.unfinished.add(cell)
-            self.cell_ids.append(cell)
+            self._begin(cell)
+
+    def _begin(self, cell_id: str) -> None:
+        self.unfinished.add(cell_id)
+        self.cell_ids.append(cell_id)
+        self.undone_cell = None
 
     def started(self, cell_id: str) -> int:
         """Write down that a cell begins; returns its number in the thread, from 1."""
         self._append({"cell": cell_id})
-        self.unfinished.add(cell_id)
-        self.cell_ids.append(cell_id)
+        self._begin(cell_id)
         return len(self.cell_ids)
 
     def finished(self, cell_id: str, result: Message, *, settles: bool = False, told: bool = False) -> None:
@@ -235,6 +243,7 @@ class ThreadHome:
         self._count_unsettled(cell_id, settles=settles, told=told)
 
     def _count_unsettled(self, cell_id: str, *, settles: bool, told: bool) -> None:
+        self.told = told
         if told:
             self.unsettled = []
         if settles:
@@ -244,13 +253,13 @@ class ThreadHome:
         """Write down that nothing of any cell is left to be kept."""
         if self.unsettled:
             self._append({"settled": self.unsettled[-1]})
-            self.unsettled = []
+            self.unsettled, self.told = [], False
 
     def undone(self, cell_id: str) -> None:
         """Write down that nothing of this cell is to be kept any more."""
-        if cell_id in self.unsettled:
-            self._append({"undone": cell_id})
-            self.unsettled.remove(cell_id)
+        self._append({"undone": cell_id})
+        self.undone_cell = cell_id
+        self.unsettled = [cell for cell in self.unsettled if cell != cell_id]
 
     def result(self, cell_id: str) -> Message | None:
         """The stored result of a cell that has finished."""
@@ -313,6 +322,7 @@ class ThreadHome:
         self.set_files(files)
         self._append({"cells": cell_ids, "unsettled": unsettled})
         self.cell_ids, self.unsettled = list(cell_ids), list(unsettled)
+        self.told, self.undone_cell = False, None
 
     def close(self) -> None:
         """Close the journal."""

@@ -69,7 +69,10 @@ class Notebook:
         self._settling: Timer | None = None
         """Set while the subprocess puts back or sends its variables: it gets no cell meanwhile."""
         self._restoring = False
-        self._deaths_in_restoring = self._failed_starts = 0
+        self._state_limit = 0
+        self._ordered = False
+        """Whether it is us who end the subprocess at this moment."""
+        self._deaths_in_restoring = self._failed_starts = self._failed_shells = 0
         self._given_up = False
         """What is kept cannot be put back; it stays until a result has said so."""
         self._tally = tally
@@ -80,7 +83,7 @@ class Notebook:
         self._why_unsettled = ""
         if thread.unsettled and checkpoint.is_after(thread.unsettled[-1]):
             thread.settled()
-        self._note: str | None = together(_uncertain(len(thread.unsettled)), self._not_kept())
+        self._note: str | None = together(_uncertain(len(thread.unsettled)), None if thread.told else self._not_kept())
         """What the next cell's result has to say about the session."""
         self.last_used = time.monotonic()
 
@@ -196,7 +199,8 @@ class Notebook:
         self._checkpoint.forget()
         if self.bash is not None:
             self.bash.forget()
-        self._note, self._lost, self._variables, self._given_up = None, [], [], False
+        self._note, self._lost, self._variables = None, [], []
+        self._given_up, self._deaths_in_restoring = False, 0
         self.thread.settled()
         self.thread.set_files({name: file for name, file in self.thread.files.items() if file.given is not None})
 
@@ -207,13 +211,15 @@ class Notebook:
         """
         if self._cell is not None or self._queue:
             raise ProtocolError("a cell waits or runs; it must end before one can be undone")
-        unsettled = cell_id in self.thread.unsettled  # what it did is not kept, and now never will be
-        if self.thread.unsettled and self.thread.unsettled[-1] != cell_id:
+        if cell_id == self.thread.undone_cell:
+            return True
+        cells, unsettled = self.thread.cell_ids, self.thread.unsettled
+        if unsettled and cell_id in cells and cells.index(unsettled[-1]) > cells.index(cell_id):
             return False
         outcomes = {self._checkpoint.undo(cell_id)} | ({self.bash.undo(cell_id)} if self.bash is not None else set())
         if "gone" in outcomes:
             return False
-        if self.thread.undo_files(cell_id) or "undone" in outcomes or unsettled:
+        if self.thread.undo_files(cell_id) or "undone" in outcomes or cell_id in unsettled:
             self._end_session("a cell was undone")
             self.thread.undone(cell_id)
             self._go_on_from_what_is_kept()
@@ -300,7 +306,9 @@ class Notebook:
         """End the subprocess on purpose: what it is keeping stays unsettled, what it is putting back stays kept."""
         self._forget_settling()
         if self.session is not None:
+            self._ordered = True
             self.session.kill(why)
+            self._ordered = False
 
     @property
     def running(self) -> str | None:
@@ -343,16 +351,19 @@ class Notebook:
         elif kind == "request" and cell is not None:
             self._pass_request(message, cell)
         elif kind == "state":
-            session.receive(self._checkpoint.receive(announced(message)))
+            what = announced(message)
+            if what.size > self._state_limit:
+                raise ProtocolError("its variables are larger than what may be kept")
+            session.receive(self._checkpoint.receive(what))
         else:
-            self._restoring, self._deaths_in_restoring = False, 0
-            why = optional_text(message, "why", 600)
+            why, broken = optional_text(message, "why", 600), list(lost_names(message))
+            self._deaths_in_restoring = 0
             self._tally.restored += why is None
             self._tally.not_restored += why is not None
             if why is not None:
                 self._note = said("not_restored", why=why)
                 self._lost = []
-            elif broken := list(lost_names(message)):
+            elif broken:
                 self._note = together(self._note, said("some_not_restored", names=self._names(broken)))
             self._settled()
 
@@ -361,7 +372,9 @@ class Notebook:
         what = receiver.what
         self._variables = list(what.variables)
         if what.keys is not None:
-            self._checkpoint.commit(receiver, self.thread.cell_ids[-1])
+            cell = self.thread.cell_ids[-1]
+            others = any(unsettled != cell for unsettled in self.thread.unsettled)
+            self._checkpoint.commit(receiver, cell, also_of_others=others)
             self._lost = list(what.lost)
         if what.why is None:
             self.thread.settled()
@@ -380,7 +393,7 @@ class Notebook:
                 attached.output(stream, lines)
 
     def session_gone(self, session: Session, ending: Ending) -> None:
-        """The subprocess is no more: whatever ran has ended with it, and what could not even begin has failed."""
+        """The subprocess is no more: whatever ran has ended with it. What could not even begin gets another one."""
         self.session = None
         self._tally.ended += 1
         self._tally.lived_s += time.monotonic() - self._session_began
@@ -389,12 +402,12 @@ class Notebook:
             # the folder's limits end the Python process, also when it is a command that goes beyond them
             self.bash.end(ending.why if ending.by_limit else shared, unexpected=True, by_limit=ending.by_limit)
         if self._restoring:
-            self._died_in_restoring()
+            self._died_in_restoring(ending)
         elif self._settling is not None:
             self._why_unsettled = ending.why
         self._forget_settling()
         cell = self._cell
-        if cell is None and self.workspace is None and self._queue:
+        if cell is None and self.workspace is None and self._queue and not self._ordered:
             self._failed_starts += 1
             if self._failed_starts == _TRIES_TO_START:
                 cell = self._queue.popleft()
@@ -418,6 +431,7 @@ class Notebook:
 
     def bash_ready(self) -> None:
         """The shell takes a command now."""
+        self._failed_shells = 0
         self._advance()
 
     def bash_said(self, message: Message) -> None:
@@ -427,11 +441,14 @@ class Notebook:
         self._finish_by(message, self._cell)
 
     def bash_gone(self, ending: Ending) -> None:
-        """The shell is no more: the command that ran has ended with it, and one that waited for it has failed."""
+        """The shell is no more: the command that ran has ended with it. One that waited for it gets another one."""
         cell = self._cell
-        if cell is None and self._queue and self._queue[0].language == "bash":
-            cell = self._queue.popleft()
-            cell.number = self.thread.started(cell.id)
+        if cell is None and self.session is not None and self._queue and self._queue[0].language == "bash":
+            self._failed_shells += 1
+            if self._failed_shells == _TRIES_TO_START:
+                cell = self._queue.popleft()
+                cell.number = self.thread.started(cell.id)
+                self._failed_shells = 0
         if cell is not None and cell.language == "bash":
             status: CellStatus = cell.stopped_by or ("killed" if ending.by_limit else "died")
             self._finish(cell, Outcome(status, self._ending(cell, ending)))
@@ -465,16 +482,18 @@ class Notebook:
             self._lost = []
             return None
 
-    def _died_in_restoring(self) -> None:
+    def _died_in_restoring(self, ending: Ending) -> None:
         """What ends every subprocess that it is given to is given to no more."""
         self._deaths_in_restoring += 1
         if self._deaths_in_restoring == _TRIES_TO_RESTORE:
-            self._note = said("not_restored", why=said("fatal"))
+            slow = said("slow_to_restore")
+            self._note = said("not_restored", why=slow if ending.why == slow else said("fatal"))
             self._lost, self._variables = [], []
             self._given_up, self._deaths_in_restoring = True, 0
 
     def _settle(self, session: Session) -> None:
-        self._settling = self._loop.call_later(_SETTLE_S, lambda: session.kill(said("slow_to_keep")))
+        why = said("slow_to_restore" if self._restoring else "slow_to_keep")
+        self._settling = self._loop.call_later(_SETTLE_S, lambda: session.kill(why))
 
     def _settled(self) -> None:
         self._forget_settling()
@@ -496,7 +515,8 @@ class Notebook:
         if cell.language == "bash" and self.bash is not None:
             return self.bash.fate()
         kept = self._checkpoint.exists and not self._given_up
-        return together(said("as_before") if kept else None, self._loss())
+        loss = self._loss() if self._note is None else None  # else what is to be said anyway has it
+        return together(said("as_before") if kept else None, loss)
 
     def _not_kept(self) -> str | None:
         return said("not_kept", names=self._names(self._lost)) if self._lost else None
@@ -522,6 +542,7 @@ class Notebook:
         self.last_used = time.monotonic()
         if self.session is None:
             self._workspace.prepare()
+            self._state_limit = self._limits.memory_mb << 20
             self.session = self._start(self)
             self._tally.started += 1
             self._session_began = time.monotonic()
@@ -611,11 +632,18 @@ class Notebook:
         )
         session = self.session if cell.language == "python" else None
         self._record(result, settles=session is not None and session.ready, told=told)
-        if told and self._given_up:
-            self._checkpoint.forget()
-            self._given_up = False
+        if told:
+            self._forget_what_was_told()
         for attached in cell.attached:
             attached.result(result)
+
+    def _forget_what_was_told(self) -> None:
+        if self._given_up:
+            self._checkpoint.forget()
+            self._given_up = False
+        self._lost = []
+        if self.session is None:
+            self._variables = self._checkpoint.describe()[1]
 
     def _take_notes(self, cell: Cell) -> str | None:
         """What there is to say about the session since the last cell, and about the shell since its last command."""
@@ -665,10 +693,12 @@ class Notebook:
 _SETTLE_S = 60.0
 _MANY_FILES, _MANY_CELLS = 20_000, 100_000
 _WHERE_S = 0.03  # a signal handler in C answers well within it
-_TRIES_TO_RESTORE, _TRIES_TO_START = 3, 2  # some ends come from outside, as when a zygote takes all with it
+_TRIES_TO_RESTORE, _TRIES_TO_START = 3, 3  # some ends come from outside, as when a zygote takes all with it
 
 
 def _changes_not_kept(cells: int, why: str) -> str | None:
+    if not why:
+        return _uncertain(cells)
     if cells > 1:
         return said("several_changes_not_kept", count=cells, why=why)
     return said("changes_not_kept", why=why) if cells else None

@@ -40,7 +40,7 @@ SENTENCES: Mapping[str, str] = {
     "changes_not_kept": "Not kept: the changes of the last cell ({why}).",
     "several_changes_not_kept": "Not kept: the changes of the last {count} cells ({why}).",
     "changes_uncertain": (
-        "The session host ended right after the last cell: what that cell changed in the variables may be missing."
+        "The session ended before its variables were kept: what the last cell changed in them may be missing."
     ),
     "several_changes_uncertain": (
         "The session ended before its variables were kept: what the last {count} cells changed in them may be missing."
@@ -70,6 +70,7 @@ SENTENCES: Mapping[str, str] = {
     "zygote_ended": "its zygote ended",
     "no_process": "no process could be made ({error})",
     "slow_to_keep": "its variables took too long to keep",
+    "slow_to_restore": "putting them back took too long",
     "tampered": "what was kept of the variables has been tampered with",
     "other_versions": "the variables were kept by other versions of Python or its libraries",
     "unreadable": "what was kept of the variables cannot be read",

@@ -12,6 +12,7 @@ import os
 import re
 import signal
 import socket
+import traceback
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -28,6 +29,8 @@ _LAST_WORD_S = 5.0
 _WORDS = 1_000  # bytes of a failed set-up's complaint that are passed on
 _STATE_CHUNK = 1 << 20
 _DRAIN = 1 << 20  # most that is read of a stream after its cell has ended; a pipe holds less
+_MISREAD = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
+"""Ours to mend, should a frame ever be read so carelessly: it must not end the sessions of everybody else as well."""
 _FRAME_LINE = re.compile(rb'File "<cell \d+>", line (\d+)')
 
 
@@ -288,6 +291,9 @@ class Session:
                 self._listener.session_said(self, message)
             except ProtocolError as error:
                 self.kill(said("protocol", error=str(error)))
+            except _MISREAD as error:
+                traceback.print_exc()
+                self.kill(said("protocol", error=repr(error)))
 
     def _on_output(self, descriptor: int, stream: str, limit: int) -> None:
         left = limit

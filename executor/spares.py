@@ -33,6 +33,7 @@ class Spares:
         """A ready session for `listener`, which hears so in a moment; None when there is none."""
         ready = [session for session in self._waiting if session.ready]
         if not ready:
+            self.refill()
             return None
         session = ready[0]
         self._waiting.remove(session)

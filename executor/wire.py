@@ -44,9 +44,16 @@ def clean(text: str) -> str:
     )
 
 
+def _field(message: Mapping[str, Any], key: str) -> Any:
+    """What is under `key`. What a list of objects holds may be anything: it is here that it is an object or not."""
+    if not isinstance(message, Mapping):
+        raise ProtocolError(f"{key} is looked for in what is no object")
+    return message.get(key)
+
+
 def text(message: Mapping[str, Any], key: str, limit: int = NAME_LIMIT) -> str:
     """The text under `key`, at most `limit` characters of it. Raises ProtocolError when it is something else."""
-    value = message.get(key)
+    value = _field(message, key)
     if not isinstance(value, str):
         raise ProtocolError(f"{key} is not a text")
     return clean(value[:limit])
@@ -54,12 +61,12 @@ def text(message: Mapping[str, Any], key: str, limit: int = NAME_LIMIT) -> str:
 
 def optional_text(message: Mapping[str, Any], key: str, limit: int = NAME_LIMIT) -> str | None:
     """Like `text`; None stays None."""
-    return None if message.get(key) is None else text(message, key, limit)
+    return None if _field(message, key) is None else text(message, key, limit)
 
 
 def integer(message: Mapping[str, Any], key: str) -> int:
     """The whole number under `key`, of at most 63 bits and not negative."""
-    value = message.get(key)
+    value = _field(message, key)
     if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
         raise ProtocolError(f"{key} is not a count")
     return value
@@ -67,7 +74,7 @@ def integer(message: Mapping[str, Any], key: str) -> int:
 
 def number(message: Mapping[str, Any], key: str) -> float:
     """The number under `key`, not negative."""
-    value = message.get(key)
+    value = _field(message, key)
     if not isinstance(value, (int, float)) or isinstance(value, bool) or not 0 <= value < _FAR_FUTURE:
         raise ProtocolError(f"{key} is not a number")
     return float(value)
@@ -75,7 +82,7 @@ def number(message: Mapping[str, Any], key: str) -> float:
 
 def mapping(message: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     """The object under `key`."""
-    value = message.get(key)
+    value = _field(message, key)
     if not isinstance(value, dict):
         raise ProtocolError(f"{key} is not an object")
     return value
@@ -83,7 +90,7 @@ def mapping(message: Mapping[str, Any], key: str) -> Mapping[str, Any]:
 
 def sequence(message: Mapping[str, Any], key: str, limit: int = _MANY) -> list[Any]:
     """The list under `key`, at most `limit` items of it."""
-    value = message.get(key)
+    value = _field(message, key)
     if not isinstance(value, list):
         raise ProtocolError(f"{key} is not a list")
     return value[:limit]
@@ -91,7 +98,7 @@ def sequence(message: Mapping[str, Any], key: str, limit: int = _MANY) -> list[A
 
 def one_of(message: Mapping[str, Any], key: str, choices: tuple[str, ...]) -> str:
     """The text under `key`, which must be one of `choices`."""
-    value = message.get(key)
+    value = _field(message, key)
     if value not in choices:
         raise ProtocolError(f"{key} is none of {', '.join(choices)}")
     return str(value)
@@ -105,7 +112,7 @@ def texts(message: Mapping[str, Any], key: str, limit: int = NAME_LIMIT, many: i
 
 def display_from(data: Mapping[str, Any]) -> Display:
     """A Display that a subprocess described."""
-    table = None if data.get("table") is None else table_from(mapping(data, "table"))
+    table = None if _field(data, "table") is None else table_from(mapping(data, "table"))
     return Display(text(data, "text", TEXT_LIMIT), optional_text(data, "html", HTML_LIMIT), table)
 
 
@@ -137,7 +144,7 @@ def _scalar(item: object) -> object:
 
 def error_from(data: Mapping[str, Any]) -> CellError:
     """A CellError that a subprocess described."""
-    line = None if data.get("line") is None else integer(data, "line")
+    line = None if _field(data, "line") is None else integer(data, "line")
     return CellError(text(data, "name"), text(data, "message", TEXT_LIMIT), text(data, "traceback", TEXT_LIMIT), line)
 
 
@@ -167,15 +174,15 @@ def result_from(data: Mapping[str, Any]) -> CellResult:
         status=cast("CellStatus", one_of(data, "status", get_args(CellStatus))),
         stdout=text(data, "stdout", 1 << 30),
         stderr=text(data, "stderr", 1 << 30),
-        result=None if data.get("result") is None else display_from(mapping(data, "result")),
-        error=None if data.get("error") is None else error_from(mapping(data, "error")),
+        result=None if _field(data, "result") is None else display_from(mapping(data, "result")),
+        error=None if _field(data, "error") is None else error_from(mapping(data, "error")),
         artifacts=tuple(_artifact_from(item) for item in sequence(data, "artifacts")),
         rejected=tuple(Rejected(text(item, "name"), text(item, "why", 1_000)) for item in sequence(data, "rejected")),
-        files_read=None if data.get("files_read") is None else texts(data, "files_read"),
+        files_read=None if _field(data, "files_read") is None else texts(data, "files_read"),
         duration_s=number(data, "duration_s"),
         notice=optional_text(data, "notice", TEXT_LIMIT),
         notices=tuple(_notice_from(item) for item in sequence(data, "notices")) if "notices" in data else (),
-        exit_status=None if data.get("exit_status") is None else integer(data, "exit_status"),
+        exit_status=None if _field(data, "exit_status") is None else integer(data, "exit_status"),
     )
 
 
@@ -269,7 +276,7 @@ def variable_from(data: Mapping[str, Any]) -> Variable:
 
 def where_from(data: Mapping[str, Any]) -> Where:
     """A Where from JSON."""
-    line = None if data.get("line") is None else integer(data, "line")
+    line = None if _field(data, "line") is None else integer(data, "line")
     return Where(text(data, "cell_id", 500), line, text(data, "source"), number(data, "seconds"))
 
 

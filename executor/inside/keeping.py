@@ -14,13 +14,15 @@ import io
 import pickle
 import signal
 import struct
+import sys
+import time
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from types import FrameType, MappingProxyType
+from types import FrameType
 from typing import Any
 
-from executor.inside.salvaging import Salvager
+from executor.inside.salvaging import Salvager, words_of
 
 MAIN, LARGE = "main", "large"
 LAYOUT = "2"
@@ -29,8 +31,7 @@ _LARGE_BYTES = 256 << 10
 _LARGE_ITEMS = 10_000
 _ALIGNED = 64  # bytes; arrays in a part begin at multiples of it, so that they can be used where they are
 _ALWAYS_LOOK_BYTES = 64 << 20  # large objects up to this sum are looked at after every cell, mentioned or not
-_ONE_S, _ALL_S = 2.0, 10.0
-_WHY = 200
+_ONE_S, _ALL_S, _RESTORE_S = 2.0, 15.0, 25.0  # three times the second is less than the host waits, and so is the third
 
 
 class TooSlow(BaseException):
@@ -65,7 +66,8 @@ class Keeper:
         self._keys: dict[int, str] = {}
         self._sizes: dict[str, int] = {}
         self._next = 1
-        self._hopeless: dict[str, int] = {}
+        self._hopeless: dict[str, tuple[int, str]] = {}
+        """By name the id of an object that cannot be pickled, and why."""
         self._pickler: Any = None
         with contextlib.suppress(ImportError):
             self._pickler = pickler_class()
@@ -77,26 +79,19 @@ class Keeper:
 
     def save(self, mentioned: set[str]) -> tuple[list[str], list[Part], list[dict[str, str]]]:
         """(keys of all parts, the parts that changed, what is lost and why). `mentioned`: names that the cell used."""
-        lost: list[dict[str, str]] = []
         variables = {name: value for name, value in list(self._namespace.items()) if _is_variable(name)}
-        for name in [name for name in variables if self._hopeless.get(name) == id(variables[name])]:
-            if name in mentioned and self._can_be_pickled_now(name):
-                continue
-            lost.append({"name": name, "why": "it cannot be pickled"})
-            del variables[name]
-        small, large = self._dump_all(variables, lost)
-        parts, failed = self._dump_parts(large, self._worth_a_look(large, mentioned))
-        if failed:
-            self._leave_out_what_refers_to(failed, variables, lost)
-            small, large = self._dump_all(variables, lost)
-        parts = [_part("small", [small]), *(part for part in parts if part.key in large)]
+        lost = self._leave_out_the_hopeless(variables, mentioned)
+        small, large, parts = self._dump_everything(variables, mentioned, lost)
+        parts = [_part("small", [small]), *parts]
         keys = ["small", *large]
         changed = [part for part in parts if self._sent.get(part.key) != part.checksum]
         if sum(part.size for part in changed) > self._limit:
             raise MemoryError("the variables are larger than what may be kept")
         self._sent = {key: self._sent.get(key, -1) for key in keys} | {part.key: part.checksum for part in parts}
         self._sizes |= {part.key: part.size for part in parts}
-        self._keys = {number: key for number, key in self._keys.items() if key in large}
+        self._keys = {
+            number: key for number, key in self._keys.items() if key in large and not _is_only_here(large, key)
+        }
         return keys, changed, lost
 
     def load(self, parts: Sequence[Mapping[str, Any]], found: Mapping[str, memoryview]) -> list[dict[str, str]]:
@@ -125,93 +120,86 @@ class Keeper:
         self._sizes = {str(part["key"]): int(part["size"]) for part in parts}
         self._keys = {id(value): key for key, value in large.items()}
         self._next = 1 + max((int(part["key"][1:]) for part in parts if part["key"] != "small"), default=0)
-        lost = [] if salvager is None else self._take_out_broken(variables, salvager.broken)
         self._namespace.update(variables)
-        return lost
+        return [] if salvager is None else self._take_out_broken(list(variables), salvager.broken)
 
-    def _take_out_broken(
-        self, variables: dict[str, Any], broken: dict[int, tuple[object, str]]
-    ) -> list[dict[str, str]]:
+    def _take_out_broken(self, names: list[str], broken: Mapping[int, tuple[object, str]]) -> list[dict[str, str]]:
         lost = []
-        for name in list(variables):
-            try:
-                self._dump({name: variables[name]}, broken=broken)
-            except BaseException as error:
-                why = str(error) if isinstance(error, _IsBroken) else f"{type(error).__name__}: {error}"
-                lost.append({"name": name, "why": why[:_WHY]})
-                del variables[name]
+        looked_at = _Looks(self._new_pickler, _RESTORE_S, broken)
+        for name in names:
+            why = looked_at.at(name, self._namespace[name])
+            if why is not None and (looked_at.found_broken or looked_at.is_over):
+                lost.append({"name": name, "why": why})
+                del self._namespace[name]
         return lost
 
-    def _dump_all(self, variables: dict[str, Any], lost: list[dict[str, str]]) -> tuple[bytes, dict[str, Any]]:
+    def _dump_everything(
+        self, variables: dict[str, Any], mentioned: set[str], lost: list[dict[str, str]]
+    ) -> tuple[bytes, dict[str, Any], list[Part]]:
+        """(the pickle of all, its large objects, the parts of those that may have changed).
+
+        Whoever cannot be pickled is moved from `variables` to `lost`. Raises when it is not to be found who that is.
+        """
         try:
-            with _within(_ALL_S):
-                return self._dump(variables)
-        except (Exception, TooSlow):
-            self._leave_out_the_hopeless(variables, lost)
+            return self._dump_together(variables, mentioned)
+        except BaseException as error:
+            before = len(variables)
+            self._leave_out_what_fails(variables, lost)
+            if len(variables) == before:
+                raise RuntimeError(f"the variables cannot be kept together: {words_of(error)}") from None
+        return self._dump_together(variables, mentioned)
+
+    def _dump_together(
+        self, variables: dict[str, Any], mentioned: set[str]
+    ) -> tuple[bytes, dict[str, Any], list[Part]]:
         with _within(_ALL_S):
-            return self._dump(variables)
+            small, large = self._dump(variables)
+            looked_at = self._worth_a_look(large, mentioned & variables.keys())
+            return small, large, [self._dump_large(key, large[key]) for key in large if key in looked_at]
 
-    def _leave_out_the_hopeless(self, variables: dict[str, Any], lost: list[dict[str, str]]) -> None:
+    def _leave_out_the_hopeless(self, variables: dict[str, Any], mentioned: set[str]) -> list[dict[str, str]]:
+        """What could not be pickled before is not tried again, unless a cell used one that now can be."""
+        self._hopeless = {
+            name: (number, why)
+            for name, (number, why) in self._hopeless.items()
+            if name in variables and id(variables[name]) == number
+        }
+        looks = _Looks(self._new_pickler, _ONE_S)
+        if any(looks.at(name, variables[name]) is None for name in self._hopeless.keys() & mentioned):
+            self._hopeless.clear()
+        for name in self._hopeless:
+            del variables[name]
+        return [{"name": name, "why": why} for name, (_, why) in self._hopeless.items()]
+
+    def _leave_out_what_fails(self, variables: dict[str, Any], lost: list[dict[str, str]]) -> None:
+        looks = _Looks(self._new_pickler, _ALL_S)
         for name in list(variables):
-            try:
-                with _within(_ONE_S):
-                    self._dump({name: variables[name]})
-            except (Exception, TooSlow) as error:
-                self._leave_out(name, f"{type(error).__name__}: {error}"[:_WHY], variables, lost)
-
-    def _dump_parts(self, large: dict[str, Any], looked_at: set[str]) -> tuple[list[Part], dict[str, str]]:
-        """(the parts of those to be looked at, for those that cannot be pickled why not)."""
-        parts, failed = [], {}
-        for key in [key for key in large if key in looked_at]:
-            try:
-                with _within(_ONE_S):
-                    parts.append(self._dump_large(key, large[key]))
-            except (Exception, TooSlow) as error:
-                failed[key] = f"{type(error).__name__}: {error}"[:_WHY]
-        return parts, failed
-
-    def _leave_out_what_refers_to(
-        self, failed: dict[str, str], variables: dict[str, Any], lost: list[dict[str, str]]
-    ) -> None:
-        for name in list(variables):
-            _, large = self._dump({name: variables[name]})
-            for key in large.keys() & failed.keys():
-                self._leave_out(name, failed[key], variables, lost)
-                break
-
-    def _leave_out(self, name: str, why: str, variables: dict[str, Any], lost: list[dict[str, str]]) -> None:
-        self._hopeless[name] = id(variables.pop(name))
-        lost.append({"name": name, "why": why})
-
-    def _can_be_pickled_now(self, name: str) -> bool:
-        """Another object may have got the number of the one before it, and the same one may have changed."""
-        with contextlib.suppress(Exception, TooSlow), _within(_ONE_S):
-            self._dump({name: self._namespace[name]}, whole=True)
-            del self._hopeless[name]
-            return True
-        return False
+            value = variables[name]
+            if (why := looks.at(name, value)) is not None:
+                lost.append({"name": name, "why": why})
+                del variables[name]
+                if not looks.is_over:
+                    self._hopeless[name] = id(value), why
 
     def _dump(
-        self,
-        value: object,
-        *,
-        whole: bool = False,
-        buffers: list[Any] | None = None,
-        broken: Mapping[int, tuple[object, str]] = MappingProxyType({}),
+        self, value: object, *, whole: bool = False, buffers: list[Any] | None = None
     ) -> tuple[bytes, dict[str, Any]]:
-        """`value` as a pickle, and the large objects that it refers to; `whole` includes them instead.
-
-        Raises _IsBroken for what is, or holds, one of `broken`, and whatever pickling raises.
-        """
+        """`value` as a pickle, and the large objects that it refers to; `whole` includes them instead."""
         file = io.BytesIO()
+        pickler = self._new_pickler(file, buffers=buffers)
+        pickler.key_of = None if whole else self._key_of
+        pickler.dump(value)
+        return file.getvalue(), pickler.large
+
+    def _new_pickler(self, file: Any, *, buffers: list[Any] | None = None) -> Any:
+        """One that includes what is large."""
         pickler = self._pickler(file, protocol=5, buffer_callback=buffers.append if buffers is not None else None)
         pickler.namespace = self._namespace
         pickler.globals_ref[id(self._namespace)] = self._namespace
-        pickler.key_of = None if whole else self._key_of
+        pickler.key_of = None
         pickler.large = {}
-        pickler.broken = broken
-        pickler.dump(value)
-        return file.getvalue(), pickler.large
+        pickler.broken = {}
+        return pickler
 
     def _dump_large(self, key: str, value: object) -> Part:
         buffers: list[Any] = []
@@ -232,11 +220,60 @@ class Keeper:
         return key
 
     def _worth_a_look(self, large: dict[str, Any], mentioned: set[str]) -> set[str]:
-        """Large objects that may have changed: all of them while they are few, else the new and the mentioned."""
+        """Large objects that may have changed: all of them while they are few, else the new and what a cell reached."""
         if sum(self._sizes.get(key, 0) for key in large) <= _ALWAYS_LOOK_BYTES:
             return set(large)
-        used = {id(self._namespace[name]) for name in mentioned if name in self._namespace}
-        return {key for key, value in large.items() if key not in self._sent or id(value) in used}
+        _, reached = self._dump({name: self._namespace[name] for name in mentioned})
+        return {key for key in large if key not in self._sent or key in reached}
+
+
+class _Looks:
+    """Tries to pickle variables one by one, in a bounded time, what several of them share only once."""
+
+    def __init__(
+        self, new_pickler: Callable[..., Any], seconds: float, broken: Mapping[int, tuple[object, str]] | None = None
+    ) -> None:
+        self._new_pickler = new_pickler
+        self._broken = broken or {}
+        self._end = time.monotonic() + seconds
+        self._pickler: Any = None
+        self.found_broken = False
+        """Whether the variable last looked at holds something broken."""
+        self.is_over = False
+        """Whether there was no time left for it."""
+
+    def at(self, name: str, value: object) -> str | None:
+        """Why a variable cannot be pickled; None when it can."""
+        self.found_broken = False
+        left = self._end - time.monotonic()
+        self.is_over = left <= 0
+        if self.is_over:
+            return "there was no time left to look at it"
+        if self._pickler is None:
+            self._pickler = self._new_pickler(_Nowhere(), buffers=_Forgetful())
+            self._pickler.broken = self._broken
+        try:
+            with _within(min(left, _ONE_S)):
+                self._pickler.dump({name: value})
+        except BaseException as error:
+            self._pickler = None  # what it began to pickle it would take for done
+            self.found_broken = isinstance(error, _IsBroken)
+            return str(error) if self.found_broken else words_of(error)
+        return None
+
+
+class _Nowhere:
+    """A file that keeps nothing."""
+
+    def write(self, data: Any) -> int:
+        return len(data)
+
+
+class _Forgetful(list[Any]):
+    """A list that keeps nothing."""
+
+    def append(self, item: object) -> None:
+        """It is gone."""
 
 
 @functools.cache
@@ -305,7 +342,15 @@ def _part(key: str, pieces: Sequence[bytes | memoryview]) -> Part:
 
 
 def _is_variable(name: object) -> bool:
-    return isinstance(name, str) and not (name.startswith("__") and name.endswith("__"))
+    return type(name) is str and not (name.startswith("__") and name.endswith("__"))
+
+
+def _is_only_here(large: dict[str, Any], key: str) -> bool:
+    """Whether a large object was made while pickling: the next one may be at the same address, and be another."""
+    return sys.getrefcount(large[key]) <= _REFERENCES
+
+
+_REFERENCES = 2  # from the dictionary, and as the argument
 
 
 def _is_large(value: object) -> bool:

@@ -19,7 +19,14 @@ _MISSING = 0
 
 def mentioned_names(tree: ast.AST, namespace: dict[str, Any]) -> set[str]:
     """Names that the cell uses, and those that the notebook's functions among them use."""
-    waiting = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    waiting = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            waiting.append(node.id)
+        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+            waiting.append(node.name)
+        elif isinstance(node, ast.alias):
+            waiting.append(node.asname or node.name.partition(".")[0])
     found: set[str] = set()
     while waiting:
         name = waiting.pop()
@@ -95,7 +102,7 @@ def describe_variables(namespace: dict[str, Any], set_by: dict[str, int]) -> lis
     """
     found: list[dict[str, Any]] = []
     for name, value in list(namespace.items()):
-        if not isinstance(name, str) or name.startswith("_") or len(found) == _VARIABLES:
+        if type(name) is not str or name.startswith("_") or len(found) == _VARIABLES:
             continue
         try:
             if isinstance(value, type(sys)) or _is_imported(value):

@@ -35,6 +35,7 @@ from executor.inside.naming import (
     mentioned_names,
     set_names,
 )
+from executor.inside.salvaging import words_of
 from executor.inside.showing import show
 
 _getpid, _exit, _read, _write, _dup2, _chdir = os.getpid, os._exit, os.read, os.write, os.dup2, os.chdir
@@ -151,7 +152,7 @@ class Runner:
             self._future = int(message["future"])
             self._set_by = {str(name): int(number) for name, number in message["set_by"].items()}
         except BaseException as error:
-            why = f"{type(error).__name__}: {error}"[:500]
+            why = words_of(error)
         self._answer({"type": "restored", "why": why, "lost": lost})
 
     def _save(self, number: int) -> None:
@@ -169,7 +170,7 @@ class Runner:
                 message["keys"], parts, message["lost"] = self._keeper.save(self._mentioned)
                 message["parts"] = [{"key": one.key, "size": one.size, "checksum": one.checksum} for one in parts]
         except BaseException as error:
-            message["why"] = f"{type(error).__name__}: {error}"[:500]
+            message["why"] = words_of(error)
         self._leave_if_forked()
         self._restore_builtins(self._builtins)
         self._answer(message)

@@ -16,6 +16,14 @@ _WHY = 200
 _in_python: Any = vars(pickle)["_Unpickler"]  # the one whose steps can be replaced; typeshed does not know them
 
 
+def words_of(error: BaseException) -> str:
+    """Its kind and what it says, of an error that may be anybody's."""
+    try:
+        return f"{type(error).__name__}: {error}"[:_WHY]
+    except BaseException:
+        return "an error that cannot be shown"
+
+
 class Broken:
     """Stands where an object could not be made, and takes whatever unpickling still does to it."""
 
@@ -43,12 +51,16 @@ class Salvager(_in_python):  # type: ignore[misc]  # as above
     def __init__(self, file: io.BytesIO, resolve: Callable[[Any], Any]) -> None:
         super().__init__(file)
         self._resolve = resolve
+        self._elsewhere: dict[tuple[str, ...], Any] = {}
+        self._failed_call: tuple[object, Any] = None, None
         self.broken: dict[int, tuple[object, str]] = {}
         """The objects are in it as well, so that no other object gets their ids."""
 
     def persistent_load(self, reference: Any) -> Any:
-        """What is kept elsewhere."""
-        return self._try(lambda: self._resolve(reference))
+        """What is kept elsewhere; what cannot be made is not tried again for the next who refers to it."""
+        if tuple(reference) not in self._elsewhere:
+            self._elsewhere[tuple(reference)] = self._try(lambda: self._resolve(reference))
+        return self._elsewhere[tuple(reference)]
 
     def find_class(self, module: str, name: str) -> Any:
         """The class or function of this name."""
@@ -61,12 +73,20 @@ class Salvager(_in_python):  # type: ignore[misc]  # as above
             return self._mark(Broken(), error)
 
     def _mark(self, made: object, error: BaseException) -> object:
-        self.broken[id(made)] = made, f"{type(error).__name__}: {error}"[:_WHY]
+        self.broken[id(made)] = made, words_of(error)
         return made
 
     def _load_reduce(self) -> None:
         arguments = self.stack.pop()
         self.stack[-1] = self._made(self.stack[-1], lambda make: make(*arguments))
+        self._failed_call = (self.stack[-1], arguments) if isinstance(self.stack[-1], Broken) else (None, None)
+
+    def _load_pop(self) -> None:
+        """What is called and thrown away sets the state of its first argument."""
+        failed, arguments = self._failed_call
+        if self.stack and self.stack[-1] is failed and arguments:
+            self.broken[id(arguments[0])] = arguments[0], self.broken[id(failed)][1]
+        super().load_pop()
 
     def _load_newobj(self) -> None:
         arguments = self.stack.pop()
@@ -80,6 +100,7 @@ class Salvager(_in_python):  # type: ignore[misc]  # as above
         return maker if isinstance(maker, Broken) else self._try(lambda: make(maker))
 
     dispatch[pickle.REDUCE[0]] = _load_reduce
+    dispatch[pickle.POP[0]] = _load_pop
     dispatch[pickle.NEWOBJ[0]] = _load_newobj
     dispatch[pickle.NEWOBJ_EX[0]] = _load_newobj_ex
 

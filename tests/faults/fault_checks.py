@@ -12,7 +12,7 @@ from sqlalchemy import text
 
 from tryout.blocks_text import message_text
 
-_MISSING = ("what that cell changed in the variables may be missing", "Not kept: the changes of the last cell")
+_MISSING = ("what the last cell changed in them may be missing", "Not kept: the changes of the last cell")
 
 
 def outcome(case: Case) -> str:

@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
 
+import psutil
 import pytest
 from patience import PATIENCE_S, eventually
 
@@ -276,6 +277,20 @@ def test_a_command_that_overfills_the_folder_is_told_the_limit_also_where_only_a
         assert result.status == "killed"
         assert "the command was stopped: it made more than 100 files. " in result.notice
         assert bash("echo $x").stdout == "1\n"
+
+
+def test_a_zygote_that_dies_fails_no_command_that_had_not_begun(tmp_path: Path) -> None:
+    with running_host(tmp_path, Limits(spare_sessions=0), bash=True) as client, ThreadPoolExecutor(1) as aside:
+        host = psutil.Process(client.ping().pid)
+        for number in range(5):
+            thread = f"t{number}"
+            client.run(thread, "1", "1")
+            before = len(host.children(recursive=True))
+            answer = aside.submit(client.bash, thread, "2", "sleep 0.2; echo hi", approve=yes)
+            eventually(lambda before=before: len(host.children(recursive=True)) > before, "its shell")
+            host.children()[0].kill()
+            result = answer.result(PATIENCE_S)
+            assert "not_started" not in [notice.code for notice in result.notices]
 
 
 def test_python_is_untouched_when_the_shell_dies(impatient_shells: SessionClient, thread: str) -> None:

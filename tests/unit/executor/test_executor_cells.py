@@ -201,6 +201,63 @@ def test_a_forged_frame_ends_its_own_session_and_no_other(host: SessionClient, r
     assert shown(run("1 + 1")) == "2"
 
 
+RUNNER = """
+import sys
+frame = sys._getframe()
+while type(frame.f_locals.get('self')).__name__ != 'Runner': frame = frame.f_back
+runner = frame.f_locals['self']
+kind = type(runner)
+honest = kind._answer
+"""
+LIES = [
+    "x",
+    5,
+    -1,
+    True,
+    None,
+    {"a": {}},
+    ["x"],
+    [5],
+    [None],
+    [[]],
+    [{}],
+    [{"name": 5}],
+    [{"key": "a", "size": 1 << 62}],
+]
+FRAMES = {
+    "state": ("keys", "parts", "lost", "variables", "set_by", "future", "why"),
+    "result": ("cell", "status", "result", "error", "figures", "problems", "notice"),
+}
+
+
+@pytest.mark.parametrize(("frame", "field"), [(frame, field) for frame, fields in FRAMES.items() for field in fields])
+def test_a_frame_with_a_field_of_another_shape_ends_its_own_session_at_most(
+    host: SessionClient, thread: str, frame: str, field: str
+) -> None:
+    alive = host.ping().pid
+    host.run(f"{thread}-neighbour", "a", "y = 7")
+    for number, lie in enumerate(LIES):
+        code = f"""{RUNNER}
+def lie(self, message):
+    honest(self, message | {{{field!r}: {lie!r}}} if message['type'] == {frame!r} else message)
+kind._answer = lie
+"""
+        host.run(f"{thread}-{number}", "a", code)
+        assert shown(host.run(f"{thread}-{number}", "b", "1 + 1")) in ("2", None)
+    assert shown(host.run(f"{thread}-neighbour", "b", "y")) == "7"
+    assert host.ping().pid == alive
+
+
+@pytest.mark.parametrize("answer", [{"why": 5, "lost": []}, {"why": None, "lost": ["x"]}, {"why": None}])
+def test_an_object_that_lies_about_how_it_was_put_back_is_given_up(run, answer: dict) -> None:
+    lying = f"{RUNNER}\nimport time\nrunner._answer({dict(answer, type='restored')!r})\ntime.sleep(30)"
+    run("n = 7")
+    run(f"class Lying:\n    def __reduce__(self): return exec, ({lying!r},)\nlying = Lying()")
+    run("import os\nos._exit(1)")
+    told = run("1 + 1")
+    assert (shown(told), [notice.code for notice in told.notices]) == ("2", ["not_restored"])
+
+
 # Limits
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -9,10 +10,15 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from executor import connection, wire
 from executor.bash import COMMAND_LIMIT
+from executor.cells import Cell
+from executor.checkpoints import announced, lost_names
 from executor.frames import CLIENT_LIMIT, PROTOCOL_VERSION, SESSION_LIMIT, ProtocolError, encode
+from executor.outcome import reported
 from executor.values import (
     Artifact,
     CellError,
@@ -133,3 +139,62 @@ def test_a_threads_limits_replace_the_hosts_up_to_the_maximum() -> None:
 def test_a_threads_limits_are_checked(asked: dict, sentence: str) -> None:
     with pytest.raises(ProtocolError, match=sentence):
         wire.limits_within(asked, Limits(), Limits(memory_mb=1024))
+
+
+KEYS = [
+    "keys",
+    "parts",
+    "lost",
+    "variables",
+    "set_by",
+    "future",
+    "why",
+    "key",
+    "size",
+    "checksum",
+    "name",
+    "type",
+    "shape",
+    "bytes",
+    "cell",
+    "status",
+    "result",
+    "error",
+    "figures",
+    "problems",
+    "notice",
+    "exit_status",
+    "text",
+    "html",
+    "table",
+    "columns",
+    "dtypes",
+    "rows",
+    "total_rows",
+    "total_columns",
+    "message",
+    "traceback",
+    "line",
+    "chart",
+    "title",
+    "x",
+    "y",
+    "series",
+    "kind",
+    "points",
+    "total_points",
+]
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(KEYS), inner, max_size=4),
+    max_leaves=12,
+)
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.dictionaries(st.sampled_from(KEYS), JSON, max_size=8))
+def test_what_a_subprocess_says_is_read_or_refused_whatever_it_is(message: dict) -> None:
+    cell = Cell("c1", "", 1.0)
+    for read in (announced, lost_names, lambda one: reported(one | {"cell": "c1", "status": "ok"}, cell, Limits())):
+        with contextlib.suppress(ProtocolError):
+            read(message)

@@ -36,6 +36,29 @@ def test_a_cell_that_could_not_be_kept_is_undone_too(host: SessionClient, thread
     assert (shown(after), after.notice) == ("7", None)
 
 
+def test_asking_again_for_a_cell_after_one_that_could_not_be_kept_changes_nothing(
+    host: SessionClient, thread: str, run
+) -> None:
+    run("n = 7")
+    run("import io\nio.BytesIO = None\nn = 8")
+    run("n = 9")
+    host.pack(thread)
+    assert [host.undo(thread, "c3") for _ in range(3)] == [True] * 3
+    after = run("n")
+    assert (shown(after), [notice.code for notice in after.notices]) == ("7", ["changes_uncertain"])
+
+
+def test_a_cell_that_was_kept_together_with_one_before_it_is_not_undone_by_itself(
+    host: SessionClient, thread: str, run
+) -> None:
+    run("n = 7")
+    run("import io\nkept, io.BytesIO = io.BytesIO, None\nm = 8")
+    run("io.BytesIO = kept\nk = 9")
+    host.pack(thread)
+    assert host.undo(thread, "c3") is False
+    assert shown(run("n, m, k")) == "(7, 8, 9)"
+
+
 def test_asking_again_changes_nothing(host: SessionClient, thread: str, run) -> None:
     run("n = 7")
     run("n = 8")
