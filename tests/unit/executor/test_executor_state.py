@@ -187,10 +187,10 @@ def test_a_zygote_that_dies_twice_while_variables_are_put_back_takes_none_of_the
     with running_host(tmp_path) as later, ThreadPoolExecutor(1) as aside:
         host = psutil.Process(later.ping().pid)
         answer = aside.submit(later.run, "t", "3", "n")
-        killed: set[int] = set()
-        for _ in range(2):
-            killed |= eventually(lambda: restoring(later) - killed, "variables that are being put back")
-            host.children()[0].kill()
+        first = eventually(lambda: restoring(later), "variables that are being put back")
+        host.children()[0].kill()
+        eventually(lambda: restoring(later) - first, "variables that are being put back again")
+        host.children()[0].kill()
         found = answer.result(PATIENCE_S)
         assert (shown(found), found.notice) == ("7", None)
 
