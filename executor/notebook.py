@@ -17,20 +17,20 @@ from dataclasses import asdict, replace
 from executor.bash import Bash
 from executor.capture import Capture
 from executor.cells import Attached, Cell, source_of, stopped, what
-from executor.checkpoints import Checkpoint, Receiver, Refused, announced, lost_names
+from executor.checkpoints import Checkpoint, Receiver, announced
 from executor.frames import Message, ProtocolError
 from executor.home import Home, KeptFile, ThreadHome, kept_file_from
 from executor.loop import Loop, Timer
+from executor.losses import Losses
 from executor.notices import notices_of, said, together
 from executor.outcome import Outcome, reported
 from executor.session import Ending, Session
 from executor.tally import Tally
 from executor.values import Artifact, CellResult, CellStatus, Language, Limits
 from executor.watch import Watcher
-from executor.wire import mapping, one_of, optional_text, result_from, result_to, sequence, texts
+from executor.wire import mapping, one_of, result_from, result_to, sequence, texts
 from executor.workspace import Workspace, clean_name, free_name
 
-_LOST_SHOWN = 6
 NO_BASH = "bash is off on this host; [sandbox] bash = true in threadbook.toml switches it on"
 NO_APPROVER = "nobody is there who could approve it"
 NO_JOB = "nobody is attached to this cell who could answer; continue without it or try again in the next cell"
@@ -72,19 +72,11 @@ class Notebook:
         self._state_limit = 0
         self._ordered = False
         """Whether it is us who end the subprocess at this moment."""
-        self._deaths_in_restoring = self._failed_starts = self._failed_shells = 0
-        self._given_up = False
-        """What is kept cannot be put back; it stays until a result has said so."""
+        self._failed_starts = self._failed_shells = 0
         self._tally = tally
         self._session_began = time.monotonic()
         self._packing: list[Callable[[Message], None]] = []
-        self._lost, self._variables = checkpoint.describe()
-        """What the last checkpoint could not keep, by name, with the reason; the variables after the last cell."""
-        self._why_unsettled = ""
-        if thread.unsettled and checkpoint.is_after(thread.unsettled[-1]):
-            thread.settled()
-        self._note: str | None = together(_uncertain(len(thread.unsettled)), None if thread.told else self._not_kept())
-        """What the next cell's result has to say about the session."""
+        self._losses = Losses(thread, checkpoint, tally)
         self.last_used = time.monotonic()
 
     # What clients ask for
@@ -196,12 +188,9 @@ class Notebook:
         if self.bash is not None:
             self.bash.end("the session was reset")
         self._end_session("the session was reset")
-        self._checkpoint.forget()
+        self._losses.forget()
         if self.bash is not None:
             self.bash.forget()
-        self._note, self._lost, self._variables = None, [], []
-        self._given_up, self._deaths_in_restoring = False, 0
-        self.thread.settled()
         self.thread.set_files({name: file for name, file in self.thread.files.items() if file.given is not None})
 
     def undo(self, cell_id: str) -> bool:
@@ -222,7 +211,7 @@ class Notebook:
         if self.thread.undo_files(cell_id) or "undone" in outcomes or cell_id in unsettled:
             self._end_session("a cell was undone")
             self.thread.undone(cell_id)
-            self._go_on_from_what_is_kept()
+            self._losses.go_on_from_what_is_kept()
         return True
 
     def pack(self, answer: Callable[[Message], None]) -> None:
@@ -246,13 +235,7 @@ class Notebook:
         self._end_session("its thread went on at another host")
         self._checkpoint.adopt(state, self._home.path_of)
         self.thread.adopt({file.name: file for file in files}, cells, unsettled)
-        self._go_on_from_what_is_kept()
-
-    def _go_on_from_what_is_kept(self) -> None:
-        """What is kept has become another: the next subprocess gets it, and its first cell says what is not in it."""
-        self._given_up, self._deaths_in_restoring = False, 0
-        self._lost, self._variables = self._checkpoint.describe()
-        self._note = together(_uncertain(len(self.thread.unsettled)), self._not_kept())
+        self._losses.go_on_from_what_is_kept()
 
     def variables(self) -> list[Message]:
         """The variables after the last cell: name, type, shape, bytes, and the cell that last set each."""
@@ -260,7 +243,7 @@ class Notebook:
         return [
             {key: item[key] for key in ("name", "type", "shape", "bytes")}
             | {"cell_id": ids[item["cell"] - 1] if 0 < item["cell"] <= len(ids) else None}
-            for item in self._variables
+            for item in self._losses.variables
         ]
 
     def where(self, answer: Callable[[Message | None], None]) -> None:
@@ -329,7 +312,7 @@ class Notebook:
     def session_ready(self, session: Session) -> None:
         """Put the thread's variables and files in place, both at once, and go on."""
         self._failed_starts = 0
-        state = self._kept_state()
+        state = self._losses.open()
         session.begin(state)
         if state is not None:
             self._restoring = True
@@ -342,7 +325,8 @@ class Notebook:
         """A frame from the subprocess: nothing in it is believed beyond its shape."""
         kind = one_of(message, "type", ("result", "request", "state", "restored"))
         cell = self._cell if self._cell is not None and self._cell.language == "python" else None
-        if (cell is None) != (kind in ("state", "restored")) or (cell is None and self._settling is None):
+        due = ("result", "request") if cell is not None else ("restored",) if self._restoring else ("state",)
+        if kind not in due or (cell is None and self._settling is None):
             raise ProtocolError("it spoke out of turn")
         if kind == "result" and cell is not None:
             self._finish_by(message, cell)
@@ -356,30 +340,12 @@ class Notebook:
                 raise ProtocolError("its variables are larger than what may be kept")
             session.receive(self._checkpoint.receive(what))
         else:
-            why, broken = optional_text(message, "why", 600), list(lost_names(message))
-            self._deaths_in_restoring = 0
-            self._tally.restored += why is None
-            self._tally.not_restored += why is not None
-            if why is not None:
-                self._note = said("not_restored", why=why)
-                self._lost = []
-            elif broken:
-                self._note = together(self._note, said("some_not_restored", names=self._names(broken)))
+            self._losses.put_back(message)
             self._settled()
 
     def session_saved(self, session: Session, receiver: Receiver) -> None:
         """The bytes of the variables have all come."""
-        what = receiver.what
-        self._variables = list(what.variables)
-        if what.keys is not None:
-            cell = self.thread.cell_ids[-1]
-            others = any(unsettled != cell for unsettled in self.thread.unsettled)
-            self._checkpoint.commit(receiver, cell, also_of_others=others)
-            self._lost = list(what.lost)
-        if what.why is None:
-            self.thread.settled()
-        else:
-            self._why_unsettled = what.why
+        self._losses.keep(receiver)
         self._settled()
 
     def session_wrote(self, session: Session, stream: str, data: bytes) -> None:
@@ -402,9 +368,9 @@ class Notebook:
             # the folder's limits end the Python process, also when it is a command that goes beyond them
             self.bash.end(ending.why if ending.by_limit else shared, unexpected=True, by_limit=ending.by_limit)
         if self._restoring:
-            self._died_in_restoring(ending)
+            self._losses.died_restoring(ending)
         elif self._settling is not None:
-            self._why_unsettled = ending.why
+            self._losses.died_keeping(ending)
         self._forget_settling()
         cell = self._cell
         if cell is None and self.workspace is None and self._queue and not self._ordered:
@@ -418,8 +384,7 @@ class Notebook:
             status: CellStatus = cell.stopped_by or ("killed" if ending.by_limit else "died")
             self._finish(cell, Outcome(status, self._ending(cell, ending)))
         else:
-            between = said("between_cells", why=ending.why) if ending.by_limit else None
-            self._note = together(between, self._note or self._loss())
+            self._losses.ended_between_cells(ending)
         self._workspace.leave()
         self._checkpoint.close()
         self._drop_captures()
@@ -470,27 +435,6 @@ class Notebook:
 
     # Variables
 
-    def _kept_state(self) -> tuple[Message, list[int]] | None:
-        if self._given_up:
-            return None
-        try:
-            return self._checkpoint.open()
-        except FileNotFoundError:
-            return None
-        except Refused as refusal:
-            self._note = said("not_restored", why=refusal.why)
-            self._lost = []
-            return None
-
-    def _died_in_restoring(self, ending: Ending) -> None:
-        """What ends every subprocess that it is given to is given to no more."""
-        self._deaths_in_restoring += 1
-        if self._deaths_in_restoring == _TRIES_TO_RESTORE:
-            slow = said("slow_to_restore")
-            self._note = said("not_restored", why=slow if ending.why == slow else said("fatal"))
-            self._lost, self._variables = [], []
-            self._given_up, self._deaths_in_restoring = True, 0
-
     def _settle(self, session: Session) -> None:
         why = said("slow_to_restore" if self._restoring else "slow_to_keep")
         self._settling = self._loop.call_later(_SETTLE_S, lambda: session.kill(why))
@@ -514,25 +458,7 @@ class Notebook:
         """What becomes of the variables when a subprocess is gone in the middle of a cell."""
         if cell.language == "bash" and self.bash is not None:
             return self.bash.fate()
-        kept = self._checkpoint.exists and not self._given_up
-        loss = self._loss() if self._note is None else None  # else what is to be said anyway has it
-        return together(said("as_before") if kept else None, loss)
-
-    def _not_kept(self) -> str | None:
-        return said("not_kept", names=self._names(self._lost)) if self._lost else None
-
-    def _names(self, lost: list[tuple[str, str]]) -> str:
-        """Names with the number of the cell that last set each, and the reason."""
-        cells = {variable["name"]: f" of cell {variable['cell']}" for variable in self._variables if variable["cell"]}
-        names = ", ".join(f"{name}{cells.get(name, '')} ({why})" for name, why in lost[:_LOST_SHOWN])
-        return names if len(lost) <= _LOST_SHOWN else f"{names} and {len(lost) - _LOST_SHOWN} more"
-
-    def _loss(self) -> str | None:
-        """What the live subprocess has that a next one will not get."""
-        changes = _changes_not_kept(len(self.thread.unsettled), self._why_unsettled)
-        if self._checkpoint.exists or changes is not None:
-            return together(changes, self._not_kept())
-        return said("all_lost") if self._variables else None
+        return self._losses.fate()
 
     # The running cell
 
@@ -612,7 +538,7 @@ class Notebook:
         stderr, long_stderr = self._output("stderr")
         self._captures = self._new_captures() if self.session is not None else {}
         died = self.session is None and cell.language == "python"  # then the outcome says what is lost with it
-        told = cell.started > 0 and (died or self._note is not None)
+        told = cell.started > 0 and (died or self._losses.note is not None)
         notice = together(self._take_notes(cell), outcome.notice) if cell.started else outcome.notice
         self.last_used = time.monotonic()
         result = CellResult(
@@ -633,21 +559,13 @@ class Notebook:
         session = self.session if cell.language == "python" else None
         self._record(result, settles=session is not None and session.ready, told=told)
         if told:
-            self._forget_what_was_told()
+            self._losses.told(lives=self.session is not None)
         for attached in cell.attached:
             attached.result(result)
 
-    def _forget_what_was_told(self) -> None:
-        if self._given_up:
-            self._checkpoint.forget()
-            self._given_up = False
-        self._lost = []
-        if self.session is None:
-            self._variables = self._checkpoint.describe()[1]
-
     def _take_notes(self, cell: Cell) -> str | None:
         """What there is to say about the session since the last cell, and about the shell since its last command."""
-        notes, self._note = [self._note], None
+        notes = [self._losses.take_note()]
         if cell.language == "bash" and self.bash is not None:
             notes.append(self.bash.note)
             self.bash.note = None
@@ -693,19 +611,4 @@ class Notebook:
 _SETTLE_S = 60.0
 _MANY_FILES, _MANY_CELLS = 20_000, 100_000
 _WHERE_S = 0.03  # a signal handler in C answers well within it
-_TRIES_TO_RESTORE, _TRIES_TO_START = 3, 3  # some ends come from outside, as when a zygote takes all with it
-
-
-def _changes_not_kept(cells: int, why: str) -> str | None:
-    if not why:
-        return _uncertain(cells)
-    if cells > 1:
-        return said("several_changes_not_kept", count=cells, why=why)
-    return said("changes_not_kept", why=why) if cells else None
-
-
-def _uncertain(cells: int) -> str | None:
-    """Like `_changes_not_kept`, where it is not known whether they were kept, nor why not."""
-    if cells > 1:
-        return said("several_changes_uncertain", count=cells)
-    return said("changes_uncertain") if cells else None
+_TRIES_TO_START = 3  # some ends come from outside, as when a zygote takes all with it
