@@ -53,7 +53,8 @@ def to_answer(body: Mapping[str, Any], team: str, store: Store) -> IncomingMessa
 
 
 def _open_option(turn: TurnRow, steps: Sequence[Mapping[str, Any]], call_id: str, number: int) -> str | None:
-    if turn.status != "waiting" or not steps:
+    # It can be pressed a moment before its turn waits: the worker has more to do once the question stands there.
+    if turn.status not in ("running", "waiting") or not steps:
         return None
     question = steps[-1]
     if question.get("kind") != "questioned" or question.get("call_id") != call_id:

@@ -9,6 +9,7 @@ import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
 from contextvars import copy_context
 from dataclasses import replace
 from typing import Any
@@ -16,7 +17,7 @@ from typing import Any
 from redis import RedisError
 
 from bot.intake import Ignored, Surroundings, is_empty, read_message
-from core.errors import OursToFix
+from core.errors import OursToFix, SlackUnreachable
 from core.metrics import FIRST_SIGN, MESSAGES
 from core.phrases import say
 from core.queue import Wakes
@@ -24,7 +25,7 @@ from core.settings import Settings
 from core.slack import SlackWriter
 from core.store import Store
 from core.telemetry import bind_fields, get_logger
-from core.values import IncomingMessage, ThreadKey
+from core.values import FileRef, IncomingMessage, ThreadKey
 
 log = get_logger(__name__)
 
@@ -140,7 +141,10 @@ class Reception:
 
     def _answer_bare_mention(self, message: IncomingMessage, around: Surroundings) -> None:
         """Only the bot's name was said: look for files that the event lacked, or for a talk it points at; else help."""
-        files = () if message.files_known else self._slack.message_files(message.thread, message.ts)
+        files: tuple[FileRef, ...] = ()
+        if not message.files_known:
+            with suppress(SlackUnreachable):  # if it does have files, the event's twin brings them
+                files = self._slack.message_files(message.thread, message.ts)
         if files:
             self.receive(message.model_copy(update={"files": files, "files_known": True}), around)
             return

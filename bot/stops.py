@@ -32,10 +32,14 @@ def wish_of(message: IncomingMessage) -> Wish | None:
 
 
 def from_press(body: Mapping[str, Any], team: str, store: Store) -> IncomingMessage | Ignored:
-    """The stop in the `block_actions` payload of a card's button. Its ts is the card's: two presses are one stop."""
+    """The stop in the `block_actions` payload of a card's button, with the ts of the press.
+
+    A turn that went on after a stop has the same card and can be stopped once more.
+    """
     try:
         turn_id = str(body["actions"][0]["value"])
-        channel, ts, user = body["container"]["channel_id"], body["container"]["message_ts"], body["user"]["id"]
+        channel, card, user = body["container"]["channel_id"], body["container"]["message_ts"], body["user"]["id"]
+        ts = body["actions"][0].get("action_ts", card)
     except (KeyError, IndexError, TypeError):
         return Ignored("malformed")
     turn = store.turn(turn_id)

@@ -155,7 +155,10 @@ class SlackWriter(SlackReader):
         raise SlackUnreachable(f"chat.postMessage for {row.key} got no reply")
 
     def _find(self, thread: ThreadKey, row: OutboxRow) -> str | None:
-        """The ts of the message that carries the row's key, if it is in the thread."""
+        """The ts of the message that carries the row's key, if it is in the thread.
+
+        Raises SlackUnreachable when nobody can say so now: posted once more, it might stand there twice.
+        """
         # A margin for clocks that disagree; long threads are not read from their beginning.
         oldest = f"{row.created_at.timestamp() - 300:.6f}"
         try:
@@ -166,7 +169,14 @@ class SlackWriter(SlackReader):
                     payload = (message.get("metadata") or {}).get("event_payload") or {}
                     if payload.get("outbox") == row.key:
                         return str(message["ts"])
-        except (SlackClientError, *LOST) as error:
+        except LOST as error:
+            raise SlackUnreachable(f"conversations.replies for {row.key} got no reply: {error!r}") from error
+        except SlackApiError as error:
+            wrong = refusal("conversations.replies", error)
+            if isinstance(wrong, SlackUnreachable):
+                raise wrong from error
+            log.warning("lookup_failed", key=row.key, error=describe(error))
+        except SlackClientError as error:
             log.warning("lookup_failed", key=row.key, error=describe(error))
         return None
 

@@ -9,7 +9,8 @@ from typing import Any
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
 
-from core.slack_client import LOST, Shortcomings, repeating
+from core.errors import SlackUnreachable
+from core.slack_client import LOST, Shortcomings, refusal, repeating
 from core.slack_files import file_ref, file_refs
 from core.slack_text import clip
 from core.telemetry import get_logger
@@ -62,17 +63,22 @@ class SlackReader:
         return [message for message in found if message.get("ts") != before]
 
     def message_files(self, thread: ThreadKey, ts: str) -> tuple[FileRef, ...]:
-        """The files of one message, looked up; empty when it has none or cannot be read."""
+        """The files of one message, looked up; empty when it has none or may not be read.
+
+        Raises SlackUnreachable when Slack does not say now.
+        """
         try:
             reply = self._repeatable.conversations_replies(
                 channel=thread.channel, ts=thread.root_ts, oldest=ts, latest=ts, inclusive=True, limit=10
             )
         except SlackApiError as error:
+            wrong = refusal("conversations.replies", error)
+            if isinstance(wrong, SlackUnreachable):
+                raise wrong from error
             self._shortcomings.note("conversations.replies", error)
             return ()
         except LOST as error:
-            log.warning("files_not_looked_up", ts=ts, error=repr(error))
-            return ()
+            raise SlackUnreachable(f"the files of {ts} could not be looked up: {error!r}") from error
         messages = reply.get("messages") or []
         return next((file_refs(message.get("files")) for message in messages if message.get("ts") == ts), ())
 

@@ -75,7 +75,7 @@ def plain(text: str, bot_user_id: str, name_of: Callable[[str], str] = str) -> s
         return address if label in ("", address, target) or address.endswith("://" + label) else f"{label} ({address})"
 
     if bot_user_id:
-        text = re.sub(rf"[ \t]*<@{re.escape(bot_user_id)}(\|[^<>]*)?>[ \t]*", " ", text)
+        text = re.sub(rf"(?<![ \t])[ \t]*<@{re.escape(bot_user_id)}(\|[^<>]*)?>[ \t]*", " ", text)
     return unescape(_ANGLED.sub(shown, text)).strip()
 
 

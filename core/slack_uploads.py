@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import httpx
 from slack_sdk import WebClient
@@ -31,6 +31,7 @@ SIDE_BY_SIDE = 4
 
 Given = TypeVar("Given")
 Got = TypeVar("Got")
+Seen = Literal["shown", "dropped", "unknown"]
 
 _TLS = httpx.create_ssl_context()
 """Reading the authorities takes 20 ms: once per process, before it forks, and not for every file."""
@@ -69,10 +70,10 @@ class Uploads:
             return
         ids: list[str] = row.response.get("file_ids") or []
         # Found half-way: perhaps the files are in the thread already and only the reply was lost.
-        shown = bool(ids) and self._wait_until_shown(ids, thread)
+        seen = self._wait_until_shown(ids, thread) if ids else "dropped"
         taken = False
         for _ in range(2):
-            if shown:
+            if seen != "dropped":
                 break
             with httpx.Client(timeout=SEND_TIMEOUT_S, verify=_TLS) as http:
                 slots = _at_once(partial(self._send, http), kept)
@@ -80,12 +81,12 @@ class Uploads:
             ids = [str(slot["id"]) for slot in slots]
             self._store.outbox_note(lease, key, {"file_ids": ids})
             taken = self._share(thread, key, slots, comment) or taken
-            shown = self._wait_until_shown(ids, thread)
-        if not shown and not taken:
+            seen = self._wait_until_shown(ids, thread)
+        if seen != "shown" and not taken:
             raise SlackUnreachable(f"files.completeUploadExternal for {key} got no reply")
-        if not shown:
-            log.warning("upload_not_shown", key=key, files=payload["files"])
-        self._store.outbox_done(lease, key, "", {"file_ids": ids, "shared": shown})
+        if seen != "shown":
+            log.warning("upload_not_shown", key=key, files=payload["files"], seen=seen)
+        self._store.outbox_done(lease, key, "", {"file_ids": ids, "shared": seen == "shown"})
 
     def _send(self, http: httpx.Client, file: Upload) -> dict[str, str | None]:
         with ours("files.getUploadURLExternal"):
@@ -112,26 +113,27 @@ class Uploads:
             return False
         return True
 
-    def _wait_until_shown(self, file_ids: Sequence[str], thread: ThreadKey) -> bool:
+    def _wait_until_shown(self, file_ids: Sequence[str], thread: ThreadKey) -> Seen:
+        """Whether they are in the thread by now; "unknown" when Slack did not say: no reason to share them again."""
         deadline = time.monotonic() + SHARE_WAIT_S
         pause = 0.1
         waiting = set(file_ids)
         while True:
+            seen: Seen = "unknown"
             try:
                 found = _at_once(self._file, sorted(waiting))
                 waiting = {one for one, file in zip(sorted(waiting), found, strict=True) if not _is_shown(file, thread)}
+                seen = "dropped" if waiting else "shown"
             except SlackApiError as error:
                 if error_name(error) in ("file_not_found", "file_deleted"):
-                    return False
+                    return "dropped"
                 log.info("share_not_checked", error=error_name(error))
                 if isinstance(refusal("files.info", error), SlackFailed):
-                    return True  # not allowed to look: believe the call that said ok
+                    return "shown"  # not allowed to look: believe the call that said ok
             except LOST as error:
                 log.info("share_not_checked", error=repr(error))
-            if not waiting:
-                return True
-            if time.monotonic() + pause > deadline:
-                return False
+            if seen == "shown" or time.monotonic() + pause > deadline:
+                return seen
             time.sleep(pause)
             pause = min(pause * 2, 1.0)
 

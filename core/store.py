@@ -239,13 +239,19 @@ class Store:
     def take_mail(
         self, lease: Lease, turn_id: str, message_ids: Sequence[int], steps: Sequence[Mapping[str, Any]]
     ) -> None:
-        """Mark messages as read by a turn and append the steps that they became: both or neither."""
+        """Mark messages as read by a turn and append the steps that they became: both or neither.
+
+        A turn that waits for a person runs again with the first step: whoever dies now leaves it to the next worker.
+        """
         with self._db.writing() as db:
             _guard(db, lease, turn_id)
             mine = (t.messages.c.thread_id == lease.thread_id) & t.messages.c.id.in_(message_ids)
             db.execute(update(t.messages).where(mine).values(turn_id=turn_id))
             for step in steps:
                 _append(db, turn_id, step)
+            if steps:
+                waiting = (t.turns.c.id == turn_id) & (t.turns.c.status == "waiting")
+                db.execute(update(t.turns).where(waiting).values(status="running"))
 
     def append_step(
         self, lease: Lease, turn_id: str, step: Mapping[str, Any], *, spent: Spent | None = None, user: str = ""

@@ -16,8 +16,9 @@ HIDDEN = "[redacted]"
 
 _SHAPES = re.compile(
     r"""
-      \bxox[a-z]-[\w-]{6,} | \bxoxe(?:\.xox[a-z])?-[\w-]{6,} | \bxapp-[\w-]{6,}   # Slack
-    | \bsk-[\w-]{8,}                                                              # model endpoints
+      (?:\b|(?<=\x1b\[\dm)|(?<=\x1b\[\d\dm))                              # at the beginning, or behind a colour
+      (?: xox[a-z]-[\w-]{6,} | xoxe(?:\.xox[a-z])?-[\w-]{6,} | xapp-[\w-]{6,}  # Slack
+        | sk-[\w-]{8,} )                                                       # model endpoints
     | (?<=Bearer\ )[\w.~+/=-]{8,}
     """,
     re.VERBOSE,
@@ -43,7 +44,9 @@ def configure_logging(settings: Settings, *, json: bool | None = None, level: in
     """Send all logs of this process to stderr: as JSON lines, or for eyes (default: for eyes on a terminal)."""
     as_json = not sys.stderr.isatty() if json is None else json
     render: Processor = (
-        structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer(colors=not as_json)
+        structlog.processors.JSONRenderer()
+        if as_json
+        else structlog.dev.ConsoleRenderer(colors=not as_json, exception_formatter=structlog.dev.plain_traceback)
     )
     redact = redactor(settings.secrets())
 

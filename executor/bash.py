@@ -135,7 +135,7 @@ class Bash:
             raise ProtocolError("it spoke out of turn")
         if kind == "result":
             self._owner.bash_said(message)
-            self._cell = text(message, "cell")
+            self._cell = text(message, "cell", 500)
             self._settle(session)
         elif kind == "restored":
             self._deaths_in_restoring = 0

@@ -6,6 +6,7 @@ A head and a tail, progress bars collapsed, the whole in a file when long.
 from __future__ import annotations
 
 import codecs
+import contextlib
 import re
 from collections import deque
 from collections.abc import Callable
@@ -75,6 +76,20 @@ class Capture:
             self._dropped += lost
 
     def _write_whole(self, text: str) -> None:
+        try:
+            self._add_to_file(text)
+        except OSError:  # a full disk: the head and the tail are in memory, the rest is not kept
+            self._file_limit = 0
+            if self._file is not None:
+                with contextlib.suppress(OSError):
+                    self._file.close()
+                self._file = None
+            if self._path is not None:
+                self._path.unlink(missing_ok=True)
+
+    def _add_to_file(self, text: str) -> None:
+        if self._file_limit == 0:
+            return
         if self._file is None:
             self._path = self._overflow()
             self._file = self._path.open("wb")
@@ -108,9 +123,13 @@ class Capture:
         """The file with the whole output, when the text had to be shortened; the caller owns it from here on."""
         if self._file is None or self._path is None:
             return None
-        self._file.close()
+        whole = self._dropped > 0
+        try:
+            self._file.close()
+        except OSError:
+            whole = False
         self._file = None
-        if self._dropped:
+        if whole:
             return self._path
         self._path.unlink()
         return None

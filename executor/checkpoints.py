@@ -16,17 +16,17 @@ import hashlib
 import hmac
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
 from executor.frames import Message, ProtocolError
 from executor.notices import Said, said
-from executor.wire import integer, mapping, optional_text, sequence, text, texts
+from executor.wire import content_name, integer, mapping, optional_text, sequence, text, texts
 
 _MANY_PARTS, _MANY_NAMES = 1_000, 2_000
-_SMALL = 64 << 10
+_SMALL, _INLINE = 64 << 10, 256 << 10  # a part of at most so many bytes is in the log itself, all of them up to so many
 _MAPPED, _MANY_MAPPED = 1 << 20, 32  # parts from this size on, and as many, are handed over as the files they are
 _ALIGNED = 64  # bytes; arrays begin at multiples of it
 _LOG_LIMIT = 1 << 20
@@ -78,8 +78,12 @@ def announced(message: Mapping[str, Any]) -> Announced:
         variable: Message = {name: text(item, name) for name in ("name", "type", "shape")}
         variables.append(variable | {name: integer(item, name) for name in ("bytes", "cell")})
     set_by = mapping(message, "set_by")
+    keys = None if message.get("keys") is None else texts(message, "keys", 20, _MANY_PARTS)
+    sent = [key for key, _, _ in parts]
+    if len(set(sent)) < len(sent) or not set(sent) <= set(keys or ()):
+        raise ProtocolError("it sends parts that are not to be kept")
     return Announced(
-        keys=None if message.get("keys") is None else texts(message, "keys", 20, _MANY_PARTS),
+        keys=keys,
         parts=parts,
         lost=lost_names(message),
         variables=tuple(variables),
@@ -126,7 +130,7 @@ class Checkpoint:
 
     def receive(self, what: Announced) -> Receiver:
         """Where the bytes of a new checkpoint go; `commit` makes it the one that counts."""
-        return Receiver(self._folder, what)
+        return Receiver(self._folder, what, in_use=self._kept | _files(self._parts))
 
     def commit(self, receiver: Receiver, cell: str = "", *, also_of_others: bool = False) -> None:
         """The bytes have all come: from here on this is what a new subprocess gets. `cell` is the one that ran.
@@ -185,10 +189,7 @@ class Checkpoint:
         The first is a sealed copy of the smaller parts. A large part is not copied: its file is handed over, for the
         subprocess to map. Raises Refused, or FileNotFoundError when there is none.
         """
-        stored = self._last()
-        body: Message = stored["body"]
-        if not hmac.compare_digest(str(stored.get("hmac")), self._sign(body)) or body["thread"] != self._thread_id:
-            raise Refused(said("tampered"))
+        body: Message = self._genuine()["body"]
         if body["versions"] != self._versions:
             raise Refused(said("other_versions"))
         descriptors = [os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)]
@@ -210,7 +211,7 @@ class Checkpoint:
     def describe(self) -> tuple[list[tuple[str, str]], list[Message]]:
         """(names that the last checkpoint could not keep, and why; what variables there were)."""
         try:
-            body = self._last()["body"]
+            body = self._genuine()["body"]
         except (FileNotFoundError, Refused):
             return [], []
         return [(str(name), str(why)) for name, why in body["lost"]], list(body["variables"])
@@ -218,7 +219,7 @@ class Checkpoint:
     def is_after(self, cell: str) -> bool:
         """Whether this cell was the last to leave something that is kept."""
         try:
-            return bool(self._last()["body"].get("cell") == cell)
+            return bool(self._genuine()["body"].get("cell") == cell)
         except (FileNotFoundError, Refused):
             return False
 
@@ -238,7 +239,7 @@ class Checkpoint:
             return
         for part in sequence(mapping(stored, "body"), "parts", _MANY_PARTS):
             if "data" not in part:
-                os.link(path_of(text(part, "sha256", 64)), self._folder / text(part, "sha256", 64))
+                os.link(path_of(content_name(part)), self._folder / content_name(part))
         self._append(json.dumps(stored, separators=(",", ":")).encode() + b"\n")
 
     def forget(self) -> None:
@@ -287,6 +288,14 @@ class Checkpoint:
             if (stored := _read_line(line)) is not None:
                 return stored
         raise Refused(said("unreadable"))
+
+    def _genuine(self) -> Message:
+        """Like `_last`, but signed by us for this thread."""
+        stored = self._last()
+        body = stored["body"]
+        if not hmac.compare_digest(str(stored.get("hmac")), self._sign(body)) or body["thread"] != self._thread_id:
+            raise Refused(said("tampered"))
+        return stored
 
     def _stored(self) -> list[Message]:
         """Every whole line; none when nothing is kept."""
@@ -353,8 +362,10 @@ def _stamp(path: Path) -> list[int]:
 class Receiver:
     """Takes the bytes of the announced parts, one after the other, as they come. Small ones stay in memory."""
 
-    def __init__(self, folder: Path, what: Announced) -> None:
+    def __init__(self, folder: Path, what: Announced, in_use: Collection[str] = ()) -> None:
         self.what = what
+        self._in_use = in_use
+        self._inline = 0
         self.left = what.size
         self.done: dict[str, Message] = {}
         self._folder = folder
@@ -384,6 +395,9 @@ class Receiver:
 
     def abandon(self) -> None:
         """The subprocess is gone; what came so far is of no use."""
+        for part in self.done.values():
+            if "data" not in part and part["sha256"] not in self._in_use:
+                (self._folder / part["sha256"]).unlink(missing_ok=True)
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -394,7 +408,7 @@ class Receiver:
             self._part_left = self._waiting[0][1]
             self._small = bytearray()
             self._file = None
-            if self._part_left > _SMALL:
+            if self._part_left > _SMALL or self._inline + self._part_left > _INLINE:
                 self._digest = hashlib.sha256()
                 self._file = (self._folder / "incoming").open("wb")
             if self._part_left:
@@ -405,6 +419,7 @@ class Receiver:
         key, size, checksum = self._waiting.pop(0)
         part: Message = {"key": key, "size": size, "checksum": checksum}
         if self._file is None:
+            self._inline += size
             part |= {"sha256": "", "data": base64.b64encode(self._small).decode()}
         else:
             self._file.close()

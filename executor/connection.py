@@ -105,7 +105,7 @@ class Connection:
         try:
             for message in self._reader.feed(data):
                 self._handle(message)
-        except (ProtocolError, TooLarge, OSError) as error:
+        except _REFUSED as error:
             again = isinstance(error, OSError) and error.errno in _PASSES
             self._send({"type": "error", "message": _sentence(error), "again": again})
 
@@ -237,10 +237,14 @@ class Connection:
         self._host.disconnected(self)
 
 
+_REFUSED = (ProtocolError, TooLarge, OSError, TypeError, ValueError, LookupError, AttributeError)
+"""The last four are ours to mend, should a request be read so carelessly: the host serves others as well."""
+
+
 def _thread(message: Message) -> str:
     thread_id = text(message, "thread", 200)
-    if not thread_id:
-        raise ProtocolError("thread is empty")
+    if thread_id in ("", ".", ".."):
+        raise ProtocolError("thread is no name")
     return thread_id
 
 

@@ -24,9 +24,16 @@ def _refuse_constant(name: str) -> None:
     raise ValueError(f"{name} is not a number")
 
 
+def _finite(number: str) -> float:
+    value = float(number)
+    if value in (float("inf"), float("-inf")):
+        raise ValueError(f"{number} is too large")
+    return value
+
+
 # Bound once: inside a subprocess a cell may replace json.dumps and json.loads.
 _to_json = json.JSONEncoder(separators=(",", ":")).encode
-_from_json = json.JSONDecoder(parse_constant=_refuse_constant).decode
+_from_json = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite).decode
 
 
 class ProtocolError(Exception):

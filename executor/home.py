@@ -23,8 +23,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
 
-from executor.frames import Message
-from executor.wire import integer, optional_text, text
+from executor.frames import Message, ProtocolError
+from executor.wire import content_name, integer, optional_text, text
 
 _CHUNK = 1 << 20
 
@@ -43,10 +43,11 @@ class KeptFile:
 
 
 def kept_file_from(data: Mapping[str, Any]) -> KeptFile:
-    """A KeptFile from JSON."""
-    return KeptFile(
-        text(data, "name", 4_096), text(data, "sha256", 64), integer(data, "size"), optional_text(data, "given", 4_096)
-    )
+    """A KeptFile from JSON. Raises ProtocolError for a name that leads out of a folder."""
+    name = text(data, "name", 4_096)
+    if any(part in ("", ".", "..") for part in name.split("/")):
+        raise ProtocolError(f"{name!r} names no file below a folder")
+    return KeptFile(name, content_name(data), integer(data, "size"), optional_text(data, "given", 4_096))
 
 
 class TooLarge(Exception):

@@ -97,9 +97,12 @@ def inotify_unwatch(instance: int, watch: int) -> None:
     _libc.inotify_rm_watch(instance, watch)
 
 
+_READS = 16  # of 64 KB: who makes events faster than they are read must not hold the reader for ever
+
+
 def inotify_read(instance: int) -> Iterator[tuple[int, int, str]]:
-    """The (watch, mask, name) of each event waiting now."""
-    while True:
+    """The (watch, mask, name) of events that wait now: as many as a few reads bring, the rest at the next call."""
+    for _ in range(_READS):
         try:
             data = os.read(instance, 1 << 16)
         except BlockingIOError:
@@ -111,3 +114,4 @@ def inotify_read(instance: int) -> Iterator[tuple[int, int, str]]:
             name = data[offset : offset + length].rstrip(b"\0")
             offset += length
             yield watch, mask, os.fsdecode(name)
+    yield -1, IN_Q_OVERFLOW, ""

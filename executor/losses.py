@@ -6,6 +6,8 @@ went with it → it is told, once. Each step is written down before the next, so
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from executor.checkpoints import Checkpoint, Receiver, Refused, lost_names
 from executor.frames import Message
 from executor.home import ThreadHome
@@ -132,6 +134,12 @@ class Losses:
         self._names, self.variables = self._checkpoint.describe()
         self.note = together(_uncertain(len(self._thread.unsettled)), self._not_kept())
 
+    def files_left_out(self, reasons: Mapping[str, str]) -> None:
+        """Files of the thread are not in the folder of its new subprocess."""
+        if reasons:
+            names = _some([f"{name} ({why})" for name, why in reasons.items()])
+            self.note = together(self.note, said("files_not_placed", names=names))
+
     # In words
 
     def _nothing_comes_back(self, why: str) -> None:
@@ -151,8 +159,12 @@ class Losses:
     def _listed(self, lost: tuple[tuple[str, str], ...]) -> str:
         """Names with the number of the cell that last set each, and the reason."""
         cells = {variable["name"]: f" of cell {variable['cell']}" for variable in self.variables if variable["cell"]}
-        names = ", ".join(f"{name}{cells.get(name, '')} ({why})" for name, why in lost[:_SHOWN])
-        return names if len(lost) <= _SHOWN else f"{names} and {len(lost) - _SHOWN} more"
+        return _some([f"{name}{cells.get(name, '')} ({why})" for name, why in lost])
+
+
+def _some(names: list[str]) -> str:
+    shown = ", ".join(names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 
 
 def _changes(cells: int, why: str) -> str | None:

@@ -28,7 +28,7 @@ from executor.session import Ending, Session
 from executor.tally import Tally
 from executor.values import Artifact, CellResult, CellStatus, Language, Limits
 from executor.watch import Watcher
-from executor.wire import mapping, one_of, result_from, result_to, sequence, texts
+from executor.wire import integer, mapping, one_of, result_from, result_to, sequence, texts
 from executor.workspace import Workspace, clean_name, free_name
 
 NO_BASH = "bash is off on this host; [sandbox] bash = true in threadbook.toml switches it on"
@@ -64,6 +64,8 @@ class Notebook:
         self._undecided: list[Cell] = []
         """Commands that wait for their approval; they hold nobody up."""
         self._cell: Cell | None = None
+        self._asked: int | None = None
+        """The number of the running cell's request that nobody answered yet."""
         self._captures: dict[str, Capture] = {}
         self._workspace = Workspace(thread, home, watcher)
         self._settling: Timer | None = None
@@ -165,7 +167,8 @@ class Notebook:
 
     def reply(self, number: int, value: object, error: str | None) -> None:
         """Pass on the answer to a cell's request."""
-        if self.session is not None and self._cell is not None:
+        if self.session is not None and self._cell is not None and self._asked == number:
+            self._asked = None
             self.session.send({"type": "reply", "id": number, "value": value, "error": error})
 
     def put(self, name: str, descriptor: int, limit: int) -> str:
@@ -173,7 +176,7 @@ class Notebook:
 
         The same file given twice under one name is one file. Raises TooLarge beyond `limit` bytes.
         """
-        sha256, size = self._home.keep(descriptor, limit)
+        sha256, size = self._home.keep(descriptor, min(limit, self._limits.workspace_mb << 20))
         for file in self.thread.files.values():
             if (file.given, file.sha256) == (name, sha256):
                 return file.name
@@ -317,7 +320,7 @@ class Notebook:
         if state is not None:
             self._restoring = True
             self._settle(session)
-        self._workspace.enter(session)
+        self._losses.files_left_out(self._workspace.enter(session))
         self._captures = self._new_captures()
         self._advance()
 
@@ -504,9 +507,10 @@ class Notebook:
         return True
 
     def _pass_request(self, message: Message, cell: Cell) -> None:
-        number = message.get("id")
-        if not isinstance(number, int) or isinstance(number, bool):
-            raise ProtocolError("a request has a number")
+        number = integer(message, "id")
+        if self._asked is not None:
+            raise ProtocolError("it asked before it was answered")
+        self._asked = number
         kind = one_of(message, "kind", ("query", "ask", "note"))
         payload = dict(mapping(message, "payload"))
         for attached in cell.attached:
@@ -531,7 +535,6 @@ class Notebook:
         duration = time.monotonic() - cell.started if cell.started else 0.0
         if cell.deadline is not None:
             cell.deadline.cancel()
-        self._cell = None
         read, changed = self._workspace.seen()
         found = self._workspace.collect(cell.id, self._limits, changed=changed)
         stdout, long_stdout = self._output("stdout")
@@ -560,6 +563,7 @@ class Notebook:
         self._record(result, settles=session is not None and session.ready, told=told)
         if told:
             self._losses.told(lives=self.session is not None)
+        self._cell = self._asked = None
         for attached in cell.attached:
             attached.result(result)
 

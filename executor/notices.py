@@ -45,6 +45,7 @@ SENTENCES: Mapping[str, str] = {
     "several_changes_uncertain": (
         "The session ended before its variables were kept: what the last {count} cells changed in them may be missing."
     ),
+    "files_not_placed": "Could not be put into the working folder: {names}. They are kept.",
     "some_not_restored": "Could not be brought back: {names}.",
     "not_restored": (
         "This thread's variables could not be brought back: {why}. Its files are in place; "

@@ -38,7 +38,7 @@ class Outcome:
 
 def reported(message: Message, cell: Cell, limits: Limits) -> Outcome:
     """Read a report of the cell's end. Raises ProtocolError when it is malformed or of another cell."""
-    if text(message, "cell") != cell.id:
+    if text(message, "cell", 500) != cell.id:
         raise ProtocolError("it reported a cell that does not run")
     status = one_of(message, "status", ("ok", "error", "interrupted"))
     problems = sequence(message, "problems", 50) if "problems" in message else ()

@@ -218,7 +218,7 @@ class Session:
         elif code == -signal.SIGKILL:
             self._end(Ending(said("killed")))
         elif code < 0:
-            self._end(Ending(said("crashed", signal=signal.Signals(-code).name)))
+            self._end(Ending(said("crashed", signal=_signal_name(-code))))
         else:
             self._end(Ending(said("left", status=code)))
 
@@ -348,6 +348,13 @@ class Session:
         self._open.discard(descriptor)
         self._loop.forget(descriptor)
         os.close(descriptor)
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:  # the real-time ones have numbers only
+        return f"signal {number}"
 
 
 def pid_of(pidfd: int) -> int:

@@ -64,6 +64,14 @@ def optional_text(message: Mapping[str, Any], key: str, limit: int = NAME_LIMIT)
     return None if _field(message, key) is None else text(message, key, limit)
 
 
+def content_name(data: Mapping[str, Any]) -> str:
+    """The sha256 of a content, which is the name of its file. Raises ProtocolError for anything else."""
+    sha256 = text(data, "sha256", 64)
+    if len(sha256) != 64 or not set(sha256) <= set("0123456789abcdef"):
+        raise ProtocolError("a content has no such name")
+    return sha256
+
+
 def integer(message: Mapping[str, Any], key: str) -> int:
     """The whole number under `key`, of at most 63 bits and not negative."""
     value = _field(message, key)

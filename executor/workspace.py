@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
+import subprocess
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
@@ -29,21 +32,33 @@ class Workspace:
         self._watcher = watcher
         self._watch: int | None = None
         self._user: int | None = None
+        self._left_out: dict[str, str] = {}
+        """Files of the thread that could not be put there, with the reason; the next subprocess may have room."""
 
     def prepare(self) -> None:
         """Fresh folders, for a host that has no private ones to give."""
         for folder in (self._thread.workspace, self._thread.scratch):
-            shutil.rmtree(folder, ignore_errors=True)
+            _clear(folder)
             folder.mkdir(mode=0o700)
 
-    def enter(self, session: Session) -> None:
-        """Take the folder of a subprocess that is ready, and put the thread's files into it."""
+    def enter(self, session: Session) -> dict[str, str]:
+        """Take the folder of a subprocess that is ready, and put the thread's files into it.
+
+        Returns the names of those that cannot be put there (for want of room, say), with the reasons.
+        """
         self.folder = session.workspace
         self._user = session.file_user
         if self._watcher is not None:
-            self._watch = self._watcher.add(self.folder)
-        self.place(list(self._thread.files.values()))
+            with suppress(OSError):  # no watches are left: then every cell may have opened and changed anything
+                self._watch = self._watcher.add(self.folder)
+        self._left_out = {}
+        for file in self._thread.files.values():
+            try:
+                self.place([file])
+            except OSError as error:
+                self._left_out[file.name] = error.strerror or repr(error)
         self.snapshot = snapshot(self.folder)
+        return self._left_out
 
     def leave(self) -> None:
         """Let go of the folder."""
@@ -60,7 +75,7 @@ class Workspace:
         with self._unwatched():
             for file in files:
                 place(self.folder, file.name, self._home.path_of(file.sha256), self._user)
-        fresh = {file.name: fingerprint(self.folder, file.name) for file in files}
+            fresh = {file.name: fingerprint(self.folder, file.name) for file in files}
         self.snapshot = {**self.snapshot, **fresh}
 
     def watch(self) -> None:
@@ -83,7 +98,11 @@ class Workspace:
         found = collect(self.folder, self.snapshot, self._home, limits)
         self.snapshot = found.snapshot
         self.watch()  # our own reading is not the cell's
-        files = {name: file for name, file in self._thread.files.items() if name in found.snapshot}
+        files = {
+            name: file
+            for name, file in self._thread.files.items()
+            if (name in found.snapshot and stat.S_ISREG(found.snapshot[name][0])) or name in self._left_out
+        }
         files |= {file.name: KeptFile(file.name, file.sha256, file.size) for file in found.taken}
         if files != self._thread.files:
             self._thread.set_files_by(cell_id, files)
@@ -145,7 +164,9 @@ def place(root: int, name: str, source: Path, user: int | None) -> None:
         try:
             *parents, base = name.split("/")
             for parent in parents:
-                folder = _enter(folder, parent)
+                below = _enter(folder, parent)
+                os.close(folder)
+                folder = below
             with suppress(FileNotFoundError):
                 os.unlink(base, dir_fd=folder)
             target = os.open(base, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644, dir_fd=folder)
@@ -168,10 +189,21 @@ def _acting_as(user: int | None) -> Iterator[None]:
 
 
 def _enter(folder: int, name: str) -> int:
-    """Open (making it if needed) a folder below `folder`, which is closed."""
+    """Open a folder below `folder`, made if needed."""
+    with suppress(FileExistsError):
+        os.mkdir(name, 0o755, dir_fd=folder)
+    return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
+
+
+def _clear(folder: Path) -> None:
+    """Remove a folder that a cell has made of what it liked; what resists is moved out of the way."""
     try:
-        with suppress(FileExistsError):
-            os.mkdir(name, 0o755, dir_fd=folder)
-        return os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=folder)
-    finally:
-        os.close(folder)
+        shutil.rmtree(folder, ignore_errors=True)
+    except RecursionError:  # deeper than Python goes; rm walks any depth
+        with suppress(subprocess.SubprocessError, OSError):
+            subprocess.run(["/bin/rm", "-rf", "--", folder], check=False, timeout=_RM_S, stderr=subprocess.DEVNULL)
+    if folder.exists():
+        folder.rename(folder.with_name(f"{folder.name}-{time.time_ns()}"))
+
+
+_RM_S = 30

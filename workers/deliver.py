@@ -153,9 +153,9 @@ class Delivery:
         return Upload(name=file.name, data=copy, title=file.name)
 
     def question(self, number: int, step: Questioned) -> None:
-        """The turn's question of this number, with its buttons."""
+        """The turn's question of this number, with its buttons; anew when the turn was stopped there and goes on."""
         message = question_blocks(step.question, step.options, self._turn.id, step.call_id, self._turn.language)
-        self._post(f"question:{number}", message)
+        self._post(self._question_slots(number)[-1], message)
 
     def answered(self, number: int, step: Questioned, answer: Asked) -> None:
         """The same question without buttons: who answered what."""
@@ -169,8 +169,17 @@ class Delivery:
             log.warning("question not redrawn", error=repr(error))
 
     def _question_ts(self, number: int) -> str:
-        sent = self._store.outbox_get(f"{self._turn.id}:question:{number}")
-        return (sent.ts or "") if sent else ""
+        for slot in reversed(self._question_slots(number)):
+            if (sent := self._store.outbox_get(f"{self._turn.id}:{slot}")) is not None and sent.ts:
+                return sent.ts
+        return ""
+
+    def _question_slots(self, number: int) -> list[str]:
+        """Where this question was posted, and with each time that the turn was taken up since, was posted again."""
+        kinds = [kept["kind"] for kept in self._store.steps(self._turn.id)]
+        asked = [place for place, kind in enumerate(kinds) if kind == "questioned"]
+        again = kinds[asked[number] :].count("resumed") if number < len(asked) else 0
+        return [f"question:{number}", *(f"question:{number}:{time}" for time in range(1, again + 1))]
 
     def gave_up(self, step: GaveUp, cells: Sequence[CellRan]) -> None:
         """The honest end of a turn; one that was taken up again may have another."""

@@ -91,7 +91,7 @@ class Downloader:
                     if not response.has_redirect_location:
                         return self._save(file, response, to)
                     url = urljoin(url, response.headers["location"])
-        except httpx.HTTPError as error:
+        except (httpx.HTTPError, httpx.InvalidURL, ValueError) as error:
             log.warning("download broke off", file=file.id, error=repr(error))
         return None
 

@@ -116,7 +116,7 @@ def abandon(shop: Workshop, lease: Lease) -> None:
     """Close the thread's turn as our fault, unseen: it was resumed too often and got no further."""
     if (row := next_turn(shop, lease)) is not None:
         with _delivery(shop, lease, row) as show:
-            _close_as_ours(shop, lease, row, show, [])
+            _close_as_ours(shop, lease, row, show, [], at_last=True)
 
 
 def _delivery(shop: Workshop, lease: Lease, row: TurnRow) -> Delivery:
@@ -130,8 +130,14 @@ def _delivery(shop: Workshop, lease: Lease, row: TurnRow) -> Delivery:
     )
 
 
-def _close_as_ours(shop: Workshop, lease: Lease, row: TurnRow, show: Delivery, steps: Sequence[Step]) -> None:
-    """End a turn with the sentence that it was our fault, and a reference that the log has too. Its mail is read."""
+def _close_as_ours(
+    shop: Workshop, lease: Lease, row: TurnRow, show: Delivery, steps: Sequence[Step], *, at_last: bool = False
+) -> None:
+    """End a turn with the sentence that it was our fault, and a reference that the log has too. Its mail is read.
+
+    While Slack is away it is not told and raises ComeBack: whoever comes back finds the sentence among the steps. With
+    `at_last` the turn ends all the same.
+    """
     reference = uuid.uuid4().hex[:8]
     log.error("turn closed as our fault", turn=row.id, reference=reference)
     mail = shop.store.unread(lease.thread_id)
@@ -141,8 +147,10 @@ def _close_as_ours(shop: Workshop, lease: Lease, row: TurnRow, show: Delivery, s
     try:
         show.gave_up(end, [step for step in steps if isinstance(step, CellRan)])
         show.rest([*steps, *last], "failed")
-    except OursToFix:
+    except OursToFix as error:
         log.exception("the thread could not be told")
+        if isinstance(error, SlackUnreachable) and not at_last:
+            raise ComeBack(str(error)) from error
     shop.store.set_turn_status(lease, row.id, "failed")
 
 
@@ -238,8 +246,6 @@ class _Run:
         self._take(unread, steps)
         if question is not None and joining:
             self._show.answered(self._questions - 1, question, as_asked(self._shop, joining[0]))
-        if joining and self._row.status != "running":
-            self._shop.store.set_turn_status(self._lease, self._row.id, "running")
         self._tell_file_problems()
 
     def _grant(self, wish: StoredMessage, *, opens: bool) -> None:

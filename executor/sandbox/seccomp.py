@@ -44,6 +44,9 @@ DENIED: dict[str, str] = {
     "becoming another user, by whom it is counted": (
         "setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid setgroups"
     ),
+    "watching files, of which the kernel counts how many all sandboxes of a host do together": (
+        "inotify_init inotify_init1 inotify_add_watch"
+    ),
     "opening files by handle, past every path": "name_to_handle_at open_by_handle_at",
     "the machine itself": (
         "kexec_load kexec_file_load init_module finit_module delete_module swapon swapoff reboot acct settimeofday "
@@ -83,6 +86,7 @@ MACHINES = {
     "x86_64": Machine(
         0xC000_003E,
         _numbers(
+            "inotify_init=253 inotify_init1=294 inotify_add_watch=254 "
             "ptrace=101 process_vm_readv=310 process_vm_writev=311 process_madvise=440 pidfd_getfd=438 kcmp=312 "
             "perf_event_open=298 bpf=321 userfaultfd=323 add_key=248 request_key=249 keyctl=250 io_uring_setup=425 "
             "io_uring_enter=426 io_uring_register=427 mount=165 umount2=166 pivot_root=155 fsopen=430 fsconfig=431 "
@@ -107,6 +111,7 @@ MACHINES = {
     "aarch64": Machine(
         0xC000_00B7,
         _numbers(
+            "inotify_init1=26 inotify_add_watch=27 "
             "ptrace=117 process_vm_readv=270 process_vm_writev=271 process_madvise=440 pidfd_getfd=438 kcmp=272 "
             "perf_event_open=241 bpf=280 userfaultfd=282 add_key=217 request_key=218 keyctl=219 io_uring_setup=425 "
             "io_uring_enter=426 io_uring_register=427 mount=40 umount2=39 pivot_root=41 fsopen=430 fsconfig=431 "

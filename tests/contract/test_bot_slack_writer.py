@@ -116,6 +116,19 @@ def test_a_reply_that_is_lost_on_the_wire_posts_nothing_twice(thread: Thread) ->
     assert (row.status, row.ts) == ("sent", ts)
 
 
+def test_a_lost_reply_that_nobody_can_look_into_posts_nothing_twice(thread: Thread) -> None:
+    thread.fault("chat.postMessage", "drop_reply")
+    thread.fault("conversations.replies", "error", error="internal_error", times=99)
+    for writer in (thread.slack, thread.another()):
+        with pytest.raises(SlackUnreachable):
+            writer.post(thread.lease, thread.key, "t1:answer", "North leads.")
+    assert thread.calls("chat.postMessage") == 1
+    thread.control("DELETE", "/faults")
+    ts = thread.another().post(thread.lease, thread.key, "t1:answer", "North leads.")
+    assert [message["ts"] for message in thread.replies()] == [ts]
+    assert thread.calls("chat.postMessage") == 1
+
+
 def test_a_call_that_is_lost_on_the_wire_is_made_again(thread: Thread) -> None:
     thread.fault("chat.postMessage", "drop_call")
     ts = thread.post()
@@ -298,6 +311,26 @@ def test_a_lost_reply_after_the_upload_shares_nothing_twice(thread: Thread) -> N
     thread.slack.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
     assert shared(thread) == [["a.csv"]]
     assert thread.calls("files.completeUploadExternal") == 1
+
+
+def test_files_that_nobody_can_look_for_are_shared_once(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core.slack_uploads, "SHARE_WAIT_S", 0.5)
+    thread.fault("files.info", "error", error="internal_error", times=99)
+    thread.slack.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
+    assert thread.calls("files.completeUploadExternal") == 1
+    thread.fault("files.completeUploadExternal", "drop_reply")
+    for _ in range(2):
+        with pytest.raises(SlackUnreachable):
+            thread.another().upload(thread.lease, thread.key, "t1:more", [Upload("b.csv", b"b\n1\n")])
+    thread.control("DELETE", "/faults")
+    thread.another().upload(thread.lease, thread.key, "t1:more", [Upload("b.csv", b"b\n1\n")])
+    assert sorted(shared(thread)) == [["a.csv"], ["b.csv"]]
+
+
+def test_files_of_a_message_that_cannot_be_looked_up_now_are_not_taken_for_none(thread: Thread) -> None:
+    thread.fault("conversations.replies", "error", error="internal_error", times=99)
+    with pytest.raises(SlackUnreachable):
+        thread.slack.message_files(thread.key, thread.ts)
 
 
 def test_a_process_that_died_after_sharing_is_followed_by_one_that_sees_it(

@@ -92,6 +92,16 @@ def test_a_redelivery_after_the_message_was_read_wakes_nobody(store: Store, leas
     assert store.unread(THREAD) == []
 
 
+def test_an_answer_wakes_a_waiting_turn_in_the_same_write(store: Store, lease: Lease) -> None:
+    """Whoever reads it and dies leaves a turn that runs: somebody comes for it."""
+    turn = store.open_turn(lease, "en", "model")
+    store.set_turn_status(lease, turn.id, "waiting")
+    store.take_mail(lease, turn.id, [store.unread(THREAD)[0].id], [])
+    assert store.turn(turn.id).status == "waiting"
+    store.take_mail(lease, turn.id, [], [{"kind": "asked"}])
+    assert store.turn(turn.id).status == "running"
+
+
 def test_the_same_ts_in_another_channel_or_team_is_another_message(store: Store) -> None:
     assert store.record_message(message()).new
     assert store.record_message(message(channel="C2")).new

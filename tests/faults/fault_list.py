@@ -126,7 +126,7 @@ PROCESS_FAULTS = (
     ProcessFault("session host: kill -9", _kill_all(lambda world: [world.struck.session_host()])),
     ProcessFault("session host: kill -9, and again while it starts", _kill_host_twice),
     ProcessFault("session host: SIGTERM", _kill_all(lambda world: [world.struck.session_host()], signal.SIGTERM)),
-    ProcessFault("zygote: kill -9", _kill_all(lambda world: [world.struck.zygote()])),
+    ProcessFault("zygote: kill -9", _kill_all(lambda world: world.struck.zygotes())),
     ProcessFault("Redis: killed, back empty after 3 s", lambda world: world.redis_server.kill(), _restart_redis),
     ProcessFault("Postgres: stopped, back after 3 s", lambda world: world.postgres.stop(), _restart_postgres),
     ProcessFault("disk: full for 3 s", _fill_disk, _empty_disk, fills_disk=True),

@@ -83,9 +83,9 @@ class Host:
         """The process that keeps the sessions."""
         return self.parts()["host"]
 
-    def zygote(self) -> psutil.Process:
-        """The child of the session host from which sessions are forked."""
-        return _children(self.session_host())[0]
+    def zygotes(self) -> list[psutil.Process]:
+        """The child of the session host from which sessions are forked; none between its end and the next cell."""
+        return _children(self.session_host())[:1]
 
     def family(self) -> set[int]:
         """The ids of all processes that belong to it now, but for its jobs."""

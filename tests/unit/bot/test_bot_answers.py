@@ -90,8 +90,14 @@ def test_a_question_that_was_answered_is_no_longer_open(store: Store, lease: Lea
     assert to_answer(press(turn_id), "T1", store) == Ignored("a question that is no longer open")
 
 
-def test_a_turn_that_went_on_waits_for_nobody(store: Store, lease: Lease, turn_id: str) -> None:
+def test_a_press_right_before_its_turn_waits_counts(store: Store, lease: Lease, turn_id: str) -> None:
+    """The question stands in the thread a moment before the worker has done all that comes with waiting."""
     store.set_turn_status(lease, turn_id, "running")
+    assert isinstance(to_answer(press(turn_id), "T1", store), IncomingMessage)
+
+
+def test_a_turn_that_ended_waits_for_nobody(store: Store, lease: Lease, turn_id: str) -> None:
+    store.set_turn_status(lease, turn_id, "stopped")
     assert to_answer(press(turn_id), "T1", store) == Ignored("a question that is no longer open")
 
 

@@ -76,9 +76,10 @@ def reaction(ts: str, name: str = "x", channel: str = "C1") -> dict[str, Any]:
     return {"type": "reaction_added", "user": "U2", "reaction": name, "item": item, "event_ts": "9.0"}
 
 
-def press(value: str = f"{THREAD}/t1") -> dict[str, Any]:
+def press(value: str = f"{THREAD}/t1", ts: str | None = None) -> dict[str, Any]:
     container = {"channel_id": "C1", "message_ts": "2.0"}
-    return {"actions": [{"action_id": "stop", "value": value}], "container": container, "user": {"id": "U2"}}
+    action = {"action_id": "stop", "value": value} | ({"action_ts": ts} if ts is not None else {})
+    return {"actions": [action], "container": container, "user": {"id": "U2"}}
 
 
 @pytest.mark.parametrize(
@@ -121,12 +122,16 @@ def test_a_reaction_in_another_workspace_stops_nothing(store: Store) -> None:
     assert isinstance(from_reaction(reaction("2.0"), "T2", store), Ignored)
 
 
-def test_two_presses_are_one_stop(store: Store) -> None:
-    first, second = (from_press(press(), "T1", store) for _ in range(2))
-    assert isinstance(first, IncomingMessage)
-    assert isinstance(second, IncomingMessage)
-    assert [store.record_message(stop).new for stop in (first, second)] == [True, False]
+def test_a_press_is_a_stop_of_its_own_and_its_redelivery_is_not(store: Store) -> None:
+    """The card of a turn that went on after a stop is the same one: its button must work again."""
+    stops = [from_press(press(ts=ts), "T1", store) for ts in ("3.0", "3.0", "4.0")]
+    assert [store.record_message(stop).new for stop in stops] == [True, False, True]
     assert store.stop_asked(THREAD)
+
+
+def test_a_press_without_a_time_of_its_own_counts_once(store: Store) -> None:
+    stops = [from_press(press(), "T1", store) for _ in range(2)]
+    assert [store.record_message(stop).new for stop in stops] == [True, False]
 
 
 @pytest.mark.parametrize(

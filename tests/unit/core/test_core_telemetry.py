@@ -53,6 +53,10 @@ def test_whatever_looks_like_a_secret_is_taken_out(secret: str) -> None:
     assert not any(part in shown for part in ("abcdef", "hunter22", "1-2-3-4", "DEF"))
 
 
+def test_a_secret_behind_a_colour_is_redacted() -> None:
+    assert redactor()("token=\x1b[35mxoxb-1234567890\x1b[0m") == f"token=\x1b[35m{HIDDEN}\x1b[0m"
+
+
 def test_ordinary_text_is_left_alone() -> None:
     text = "ask the risk-averse desk at https://example.com:8080/a@b, sk-1, xox"
     assert redactor(["", "ab"])(text) == text

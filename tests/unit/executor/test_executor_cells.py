@@ -258,6 +258,67 @@ def test_an_object_that_lies_about_how_it_was_put_back_is_given_up(run, answer: 
     assert (shown(told), [notice.code for notice in told.notices]) == ("2", ["not_restored"])
 
 
+def test_a_file_that_became_a_folder_ends_no_host(host: SessionClient, run) -> None:
+    alive = host.ping().pid
+    run("open('a', 'w').write('1')\nopen('kept', 'w').write('2')")
+    run("import os\nos.remove('a')\nos.mkdir('a')\nopen('a/b', 'w').write('3')")
+    run("import os\nos._exit(0)")
+    after = run("open('a/b').read(), open('kept').read()")
+    assert (shown(after), after.notice) == ("('3', '2')", None)
+    assert host.ping().pid == alive
+
+
+def test_a_given_file_that_does_not_fit_is_refused_and_one_that_fits_no_more_is_named(tmp_path: Path) -> None:
+    (tmp_path / "large").write_bytes(bytes(20 << 20))
+    small = running_host(limits=Limits(workspace_mb=16))
+    with small as client, pytest.raises(RequestError, match="larger than this host takes"):
+        client.put("t", "large", tmp_path / "large")
+    with running_host(tmp_path / "home") as client:
+        client.put("t", "large", tmp_path / "large")
+    with running_host(tmp_path / "home", limits=Limits(workspace_mb=16)) as client:
+        told = client.run("t", "1", "1 + 1")
+        assert (shown(told), [notice.code for notice in told.notices]) == ("2", ["files_not_placed"])
+        assert "large (No space left on device)" in told.notice
+    with running_host(tmp_path / "home") as client:
+        assert shown(client.run("t", "2", "import os\nos.path.getsize('large')")) == str(20 << 20)
+
+
+def test_a_signal_without_a_name_ends_its_process_and_no_host() -> None:
+    with running_host(without=("namespaces",)) as client:
+        alive = client.ping().pid
+        result = client.run("t", "1", "import os\nos.kill(os.getpid(), 40)")
+        assert (result.status, "signal 40" in result.notice) == ("died", True)
+        assert client.ping().pid == alive
+
+
+def test_folders_deeper_than_python_walks_end_no_host() -> None:
+    with running_host(without=("namespaces",)) as client:
+        alive = client.ping().pid
+        client.run("t", "1", "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')")
+        client.run("t", "2", "import os\nos._exit(0)")
+        assert shown(client.run("t", "3", "import os\nos.listdir()")) == "[]"
+        assert client.ping().pid == alive
+
+
+def test_one_request_at_a_time_is_passed_on(run) -> None:
+    result = run(
+        f"{RUNNER}\nimport time\nfor number in (8, 9):\n"
+        "    runner._answer({'type': 'request', 'id': number, 'kind': 'ask', 'payload': {}})\ntime.sleep(30)",
+        on_request=lambda *_: threading.Event().wait(2),
+    )
+    assert (result.status, "it asked before it was answered" in result.notice) == ("died", True)
+
+
+def test_a_number_beyond_all_numbers_is_refused(run) -> None:
+    result = run(FORGE.replace("PAYLOAD", "struct.pack('>I', 11) + b'{\"x\":1e999}'"))
+    assert (result.status, "protocol" in result.notice) == ("died", True)
+
+
+def test_nobody_watches_files_from_inside(run) -> None:
+    result = run("import ctypes\nlibc = ctypes.CDLL(None, use_errno=True)\nlibc.inotify_init(), ctypes.get_errno()")
+    assert shown(result) == "(-1, 1)"
+
+
 # Limits
 
 

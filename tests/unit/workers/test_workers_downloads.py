@@ -122,6 +122,15 @@ def test_the_token_and_the_request_never_leave_for_another_host(tmp_path: Path, 
     assert wire.asked == [a_file().url]
 
 
+@pytest.mark.parametrize("target", ["https://[bad", "https://files.slack.com/\x01"])
+def test_an_address_that_is_none_fails_that_file_only(tmp_path: Path, target: str) -> None:
+    first = a_file().url
+    wire = Wire({first: lambda: httpx.Response(302, headers={"location": target})})
+    with pytest.raises(UsersMove) as refused:
+        fetch(wire, a_file(), tmp_path / "a")
+    assert refused.value.key == "file_download_failed"
+
+
 def test_a_file_that_lives_elsewhere_is_not_asked_for(tmp_path: Path) -> None:
     wire = Wire({})
     assert (
