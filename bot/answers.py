@@ -54,10 +54,11 @@ def to_answer(body: Mapping[str, Any], team: str, store: Store) -> IncomingMessa
 
 def _open_option(turn: TurnRow, steps: Sequence[Mapping[str, Any]], call_id: str, number: int) -> str | None:
     # It can be pressed a moment before its turn waits: the worker has more to do once the question stands there.
-    if turn.status not in ("running", "waiting") or not steps:
+    if turn.status not in ("running", "waiting"):
         return None
-    question = steps[-1]
-    if question.get("kind") != "questioned" or question.get("call_id") != call_id:
+    # What was stopped, continued or undone since leaves it open; only somebody's words have answered it.
+    question = next((step for step in reversed(steps) if step.get("kind") in ("questioned", "asked")), None)
+    if question is None or question.get("kind") != "questioned" or question.get("call_id") != call_id:
         return None
     options = [option for option in question.get("options") or [] if option.strip()]
     return str(options[number]) if 0 <= number < len(options) else None

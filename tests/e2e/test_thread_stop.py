@@ -184,6 +184,26 @@ def test_a_question_that_waits_is_stopped_and_its_buttons_go(start: Start) -> No
     assert not any(block["type"] == "actions" for message in talk.messages for block in message.get("blocks") or ())
 
 
+def test_a_question_that_was_stopped_is_asked_again_when_its_turn_goes_on(start: Start) -> None:
+    asking = {"calls": [{"name": "ask_user", "arguments": {"question": "Which?", "options": ["North", "South"]}}]}
+    talk = start(ScriptedModel([asking, finish("The South: **32**.")])).ask("How much was sold?")
+
+    def with_buttons() -> list[dict[str, Any]]:
+        return [one for one in talk.messages if any(block["type"] == "actions" for block in one.get("blocks") or ())]
+
+    (first,) = with_buttons()
+    talk.stack.say("cancel", thread=talk.key)
+    talk.stack.wait_for(lambda: talk.turn.status == "stopped", "the end of the turn")
+    talk.stack.say("continue", thread=talk.key)
+    talk.stack.wait_for(with_buttons, "the question")
+    (again,) = with_buttons()
+    assert again["ts"] != first["ts"]
+    talk.stack.slack.press(talk.key, again["ts"], "answer:1", "ben")
+    talk.stack.wait_for(lambda: talk.turn.status == "done", "the report")
+    assert talk.steps("asked")[-1]["text"] == "South"
+    assert with_buttons() == []
+
+
 def test_a_word_that_is_an_option_is_an_answer(start: Start) -> None:
     asking = {"calls": [{"name": "ask_user", "arguments": {"question": "Which?", "options": ["Book", "Cancel"]}}]}
     talk = start(ScriptedModel([asking, finish("Cancelled orders: 3.")])).ask("How many?")
