@@ -32,6 +32,7 @@ TEXT_LIMIT = 64_000
 HTML_LIMIT = 500_000
 NAME_LIMIT = 300
 TABLE_ROWS, TABLE_COLUMNS = 100, 50
+CHART_POINTS = 20_000  # of all figures of one result: each is checked and copied while everybody else waits
 _MANY = 2_000
 _FAR_FUTURE = 1e9
 _NESTED = 3
@@ -214,9 +215,18 @@ def _notice_from(data: Mapping[str, Any], depth: int = 0) -> Notice:
 
 
 def figures_from(message: Mapping[str, Any]) -> dict[str, tuple[Chart, ...]]:
-    """The figures that a result names: file name → what it shows."""
-    figures = sequence(message, "figures", 100) if "figures" in message else []
-    return {text(figure, "name"): chart_from(sequence(figure, "chart", 4)) for figure in figures}
+    """The figures that a result names: file name → what it shows, as long as there is room for its points."""
+    found: dict[str, tuple[Chart, ...]] = {}
+    room = CHART_POINTS
+    for figure in sequence(message, "figures", 100) if "figures" in message else []:
+        name, charts = text(figure, "name"), sequence(figure, "chart", 4)
+        room -= sum(len(sequence(one, "points", 200)) for chart in charts for one in _series_of(chart))
+        found[name] = chart_from(charts) if room >= 0 else ()
+    return found
+
+
+def _series_of(chart: object) -> list[Any]:
+    return sequence(chart, "series", 10) if isinstance(chart, dict) else []
 
 
 def chart_from(items: list[Any]) -> tuple[Chart, ...]:

@@ -141,6 +141,15 @@ def test_a_threads_limits_are_checked(asked: dict, sentence: str) -> None:
         wire.limits_within(asked, Limits(), Limits(memory_mb=1024))
 
 
+def test_points_of_charts_are_taken_while_there_is_room_for_them() -> None:
+    series = [{"kind": "line", "name": "y", "points": [[0, 0]] * 200, "total_points": 200}] * 10
+    figures = [
+        {"name": f"{number}.png", "chart": [{"title": "", "x": "", "y": "", "series": series}]} for number in range(12)
+    ]
+    found = wire.figures_from({"figures": figures})
+    assert [len(found[f"{number}.png"]) for number in range(12)] == [1] * 10 + [0] * 2
+
+
 KEYS = [
     "keys",
     "parts",
