@@ -82,7 +82,7 @@ class Uploads:
             self._store.outbox_note(lease, key, {"file_ids": ids})
             taken = self._share(thread, key, slots, comment) or taken
             seen = self._wait_until_shown(ids, thread)
-        if seen != "shown" and not taken:
+        if seen == "unknown" or (seen == "dropped" and not taken):
             raise SlackUnreachable(f"files.completeUploadExternal for {key} got no reply")
         if seen != "shown":
             log.warning("upload_not_shown", key=key, files=payload["files"], seen=seen)

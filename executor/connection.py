@@ -243,8 +243,10 @@ _REFUSED = (ProtocolError, TooLarge, OSError, TypeError, ValueError, LookupError
 
 def _thread(message: Message) -> str:
     thread_id = text(message, "thread", 200)
-    if thread_id in ("", ".", ".."):
-        raise ProtocolError("thread is no name")
+    if not thread_id:
+        raise ProtocolError("thread is empty")
+    if thread_id in (".", ".."):
+        raise ProtocolError("a thread has a name of its own")
     return thread_id
 
 
