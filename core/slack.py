@@ -18,9 +18,19 @@ from typing import Any, Literal
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
 
-from core.errors import SlackBusy, SlackUnreachable
+from core.errors import SlackBusy, SlackFailed, SlackUnreachable
 from core.rows import OutboxRow
-from core.slack_client import LOST, describe, error_details, error_name, perhaps_done, rates_of, refusal, web_client
+from core.slack_client import (
+    LOST,
+    describe,
+    error_details,
+    error_name,
+    ours,
+    perhaps_done,
+    rates_of,
+    refusal,
+    web_client,
+)
 from core.slack_reader import SlackReader
 from core.slack_text import (
     TEXT_EDITABLE,
@@ -162,22 +172,16 @@ class SlackWriter(SlackReader):
         # A margin for clocks that disagree; long threads are not read from their beginning.
         oldest = f"{row.created_at.timestamp() - 300:.6f}"
         try:
-            for page in self._repeatable.conversations_replies(
-                channel=thread.channel, ts=thread.root_ts, oldest=oldest, limit=200, include_all_metadata=True
-            ):
-                for message in page.get("messages") or []:
-                    payload = (message.get("metadata") or {}).get("event_payload") or {}
-                    if payload.get("outbox") == row.key:
-                        return str(message["ts"])
-        except LOST as error:
-            raise SlackUnreachable(f"conversations.replies for {row.key} got no reply: {error!r}") from error
-        except SlackApiError as error:
-            wrong = refusal("conversations.replies", error)
-            if isinstance(wrong, SlackUnreachable):
-                raise wrong from error
-            log.warning("lookup_failed", key=row.key, error=describe(error))
-        except SlackClientError as error:
-            log.warning("lookup_failed", key=row.key, error=describe(error))
+            with ours("conversations.replies"):
+                for page in self._repeatable.conversations_replies(
+                    channel=thread.channel, ts=thread.root_ts, oldest=oldest, limit=200, include_all_metadata=True
+                ):
+                    for message in page.get("messages") or []:
+                        payload = (message.get("metadata") or {}).get("event_payload") or {}
+                        if payload.get("outbox") == row.key:
+                            return str(message["ts"])
+        except SlackFailed as error:
+            log.warning("lookup_failed", key=row.key, error=str(error))
         return None
 
     def update(

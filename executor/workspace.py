@@ -18,6 +18,8 @@ from executor.session import Session
 from executor.values import Artifact, Chart, Limits
 from executor.watch import Watcher
 
+_RM_S = 30
+
 
 class Workspace:
     """One thread's. There is a folder only while a subprocess lives; between two of them its files are in the home."""
@@ -52,11 +54,12 @@ class Workspace:
             with suppress(OSError):  # no watches are left: then every cell may have opened and changed anything
                 self._watch = self._watcher.add(self.folder)
         self._left_out = {}
-        for file in self._thread.files.values():
-            try:
-                self.place([file])
-            except OSError as error:
-                self._left_out[file.name] = error.strerror or repr(error)
+        with self._unwatched():
+            for file in self._thread.files.values():
+                try:
+                    place(self.folder, file.name, self._home.path_of(file.sha256), self._user)
+                except OSError as error:
+                    self._left_out[file.name] = error.strerror or repr(error)
         self.snapshot = snapshot(self.folder)
         return self._left_out
 
@@ -204,6 +207,3 @@ def _clear(folder: Path) -> None:
             subprocess.run(["/bin/rm", "-rf", "--", folder], check=False, timeout=_RM_S, stderr=subprocess.DEVNULL)
     if folder.exists():
         folder.rename(folder.with_name(f"{folder.name}-{time.time_ns()}"))
-
-
-_RM_S = 30

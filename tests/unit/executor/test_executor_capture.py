@@ -33,6 +33,15 @@ def test_long_output_keeps_its_head_and_its_tail_and_says_what_is_missing(tmp_pa
     kept.close()
 
 
+def test_long_output_without_a_disk_for_it_keeps_its_head_and_its_tail(tmp_path: Path) -> None:
+    kept = Capture(1000, lambda: tmp_path / "missing" / "whole.txt", 10_000)
+    for number in range(2000):
+        kept.feed(f"{number}\n".encode())
+    shown = kept.finish()
+    assert (shown.startswith("0\n1\n"), shown.endswith("1998\n1999\n")) == (True, True)
+    assert kept.close() is None
+
+
 def test_the_whole_of_long_output_is_in_a_file_up_to_its_limit(tmp_path: Path) -> None:
     kept = capture(tmp_path, file_limit=5_000)
     text = "".join(f"{number}\n" for number in range(2000)).encode()
