@@ -32,7 +32,7 @@ def _finite(number: str) -> float:
 
 
 # Bound once: inside a subprocess a cell may replace json.dumps and json.loads.
-_to_json = json.JSONEncoder(separators=(",", ":")).encode
+_to_json = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 _from_json = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_finite).decode
 
 
@@ -41,7 +41,10 @@ class ProtocolError(Exception):
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
-    """The frame of a message, header included."""
+    """The frame of a message, header included.
+
+    Raises TypeError or ValueError for what no peer would take: values that are not JSON, numbers that are not finite.
+    """
     body = _to_json(message).encode()
     return HEADER.pack(len(body)) + body
 

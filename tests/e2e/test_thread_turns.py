@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import Json, Start, Talk, session_host, settings_for
+from harness import Json, Stack, Start, Talk, session_host, settings_for
 from patience import PATIENCE_S
 
 from playground import Options
@@ -182,6 +182,32 @@ def test_a_bug_of_ours_ends_in_one_sentence_with_a_reference_and_loses_nothing(s
     talk.stack.wait_for(lambda: talk.turn.status == "done", "the report")
     assert "42" in talk.report
     assert len(talk.turns) == 1
+
+
+class BrokenWhileSlackIsAway(Broken):
+    """The same, and Slack takes no message from the moment on when the mistake shows."""
+
+    stack: Stack
+
+    def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
+        for method in ("chat.postMessage", "chat.update"):
+            self.stack.fault(method, "account_inactive")
+        return super().complete(request, on_delta)
+
+
+def test_a_bug_of_ours_while_slack_is_away_is_told_when_slack_is_back(start: Start, sales: Path) -> None:
+    broken = BrokenWhileSlackIsAway(ScriptedModel([]))
+    broken.stack = start(broken)
+    key = broken.stack.say("How much was sold?", [sales])
+    talk = broken.stack.talk(key)
+    broken.stack.wait_for(lambda: bool(talk.turns) and bool(talk.steps("gave_up")), "the end of the turn")
+    with broken.stack.busy:
+        reference = talk.steps("gave_up")[0]["text"].split("reference ")[1][:8]
+        assert (talk.turn.status, talk.text.count(reference)) == ("running", 0)
+        broken.stack.renew()
+    broken.stack.wait_for(lambda: talk.turn.status == "failed", "the turn told")
+    assert talk.text.count(reference) == 1
+    assert len(talk.steps("gave_up")) == 1
 
 
 def test_the_same_question_again_in_another_thread_starts_with_nothing(start: Start, sales: Path) -> None:

@@ -36,6 +36,12 @@ def test_what_a_person_meant_is_read_from_slacks_text(slack: str, meant: str) ->
     assert plain(slack, BOT, {"U1ANA": "Ana"}.get) == meant  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("filler", [" ", "\t ", "<@U0BOT|", "<@U0BOT ", "<"])
+def test_a_long_message_of_one_thing_is_read_in_one_go(filler: str) -> None:
+    """A pattern that begins anew at each character would go on past the suite's limit for a test."""
+    assert plain("a" + filler * (1_000_000 // len(filler)) + "b", BOT).startswith("a")
+
+
 @given(st.text())
 def test_data_comes_back_from_its_escape(text: str) -> None:
     assert unescape(escape(text)) == text

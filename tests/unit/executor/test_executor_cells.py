@@ -576,6 +576,24 @@ def test_a_cell_asks_and_the_attached_job_answers(host: SessionClient, thread: s
     assert (refused.error.name, refused.error.message) == ("RequestRefused", "notes are closed")
 
 
+@pytest.mark.parametrize("value", [float("inf"), float("nan"), object()], ids=["infinite", "no number", "no JSON"])
+def test_an_answer_that_no_frame_can_carry_refuses_the_request_and_holds_no_cell_up(
+    host: SessionClient, thread: str, value: object
+) -> None:
+    refused = host.run(thread, "a", "query('select 1')", on_request=lambda *_: {"rows": [[value]]})
+    assert refused.error.name == "RequestRefused"
+    assert "JSON" in refused.error.message
+    assert shown(host.run(thread, "b", "1 + 1")) == "2"
+
+
+def test_a_request_that_no_frame_can_carry_is_the_cells_own_error(host: SessionClient, thread: str) -> None:
+    asked = []
+    code = "query('select 1', params={'x': float('inf')})"
+    refused = host.run(thread, "a", code, on_request=lambda *request: asked.append(request))
+    assert (refused.error.name, asked) == ("ValueError", [])
+    assert shown(host.run(thread, "b", "1 + 1")) == "2"
+
+
 def test_a_request_with_no_job_to_answer_is_a_clear_error(run) -> None:
     result = run("ask('which year?', ['2023', '2024'])")
     assert result.error.name == "RequestRefused"
