@@ -15,6 +15,7 @@ from fault_world import World
 from patience import eventually
 from sqlalchemy import Connection, text
 
+from core.store import StoreUnreachable
 from core.values import ThreadKey
 from executor.client import HostUnavailable, SessionClient
 from tryout.blocks_text import message_text
@@ -159,7 +160,7 @@ class InCell(Moment):
         self.case.world.model.held_cells.discard(self._step)
 
         def given() -> bool:
-            with tempfile.NamedTemporaryFile() as go, suppress(HostUnavailable):
+            with tempfile.NamedTemporaryFile() as go, suppress(HostUnavailable, StoreUnreachable):
                 self.sessions.put(self.case.thread.id, f"go-{self.case.questions[-1]}", Path(go.name))
                 return True
             return False
