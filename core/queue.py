@@ -6,6 +6,7 @@ A wake that is lost (Redis emptied, a host gone) is rung again by the janitor, w
 from __future__ import annotations
 
 import json
+import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -84,6 +85,21 @@ class Wakes:
                 queue.enqueue_job(job, pipeline=pipe, at_front=first)
 
         return bool(self._redis.transaction(ring, key))
+
+    def take(self, host_id: str) -> str | None:
+        """The thread that waits first in one of a host's queues, if any; its job is taken out, the caller does it.
+
+        Both queues are looked at in an order drawn anew each time: a full one does not starve the other. Who takes a
+        thread and dies before its lease is like a worker that died on the way: the bell is rung anew.
+        """
+        names = random.sample(queues_of(host_id), 2)
+        queues = [Queue(name, connection=self._redis, serializer=SERIALIZER) for name in names]
+        found = Queue.dequeue_any(queues, None, connection=self._redis, serializer=SERIALIZER)
+        if found is None:
+            return None
+        job, _ = found
+        job.delete(remove_from_queue=False)
+        return str(job.args[0])
 
     def silent(self, thread_ids: Sequence[str]) -> list[str]:
         """Those of the threads, in their order, that nobody has rung for since their last job began."""

@@ -1,6 +1,14 @@
-"""The RQ job: advance one thread until it rests. RQ is only the doorbell; what is to be done stands in the Store."""
+"""The RQ job: advance one thread until it rests. RQ is only the doorbell; what is to be done stands in the Store.
+
+A process of a job that is still young goes on with the next thread that waits: a fork and the pages that it copies cost
+about a third of a short turn (docs/performance.md).
+"""
 
 from __future__ import annotations
+
+import os
+import signal
+import time
 
 from core.errors import LeaseLost
 from core.metrics import RETRIES
@@ -26,11 +34,33 @@ def prepare(settings: Settings, store: Store) -> None:
     _prepared[:] = [(settings, store)]
 
 
+YOUNG_S = 5.0
+"""For so long after its start the process of a job takes further threads."""
+
+LAST_THREAD = signal.SIGUSR1
+"""What a worker that is told to stop sends to the process of its job: end with the thread that is at work."""
+
+
+def heed_last_thread() -> None:
+    """In a worker, before it forks: `LAST_THREAD` waits until the process of a job looks for it, and ends nothing."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {LAST_THREAD})
+
+
 def advance(thread_id: str) -> None:
-    """What RQ calls, in a fork of its own: everything is opened here and closed with it."""
+    """What RQ calls, in a fork of its own: everything is opened here and closed with it.
+
+    Threads that wait come next, as long as the process is young, was not told to end, and has the worker that watches
+    over it.
+    """
     settings, store = _prepared[0] if _prepared else (load_settings(), None)
-    with scratch(settings), opened(settings, store=store) as tools, bind_fields(thread=thread_id):
-        run(tools, thread_id)
+    worker, old_at = os.getppid(), time.monotonic() + YOUNG_S
+    following: str | None = thread_id
+    with scratch(settings), opened(settings, store=store) as tools:
+        while following:
+            with bind_fields(thread=following):
+                run(tools, following)
+            goes_on = time.monotonic() < old_at and LAST_THREAD not in signal.sigpending() and os.getppid() == worker
+            following = tools.wakes.take(settings.host_id) if goes_on else None
 
 
 def run(tools: Tools, thread_id: str) -> None:

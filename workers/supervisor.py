@@ -2,7 +2,7 @@
 
     supervisor (this process: one thread, no database, one Redis connection)
       ├── session host       exec'ed with a clean environment; knows no secret
-      ├── RQ worker × N      forked from here with the imports done; each forks a horse per job
+      ├── RQ worker × N      forked from here with the imports done; each forks a horse for a job and what follows soon
       ├── janitor            forked; wakes threads that were left behind
       └── health             forked, if it has a port; answers /healthz and /metrics
 
@@ -326,7 +326,10 @@ class _Worker(Worker):
     """An RQ worker that ends soon after it was told to, also without a supervisor to tell it twice."""
 
     def request_stop(self, signum: int, frame: FrameType | None) -> None:
-        """Finish the job; what still runs after the time to drain is cut off and goes on from the Store."""
+        """Finish the thread at work; what still runs after the time to drain is cut off and goes on from the Store."""
+        if self.horse_pid:
+            with suppress(ProcessLookupError):
+                os.kill(self.horse_pid, jobs.LAST_THREAD)
         again = threading.Timer(DRAIN_S, os.kill, (os.getpid(), signal.SIGTERM))
         again.daemon = True
         again.start()
@@ -339,6 +342,7 @@ def _run_worker(settings: Settings) -> None:
         queues = [Queue(name, connection=redis, serializer=SERIALIZER) for name in queues_of(settings.host_id)]
         name = f"{settings.host_id}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
         worker = _Worker(queues, name=name, connection=redis, serializer=SERIALIZER)
+        jobs.heed_last_thread()
         # A collection in a horse would look at, and so copy, every object that its parent had: they are left out of it.
         gc.collect()
         gc.freeze()

@@ -199,6 +199,19 @@ def test_a_service_that_is_told_to_stop_finishes_the_turn_it_works_on(tmp_path: 
         assert [cell["status"] for cell in running.cells(key)] == ["ok"]
 
 
+def test_a_service_that_is_told_to_stop_begins_nothing_that_waits(tmp_path: Path, redis_url: str) -> None:
+    cell = call("run_python", code="import time\ntime.sleep(3)")
+    with service(tmp_path, redis_url, [[cell, call("finish", report="Over.")]]) as running:
+        at_work = [running.ask("something slow"), running.ask("something slow, too")]
+        for key in at_work:
+            running.wait_for(lambda key=key: running.store.turns(key.id) and _cell_runs(running, key), "the cell")
+        waits = running.ask("and who waits for both")
+        running.process.terminate()
+        assert running.process.wait(PATIENCE_S) == 0
+        assert [running.status(key) for key in at_work] == ["done", "done"]
+        assert (running.store.turns(waits.id), len(running.store.unread(waits.id))) == ([], 1)
+
+
 def test_killed_workers_are_started_again(tmp_path: Path, redis_url: str) -> None:
     with service(tmp_path, redis_url, [[call("run_python", code=COUNT), call("finish", report="It ran.")]]) as running:
         first = running.rq_workers()

@@ -139,3 +139,36 @@ def test_a_job_holds_nothing_but_json(redis: fakeredis.FakeRedis, wakes: Wakes) 
     wakes.wake(THREAD)
     (job,) = waiting(redis)
     assert json.loads(job.data) == [ADVANCE, None, [THREAD], {}]
+
+
+def test_a_job_that_is_taken_is_gone_and_the_bell_may_be_rung_anew(
+    redis: fakeredis.FakeRedis, wakes: Wakes, store: Store
+) -> None:
+    wakes.wake(THREAD)
+    (job,) = waiting(redis)
+    assert wakes.take("here") == THREAD
+    assert not Job.exists(job.id, connection=redis)
+    assert wakes.take("here") is None
+    assert wakes.wake(THREAD), "who took it may have died on the way"
+
+
+def test_a_host_takes_from_its_own_queue_and_the_shared_one_and_from_no_other(
+    redis: fakeredis.FakeRedis, wakes: Wakes, store: Store
+) -> None:
+    put_on_host(store, "elsewhere")
+    wakes.announce_host("elsewhere")
+    wakes.wake(THREAD)
+    assert wakes.take("here") is None
+    assert wakes.take("elsewhere") == THREAD
+
+
+def test_a_full_queue_does_not_starve_the_other(redis: fakeredis.FakeRedis, wakes: Wakes, store: Store) -> None:
+    put_on_host(store, "here")
+    wakes.announce_host("here")
+    wakes.wake(THREAD)
+    others = [f"T1:C2:{number}.0" for number in range(40)]
+    for other in others:
+        wakes.wake(other)
+    taken = [wakes.take("here") for _ in range(40)]
+    assert THREAD in taken
+    assert others[0] in taken
