@@ -63,6 +63,9 @@ def served(app: App, host: str, port: int) -> Iterator[int]:
         door = socket.create_server((host, port))
     except OSError as error:
         raise SettingsError(f"The bot cannot listen on {host}:{port}: {error.strerror or error}.") from error
+    # Its connections inherit this. asyncio would set it only where a socket names its protocol; without it, an answer
+    # written in two parts waits 40 ms for the acknowledgement of the first.
+    door.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     with door:
         taken = int(door.getsockname()[1])
         config = uvicorn.Config(
