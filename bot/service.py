@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from urllib.error import URLError
 
 from redis import Redis
 from slack_bolt import App
@@ -24,6 +23,7 @@ from core.errors import SettingsError
 from core.queue import Wakes, connect_redis
 from core.settings import Settings
 from core.slack import SlackWriter, web_client
+from core.slack_client import LOST, passes_by_itself
 from core.store import Store
 from core.telemetry import configure_logging, get_logger
 
@@ -113,9 +113,10 @@ def _connected_app(client: WebClient, store: Store, reception: Reception, signin
     while True:
         try:
             app = build_app(client, store, reception, signing_secret)
-        except BoltError as error:
-            raise SettingsError(f"Slack refuses SLACK_BOT_TOKEN: {error}") from error
-        except (URLError, ConnectionError) as error:
+        except (BoltError, *LOST) as error:
+            # Bolt calls the token invalid whatever Slack said; what it said is the error before.
+            if not passes_by_itself(error.__context__ if isinstance(error, BoltError) else error):
+                raise SettingsError(f"Slack refuses SLACK_BOT_TOKEN: {error}") from error
             if time.monotonic() > deadline:
                 raise SettingsError(f"Slack does not answer at {client.base_url} (SLACK_API_URL): {error}") from error
             log.info("waiting_for_slack", error=repr(error))

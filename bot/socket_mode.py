@@ -9,8 +9,11 @@ from contextlib import contextmanager, suppress
 
 from slack_bolt import App
 from slack_bolt.adapter.socket_mode import SocketModeHandler
+from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.builtin import SocketModeClient
 
+from core.errors import SettingsError
+from core.slack_client import LOST, describe, passes_by_itself
 from core.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -26,8 +29,8 @@ PING_INTERVAL_S = 5.0
 def connected(app: App, app_token: str) -> Iterator[Callable[[], bool]]:
     """Listen to Slack while the block runs; yields a function that tells whether the connection is there now.
 
-    What Slack sends while the block ends is not acknowledged, and so comes again. Raises SlackApiError when Slack
-    refuses the token.
+    What Slack sends while the block ends is not acknowledged, and so comes again. Raises SettingsError when Slack
+    refuses the token or does not answer.
     """
     client = SocketModeHandler(app, app_token, ping_interval=PING_INTERVAL_S).client
     client.proxy = app.client.proxy
@@ -39,14 +42,31 @@ def connected(app: App, app_token: str) -> Iterator[Callable[[], bool]]:
 
 
 def _connect(client: SocketModeClient) -> None:
-    """The SDK gives a handshake three seconds and only logs one that fails: on a busy machine the first may."""
-    client.connect()
+    """Try until the connection is there: Slack may have a bad moment.
+
+    The SDK gives a handshake three seconds and only logs one that fails: on a busy machine the first may. From then on
+    it goes on trying by itself; before, it has no address to try.
+    """
     deadline = time.monotonic() + CONNECT_WAIT_S
-    while not client.is_connected() and time.monotonic() < deadline:
+    connect, trouble = client.connect, None
+    while True:
+        try:
+            connect()
+            trouble = None
+        except (SlackApiError, *LOST) as error:
+            if not passes_by_itself(error):
+                raise SettingsError(f"Slack refuses SLACK_APP_TOKEN: {describe(error)}") from error
+            log.info("waiting_for_slack", error=describe(error))
+            trouble = error
+        if client.is_connected():
+            return
+        if time.monotonic() > deadline:
+            break
         time.sleep(CONNECT_AGAIN_S)
-        client.connect_to_new_endpoint()
-    if not client.is_connected():
-        log.error("socket_mode_not_connected", wait_s=CONNECT_WAIT_S)  # the SDK goes on trying
+        connect = client.connect_to_new_endpoint
+    if trouble is not None:
+        raise SettingsError(f"Slack gives no Socket Mode connection: {describe(trouble)}") from trouble
+    log.error("socket_mode_not_connected", wait_s=CONNECT_WAIT_S)
 
 
 def _end(client: SocketModeClient) -> None:

@@ -172,6 +172,13 @@ def perhaps_done(error: SlackApiError) -> bool:
     return getattr(error.response, "status_code", 200) >= 500 or error_name(error) in _PERHAPS_DONE
 
 
+def passes_by_itself(error: BaseException | None) -> bool:
+    """Whether this is a bad moment of Slack's (5xx, too many calls, no reply), and no word about what was asked."""
+    if isinstance(error, SlackApiError):
+        return error_name(error) in _LATER or perhaps_done(error)
+    return isinstance(error, LOST)
+
+
 def refusal(method: str, error: SlackApiError) -> SlackFailed | SlackUnreachable:
     """The error of ours for one of Slack's: SlackUnreachable for one that passes, by itself or when somebody acts."""
     name = error_name(error)

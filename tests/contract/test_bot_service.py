@@ -105,6 +105,35 @@ def test_the_bot_waits_for_a_slack_that_starts_later(tmp_path: Path) -> None:
             bot.result(PATIENCE_S)
 
 
+@pytest.mark.parametrize("method", ["auth.test", "apps.connections.open"])
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        {"kind": "http_error", "status": 503},
+        {"kind": "error", "error": "internal_error"},
+        {"kind": "ratelimited", "retry_after": 1},
+        {"kind": "drop_call"},
+        {"kind": "drop_reply"},
+    ],
+    ids=lambda trouble: str(trouble["kind"]),
+)
+def test_the_bot_waits_for_a_slack_that_has_a_bad_moment(
+    tmp_path: Path, address: Address, method: str, trouble: dict[str, Any]
+) -> None:
+    order = {"method": method, "times": 2, **trouble}
+    httpx.post(f"{address.url}/control/faults", json=order, trust_env=False).raise_for_status()
+    with running_bot(settings_for(tmp_path, address.api_url)):
+        connections = httpx.get(f"{address.url}/control/connections", trust_env=False).json()["connections"]
+        assert len(connections) == 1
+
+
+def test_a_refused_app_token_is_said_without_showing_it(tmp_path: Path, address: Address) -> None:
+    settings = settings_for(tmp_path, address.api_url, SLACK_APP_TOKEN="xapp-wrong-token")
+    with pytest.raises(SettingsError, match=r"SLACK_APP_TOKEN.*invalid_auth") as caught, running_bot(settings):
+        pytest.fail("must not start")
+    assert "xapp-wrong-token" not in str(caught.value)
+
+
 def test_a_bot_that_ends_while_its_connection_begins_to_read_ends(
     tmp_path: Path, address: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
