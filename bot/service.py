@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -19,7 +18,7 @@ from bot.health import health_served
 from bot.reception import Reception
 from bot.socket_mode import connected
 from bot.web import served
-from core.errors import SettingsError
+from core.errors import SettingsError, SlackUnreachable
 from core.queue import Wakes, connect_redis
 from core.settings import Settings
 from core.slack import SlackWriter, web_client
@@ -31,19 +30,21 @@ log = get_logger(__name__)
 
 REDIS_TIMEOUT_S = 1.0
 START_WAIT_S = 30.0
+STOPS = {signal.SIGTERM, signal.SIGINT}
 
 
 def main(settings: Settings, http: tuple[str, int] | None = None) -> None:
     """Listen until SIGTERM or SIGINT, by Socket Mode or, with a host and a port, by HTTP.
 
-    Raises SettingsError when a secret is missing or refused.
+    Raises SettingsError when a secret is missing or refused, SlackUnreachable or StoreUnreachable when Slack or the
+    database stays away.
     """
     configure_logging(settings)
-    stop = threading.Event()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: stop.set())
+    # Every thread that begins from here on inherits it: the signal waits for whoever asks for it. A handler that sets
+    # an Event may be called just before the wait for it begins to sleep, and then nothing wakes it.
+    signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
     with running_bot(settings) if http is None else running_web_bot(settings, *http):
-        stop.wait()
+        signal.sigwait(STOPS)
     log.info("bot_stopped")
 
 
@@ -85,7 +86,7 @@ def running_web_bot(settings: Settings, host: str, port: int) -> Iterator[int]:
 def _opened(settings: Settings, signing_secret: str | None = None) -> Iterator[tuple[App, Redis]]:
     """The app with all that it works with, before it listens to anything."""
     store = Store(settings.database_url)
-    store.migrate()
+    store.migrate(START_WAIT_S)
     redis = connect_redis(settings.redis_url, timeout_s=REDIS_TIMEOUT_S)
     client = web_client(settings, redis)
     later = ThreadPoolExecutor(max_workers=8, thread_name_prefix="later")
@@ -118,7 +119,9 @@ def _connected_app(client: WebClient, store: Store, reception: Reception, signin
             if not passes_by_itself(error.__context__ if isinstance(error, BoltError) else error):
                 raise SettingsError(f"Slack refuses SLACK_BOT_TOKEN: {error}") from error
             if time.monotonic() > deadline:
-                raise SettingsError(f"Slack does not answer at {client.base_url} (SLACK_API_URL): {error}") from error
+                raise SlackUnreachable(
+                    f"Slack does not answer at {client.base_url} (SLACK_API_URL): {error}"
+                ) from error
             log.info("waiting_for_slack", error=repr(error))
             time.sleep(0.5)
         else:

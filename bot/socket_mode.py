@@ -12,7 +12,7 @@ from slack_bolt.adapter.socket_mode import SocketModeHandler
 from slack_sdk.errors import SlackApiError
 from slack_sdk.socket_mode.builtin import SocketModeClient
 
-from core.errors import SettingsError
+from core.errors import SettingsError, SlackUnreachable
 from core.slack_client import LOST, describe, passes_by_itself
 from core.telemetry import get_logger
 
@@ -30,7 +30,7 @@ def connected(app: App, app_token: str) -> Iterator[Callable[[], bool]]:
     """Listen to Slack while the block runs; yields a function that tells whether the connection is there now.
 
     What Slack sends while the block ends is not acknowledged, and so comes again. Raises SettingsError when Slack
-    refuses the token or does not answer.
+    refuses the token, SlackUnreachable when it does not answer.
     """
     client = SocketModeHandler(app, app_token, ping_interval=PING_INTERVAL_S).client
     client.proxy = app.client.proxy
@@ -65,7 +65,7 @@ def _connect(client: SocketModeClient) -> None:
         time.sleep(CONNECT_AGAIN_S)
         connect = client.connect_to_new_endpoint
     if trouble is not None:
-        raise SettingsError(f"Slack gives no Socket Mode connection: {describe(trouble)}") from trouble
+        raise SlackUnreachable(f"Slack gives no Socket Mode connection: {describe(trouble)}") from trouble
     log.error("socket_mode_not_connected", wait_s=CONNECT_WAIT_S)
 
 

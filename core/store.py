@@ -7,6 +7,7 @@ the lease without noticing cannot write. The Store raises the tokens itself: a R
 from __future__ import annotations
 
 import re
+import time
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import UTC, datetime
@@ -20,6 +21,7 @@ from core.database import Database, StoreUnreachable
 from core.errors import LeaseLost
 from core.line import Waiting, read_line
 from core.rows import OutboxRow, Recorded, ReportRow, Spent, StoredMessage, TurnRow
+from core.telemetry import get_logger
 from core.values import FileRef, IncomingMessage, Language, Lease, StoredFile, ThreadKey, TurnStatus
 
 __all__ = [
@@ -35,6 +37,9 @@ __all__ = [
     "start_of_day",
 ]
 
+log = get_logger(__name__)
+
+_AGAIN_S = 0.5
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _ENDED: tuple[TurnStatus, ...] = ("done", "stopped", "failed")
 
@@ -58,9 +63,23 @@ class Store:
         """Nothing of what is done inside stays; for one thread alone. Raises StoreUnreachable."""
         return self._db.undone()
 
-    def migrate(self) -> None:
-        """Bring the database to this version's schema; safe when several processes do it at once."""
-        self._db.migrate()
+    def migrate(self, patience_s: float = 0.0) -> None:
+        """Bring the database to this version's schema; safe when several processes do it at once.
+
+        One that is away, as after a restart of the machine, is waited for so long. Raises StoreUnreachable.
+        """
+        deadline = time.monotonic() + patience_s
+        while True:
+            try:
+                self._db.migrate()
+            except StoreUnreachable as error:
+                why = str(error).partition("\n")[0]
+                if time.monotonic() >= deadline:
+                    raise StoreUnreachable(f"the database does not answer ({why}). Check DATABASE_URL.") from error
+                log.info("waiting_for_database", error=why)
+                time.sleep(_AGAIN_S)
+            else:
+                return
 
     def close(self) -> None:
         """Close the connections; the next call opens one again."""

@@ -119,7 +119,7 @@ class Supervisor:
         with closing(connect_redis(settings.redis_url)) as redis:
             _wait_for(redis)
             store = Store(settings.database_url)
-            store.migrate()
+            store.migrate(START_PATIENCE_S)
             rehearse_store(store)  # it leaves the Store closed: no connection is open when the parts are forked
             jobs.prepare(settings, store)
             wakes = Wakes(redis, store)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import multiprocessing
 import sqlite3
+from contextlib import closing
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,8 @@ from alembic.script import ScriptDirectory
 from patience import PATIENCE_S
 from sqlalchemy import Engine, create_engine, event, inspect
 
-from core.store import Store
+from core.database import Database
+from core.store import Store, StoreUnreachable
 from core.tables import metadata
 
 
@@ -114,3 +116,26 @@ def test_sqlite_is_set_up_for_several_processes(tmp_path: Path) -> None:
 def test_another_database_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="mysql is not supported"):
         Store("mysql+pymysql://root@127.0.0.1/x")
+
+
+def test_a_database_that_is_away_is_waited_for(store_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    migrate, away = Database.migrate, ["once", "twice"]
+
+    def away_at_first(database: Database) -> None:
+        if away:
+            away.pop()
+            raise StoreUnreachable("connection refused\nIs the server running?")
+        migrate(database)
+
+    monkeypatch.setattr(Database, "migrate", away_at_first)
+    with closing(Store(store_url)) as store:
+        store.migrate(PATIENCE_S)
+        assert store.unread("T1:C1:1.0") == []
+    assert not away
+
+
+def test_a_database_that_stays_away_is_named_in_one_line(tmp_path: Path) -> None:
+    with closing(Store(f"sqlite:///{tmp_path}")) as store, pytest.raises(StoreUnreachable) as told:
+        store.migrate()
+    assert str(told.value).endswith("Check DATABASE_URL.")
+    assert "\n" not in str(told.value)
