@@ -84,7 +84,7 @@ def describe_failure(before: dict[str, int], namespace: dict[str, Any]) -> str |
     stale = [name for name in before if after[name] == before[name] != _MISSING]
     parts = []
     if fresh:
-        parts.append(f"before it failed, the cell set {_list(fresh)}")
+        parts.append(f"Before it failed, the cell set {_list(fresh)}")
     if stale:
         parts.append(f"{_list(stale)} still hold{'s' if len(stale) == 1 else ''} the value from before it")
     return "; ".join(parts) + "." if parts else None

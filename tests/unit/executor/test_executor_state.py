@@ -622,4 +622,4 @@ def test_vars_lists_name_type_shape_size_and_the_cell_that_set_it(host: SessionC
 def test_a_failed_cell_says_which_names_are_new_and_which_are_old(run) -> None:
     run("total = 1\nrate = 2")
     result = run("total = 10\nfresh = 1\nrate = 1 / 0\nnever = 3")
-    assert result.notice == "before it failed, the cell set total, fresh; rate still holds the value from before it."
+    assert result.notice == "Before it failed, the cell set total, fresh; rate still holds the value from before it."

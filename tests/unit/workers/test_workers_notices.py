@@ -39,8 +39,8 @@ def test_a_notice_is_worded_with_its_parts_in_the_language_of_the_thread() -> No
 
 
 def test_what_a_subprocess_says_in_its_own_words_is_passed_on() -> None:
-    mixed = result("before it failed, the cell set x.", said("all_kept"))
-    assert worded(mixed, "zh") == "before it failed, the cell set x.所有变量都已保留。"
+    mixed = result("Before it failed, the cell set x.", said("all_kept"))
+    assert worded(mixed, "zh") == "Before it failed, the cell set x.所有变量都已保留。"
 
 
 @pytest.mark.parametrize("strange", [Notice("of_tomorrow"), Notice("used_memory", {"other": "value"})])
