@@ -528,6 +528,7 @@ def test_a_zygote_that_dies_with_an_order_unread_takes_no_host_with_it(tmp_path:
         eventually(lambda: "b" in [session.thread_id for session in client.sessions()], "an order for the zygote")
         zygote.kill()
         order.join(PATIENCE_S)
+        eventually(lambda: zygote not in psutil.Process(host).children(), "the host's word on its end")
         assert client.ping().pid == host
         assert (shown(client.run("b", "2", "1 + 1")), shown(client.run("a", "3", "n"))) == ("2", "7")
 
