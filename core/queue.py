@@ -92,7 +92,8 @@ class Wakes:
         Both queues are looked at in an order drawn anew each time: a full one does not starve the other. Who takes a
         thread and dies before its lease is like a worker that died on the way: the bell is rung anew.
         """
-        names = random.sample(queues_of(host_id), 2)
+        names = queues_of(host_id)
+        random.shuffle(names)
         queues = [Queue(name, connection=self._redis, serializer=SERIALIZER) for name in names]
         found = Queue.dequeue_any(queues, None, connection=self._redis, serializer=SERIALIZER)
         if found is None:

@@ -182,7 +182,7 @@ def passes_by_itself(error: BaseException | None) -> bool:
 def refusal(method: str, error: SlackApiError) -> SlackFailed | SlackUnreachable:
     """The error of ours for one of Slack's: SlackUnreachable for one that passes, by itself or when somebody acts."""
     name = error_name(error)
-    passes = name in _LATER | _UNTIL_SOMEBODY_ACTS or perhaps_done(error)
+    passes = passes_by_itself(error) or name in _UNTIL_SOMEBODY_ACTS
     return SlackUnreachable(f"{method}: {name}") if passes else SlackFailed(method, name)
 
 
