@@ -1,53 +1,66 @@
-"""The file store: contents by their sha256, in any place that fsspec reaches (a local folder by default)."""
+"""The file store: contents by their sha256, in any place that fsspec reaches; a local folder by default."""
 
 from __future__ import annotations
 
 import hashlib
+import os
+import re
 import shutil
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO
+from typing import IO, Any, TypeVar
 
 import fsspec
 from fsspec.implementations.local import LocalFileSystem
 
-from core.errors import BlobMissing, BlobsUnreachable, SettingsError
+from core.errors import BlobMissing, BlobsUnreachable, SettingsError, outline
 
 _CHUNK = 1 << 20
+_NAME = re.compile(r"(?!\.+$)[\w.-]{1,200}", re.ASCII)
+
+Item = TypeVar("Item")
+PACK = "pack-"
+"""How the names of the objects begin that say what a thread's session is (`workers/turn/packs.py`)."""
+CONNECT_TIMEOUT_S, READ_TIMEOUT_S, TRIES = 3, 8, 2
+"""An object store that says nothing for `READ_TIMEOUT_S` is asked once more, and then counts as away."""
 
 
 class Blobs:
-    """Write once, never changed: the same content put twice is one file. Everything here may raise BlobsUnreachable."""
+    """Contents, written once and never changed; equal contents are one file. All methods may raise BlobsUnreachable."""
 
     def __init__(self, url: str) -> None:
-        # Other processes write too: what a listing said a moment ago is no answer.
-        self._fs, self._root = fsspec.core.url_to_fs(url, use_listings_cache=False)
+        # Other processes write too: a cached listing would be out of date.
+        self._fs, self._root = fsspec.core.url_to_fs(url, use_listings_cache=False, **_limits(url))
         self._is_local = isinstance(self._fs, LocalFileSystem)
+        self._durable: set[Path] = set()
+        """Folders whose own names are on the disk."""
 
     def put(self, data: bytes | Path) -> str:
-        """Store bytes or a local file; returns the sha256 in hex. A half-written content is never visible."""
+        """Store bytes or a local file; returns the sha256 in hex. A content is visible only once it is whole."""
         sha256 = hashlib.sha256(data).hexdigest() if isinstance(data, bytes) else _hash_of(data)
         self.put_as(sha256, data)
         return sha256
 
     def put_as(self, sha256: str, data: bytes | Path) -> None:
-        """The same for a content whose hash is known: one that is there already is not even read."""
+        """Store a content whose hash is known. A content that is already stored is not read again."""
         target = self._path(sha256)
         with _reachable():
-            if self._fs.exists(target):
-                return
-            if not self._is_local:  # an object appears whole or not at all
-                self._send(data, target)
-                return
-            self._fs.makedirs(self._fs._parent(target), exist_ok=True)
-            self._send_by_way(data, target)
+            if not self._fs.exists(target):
+                if not self._is_local:  # an object appears whole or not at all
+                    self._send(data, target)
+                    return
+                self._fs.makedirs(self._fs._parent(target), exist_ok=True)
+                self._send_and_rename(data, target)
+            if self._is_local:  # also one that another process has just put: it may not be on the disk yet
+                self._sync(Path(target))
 
-    def _send_by_way(self, data: bytes | Path, target: str) -> None:
+    def _send_and_rename(self, data: bytes | Path, target: str) -> None:
         partial = f"{target}.{uuid.uuid4().hex}.partial"
         try:
             self._send(data, partial)
+            _sync_path(Path(partial))
             self._fs.mv(partial, target)
         except BaseException:
             with suppress(OSError):
@@ -60,6 +73,12 @@ class Blobs:
         else:
             self._fs.put_file(str(data), to)
 
+    def _sync(self, target: Path) -> None:
+        """Return when a power cut cannot take the content, nor its name, any more."""
+        for path in (target, target.parent, *(() if target.parent in self._durable else target.parent.parents[:2])):
+            _sync_path(path)
+        self._durable.add(target.parent)
+
     def get(self, sha256: str) -> bytes:
         """The content. Raises BlobMissing."""
         with _reachable(), self._open(sha256) as source:
@@ -71,10 +90,26 @@ class Blobs:
             shutil.copyfileobj(source, out, _CHUNK)
 
     def has(self, sha256: str) -> bool:
-        """Whether the content is here."""
+        """Whether the content is stored."""
         path = self._path(sha256)
         with _reachable():
             return bool(self._fs.exists(path))
+
+    def remove(self, sha256: str) -> None:
+        """Delete the content; one that is gone already is no error."""
+        path = self._path(sha256)
+        with _reachable(), suppress(FileNotFoundError):
+            self._fs.rm_file(path)
+
+    def folder(self, name: str) -> Objects:
+        """A folder of named objects beside the contents. Raises ValueError for a name that is more than one folder."""
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"not the name of a folder: {name[:80]!r}")
+        return Objects(self._fs, f"{self._root}/objects/{name}", is_local=self._is_local)
+
+    def thread_folder(self, thread_id: str) -> Objects:
+        """The folder with what is kept of a thread's session."""
+        return self.folder(thread_id.replace(":", "_"))
 
     def _open(self, sha256: str) -> IO[bytes]:
         try:
@@ -89,19 +124,94 @@ class Blobs:
         return f"{self._root}/{sha256[:2]}/{sha256}"
 
 
+class Objects:
+    """A folder of small objects, each under a name that its writer chose and never uses for other bytes.
+
+    An object may be cut off if its writer died: what names it must be written after it. Calls with many names travel
+    together. All methods may raise BlobsUnreachable.
+    """
+
+    def __init__(self, fs: Any, root: str, *, is_local: bool) -> None:
+        self._fs = fs
+        self._root = root
+        self._is_local = is_local
+
+    def put(self, objects: Mapping[str, bytes]) -> None:
+        """Store these objects."""
+        with _reachable():
+            if self._is_local:
+                self._fs.makedirs(self._root, exist_ok=True)
+            self._fs.pipe({f"{self._root}/{name}": data for name, data in objects.items()})
+
+    def get(self, names: Sequence[str]) -> list[bytes]:
+        """The objects, in the order of the names. Raises BlobMissing."""
+        with _reachable():
+            found = self._fs.cat([f"{self._root}/{name}" for name in names], on_error="return")
+            objects = [found[path] for path in self._paths(names, found)]
+            for name, data in zip(names, objects, strict=True):
+                if isinstance(data, FileNotFoundError):
+                    raise BlobMissing(f"object {name} is not in the file store") from data
+                if isinstance(data, BaseException):
+                    raise data
+            return objects
+
+    def names(self) -> list[str]:
+        """The names of all objects here."""
+        with _reachable():
+            try:
+                paths = self._fs.ls(self._root, detail=False)
+            except FileNotFoundError:
+                return []
+            return [str(path).rpartition("/")[2] for path in paths]
+
+    def remove(self, names: Collection[str]) -> None:
+        """Remove these objects; those that are gone already are no error."""
+        with _reachable():
+            for batch in batches(sorted(names), 1_000):
+                try:
+                    self._fs.rm([f"{self._root}/{name}" for name in batch])
+                except FileNotFoundError:  # nothing is said of the others
+                    for name in batch:
+                        with suppress(FileNotFoundError):
+                            self._fs.rm_file(f"{self._root}/{name}")
+
+    def _paths(self, names: Sequence[str], found: Mapping[str, object]) -> list[str]:
+        """The keys under which a file system gave these names back: each kind has its own way to write a path."""
+        ends = {path.rpartition("/")[2]: path for path in found}
+        return [ends[name] for name in names]
+
+
+def _limits(url: str) -> dict[str, Any]:
+    """Time-outs for S3. What an admin has set in fsspec's own configuration comes first."""
+    if (fsspec.core.split_protocol(url)[0] or "") not in ("s3", "s3a"):
+        return {}
+    limits = {
+        "connect_timeout": CONNECT_TIMEOUT_S,
+        "read_timeout": READ_TIMEOUT_S,
+        "retries": {"total_max_attempts": TRIES},
+    }
+    return {"config_kwargs": {**limits, **fsspec.config.conf.get("s3", {}).get("config_kwargs", {})}}
+
+
 @contextmanager
 def _reachable() -> Iterator[None]:
-    """Each kind of store fails with errors of its own; what they have in common is that it may go well later."""
+    """Turn the errors of any kind of store into BlobsUnreachable: what they have in common is that a retry may work."""
     try:
         yield
     except (BlobMissing, ValueError):
         raise
     except Exception as error:
-        raise BlobsUnreachable(f"the file store is away or full: {error!r}") from error
+        raise BlobsUnreachable(f"the file store is away or full: {outline(error)}") from error
+
+
+def batches(items: Sequence[Item], size: int) -> Iterator[Sequence[Item]]:
+    """The items in order, at most `size` at once."""
+    for start in range(0, len(items), size):
+        yield items[start : start + size]
 
 
 def load_driver(url: str) -> None:
-    """Import what the URL needs, before a process forks. Raises SettingsError when it is not installed or not known."""
+    """Import the driver that the URL needs, before a process forks. Raises SettingsError when there is none."""
     protocol = fsspec.core.split_protocol(url)[0] or "file"
     try:
         fsspec.get_filesystem_class(protocol)
@@ -110,6 +220,14 @@ def load_driver(url: str) -> None:
         raise SettingsError(f"THREADBOOK_FILES: {protocol}:// needs a package that is not installed: {hint}") from error
     except ValueError as error:
         raise SettingsError(f"THREADBOOK_FILES: {error}") from error
+
+
+def _sync_path(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _hash_of(path: Path) -> str:

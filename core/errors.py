@@ -7,7 +7,9 @@
         ├── SettingsError  a setting is unknown, missing or out of range; the admin reads the message
         ├── SlackFailed    Slack refused a call that the answer depends on
         ├── SlackUnreachable   no usable reply from Slack after the tries that are safe
-        ├── StoreUnreachable   the database is away or full (core/database.py)
+        │   └── FileUnreachable    Slack's file servers give nothing of a file now; a retry may work
+        ├── StoreUnreachable   the database is away or full (core/store/database.py)
+        ├── StoreTooNew    the schema is of a newer version that this one cannot work with (core/store/schema.py)
         ├── BlobsUnreachable   the file store is away or full
         └── BlobMissing    a file that the Store names is not in the file store
 
@@ -59,9 +61,60 @@ class SlackBusy(SlackUnreachable):
     """Slack takes no more calls of this kind for the moment, and this one is not worth waiting for."""
 
 
+class FileUnreachable(SlackUnreachable):
+    """A file that a person sent cannot be fetched for now: no connection, a busy or failing server. `name` is its
+    name in Slack."""
+
+    def __init__(self, name: str, why: str) -> None:
+        super().__init__(f"the file {name!r} cannot be fetched now: {why}")
+        self.name = name
+
+
 class BlobsUnreachable(OursToFix):
     """The file store, or the disk beside it, takes or gives nothing now; it may be tried again later."""
 
 
 class BlobMissing(OursToFix):
     """The file store does not hold the content with this hash."""
+
+
+# --- what of an error may stand in a log
+
+_SAYS_NO_DATA = (TypeError, AttributeError, NameError, ImportError, RecursionError, MemoryError, NotImplementedError)
+"""Python's own errors about code: their messages name types and attributes, never what people wrote."""
+_FIRST_LINE_OF = frozenset(
+    {
+        ("sqlalchemy.exc", "OperationalError"),
+        ("sqlalchemy.exc", "InterfaceError"),
+        ("sqlalchemy.exc", "IntegrityError"),
+        ("redis.exceptions", "ConnectionError"),
+        ("redis.exceptions", "TimeoutError"),
+        ("redis.exceptions", "AuthenticationError"),
+    }
+)
+"""Errors of libraries whose first line names a constraint or an address. Their further lines may quote a row."""
+
+
+def outline(error: BaseException) -> str:
+    """An error for a log: its class, and its message where that cannot quote what people wrote.
+
+    Many messages quote their input ("could not convert string to float: …"). So they are left out unless they are
+    known not to do that.
+    """
+    message = _message_without_data(error)
+    return f"{type(error).__name__}: {message}" if message else type(error).__name__
+
+
+def _message_without_data(error: BaseException) -> str:
+    kind = type(error)
+    if isinstance(error, UsersMove):
+        return error.key
+    if isinstance(error, (ThreadbookError, *_SAYS_NO_DATA)):
+        return str(error)
+    if isinstance(error, OSError) and error.errno is not None:
+        return f"[Errno {error.errno}] {error.strerror}"  # str() adds the name of the file
+    if isinstance(error, OSError) and kind.__module__ in ("builtins", "ssl", "http.client", "urllib.error"):
+        return outline(reason) if isinstance(reason := getattr(error, "reason", None), Exception) else str(error)
+    if (kind.__module__, kind.__name__) in _FIRST_LINE_OF:
+        return (str(error).splitlines() or [""])[0]
+    return ""

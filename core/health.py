@@ -1,4 +1,4 @@
-"""`/healthz` and `/metrics` of a process: each part looked at for real, and a small HTTP server of its own threads.
+"""`/healthz` and `/metrics` of a process: a check of each part it needs, and a small HTTP server in its own threads.
 
 GET /healthz   200 when every part is up, else 503: {"up": …, "parts": {name: {"up", "since", "what"}}}
 GET /metrics   Prometheus text
@@ -19,30 +19,31 @@ from queue import Empty, SimpleQueue
 from prometheus_client import CollectorRegistry, Gauge, generate_latest
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4
 
+from core.errors import outline
 from core.telemetry import get_logger, redactor
 
 log = get_logger(__name__)
 
 LOOK_EVERY_S = 10.0
-"""A look without being asked, so that `since` is no later than this."""
-LOOK_PATIENCE_S = 5.0
-"""For all parts together."""
+"""The parts are also checked without a request: `since` is late by no more than this."""
+LOOK_TIMEOUT_S = 5.0
+"""For all parts together; a check that takes longer counts as down."""
 BIND_AGAIN_S = 5.0
 POLL_S = 0.5
 REQUEST_S = 10
 WHAT_CHARS = 300
 
 Check = Callable[[], str]
-"""Looks at one part: returns what is there, raises when it is not up. `Missing` says why in words for an admin."""
+"""Checks one part: returns what it found, raises when the part is down. `Missing` says why in words for an admin."""
 
 
 class Missing(Exception):
-    """A part is not up; the message says what is missing."""
+    """A part is down; the message says what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """How a part was at the last look; `since` when it is so, as far as was seen."""
+    """The state of a part at the last check, and since when it is so, as far as was seen."""
 
     up: bool
     since: datetime
@@ -50,10 +51,10 @@ class Part:
 
 
 class Health:
-    """Looks at parts and remembers since when each is as it is. Safe to use from several threads."""
+    """Checks parts, and remembers since when each is up or down. Safe to use from several threads."""
 
     def __init__(self, checks: Mapping[str, Check], secrets: tuple[str, ...] = ()) -> None:
-        """`secrets` never show in what a check says."""
+        """`secrets` are taken out of what a check says."""
         self._checks = checks
         self._redact = redactor(secrets)
         self._lock = threading.Lock()
@@ -61,18 +62,18 @@ class Health:
         self._looking: dict[str, SimpleQueue[tuple[bool, str]]] = {}
 
     def look(self) -> dict[str, Part]:
-        """Look at every part now, at all of them at once. One that says nothing in time is not up."""
+        """Check every part now, all at the same time. A part that does not answer in `LOOK_TIMEOUT_S` is down."""
         with self._lock:
             for name, check in self._checks.items():
-                if name not in self._looking:  # else the last look at it still hangs: one is enough
+                if name not in self._looking:  # else the last check still hangs: one is enough
                     self._looking[name] = self._begin(check)
-            deadline = time.monotonic() + LOOK_PATIENCE_S
+            deadline = time.monotonic() + LOOK_TIMEOUT_S
             for name in self._checks:
                 try:
                     up, what = self._looking[name].get(timeout=max(0.0, deadline - time.monotonic()))
                     del self._looking[name]
                 except Empty:
-                    up, what = False, f"no answer within {LOOK_PATIENCE_S:.0f} s"
+                    up, what = False, f"no answer within {LOOK_TIMEOUT_S:.0f} s"
                 self._note(name, up, what)
             return dict(self._parts)
 
@@ -81,12 +82,12 @@ class Health:
         since = before.since if before and before.up == up else datetime.now(UTC)
         self._parts[name] = Part(up, since, what)
         if before is not None and before.up != up:
-            tell = log.info if up else log.error
-            tell("part is up again" if up else "part is down", part=name, what=what)
+            write = log.info if up else log.error
+            write("part_up" if up else "part_down", part=name, what=what)
 
     def _begin(self, check: Check) -> SimpleQueue[tuple[bool, str]]:
         found: SimpleQueue[tuple[bool, str]] = SimpleQueue()
-        # Not an executor: its threads would keep a process from ending while one of them hangs.
+        # Not an executor: its threads would keep the process from ending while one of them hangs.
         threading.Thread(target=lambda: found.put(self._try(check)), name="health check", daemon=True).start()
         return found
 
@@ -95,15 +96,14 @@ class Health:
             up, what = True, check()
         except Missing as error:
             up, what = False, str(error)
-        except Exception as error:  # whatever a part raises, it is this part that is not up
-            what = f"{type(error).__name__}: {(str(error).splitlines() or [''])[0]}"
-            up = False
+        except Exception as error:  # whatever a check raises, its part is down
+            up, what = False, outline(error)
         return up, self._redact(what)[:WHAT_CHARS]
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """What a request gets."""
+    """The answer to a request."""
 
     status: int
     content_type: str
@@ -116,9 +116,9 @@ Pages = Mapping[str, Callable[[], Page]]
 def pages(
     health: Health, registry: CollectorRegistry, refresh: Callable[[Mapping[str, Part]], None] = lambda parts: None
 ) -> Pages:
-    """The two pages. `refresh` brings the registry up to date from the parts that are up.
+    """The two pages, by path.
 
-    If it fails the older numbers are shown.
+    `refresh` brings the registry up to date, from the parts that are up. When it fails, the older figures are shown.
     """
     up = Gauge("threadbook_part_up", "Whether a part is up (1) or not (0).", ("part",), registry=registry)
 
@@ -138,7 +138,7 @@ def pages(
         try:
             refresh(parts)
         except Exception as error:
-            log.warning("metrics not refreshed", error=type(error).__name__)
+            log.warning("metrics_not_refreshed", error=type(error).__name__)
         return Page(200, CONTENT_TYPE_PLAIN_0_0_4, generate_latest(registry))
 
     return {"/healthz": healthz, "/metrics": metrics}
@@ -146,14 +146,14 @@ def pages(
 
 @contextmanager
 def serving(address: str, port: int, health: Health, shown: Pages) -> Iterator[None]:
-    """Serve the pages while the block runs; port 0 serves nothing. A port that is taken is tried again, not fatal."""
+    """Serve the pages inside the block; port 0 serves nothing. A port that is taken is tried again, it is not fatal."""
     if not port:
         yield
         return
     stop = threading.Event()
     threads = [
         threading.Thread(target=_serve, args=((address, port), shown, stop), name="health", daemon=True),
-        threading.Thread(target=_keep_looking, args=(health, stop), name="health looks", daemon=True),
+        threading.Thread(target=_keep_looking, args=(health, stop), name="health checks", daemon=True),
     ]
     for thread in threads:
         thread.start()
@@ -162,7 +162,7 @@ def serving(address: str, port: int, health: Health, shown: Pages) -> Iterator[N
     finally:
         stop.set()
         for thread in threads:
-            thread.join(LOOK_PATIENCE_S + POLL_S)
+            thread.join(LOOK_TIMEOUT_S + POLL_S)
 
 
 def _keep_looking(health: Health, stop: threading.Event) -> None:
@@ -176,12 +176,12 @@ def _serve(at: tuple[str, int], shown: Pages, stop: threading.Event) -> None:
         try:
             server = _Server(at, shown)
         except OSError as error:
-            log.warning("health is not served: the port cannot be had", address=at[0], port=at[1], error=str(error))
+            log.warning("health_port_taken", address=at[0], port=at[1], error=error)
             stop.wait(BIND_AGAIN_S)
             continue
         with server:
             server.timeout = POLL_S
-            log.info("health is served", address=at[0], port=at[1])
+            log.info("health_served", address=at[0], port=at[1])
             while not stop.is_set():
                 server.handle_request()
 
@@ -208,7 +208,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(page.body)
 
     def log_message(self, format: str, *args: object) -> None:
-        log.debug("asked for health", line=format % args)
+        log.debug("health_requested", line=format % args)
 
 
 def _json(status: int, document: Mapping[str, object]) -> Page:

@@ -1,7 +1,7 @@
 """The right to advance a thread: a key in Redis that expires, and a fencing token from the Store that only rises.
 
-Redis decides who works; the Store decides whose writes count. A worker that was paused past its lease finds its writes
-refused (core/store.py), so nothing here has to be exact in time.
+Redis decides who works; the Store decides whose writes count. The Store refuses the writes of a worker that was paused
+past its lease (`core/store/fences.py`), so nothing here has to be exact in time.
 """
 
 from __future__ import annotations
@@ -25,14 +25,25 @@ log = get_logger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class HeldLease:
-    """A lease that is being renewed. `lost` is set once it can no longer be relied on: stop at the next step."""
+    """A lease that a thread of its own renews until the block of `Leases.hold` ends."""
 
     lease: Lease
-    lost: threading.Event = field(default_factory=threading.Event)
+    _lost: threading.Event = field(default_factory=threading.Event, repr=False)
+
+    def is_lost(self) -> bool:
+        """Whether the thread may belong to another worker by now. From then on, work for it is wasted: stop.
+
+        Costs nothing, so that it can be asked often. It may be late: only the Store knows for sure (`Store.check`).
+        """
+        return self._lost.is_set()
+
+    def lose(self) -> None:
+        """Note that the lease was not renewed in time, or that another worker took the thread."""
+        self._lost.set()
 
 
 class Leases:
-    """Takes, renews and releases leases: one worker at a time for a thread, until `ttl_s` seconds after a renewal."""
+    """Takes, renews and releases leases. A thread has one holder at a time, until `ttl_s` seconds after a renewal."""
 
     def __init__(self, redis: Redis, store: Store, ttl_s: float = 30) -> None:
         self._redis = redis
@@ -40,7 +51,7 @@ class Leases:
         self._ttl_s = ttl_s
 
     def take(self, thread_id: str) -> Lease | None:
-        """The lease of a thread, or None while somebody else has it."""
+        """The lease of a thread, or None while another worker has it."""
         owner = uuid.uuid4().hex
         if not self._redis.set(_key(thread_id), owner, nx=True, px=self._ttl_ms):
             return None
@@ -51,9 +62,9 @@ class Leases:
             raise
 
     def renew(self, lease: Lease) -> bool:
-        """Another `ttl_s` seconds; False when the lease is no longer ours.
+        """Extend the lease by `ttl_s` seconds; False when another worker took the thread.
 
-        When Redis forgot the key (it was emptied, or we were late) it is set again if nobody took the thread since.
+        When Redis lost the key (it was emptied, or we were late), it is set again if nobody took the thread since.
         """
         key = _key(lease.thread_id)
 
@@ -74,24 +85,24 @@ class Leases:
         return False
 
     def release(self, lease: Lease) -> None:
-        """Give the thread free, if the lease is still ours."""
+        """Give the thread free, if the lease is still the current one."""
         self._drop(lease.thread_id, lease.owner)
 
     def is_held(self, thread_id: str) -> bool:
-        """Whether somebody has the thread's lease now."""
+        """Whether any worker has the thread's lease now."""
         return bool(self._redis.exists(_key(thread_id)))
 
     def held(self, thread_ids: Iterable[str]) -> set[str]:
-        """Those of the threads whose lease somebody has now."""
-        asked = list(thread_ids)
-        owners = self._redis.mget([_key(each) for each in asked]) if asked else []
-        return {each for each, owner in zip(asked, owners, strict=True) if owner is not None}
+        """Those of the threads whose lease any worker has now."""
+        ids = list(thread_ids)
+        owners = self._redis.mget([_key(each) for each in ids]) if ids else []
+        return {each for each, owner in zip(ids, owners, strict=True) if owner is not None}
 
     @contextmanager
     def hold(self, thread_id: str) -> Iterator[HeldLease | None]:
         """`with leases.hold(id) as held:` takes the lease, renews it in a thread, and releases it at the end.
 
-        None when somebody else has it.
+        It gives None when another worker has it.
         """
         lease = self.take(thread_id)
         if lease is None:
@@ -112,14 +123,14 @@ class Leases:
         while not done.wait(self._ttl_s / 3):
             try:
                 if not self.renew(held.lease):
-                    held.lost.set()
+                    held.lose()
                     return
                 good_until = time.monotonic() + self._ttl_s
             except Exception as error:
-                # Redis or the Store is away for a moment; the lease lives until its time.
-                log.warning("lease_not_renewed", thread=held.lease.thread_id, error=repr(error))
+                # Redis or the Store is away for a moment. The lease is good until its time is over.
+                log.warning("lease_not_renewed", thread=held.lease.thread_id, error=error)
                 if time.monotonic() >= good_until:
-                    held.lost.set()
+                    held.lose()
                     return
 
     def _drop(self, thread_id: str, owner: str) -> None:
@@ -134,7 +145,7 @@ class Leases:
         try:
             self._redis.transaction(delete, key)
         except RedisError as error:
-            log.warning("lease_not_released", thread=thread_id, error=repr(error))
+            log.warning("lease_not_released", thread=thread_id, error=error)
 
     @property
     def _ttl_ms(self) -> int:

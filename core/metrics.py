@@ -1,8 +1,8 @@
-"""What processes count themselves because the Store does not know it: calls to Slack, retries, first signs of life.
+"""Metrics that processes count themselves because the Store does not hold them: calls to Slack, retries, first signs.
 
-A job lives in a process of its own for one thread's turn, so what it counted is handed over at its end: added to a hash
-in Redis, one per host, which the worker service shows. A file per process, as prometheus-client's own multiprocess mode
-keeps it, would be a file per job for ever. Lost with Redis, or with a job that was killed: counts of this kind only.
+A job runs in a process of its own, so it hands its counts over when it ends: they are added to a hash in Redis, one per
+node, and the worker service of the node shows them. The multiprocess mode of prometheus-client would leave one file per
+job for ever. When Redis is lost or a job is killed, only counts of this kind are lost.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from redis import Redis, RedisError
 disable_created_metrics()  # type: ignore[no-untyped-call]  # the package annotates it on no version
 
 WAITS_S = (0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
-"""Buckets for times that people wait, in seconds."""
+"""Histogram buckets for the time that people wait, in seconds."""
 
 KEPT_S = 30 * 86_400
-"""A host that is gone for so long is forgotten."""
+"""The counts of a node that is gone are kept for so long, in seconds."""
 
 REGISTRY = CollectorRegistry()
 
@@ -48,15 +48,15 @@ _PLAIN = re.compile(r"[a-z0-9_]{1,60}")
 
 
 def plain(name: str) -> str:
-    """An error's name as a label: a server that invents names must not make a series for each."""
+    """An error's name as a label; "other" for unusual names, so that a server cannot create unlimited series."""
     return name if _PLAIN.fullmatch(name) else "other"
 
 
 @contextmanager
-def handing_over(redis: Redis, host_id: str) -> Iterator[None]:
-    """What this process counts while the block runs is added to its host's counts at the end.
+def handing_over(redis: Redis, node_id: str) -> Iterator[None]:
+    """Add what this process counts while the block runs to the counts of its node, at the end.
 
-    What it counted before, or inherited from the process that it was forked from, is not.
+    Earlier counts, also those inherited from the parent process, are not added.
     """
     before = _counted()
     try:
@@ -66,24 +66,24 @@ def handing_over(redis: Redis, host_id: str) -> Iterator[None]:
         with suppress(RedisError), redis.pipeline(transaction=False) as pipe:
             for (name, labels), more in grown.items():
                 if more > 0:
-                    pipe.hincrbyfloat(_key(host_id), json.dumps([name, labels]), more)
+                    pipe.hincrbyfloat(_key(node_id), json.dumps([name, labels]), more)
             if pipe.command_stack:
-                pipe.expire(_key(host_id), KEPT_S)
+                pipe.expire(_key(node_id), KEPT_S)
                 pipe.execute()
 
 
 class HandedOver(Collector):
-    """The counts that the jobs of a host handed over. Without Redis there are none to show."""
+    """The counts that the jobs of a node handed over; none when Redis is away."""
 
-    def __init__(self, redis: Redis, host_id: str) -> None:
+    def __init__(self, redis: Redis, node_id: str) -> None:
         self._redis = redis
-        self._host_id = host_id
+        self._node_id = node_id
 
     def collect(self) -> Iterator[Metric]:
-        """Each metric of this module, with the samples of the host."""
+        """Each metric of this module, with the samples of the node."""
         kept: dict[Name, float] = {}
         with suppress(RedisError):
-            for field, value in self._redis.hgetall(_key(self._host_id)).items():
+            for field, value in self._redis.hgetall(_key(self._node_id)).items():
                 name, labels = json.loads(field)
                 kept[(name, tuple((label, shown) for label, shown in labels))] = float(value)
         for family in REGISTRY.collect():
@@ -102,5 +102,5 @@ def _counted() -> dict[Name, float]:
     }
 
 
-def _key(host_id: str) -> str:
-    return f"threadbook:metrics:{host_id}"
+def _key(node_id: str) -> str:
+    return f"threadbook:metrics:{node_id}"

@@ -1,7 +1,7 @@
 """The sentences that people read, in each language. The texts are in phrases.yaml: `key: {en: ..., zh: ...}`.
 
-Variables are Jinja2's and strict. The result is plain text: escape it (core/slack_text.py) where it meets
-Slack's mrkdwn.
+Variables are Jinja2's, and a missing one is an error. The result is plain text. Escape it
+(core/slack/text.py) before it becomes Slack's mrkdwn.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def say(key: str, language: Language, **variables: object) -> str:
 
 
 def prepare() -> None:
-    """Make every template now, so that the forks of this process need not. Raises TemplateSyntaxError."""
+    """Makes every template now, so that forks of this process need not. Raises TemplateSyntaxError."""
     for key in phrases():
         for language in get_args(Language):
             _template(key, language)
@@ -71,8 +71,8 @@ _LATIN_WORD = re.compile(r"[A-Za-z][\w.\-']*")
 def detect(text: str) -> Language:
     """The language to answer in: "zh" when the text is mostly Chinese, else "en".
 
-    Japanese and Korean have ideographs too; their own letters tell them apart. A few Chinese column names in an English
-    sentence leave it English, a few English words in a Chinese sentence leave it Chinese.
+    Japanese and Korean texts have ideographs too; their own letters tell them apart. A few Chinese column names leave
+    an English sentence English. A few English words leave a Chinese sentence Chinese.
     """
     sample = text[:4000]
     han = len(_HAN.findall(sample))

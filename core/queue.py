@@ -1,6 +1,6 @@
-"""The doorbell: "thread T has mail", as one RQ job on the queue of the host that holds T's session. Never the truth.
+"""Wakes: "thread T has mail", as one RQ job on the queue of the node that holds T's session. The truth is in the Store.
 
-A wake that is lost (Redis emptied, a host gone) is rung again by the janitor, who asks the Store.
+A wake that is lost (Redis was emptied, a node is gone) is made again by the janitor, who asks the Store.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from rq.serializers import JSONSerializer
 
 from core.store import Store
 
-ADVANCE = "workers.jobs.advance"
+ADVANCE = "workers.service.jobs.advance"
 """The job's function by name: this room does not import the workers'."""
 
 SHARED_QUEUE = "threads"
@@ -29,40 +29,49 @@ SERIALIZER = JSONSerializer
 JOB_TTL_S = 3_600
 JOB_TIMEOUT_S = 6 * 3_600
 FAILURE_TTL_S = 3_600
-HOST_TTL_S = 9
-"""A host that died is believed alive for so long: its threads wait."""
+NODE_TTL_S = 9
+"""A node that died is believed to be alive for so long; its threads wait meanwhile."""
+ANSWER_S = 5.0
+"""A Redis that connects or answers later than this is away. Redis itself never takes so long."""
 
 
 def connect_redis(url: str, timeout_s: float | None = None) -> Redis:
-    """A connection pool to Redis; connects on first use. RQ's workers wait long for jobs: they take no `timeout_s`."""
-    return Redis.from_url(url, health_check_interval=30, socket_connect_timeout=timeout_s, socket_timeout=timeout_s)
+    """A connection pool to Redis; connects on first use. A call raises redis.TimeoutError after `timeout_s` seconds.
+
+    None means `ANSWER_S`. RQ's worker makes the limit of its own pool longer than it waits for a job.
+    """
+    answer_s = ANSWER_S if timeout_s is None else timeout_s
+    return Redis.from_url(url, health_check_interval=30, socket_connect_timeout=answer_s, socket_timeout=answer_s)
 
 
-def host_queue(host_id: str) -> str:
-    """The queue that only this host's workers listen to."""
-    return f"host:{host_id}"
+def node_queue(node_id: str) -> str:
+    """The queue that only this node's workers listen to."""
+    # It was `host:<id>` in earlier versions. Nobody reads a job that is left there: the janitor wakes its thread again.
+    return f"node:{node_id}"
 
 
-def queues_of(host_id: str) -> list[str]:
-    """The queues that a host's workers listen to, its own first."""
-    return [host_queue(host_id), SHARED_QUEUE]
+def queues_of(node_id: str) -> list[str]:
+    """The queues that a node's workers listen to, its own first."""
+    return [node_queue(node_id), SHARED_QUEUE]
 
 
 class Wakes:
-    """Rings for threads. Any number of wakes before the job looks at the mail collapse into one job."""
+    """Wakes threads. Any number of wakes before the job reads the mail become one job."""
 
     def __init__(self, redis: Redis, store: Store) -> None:
         self._redis = redis
         self._store = store
 
     def wake(self, thread_id: str, *, first: bool = False) -> bool:
-        """See that a job for this thread waits in the right queue; True when a new one was needed.
+        """See that a job for this thread waits in the right queue; True when a new job was needed.
 
-        `first`: it waited before, so it goes before those that wait now.
+        With `first` the job goes to the front of the queue: the thread waited before.
 
-        The key that makes wakes collapse holds the queue and the job. When the job waits no more (its worker may have
-        died on the way), or waits for a host that is gone, the bell is rung anew: one job too many finds nothing to do.
-        Raises redis.RedisError when Redis is away: the message is in the Store, the janitor rings later.
+        A key per thread holds the job and its queue. A new job is made when that job has left the queue (its worker may
+        have died after it took the job), or when it waits for a node that is gone. A job too many does no harm: it
+        finds nothing to do.
+
+        Raises redis.RedisError when Redis is away. The message is in the Store: the janitor wakes the thread later.
         """
         name = self._queue_for(thread_id)
         queue = Queue(name, connection=self._redis, serializer=SERIALIZER)
@@ -77,22 +86,22 @@ class Wakes:
         )
         key = _wake_key(thread_id)
 
-        def ring(pipe: Pipeline) -> None:
-            rings = self._rings(_text(pipe.get(key)), queue)
+        def enqueue(pipe: Pipeline) -> None:
+            is_queued = self._is_queued(_text(pipe.get(key)), queue)
             pipe.multi()
-            if not rings:
+            if not is_queued:
                 pipe.set(key, f"{job.id} {name}", ex=JOB_TTL_S)
                 queue.enqueue_job(job, pipeline=pipe, at_front=first)
 
-        return bool(self._redis.transaction(ring, key))
+        return bool(self._redis.transaction(enqueue, key))
 
-    def take(self, host_id: str) -> str | None:
-        """The thread that waits first in one of a host's queues, if any; its job is taken out, the caller does it.
+    def take(self, node_id: str) -> str | None:
+        """Take the next job out of a node's queues; returns its thread, or None when no job waits.
 
-        Both queues are looked at in an order drawn anew each time: a full one does not starve the other. Who takes a
-        thread and dies before its lease is like a worker that died on the way: the bell is rung anew.
+        The order of the two queues is drawn each time, so that a full queue does not starve the other. When the caller
+        dies before it has the thread's lease, the thread is woken again, as after the death of any worker.
         """
-        names = queues_of(host_id)
+        names = queues_of(node_id)
         random.shuffle(names)
         queues = [Queue(name, connection=self._redis, serializer=SERIALIZER) for name in names]
         found = Queue.dequeue_any(queues, None, connection=self._redis, serializer=SERIALIZER)
@@ -102,43 +111,109 @@ class Wakes:
         job.delete(remove_from_queue=False)
         return str(job.args[0])
 
-    def silent(self, thread_ids: Sequence[str]) -> list[str]:
-        """Those of the threads, in their order, that nobody has rung for since their last job began."""
+    def unnotified(self, thread_ids: Sequence[str]) -> list[str]:
+        """Those of the threads, in their order, that nobody has woken since their last job began."""
         marks = self._redis.mget([_wake_key(each) for each in thread_ids]) if thread_ids else []
         return [each for each, mark in zip(thread_ids, marks, strict=True) if mark is None]
 
-    def answered(self, thread_id: str) -> None:
-        """The job for this thread has begun and will look at the mail next: a later wake needs a job of its own."""
+    def lost(self, thread_ids: Sequence[str]) -> list[str]:
+        """Those of the threads, in their order, for whom no job waits in the queue where it would be taken.
+
+        A few commands and one query, however many threads. Between this and a `wake` another one may come: no harm.
+        """
+        if not thread_ids:
+            return []
+        nodes_of = self._store.thread_nodes(thread_ids)
+        distinct = sorted(set(nodes_of.values()))
+        with self._redis.pipeline(transaction=False) as pipe:
+            pipe.mget([_wake_key(each) for each in thread_ids])
+            for node in distinct:
+                pipe.exists(_node_key(node))
+            marks, *alive = pipe.execute()
+        live = {node for node, lives in zip(distinct, alive, strict=True) if lives}
+        names = [node_queue(nodes_of[each]) if nodes_of.get(each) in live else SHARED_QUEUE for each in thread_ids]
+        queued = self._queued_jobs(sorted(set(names)))
+        wanted = [(_text(mark), name) for mark, name in zip(marks, names, strict=True)]
+        return [
+            each
+            for each, (mark, name) in zip(thread_ids, wanted, strict=True)
+            if mark is None or mark not in queued or not mark.endswith(f" {name}")
+        ]
+
+    def _queued_jobs(self, names: Sequence[str]) -> set[str | None]:
+        """The marks of the jobs that wait in these queues and have not expired."""
+        with self._redis.pipeline(transaction=False) as pipe:
+            for name in names:
+                pipe.lrange(Queue(name, connection=self._redis, serializer=SERIALIZER).key, 0, -1)
+            found = pipe.execute()
+        jobs = [(str(_text(job)), name) for name, ids in zip(names, found, strict=True) for job in ids]
+        keys = [Job.key_for(job) for job, _ in jobs]
+        marks = [f"{job} {name}" for job, name in jobs]
+        if not keys or self._redis.exists(*keys) == len(keys):
+            return set(marks)
+        with self._redis.pipeline(transaction=False) as pipe:
+            for key in keys:
+                pipe.exists(key)
+            return {mark for mark, exists in zip(marks, pipe.execute(), strict=True) if exists}
+
+    def claimed(self, thread_id: str) -> None:
+        """The job for this thread has begun and reads the mail next: a later wake needs a job of its own."""
         self._redis.delete(_wake_key(thread_id))
 
-    def announce_host(
-        self, host_id: str, ttl_s: int = HOST_TTL_S, about: Mapping[str, str | int | float] | None = None
-    ) -> None:
-        """A host says that its workers and its session host are alive; to be repeated well within `ttl_s`.
+    def announce_node(
+        self,
+        node_id: str,
+        ttl_s: int = NODE_TTL_S,
+        about: Mapping[str, str | int | float] | None = None,
+        *,
+        instance: str = "",
+    ) -> bool:
+        """Say that a node's workers and its session host are alive; to be repeated well within `ttl_s` seconds.
 
-        `about` is what people may see of it in `threadbook status`.
+        `about` is what `threadbook status` shows of the node. `instance` tells services of one name apart. False, and
+        nothing is said, while another instance holds the name.
         """
-        self._redis.set(_host_key(host_id), json.dumps({**(about or {}), "ttl_s": ttl_s}), ex=ttl_s)
+        key = _node_key(node_id)
+        announced = json.dumps({**(about or {}), "ttl_s": ttl_s, "instance": instance})
 
-    def retire_host(self, host_id: str) -> None:
-        """A host says that it stops: its threads go to the shared queue from now on."""
-        self._redis.delete(_host_key(host_id))
+        def announce(pipe: Pipeline) -> None:
+            taken = bool(instance) and _instance_in(pipe.get(key)) not in ("", instance)
+            pipe.multi()
+            if not taken:
+                pipe.set(key, announced, ex=ttl_s)
 
-    def host_is_live(self, host_id: str) -> bool:
-        """Whether a host announced itself lately."""
-        return bool(self._redis.exists(_host_key(host_id)))
+        return bool(self._redis.transaction(announce, key))
+
+    def retire_node(self, node_id: str, *, instance: str = "") -> None:
+        """Say that a node stops: its threads go to the shared queue from now on.
+
+        With `instance`, another one of the same name is left announced.
+        """
+        key = _node_key(node_id)
+
+        def retire(pipe: Pipeline) -> None:
+            taken = bool(instance) and _instance_in(pipe.get(key)) not in ("", instance)
+            pipe.multi()
+            if not taken:
+                pipe.delete(key)
+
+        self._redis.transaction(retire, key)
+
+    def node_is_live(self, node_id: str) -> bool:
+        """Whether a node announced itself within its `ttl_s`."""
+        return bool(self._redis.exists(_node_key(node_id)))
 
     def lives_elsewhere(self, thread_id: str, here: str) -> bool:
-        """Whether another host that is alive holds the thread's session."""
-        host = self._store.thread_host(thread_id)
-        return host is not None and host != here and self.host_is_live(host)
+        """Whether another node that is alive holds the thread's session."""
+        node = self._store.thread_node(thread_id)
+        return node is not None and node != here and self.node_is_live(node)
 
     def _queue_for(self, thread_id: str) -> str:
-        host = self._store.thread_host(thread_id)
-        return host_queue(host) if host is not None and self.host_is_live(host) else SHARED_QUEUE
+        node = self._store.thread_node(thread_id)
+        return node_queue(node) if node is not None and self.node_is_live(node) else SHARED_QUEUE
 
-    def _rings(self, mark: str | None, queue: Queue) -> bool:
-        """Whether the job of this mark still waits in this queue."""
+    def _is_queued(self, mark: str | None, queue: Queue) -> bool:
+        """Whether the job that a wake's key names still waits in this queue."""
         if mark is None:
             return False
         job_id, _, name = mark.partition(" ")
@@ -147,34 +222,71 @@ class Wakes:
 
 
 @dataclass(frozen=True, slots=True)
-class HostSeen:
-    """A host that announced itself `seen_s_ago` seconds ago, and what it said about itself."""
+class NodeSeen:
+    """A node that announced itself `seen_s_ago` seconds ago, and what it said about itself.
+
+    `instance` is the service that did; "" for one of an earlier version.
+    """
 
     id: str
     seen_s_ago: float
     about: dict[str, Any] = field(default_factory=dict)
+    instance: str = ""
 
 
-def hosts(redis: Redis) -> list[HostSeen]:
-    """The hosts whose announcement still counts."""
+def nodes(redis: Redis) -> list[NodeSeen]:
+    """The nodes that are announced now, by id."""
     found = []
-    prefix = _host_key("")
+    prefix = _node_key("")
     for key in sorted(_text(key) or "" for key in redis.scan_iter(match=f"{prefix}*", count=500)):
-        said, left_ms = _text(redis.get(key)), int(redis.pttl(key))
-        if said is None or left_ms < 0:
+        announced, left_ms = _text(redis.get(key)), int(redis.pttl(key))
+        if announced is None or left_ms < 0:
             continue
-        about = json.loads(said)
-        about = about if isinstance(about, dict) else {}
-        ago = float(about.pop("ttl_s", HOST_TTL_S)) - left_ms / 1000
-        found.append(HostSeen(key.removeprefix(prefix), round(max(0.0, ago), 1), about))
+        about = _about_in(announced)
+        ago = float(about.pop("ttl_s", NODE_TTL_S)) - left_ms / 1000
+        instance = str(about.pop("instance", ""))
+        found.append(NodeSeen(key.removeprefix(prefix), round(max(0.0, ago), 1), about, instance))
     return found
 
 
+def _about_in(announced: str) -> dict[str, Any]:
+    about = json.loads(announced)
+    return about if isinstance(about, dict) else {}
+
+
+def _instance_in(announced: bytes | str | None) -> str:
+    """The instance that announced itself; "" for none, and for one of an earlier version."""
+    text = _text(announced)
+    return "" if text is None else str(_about_in(text).get("instance", ""))
+
+
 def queue_lengths(redis: Redis) -> dict[str, int]:
-    """Jobs that wait in each queue of ours; the shared queue is always among them."""
-    names = {queue.name for queue in Queue.all(connection=redis, serializer=SERIALIZER)}
-    ours = sorted(name for name in names if name.startswith(host_queue("")))
+    """Jobs that wait in each queue of ours; the shared queue is always among them, that of a dead node is not."""
+    dead = {queue.name for queue in _dead_queues(redis)}
+    names = {queue.name for queue in Queue.all(connection=redis, serializer=SERIALIZER)} - dead
+    ours = sorted(name for name in names if name.startswith(node_queue("")))
     return {name: Queue(name, connection=redis, serializer=SERIALIZER).count for name in (SHARED_QUEUE, *ours)}
+
+
+def drop_dead_queues(redis: Redis) -> list[str]:
+    """Delete the queues of nodes that are gone, with their jobs; returns their names.
+
+    The threads of those jobs are woken elsewhere. If such a node comes back right now, the janitor wakes its threads.
+    """
+    dead = _dead_queues(redis)
+    for queue in dead:
+        with redis.pipeline() as pipe:
+            pipe.delete(queue.key, *map(Job.key_for, queue.job_ids))
+            pipe.srem(Queue.redis_queues_keys, queue.key)
+            pipe.execute()
+    return [queue.name for queue in dead]
+
+
+def _dead_queues(redis: Redis) -> list[Queue]:
+    """The queues of nodes that are not announced."""
+    prefix = node_queue("")
+    queues = [queue for queue in Queue.all(connection=redis, serializer=SERIALIZER) if queue.name.startswith(prefix)]
+    return [queue for queue in queues if not redis.exists(_node_key(queue.name.removeprefix(prefix)))]
 
 
 def _text(value: bytes | str | None) -> str | None:
@@ -185,5 +297,5 @@ def _wake_key(thread_id: str) -> str:
     return f"threadbook:wake:{thread_id}"
 
 
-def _host_key(host_id: str) -> str:
-    return f"threadbook:host:{host_id}"
+def _node_key(node_id: str) -> str:
+    return f"threadbook:node:{node_id}"

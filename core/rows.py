@@ -11,21 +11,25 @@ from core.values import IncomingMessage, Language, StoredFile, TurnStatus
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What became of a message: `new` when it was not known before; `to_ring` when it is mail since this very call.
+    """What became of a message: `new` when it was not known before, `to_notify` when this very call made it unread.
 
-    Of twins and redelivered events so only one rings; should that one die before it does, the janitor rings.
+    So of twins and redelivered events only one wakes the thread. If its sender dies before that, the janitor does it.
     """
 
     thread_id: str
     new: bool
-    to_ring: bool
+    to_notify: bool
 
 
 class StoredMessage(IncomingMessage):
-    """A message as the Store keeps it: with its number there and its author's display name at that time."""
+    """A stored message, with its number in the Store and its author's display name at that time.
+
+    `talk_wanted`: it called the bot into a talk of people, and that talk is still to be read.
+    """
 
     id: int
     author: str
+    talk_wanted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,11 +47,19 @@ class TurnRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """What model calls took, one or many: tokens as the endpoint reported them, and their estimated cost.
+class Appended:
+    """A step that was just stored: its place in the turn, from 0, and whether the thread had unread mail then."""
 
-    `cached_tokens` are among `prompt_tokens`. `cost_micros` counts millionths of the currency of `[budget]`; calls of a
-    model without a price count as None and, in a sum, as nothing.
+    seq: int
+    has_mail: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """What one or many model calls took: tokens as the endpoint reported them, and their estimated cost.
+
+    `cached_tokens` are among `prompt_tokens`. `cost_micros` counts millionths of the currency of `[budget]`; it is
+    None for a call of a model without a price, and such calls add nothing to a sum.
     """
 
     prompt_tokens: int = 0
@@ -63,11 +75,29 @@ class Spent:
 
 
 def money(micros: int) -> str:
-    """An amount for people: two decimals, below 0.01 as many as its first two digits need."""
+    """An amount for people: two decimals; below 0.01, as many as its first two digits need."""
     amount = micros / 1e6
     if micros == 0 or amount >= 0.01:
         return f"{amount:,.2f}"
     return f"{amount:.{min(8 - len(str(micros)), 6)}f}"
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedRow:
+    """Which exported session of a thread counts, the one before it, and the bytes that the two take."""
+
+    name: str
+    before: str | None = None
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ExportedBytes:
+    """The bytes of exported sessions: of a thread, of all threads at its node, of all of its team."""
+
+    thread: int
+    node: int
+    team: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,19 +110,30 @@ class ReportRow:
     created_at: datetime
 
 
+OutboxStatus = Literal["sending", "unsent", "sent", "dropped"]
+"""sending: a call was made or is about to be, no reply was seen yet · unsent: Slack does not have it for certain ·
+sent: Slack has it · dropped: Slack said yes to files, and long after that does not show them."""
+
+
 @dataclass(frozen=True, slots=True)
 class OutboxRow:
-    """A message to Slack. "sending": handed over, no reply seen yet; "sent": `ts` and `response` are Slack's.
+    """A message to Slack. `ts` and `response` are Slack's; the `payload` is kept until Slack has it.
 
-    `fresh` is True only for the caller that made the row: anybody else must look in Slack before sending again.
+    The `ts` of files is "" until they were seen in their thread. `after_ts` is a ts of Slack's behind which a post of
+    this row stands; None when the thread had none of ours before.
+
+    `fresh` is True for the caller that made the row, and for one that took up an unsent row. Anybody else must look in
+    Slack before sending again.
     """
 
     key: str
     thread_id: str
     method: str
     payload: dict[str, Any]
-    status: Literal["sending", "sent"]
+    status: OutboxStatus
     ts: str | None
     response: dict[str, Any]
     created_at: datetime
+    sent_at: datetime | None = None
+    after_ts: str | None = None
     fresh: bool = field(default=False)

@@ -1,8 +1,8 @@
-"""Settings, read once at the door and handed down.
+"""Settings, read once when a process starts and handed down.
 
-What differs per host, and every secret, comes from the environment or from `.env` in the current folder (the
-environment wins). What a team decides comes from `threadbook.toml`. A key that nobody knows is refused together with
-the nearest one that somebody does. This module is the only one that reads `os.environ`.
+What differs per node, and every secret, comes from the environment or from `.env` in the current folder (the
+environment wins). What a team decides comes from `threadbook.toml`. An unknown key is refused, and the message names
+the nearest known one. This module is the only one that reads `os.environ`.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import difflib
 import os
 import re
 import socket
+import sys
 import tomllib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -22,19 +23,26 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
+from core.actions import Action
 from core.errors import SettingsError
+from core.node_file import read_node_file
 from core.team_settings import (
+    AccessSettings,
     BudgetSettings,
     ChannelSettings,
     FairnessSettings,
     Limits,
     ModelSettings,
     PriceSettings,
+    RetentionSettings,
     SandboxSettings,
     SessionLimits,
     SlackSettings,
+    SourceSettings,
+    StorageSettings,
     Table,
     WorkerSettings,
+    rules_of,
     tables_in,
 )
 
@@ -70,27 +78,32 @@ class Settings(BaseSettings):
         default="gpt-4.1", alias="OPENAI_MODEL", description="Model name that the endpoint knows."
     )
     redis_url: str = Field(
-        default="redis://127.0.0.1:6379/0", alias="REDIS_URL", repr=False, description="Redis or Valkey."
+        default="redis://127.0.0.1:6379/0",
+        alias="REDIS_URL",
+        repr=False,
+        description="One Redis or Valkey server: `redis://`, `rediss://` (TLS) or `unix://`; no Sentinel, no Cluster.",
     )
     database_url: str = Field(
         default="",
         alias="DATABASE_URL",
         repr=False,
-        description="SQLAlchemy URL of the Store; empty: SQLite in the home folder.",
+        description="SQLAlchemy URL of the Store, SQLite or Postgres (not MySQL, not MariaDB); empty: SQLite in the "
+        "home folder.",
     )
     home: Path = Field(
-        default=Path(".threadbook"), alias="THREADBOOK_HOME", description="Folder for everything this host keeps."
+        default=Path(".threadbook"), alias="THREADBOOK_HOME", description="Folder for everything that this node keeps."
     )
     files: str = Field(
         default="",
         alias="THREADBOOK_FILES",
         description="fsspec URL of the file store; empty: `files` in the home folder.",
     )
-    host_id: str = Field(
+    node_id: str = Field(
         default="",
-        alias="THREADBOOK_HOST_ID",
+        alias="THREADBOOK_NODE_ID",
         max_length=100,
-        description="Name of this host among the workers; empty: its hostname.",
+        description="Name of this node among all nodes; empty: the one that it last had with this home folder, "
+        "at first its hostname.",
     )
     model_choice: str = Field(
         default="",
@@ -102,16 +115,11 @@ class Settings(BaseSettings):
         default=None,
         alias="THREADBOOK_CHECKPOINT_KEY",
         min_length=16,
-        description="Signs what is kept of variables, the same on every host of a team; needed for several hosts. "
-        "Changed, what was kept before counts no more.",
+        description="Signs the saved variables; the same on every node of a team, and needed for several nodes. "
+        "Variables that were saved under another key are not restored.",
     )
     config: Path = Field(
         default=Path("threadbook.toml"), alias="THREADBOOK_CONFIG", description="Path of the team's file."
-    )
-    file_hosts: tuple[str, ...] = Field(
-        default=(),
-        alias="THREADBOOK_FILE_HOSTS",
-        description="Further hosts that files may be downloaded from, with commas between.",
     )
 
     health_address: str = Field(
@@ -141,8 +149,12 @@ class Settings(BaseSettings):
     workers: WorkerSettings = WorkerSettings()
     fairness: FairnessSettings = FairnessSettings()
     budget: BudgetSettings = BudgetSettings()
+    storage: StorageSettings = StorageSettings()
     channels: dict[str, ChannelSettings] = {}
     prices: dict[str, PriceSettings] = {}
+    access: AccessSettings = AccessSettings()
+    retention: RetentionSettings = RetentionSettings()
+    sources: dict[str, SourceSettings] = {}
 
     @classmethod
     def settings_customise_sources(
@@ -153,13 +165,8 @@ class Settings(BaseSettings):
         dotenv_settings: PydanticBaseSettingsSource,
         file_secret_settings: PydanticBaseSettingsSource,
     ) -> tuple[PydanticBaseSettingsSource, ...]:
-        """Only what `load_settings` gathered: it reads the sources itself, to refuse what nobody knows."""
+        """Only what `load_settings` gathered: it reads the sources itself, to refuse unknown names."""
         return (init_settings,)
-
-    @field_validator("file_hosts", mode="before")
-    @classmethod
-    def _split(cls, value: object) -> object:
-        return tuple(part.strip() for part in value.split(",") if part.strip()) if isinstance(value, str) else value
 
     @field_validator("slack_api_url")
     @classmethod
@@ -171,15 +178,24 @@ class Settings(BaseSettings):
     @field_validator("redis_url")
     @classmethod
     def _redis_address(cls, value: str) -> str:
-        if urlsplit(value).scheme not in ("redis", "rediss", "unix"):
-            raise ValueError("must begin with redis://, rediss:// or unix://")
+        scheme = urlsplit(value).scheme
+        if "sentinel" in scheme or "cluster" in scheme:
+            raise ValueError(
+                "Redis Sentinel and Redis Cluster are not supported: give the address of one server, "
+                "or of a proxy that leads to the current primary"
+            )
+        if scheme not in ("redis", "rediss", "unix"):
+            raise ValueError("must begin with redis://, rediss:// (TLS) or unix://")
         return value
 
     @field_validator("database_url")
     @classmethod
     def _database_address(cls, value: str) -> str:
         if value and value.partition(":")[0].partition("+")[0] not in ("sqlite", "postgres", "postgresql"):
-            raise ValueError("must be an SQLAlchemy URL of sqlite or postgresql")
+            raise ValueError(
+                "must be an SQLAlchemy URL of sqlite or postgresql; MySQL, MariaDB and others cannot be the Store, "
+                "only a data source"
+            )
         return value
 
     @property
@@ -191,12 +207,12 @@ class Settings(BaseSettings):
     @property
     def keeps_rate_budgets(self) -> bool:
         """Whether calls to Slack are paced."""
-        wish = self.slack.rate_budgets
-        return self.is_real_slack if wish == "auto" else wish == "always"
+        choice = self.slack.rate_budgets
+        return self.is_real_slack if choice == "auto" else choice == "always"
 
     @property
-    def missing_for_several_hosts(self) -> tuple[str, ...]:
-        """What keeps this host's threads from going on at another one, as clauses of a sentence."""
+    def missing_for_several_nodes(self) -> tuple[str, ...]:
+        """Why the threads of this node cannot go on at another one, as clauses of a sentence."""
         faults = {
             "its Store is SQLite, which only one machine can use (set DATABASE_URL to Postgres)": not urlsplit(
                 self.database_url
@@ -208,23 +224,26 @@ class Settings(BaseSettings):
 
     @property
     def hands_threads_over(self) -> bool:
-        """Whether a thread may go on at another host."""
-        return not self.missing_for_several_hosts
+        """Whether a thread may go on at another node."""
+        return not self.missing_for_several_nodes
+
+    @property
+    def spool(self) -> Path:
+        """The folder for events that the Store could not take (`core/spool.py`)."""
+        return self.home / "spool"
 
     @property
     def session_socket(self) -> Path:
-        """Where this host's session host answers."""
+        """The socket of the session host of this node."""
         return self.home / "host.sock"
-
-    @property
-    def download_hosts(self) -> tuple[str, ...]:
-        """Hosts beyond Slack's own that files may come from, from both places where a team can say so."""
-        return tuple(dict.fromkeys((*self.file_hosts, *self.slack.file_hosts)))
 
     def strict_mention(self, channel: str) -> bool:
         """Whether messages in this channel run only when they mention the bot."""
-        own = self.channels.get(channel, ChannelSettings()).strict_mention
-        return channel in self.slack.strict_mention_channels if own is None else own
+        return self.channels.get(channel, ChannelSettings()).strict_mention
+
+    def access_rules(self, channel: str = "") -> Mapping[Action, tuple[str, ...]]:
+        """Who may do each action in this channel; without a channel, as in `[access]`."""
+        return rules_of(self.access, self.channels[channel].access if channel in self.channels else None)
 
     def session_limits(self, channel: str = "") -> dict[str, float]:
         """What a cell in this channel may use, by the names of `SessionLimits`; without a channel, as in `[limits]`."""
@@ -235,7 +254,7 @@ class Settings(BaseSettings):
         }
 
     def largest_session_limits(self) -> dict[str, float]:
-        """The largest that any channel may use of each: what a session host has to be able to grant."""
+        """The largest that any channel may use of each: what a session host has to be able to give."""
         every = [self.session_limits(), *map(self.session_limits, self.channels)]
         return {name: max(limits[name] for limits in every) for name in SessionLimits.model_fields}
 
@@ -259,10 +278,13 @@ def load_settings(env: Mapping[str, str] | None = None, cwd: Path | None = None)
     folder = Path.cwd() if cwd is None else cwd
     given = {key: value for key, value in dotenv_values(folder / ".env").items() if value}
     ours = ("THREADBOOK_", "SLACK_", "OPENAI_")  # .env is ours alone; in the environment only the first prefix is
-    _refuse_unknown(".env", (key for key in given if key.startswith(ours)), environment_names())
-    given |= {key: value for key, value in (os.environ if env is None else env).items() if value}
     known = environment_names()
-    _refuse_unknown("environment", (key for key in given if key.startswith("THREADBOOK_")), known)
+    named = [key for key in given if key.startswith(ours) and key not in RENAMED]
+    _refuse_unknown(".env", named, known, MOVED[ENVIRONMENT])
+    given |= {key: value for key, value in (os.environ if env is None else env).items() if value}
+    named = [key for key in given if key.startswith("THREADBOOK_") and key not in RENAMED]
+    _refuse_unknown(ENVIRONMENT, named, known, MOVED[ENVIRONMENT])
+    given = _with_new_names(given)
 
     config = folder / given.get("THREADBOOK_CONFIG", "threadbook.toml")
     if "THREADBOOK_CONFIG" in given and not config.is_file():
@@ -279,20 +301,59 @@ def load_settings(env: Mapping[str, str] | None = None, cwd: Path | None = None)
     return settings
 
 
+def source_url(
+    settings: Settings, name: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> SecretStr:
+    """The URL of a source, read now: only the process that asks the source ever holds it.
+
+    Raises SettingsError when there is no such source, or nothing where its URL should be.
+    """
+    if name not in settings.sources:
+        known = ", ".join(sorted(settings.sources)) or "none; write [sources.NAME] in threadbook.toml"
+        raise SettingsError(f"there is no source {name!r}. Sources: {known}.")
+    source = settings.sources[name]
+    folder = Path.cwd() if cwd is None else cwd
+    if source.url_file is not None:
+        try:
+            value = (settings.config.parent / source.url_file).read_text(encoding="utf-8").strip()
+        except (OSError, UnicodeDecodeError):
+            raise SettingsError(f"sources.{name}.url_file: {source.url_file} cannot be read as text.") from None
+        place = f"the file {source.url_file}"
+    else:
+        variable = source.url_env or ""
+        value = (os.environ if env is None else env).get(variable) or dotenv_values(folder / ".env").get(variable) or ""
+        place = f"the environment variable {variable}"
+    if not value:
+        raise SettingsError(f"sources.{name}: {place} is empty; it must hold the URL of the source.")
+    return SecretStr(value)
+
+
+def _with_new_names(given: Mapping[str, str]) -> dict[str, str]:
+    """The variables with old names replaced, each with a sentence on stderr. Raises SettingsError when two disagree."""
+    values = dict(given)
+    for old, new in RENAMED.items():
+        if (value := values.pop(old, None)) is None:
+            continue
+        if values.setdefault(new, value) != value:
+            raise SettingsError(f"{old} and {new} are set to different values. {old} is the old name: unset it.")
+        print(f"{old} is now called {new}; the next version refuses the old name.", file=sys.stderr)
+    return values
+
+
 def environment_with(**changes: str) -> dict[str, str]:
     """The process's own environment with some variables changed: for `threadbook` processes that we start ourselves."""
     return {**os.environ, **changes}
 
 
 def _with_defaults(settings: Settings, folder: Path) -> Settings:
-    """Fill in what depends on the host and on other settings; relative folders are taken from `folder`."""
+    """Fill in what depends on the node and on other settings; relative folders are taken from `folder`."""
     home = (folder / settings.home).resolve()
     return settings.model_copy(
         update={
             "home": home,
             "database_url": settings.database_url or f"sqlite:///{home / 'threadbook.db'}",
             "files": settings.files or str(home / "files"),
-            "host_id": settings.host_id or socket.gethostname(),
+            "node_id": settings.node_id or (kept.name if (kept := read_node_file(home)) else socket.gethostname()),
             "model_choice": settings.model_choice
             or ("openai" if settings.openai_api_key or settings.openai_base_url else "offline"),
         }
@@ -321,8 +382,20 @@ def tables() -> dict[str, type[Table]]:
 NAMED_TABLES: dict[str, tuple[str, type[Table]]] = {
     "channels": ("ID", ChannelSettings),
     "prices": ('"MODEL"', PriceSettings),
+    "sources": ("NAME", SourceSettings),
 }
 """Tables that a team has one of per name, and what stands for the name in the documentation."""
+
+ENVIRONMENT = "environment"
+MOVED: Mapping[str, Mapping[str, str]] = {
+    ENVIRONMENT: {"THREADBOOK_FILE_HOSTS": "write `file_hosts` under [slack] in threadbook.toml"},
+    "slack": {"strict_mention_channels": "write `strict_mention = true` under [channels.ID] for each of the channels"},
+    "sandbox": {"bash": "a shell beside Python comes back when a person can approve its commands; remove the line"},
+}
+"""Settings that are refused since this version: the name by its place, and what to write instead."""
+
+RENAMED: Mapping[str, str] = {"THREADBOOK_HOST_ID": "THREADBOOK_NODE_ID"}
+"""Old names of environment variables, each accepted for one version."""
 
 _BARE_KEY = re.compile(r"[\w-]+", re.ASCII)
 
@@ -352,17 +425,21 @@ def _check_table(file: str, name: str, written: str, content: object, table: typ
     """Refuse what is not a table, and keys that it and the tables in it do not know."""
     if not isinstance(content, dict):
         raise SettingsError(f"{file}: {name} must be a table, written as [{written}].")
-    _refuse_unknown(f"{file} [{written}]", content, table.model_fields)
+    _refuse_unknown(f"{file} [{written}]", content, table.model_fields, MOVED.get(written))
     for key, inner in tables_in(table).items():
         if key in content:
             _check_table(file, key, f"{written}.{key}", content[key], inner)
 
 
-def _refuse_unknown(where: str, given: Iterable[str], known: Iterable[str]) -> None:
+def _refuse_unknown(
+    where: str, given: Iterable[str], known: Iterable[str], moved: Mapping[str, str] | None = None
+) -> None:
     names = list(known)
     faults = []
     for key in given:
-        if key not in names:
+        if moved and key in moved:
+            faults.append(f"{where}: {key!r} is not a setting any more; {moved[key]}.")
+        elif key not in names:
             near = difflib.get_close_matches(key, names, n=1, cutoff=0.0)
             faults.append(f"{where}: unknown setting {key!r}; the nearest known one is {near[0]!r}.")
     if faults:

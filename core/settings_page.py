@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import types
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -10,7 +11,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from core.settings import NAMED_TABLES, environment_names, tables
-from core.team_settings import SessionLimits, tables_in
+from core.team_settings import ChannelAccess, SessionLimits, tables_in
 
 
 def settings_markdown() -> str:
@@ -20,8 +21,8 @@ def settings_markdown() -> str:
         "",
         "Generated from `core/settings.py` and `core/team_settings.py`; a test compares the two.",
         "",
-        "Secrets and what differs per host are read from the environment, then from `.env` in the current folder. What",
-        "a team decides stands in `threadbook.toml`. A key that nobody knows is refused with the nearest known name.",
+        "Secrets and what differs per node are read from the environment, then from `.env` in the current folder. What",
+        "a team decides stands in `threadbook.toml`. An unknown key is refused with the nearest known name.",
         "",
         "## Environment and `.env`",
         "",
@@ -34,11 +35,11 @@ def settings_markdown() -> str:
     for name, (key, table) in NAMED_TABLES.items():
         found |= {f"{name}.{key}": table} | {f"{name}.{key}.{inner}": own for inner, own in tables_in(table).items()}
     for name, table in found.items():
-        about = (table.__doc__ or "").partition(": ")[2]
+        about = (inspect.getdoc(table) or "").partition(": ")[2]
         lines += [f"### `[{name}]`", "", about[:1].upper() + about[1:], ""]
         lines += ["| name | type | default | meaning |", "| --- | --- | --- | --- |"]
         own = [(key, field) for key, field in table.model_fields.items() if key not in tables_in(table)]
-        lines += [_row(key, field, default=table is not SessionLimits) for key, field in own]
+        lines += [_row(key, field, default=table not in (SessionLimits, ChannelAccess)) for key, field in own]
         lines.append("")
     return "\n".join(lines)
 

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
+
+from core.actions import GROUPS_OF_PEOPLE, Action
 
 Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
@@ -66,24 +71,19 @@ class Limits(SessionLimits):
 
 
 class SandboxSettings(Table):
-    """`[sandbox]`: the isolation below which the service does not start on real Slack, and what may run in it."""
+    """`[sandbox]`: the isolation below which the service does not start on real Slack."""
 
     minimum: Literal["strong", "reduced", "none"] = Field(
         default="strong", description="Weakest level to start a service with."
     )
-    bash: bool = Field(
-        default=False,
-        description="Give threads a shell beside Python, for commands that a person has approved one by one.",
-    )
 
 
 class SlackSettings(Table):
-    """`[slack]`: manners in the workspace."""
+    """`[slack]`: how the bot behaves in the workspace."""
 
-    strict_mention_channels: tuple[str, ...] = Field(
-        default=(), description="Channel ids where every message must mention the bot, replies in its threads too."
+    file_hosts: tuple[str, ...] = Field(
+        default=(), description="Hosts beside Slack's own that files may be downloaded from."
     )
-    file_hosts: tuple[str, ...] = Field(default=(), description="Further hosts that files may be downloaded from.")
     rate_budgets: Literal["auto", "always", "never"] = Field(
         default="auto",
         description="Keep to Slack's rate limits together with all bots and workers; `auto`: on real Slack only.",
@@ -142,19 +142,27 @@ class BudgetSettings(Table):
         return tuple(name for name, limit in self if name.endswith("_cost") and limit)
 
 
-class WorkerSettings(Table):
-    """`[workers]`: the worker service of one host."""
+class RetentionSettings(Table):
+    """`[retention]`: when threads are deleted for good without anybody asking."""
 
-    count: Positive = Field(default=4, description="RQ workers, that is turns that go on at once on one host.")
+    days: Annotated[int, Field(ge=0)] = Field(
+        default=0, description="Days after the last thing that happened in a thread; 0: threads are kept."
+    )
+
+
+class WorkerSettings(Table):
+    """`[workers]`: the worker service of one node."""
+
+    count: Positive = Field(default=4, description="RQ workers, and so turns that run at once on one node.")
 
 
 NoLimit = Annotated[int, Field(ge=0)]
 
 
 class FairnessSettings(Table):
-    """`[fairness]`: how many turns run at once, over all hosts; 0: no limit. Others wait, the longest waiting first.
+    """`[fairness]`: how many turns run at once, over all nodes; 0: no limit. Others wait, oldest first.
 
-    Below the number of all workers, so that whoever comes next finds one free.
+    Keep it below the number of all workers, so that the next turn finds a free one.
     """
 
     running: NoLimit = Field(default=0, description="Turns in all.")
@@ -162,13 +170,94 @@ class FairnessSettings(Table):
     per_person: NoLimit = Field(default=2, description="Turns that one person asked for.")
 
 
+_SLACK_ID = re.compile(r"[UWS][A-Z0-9]{2,50}")
+
+
+def _who(name: str) -> str:
+    if name in GROUPS_OF_PEOPLE or _SLACK_ID.fullmatch(name):
+        return name
+    known = ", ".join(sorted(GROUPS_OF_PEOPLE))
+    raise ValueError(f"{name!r} is neither one of {known} nor Slack's id of a person (U…, W…) or a user group (S…)")
+
+
+Who = tuple[Annotated[str, AfterValidator(_who)], ...]
+_ACTIONS: Any = {action.value: (Who, Field(default=action.default, description=action.about)) for action in Action}
+
+
+class ChannelAccess(create_model("_Actions", __base__=Table, **_ACTIONS)):  # type: ignore[misc]
+    """`[channels.C0123456789.access]`: who may do what in one channel; what is left out is as in `[access]`."""
+
+
+class AccessSettings(ChannelAccess):
+    """`[access]`: who may do what; `docs/privacy.md` explains the words. Slack's ids of people and groups count too."""
+
+    admins: Who = Field(
+        default=(), description="Admins beside those of Slack's workspace: ids of people and user groups."
+    )
+    own_teams: tuple[str, ...] = Field(
+        default=(), description="Other workspaces or organisations (T…, E…) whose people are no strangers."
+    )
+
+
+def rules_of(access: ChannelAccess, own: ChannelAccess | None = None) -> Mapping[Action, tuple[str, ...]]:
+    """Who may do each action; what is set in a channel's `own` table wins."""
+    given = own.model_fields_set if own is not None else ()
+    return {action: getattr(own if action.value in given else access, action.value) for action in Action}
+
+
+class StorageSettings(Table):
+    """`[storage]`: how much the file store keeps of saved sessions, where threads move between nodes; 0: no limit.
+
+    A session above a limit is not saved. The thread is told, and works on; only a failure of its node would cost it its
+    variables.
+    """
+
+    thread_mb: NoLimit = Field(default=4_096, description="Saved variables of one thread, in MB.")
+    node_mb: NoLimit = Field(default=200_000, description="Saved variables of all threads at one node, in MB.")
+    team_mb: NoLimit = Field(default=1_000_000, description="Saved variables of all threads of a workspace, in MB.")
+
+
 class ChannelSettings(Table):
     """`[channels.C0123456789]`: what differs in one channel."""
 
-    strict_mention: bool | None = Field(
-        default=None, description="Every message must mention the bot, replies in its threads too."
+    strict_mention: bool = Field(
+        default=False, description="Every message must mention the bot, replies in its threads too."
     )
     limits: SessionLimits = SessionLimits()
+    access: ChannelAccess = ChannelAccess()
+
+
+class SourceSettings(Table):
+    """`[sources.NAME]`: a database or folder that can be asked. Its URL is a secret and never stands in this file."""
+
+    url_env: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Environment variable (or line of `.env`) that holds the URL; its scheme tells the kind.",
+    )
+    url_file: Path | None = Field(
+        default=None, description="File that holds the URL, instead of `url_env`; a relative path is taken from here."
+    )
+    description: str = Field(default="", description="What the data is about, in a sentence.")
+    tables_allowed: tuple[str, ...] = Field(
+        default=("*",), description="Patterns of tables that may be read: `schema.table`, `schema.*`, `table`, `*`."
+    )
+    tables_denied: tuple[str, ...] = Field(
+        default=(), description="Patterns of tables that may not be read; they count before `tables_allowed`."
+    )
+    max_rows: Positive = Field(default=1_000_000, description="Rows of one result; a larger one is refused whole.")
+    max_mb: Positive = Field(default=512, description="Size of one result in memory, in MB; a larger one is refused.")
+    timeout_s: Seconds = Field(default=60.0, description="Time for one statement and its rows, in seconds.")
+    role: str = Field(default="", description="Role to take before each statement (`SET ROLE`); Postgres and MariaDB.")
+    accept_writable_login: bool = Field(
+        default=False, description="Ask this source although its login could write; the statement stays read-only."
+    )
+
+    @model_validator(mode="after")
+    def _one_place_for_the_url(self) -> Self:
+        if (self.url_env is None) == (self.url_file is None):
+            raise ValueError("needs either url_env or url_file, which names the place of its URL")
+        return self
 
 
 def tables_in(model: type[BaseModel]) -> dict[str, type[Table]]:

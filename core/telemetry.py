@@ -1,22 +1,29 @@
-"""Logs: structlog for ours and the libraries', a line per event, with every secret taken out at the last moment."""
+"""Logging: structlog for our events and the libraries', one line per event.
+
+Secrets are removed from the final line. What people wrote stands in no line: errors are shown by their outline.
+"""
 
 from __future__ import annotations
 
 import logging
 import re
 import sys
+import threading
+import traceback
 from collections.abc import Callable, Iterable
+from types import TracebackType
 
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
+from core.errors import outline
 from core.settings import Settings
 
 HIDDEN = "[redacted]"
 
 _SHAPES = re.compile(
     r"""
-      (?:\b|(?<=\x1b\[\dm)|(?<=\x1b\[\d\dm))                              # at the beginning, or behind a colour
+      (?:\b|(?<=\x1b\[\dm)|(?<=\x1b\[\d\dm))                              # at the beginning, or after a colour code
       (?: xox[a-z]-[\w-]{6,} | xoxe(?:\.xox[a-z])?-[\w-]{6,} | xapp-[\w-]{6,}  # Slack
         | sk-[\w-]{8,} )                                                       # model endpoints
     | (?<=Bearer\ )[\w.~+/=-]{8,}
@@ -27,8 +34,8 @@ _URL_PASSWORD = re.compile(r"(?<=://)([^\s:/@]*):([^\s@/]+)@")
 
 
 def redactor(secrets: Iterable[str] = ()) -> Callable[[str], str]:
-    """A function that takes these values out of a text, and what has the shape of a token or of a password in a URL."""
-    # Very short values would blank out ordinary words; a real secret is never that short.
+    """A function that replaces these values in a text, and whatever looks like a token or like a password in a URL."""
+    # Very short values would also replace ordinary words; a real secret is never that short.
     values = sorted({value for value in secrets if len(value) >= 6}, key=len, reverse=True)
     exact = re.compile("|".join(map(re.escape, values))) if values else None
 
@@ -41,12 +48,10 @@ def redactor(secrets: Iterable[str] = ()) -> Callable[[str], str]:
 
 
 def configure_logging(settings: Settings, *, json: bool | None = None, level: int = logging.INFO) -> None:
-    """Send all logs of this process to stderr: as JSON lines, or for eyes (default: for eyes on a terminal)."""
+    """Send all logs of this process to stderr: as JSON lines, or as readable text (the default on a terminal)."""
     as_json = not sys.stderr.isatty() if json is None else json
     render: Processor = (
-        structlog.processors.JSONRenderer()
-        if as_json
-        else structlog.dev.ConsoleRenderer(colors=not as_json, exception_formatter=structlog.dev.plain_traceback)
+        structlog.processors.JSONRenderer() if as_json else structlog.dev.ConsoleRenderer(colors=not as_json)
     )
     redact = redactor(settings.secrets())
 
@@ -58,9 +63,8 @@ def configure_logging(settings: Settings, *, json: bool | None = None, level: in
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
+        _without_data,
     ]
-    if as_json:
-        shared.append(structlog.processors.format_exc_info)
     structlog.configure(
         processors=[*shared, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],
         logger_factory=structlog.stdlib.LoggerFactory(),
@@ -79,9 +83,61 @@ def configure_logging(settings: Settings, *, json: bool | None = None, level: in
         root.removeHandler(old)
     root.addHandler(handler)
     root.setLevel(level)
-    # These say something at INFO for every request or job.
+    # These log at INFO for every request or job.
     for noisy in ("httpx", "slack_sdk", "rq.worker", "alembic", "fsspec"):
         logging.getLogger(noisy).setLevel(max(level, logging.WARNING))
+
+
+def log_uncaught() -> None:
+    """Let errors that end this process or a thread of it go to the log, and not to stderr with all that they quote."""
+    log = get_logger(__name__)
+
+    def uncaught(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+        if issubclass(kind, KeyboardInterrupt):
+            return
+        log.critical("process_failed", exc_info=(kind, error, trace))
+
+    sys.excepthook = uncaught
+    threading.excepthook = lambda given: log.error(
+        "thread_failed", exc_info=(given.exc_type, given.exc_value, given.exc_traceback)
+    )
+
+
+def _without_data(logger: WrappedLogger, name: str, event: EventDict) -> EventDict:
+    """Show errors by their outline: their messages may quote what people wrote. The traceback shows code only."""
+    if given := event.pop("exc_info", None):
+        error = (
+            given[1] if isinstance(given, tuple) else given if isinstance(given, BaseException) else sys.exc_info()[1]
+        )
+        if error is not None:
+            event["exception"] = _traceback(error)
+    record = event.get("_record")
+    if record is not None and event.get("_from_structlog") is False and record.name.startswith(_QUOTING_LIBRARIES):
+        event["event"] = _DETAILS.split(str(event["event"]), maxsplit=1)[0]
+    for key, value in event.items():
+        if isinstance(value, BaseException):
+            event[key] = outline(value)
+    return event
+
+
+_QUOTING_LIBRARIES = ("rq", "slack_bolt", "slack_sdk")
+"""Libraries whose log lines hold payloads behind a bracket or a colon. The words before it are kept."""
+_DETAILS = re.compile(r" \(|: |\n")
+
+
+def _traceback(error: BaseException) -> str:
+    """The error and what led to it, oldest first, as Python shows it; errors are shown by their outline."""
+    chain, link, seen = [], "", set[int]()
+    current: BaseException | None = error
+    while current is not None and id(current) not in seen:
+        seen.add(id(current))
+        frames = "".join(traceback.format_tb(current.__traceback__))
+        chain.append(f"Traceback (most recent call last):\n{frames}{outline(current)}{link}")
+        if current.__cause__ is not None:
+            current, link = current.__cause__, "\n\nwhich led to:\n"
+        else:
+            current, link = None if current.__suppress_context__ else current.__context__, "\n\nand meanwhile:\n"
+    return "\n".join(reversed(chain))
 
 
 def get_logger(name: str) -> structlog.stdlib.BoundLogger:

@@ -1,21 +1,25 @@
-"""Metrics of turns, cells and model calls, from what the Store keeps: no process has to count, no restart loses any.
+"""Metrics of turns, cells and model calls, computed from the Store: no process that works has to count.
 
-The Store is the whole team's, so every worker service shows the same numbers: take the maximum over them, not the sum.
-A turn is counted when it has ended, all that was in it with it.
+All nodes share the Store, so every worker service counts every turn: take the maximum over them, not the sum. A turn
+is counted when it has ended, together with its cells and calls. Counting begins where the node's last process stopped,
+else now: Prometheus knows that counters begin at 0 again, and history may be long.
 """
 
 from __future__ import annotations
 
 import threading
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from redis import Redis, RedisError
 
-from core.history import EndedTurn, History
 from core.metrics import WAITS_S
+from core.store.ended import EndedTurn
+from core.store.history import History
 
 LATE = timedelta(minutes=10)
-"""A turn's end may come to be seen after later ones: hosts' clocks differ, and a transaction takes its time."""
+"""A turn's end may become visible after later ones: the clocks of nodes differ, and transactions take time."""
 
 WORK_S = (0.05, 0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 120, 300)
 """Buckets for cells and model calls, in seconds."""
@@ -24,14 +28,40 @@ TURN_S = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 86_400)
 """Buckets for whole turns, waiting for people included, in seconds."""
 
 
+KEPT_S = 3_600
+"""The end of the last counted turn is remembered for so long. What ended while nobody counted longer is left out."""
+
+
+class CountedUntil:
+    """When the last turn ended that a node has counted: for the process that counts after this one."""
+
+    def __init__(self, redis: Redis, node_id: str) -> None:
+        self._redis = redis
+        self._key = f"threadbook:metrics:{node_id}:turns"
+
+    def read(self) -> datetime | None:
+        """The moment; None when none is remembered or Redis is away."""
+        with suppress(RedisError, ValueError):
+            if kept := self._redis.get(self._key):
+                return datetime.fromisoformat(kept.decode() if isinstance(kept, bytes) else str(kept))
+        return None
+
+    def write(self, moment: datetime) -> None:
+        """Remember it, if Redis is there."""
+        with suppress(RedisError):
+            self._redis.set(self._key, moment.isoformat(), ex=KEPT_S)
+
+
 class TurnMetrics:
     """Counts each ended turn once; safe to refresh from several threads."""
 
-    def __init__(self, history: History, registry: CollectorRegistry) -> None:
+    def __init__(self, history: History, registry: CollectorRegistry, until: CountedUntil) -> None:
         self._history = history
+        self._until = until
         self._lock = threading.Lock()
         self._seen: set[tuple[str, datetime]] = set()
-        self._latest: datetime | None = None
+        self._latest = datetime.now(UTC)
+        self._is_first = True
         self._turns = Counter("threadbook_turns", "Turns that ended, by outcome.", ("outcome",), registry=registry)
         self._turn_time = Histogram(
             "threadbook_turn_seconds",
@@ -89,18 +119,23 @@ class TurnMetrics:
         self._mail = Gauge("threadbook_unread_messages", "Messages that no turn has read yet.", registry=registry)
 
     def refresh(self) -> None:
-        """Count what ended since the last time. Raises sqlalchemy.exc.SQLAlchemyError; what was counted stays."""
+        """Count the turns that ended since the last time. Raises sqlalchemy.exc.SQLAlchemyError; no count is lost."""
         with self._lock:
-            ended = self._history.ended_ids(self._latest - LATE if self._latest else None)
-            # A turn that was taken up again ends a second time: each end is counted once.
+            if self._is_first:
+                self._latest = self._until.read() or self._latest
+            ended = self._history.ended_ids(self._latest - LATE)
+            if self._is_first:
+                self._seen = {end for end in ended if end[1] <= self._latest}
+                self._is_first = False
+            # A turn that was resumed ends a second time. Each end is counted once.
             ends = {end[0]: end for end in ended if end not in self._seen}
             for turn in self._history.ended(list(ends)):
                 self._seen.add(ends[turn.id])
                 self._count(turn)
-            if ended:
-                self._latest = max(ended_at for _, ended_at in ended)
-                self._seen = {end for end in ended if end[1] >= self._latest - LATE}
-            self._look_around()
+            self._latest = max((self._latest, *(ended_at for _, ended_at in ended)))
+            self._seen = {end for end in ended if end[1] >= self._latest - LATE}
+            self._until.write(self._latest)
+            self._measure_now()
 
     def _count(self, turn: EndedTurn) -> None:
         self._turns.labels(turn.status).inc()
@@ -121,11 +156,10 @@ class TurnMetrics:
         for cause in turn.corrections:
             self._corrections.labels(cause).inc()
 
-    def _look_around(self) -> None:
-        turns = [each.turn for each in self._history.open_turns()]
-        running = [turn for turn in turns if turn.status == "running"]
-        self._open.labels("running").set(len(running))
-        self._open.labels("waiting").set(len(turns) - len(running))
+    def _measure_now(self) -> None:
+        load = self._history.load()
+        self._open.labels("running").set(load.running)
+        self._open.labels("waiting").set(load.waiting)
         now = datetime.now(UTC)
-        self._oldest.set(max(((now - turn.created_at).total_seconds() for turn in running), default=0.0))
-        self._mail.set(sum(mail.messages for mail in self._history.mail()))
+        self._oldest.set((now - (load.oldest_running_at or now)).total_seconds())
+        self._mail.set(load.unread)

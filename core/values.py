@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from collections.abc import Mapping
+from typing import Any, Literal, NamedTuple
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 
 class Value(BaseModel):
-    """A frozen value; unknown fields are refused, so a renamed field is an error and not a silent loss."""
+    """A frozen value. Unknown fields are refused, so a misspelled field is an error and not a silent loss.
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    Whoever reads what a newer version stored validates with `extra="allow"`: the unknown fields are then kept and are
+    dumped with the rest.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    @property
+    def later_fields(self) -> Mapping[str, Any]:
+        """Fields that a newer version stored and this one does not know."""
+        return self.model_extra or {}
+
+    @model_serializer(mode="wrap")
+    def _with_later_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        known: dict[str, Any] = dump(self)
+        return {**known, **self.later_fields}
 
 
 class ThreadKey(NamedTuple):
@@ -32,6 +47,11 @@ class ThreadKey(NamedTuple):
         return cls(team, channel, root_ts)
 
 
+Standing = Literal["", "member", "admin", "guest", "stranger"]
+"""What Slack says of a person: of this workspace, an owner or admin of it, a guest, or of another workspace. "" is not
+known yet."""
+
+
 class FileRef(Value):
     """A file as Slack described it in an event: nothing is downloaded yet.
 
@@ -47,13 +67,13 @@ class FileRef(Value):
 
 
 class IncomingMessage(Value):
-    """One thing a person said or pressed, as the bot received it.
+    """One thing that a person wrote or pressed, as the bot received it.
 
-    `kind` "text" is a message, "answer" a pressed option of a question, "stop" the wish that the running turn ends, in
-    words or by a sign (then without `text`), "undo" that the last cell is taken back, "reset" that the session is
-    forgotten. `text` is plain: mentions of the bot removed, Slack's escapes undone.
+    `kind` is "text" for a message, "answer" for a pressed option of a question, else the name of a command of
+    `core/commands.yaml`. A stop by a button or a reaction has no `text`. `text` is plain: mentions of the bot are
+    removed, Slack's escapes undone.
     `mention` says whether the bot was addressed. `files_known` is False when the event may have come without its files
-    (an app_mention twin): the worker then looks once.
+    (an app_mention twin): the worker then looks once. `standing` is what was known of its author when it came.
     """
 
     team: str
@@ -63,10 +83,11 @@ class IncomingMessage(Value):
     root_ts: str
     user: str
     text: str
-    kind: Literal["text", "answer", "stop", "undo", "reset"] = "text"
+    kind: str = Field(default="text", pattern=r"^[a-z_]{1,20}$")
     mention: bool = False
     files: tuple[FileRef, ...] = ()
     files_known: bool = True
+    standing: Standing = ""
 
     @property
     def thread(self) -> ThreadKey:
@@ -84,7 +105,7 @@ class StoredFile(Value):
 
 
 class Lease(Value):
-    """The right to advance one thread. `token` rises with every taking; the Store refuses writes with an older one."""
+    """The right to advance one thread. A newer lease has a higher `token`; writes with an older one are refused."""
 
     thread_id: str
     token: int
@@ -92,9 +113,9 @@ class Lease(Value):
 
 
 Language = Literal["en", "zh"]
-"""The languages that our own sentences exist in; a person gets the one they wrote in, English when it is neither."""
+"""The languages of our own sentences. People get the one they wrote in, English when it is neither."""
 
 
 TurnStatus = Literal["running", "waiting", "done", "stopped", "failed"]
-"""running: has work to do · waiting: parked on a person · done: reported · stopped: ended honestly without an answer ·
-failed: our own fault."""
+"""running: has work to do · waiting: for a person · done: reported · stopped: ended without an answer ·
+failed: ended by our own fault."""

@@ -1,0 +1,97 @@
+"""Who may do what: `may(person, action, resource)`, asked at intake, again by the worker, and by each command.
+
+Pure. What is known of the person and of the resource is gathered by `core/authorization.py`; what a team allows stands
+in `[access]` of threadbook.toml and comes with the resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from core.actions import ADMINS, ASKER, GUESTS, MEMBERS, OPERATORS, STRANGERS, Action
+from core.commands import CONFIRM, DECLINE, commands, is_command
+from core.steps import RESET_CALL, Questioned
+from core.values import Standing
+
+Rules = Mapping[Action, tuple[str, ...]]
+"""Who may do each action: words of `GROUPS_OF_PEOPLE`, and Slack's ids of people (U…, W…) and user groups (S…)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Somebody who wants something. `groups` are the user groups of the rules that they are in."""
+
+    user: str
+    standing: Standing | Literal["operator"]
+    groups: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """What it is done to: a thread, or the whole installation (""), with the rules that hold there.
+
+    `askers` began the thread, or asked for what is to be confirmed. `admins` are ids of people and user groups.
+    """
+
+    id: str
+    rules: Rules
+    askers: frozenset[str] = frozenset()
+    admins: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """True when it is allowed; else `phrase` is the sentence for the person, a key of core/phrases.yaml."""
+
+    phrase: str = ""
+
+    def __bool__(self) -> bool:
+        return not self.phrase
+
+
+ALLOWED: Final = Verdict()
+
+
+def may(person: Person, action: Action, resource: Resource) -> Verdict:
+    """Whether the person may do this to the resource, and if not, why."""
+    ids = {person.user, *person.groups}
+    is_admin = person.standing == "admin" or bool(ids & resource.admins)
+    mine = ids | {
+        name
+        for name, applies in {
+            MEMBERS: person.standing in ("member", "admin"),
+            GUESTS: person.standing == "guest",
+            STRANGERS: person.standing == "stranger",
+            OPERATORS: person.standing == "operator",
+            ADMINS: is_admin,
+            ASKER: person.user in resource.askers,
+        }.items()
+        if applies
+    }
+    who = resource.rules[action]
+    if mine.intersection(who):
+        return ALLOWED
+    if person.standing in ("stranger", "guest") and not is_admin:
+        return Verdict("access_stranger" if person.standing == "stranger" else "access_guest")
+    return Verdict("access_asker" if ASKER in who else "access_refused")
+
+
+def action_of(kind: str, text: str, *, is_open: bool, question: Questioned | None = None) -> Action:
+    """What a message of this kind does to its thread. `is_open`: it has a turn that runs or waits."""
+    if question is not None and question.call_id == RESET_CALL and reset_answer(text, question):
+        return Action.CONFIRM
+    if question is not None and (kind in ("text", "answer") or commands()[kind].in_turn == "words"):
+        return Action.ANSWER
+    if is_command(kind) and (named := commands()[kind].action):
+        return named
+    return Action.STEER if is_open else Action.ASK
+
+
+def reset_answer(text: str, question: Questioned) -> str | None:
+    """Yes or no to our question about a reset: an option of it, or a word that means the same."""
+    for name, option in zip((CONFIRM, DECLINE), question.options, strict=False):
+        if text.strip().casefold() == option.strip().casefold() or commands()[name].is_said_in(text):
+            return name
+    return None

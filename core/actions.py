@@ -1,0 +1,44 @@
+"""What people may be allowed or refused: the one list of actions. `core/access.py` decides, `[access]` says who.
+
+An entry is all that a new action needs: its name, who may do it unless a team says otherwise, and what it is. From the
+list come the keys of `[access]` and of `[channels.ID.access]`, and the page of settings.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+from typing import Self
+
+MEMBERS, GUESTS, STRANGERS = "members", "guests", "strangers"
+ASKER, ADMINS, OPERATORS = "asker", "admins", "operators"
+GROUPS_OF_PEOPLE = frozenset({MEMBERS, GUESTS, STRANGERS, ASKER, ADMINS, OPERATORS})
+"""members: of the workspace, without guests · guests: of the workspace · strangers: people of other workspaces ·
+asker: who began the thread or the question · admins: of Slack's workspace, and those that `[access]` names ·
+operators: whoever runs a command on a node."""
+
+
+class Action(Enum):
+    """One thing that somebody may do to a resource."""
+
+    ASK = "ask", (MEMBERS,), "Begin a turn."
+    STEER = "steer", (MEMBERS,), "Write to a turn that runs."
+    ANSWER = "answer", (MEMBERS,), "Answer a question of the analyst."
+    STOP = "stop", (MEMBERS,), "Stop a turn."
+    LEAVE = "leave", (MEMBERS,), "Send the bot out of a thread."
+    UNDO = "undo", (MEMBERS,), "Take the last cell back."
+    RESET = "reset", (ASKER, ADMINS), "Ask for a reset of the session."
+    CONFIRM = "confirm", (ASKER, ADMINS), "Confirm or decline what cannot be undone."
+    REPLAY = "replay", (ASKER, ADMINS, OPERATORS), "See the steps of a thread."
+    STATUS = "status", (ADMINS, OPERATORS), "See what goes on in all threads."
+    AUDIT = "audit", (ADMINS, OPERATORS), "Read who did what."
+    PURGE = "purge", (ADMINS, OPERATORS), "Delete for good."
+
+    default: tuple[str, ...]
+    about: str
+
+    def __new__(cls, value: str, default: tuple[str, ...], about: str) -> Self:
+        """An action is found by its name: `Action("ask")`."""
+        action = object.__new__(cls)
+        action._value_ = value
+        action.default, action.about = default, about
+        return action

@@ -1,0 +1,54 @@
+"""Gathers what `may` has to know of a person and of a thread: from the message, from Slack, from the Store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from core.access import Person, Resource, Verdict, action_of, may
+from core.actions import ASKER, Action
+from core.settings import Settings
+from core.slack.reader import SlackReader
+from core.steps import Step, open_question, user_of
+from core.store import Store
+from core.values import IncomingMessage, Standing
+
+Turn = Sequence[Step] | None
+"""The steps of the thread's open turn; None without one."""
+
+
+class Authorizer:
+    """Asks `may` about messages. Safe to share between threads of one process."""
+
+    def __init__(self, settings: Settings, store: Store, slack: SlackReader) -> None:
+        self._settings = settings
+        self._store = store
+        self._slack = slack
+
+    def standing(self, message: IncomingMessage) -> Standing:
+        """What Slack says of the author, looked up unless the message has it. Raises SlackUnreachable."""
+        own = {message.team, *self._settings.access.own_teams}
+        return message.standing or self._slack.standing(message.user, own)
+
+    def verdict(self, message: IncomingMessage, standing: Standing, turn: Callable[[], Turn]) -> tuple[Action, Verdict]:
+        """What the message would do to its thread, and whether its author may. Raises SlackUnreachable.
+
+        `turn` gives the steps of the thread's open turn.
+        """
+        steps = turn()
+        question = open_question(steps) if steps is not None else None
+        action = action_of(message.kind, message.text, is_open=steps is not None, question=question)
+        return action, may(self._person(message, standing, action), action, self._thread(message, action, steps))
+
+    def _person(self, message: IncomingMessage, standing: Standing, action: Action) -> Person:
+        named = {*self._settings.access_rules(message.channel)[action], *self._settings.access.admins}
+        groups = {name for name in named if name.startswith("S")}
+        return Person(message.user, standing, self._slack.groups_of(message.user, groups))
+
+    def _thread(self, message: IncomingMessage, action: Action, steps: Turn) -> Resource:
+        rules = self._settings.access_rules(message.channel)
+        askers: set[str] = set()
+        if ASKER in rules[action]:
+            began = [user_of(step) for step in (steps or ())[:1]]
+            # A thread without a message yet is begun by this one.
+            askers = {self._store.thread_asker(message.thread.id) or message.user, *began} - {""}
+        return Resource(message.thread.id, rules, frozenset(askers), frozenset(self._settings.access.admins))

@@ -1,0 +1,124 @@
+"""Every button, select, modal and shortcut of the product: its id, what it carries, and our reactions.
+
+A worker builds an interaction and puts it into a message; the bot decodes the same class when somebody uses it. Slack
+carries the two halves in these fields:
+
+    kind            id             payload
+    button, select  action_id      value
+    modal           callback_id    private_metadata
+    shortcut        callback_id    (none)
+
+To add one: write its class here, add it to `INTERACTIONS`, and add its handler to `bot/buttons.py`. Ids and fields stay
+as they are once released: messages with them stand in Slack for years.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Annotated, ClassVar, Final, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+TurnId = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,300}$")]
+ThreadId = Annotated[str, Field(pattern=r"^[A-Z0-9]{1,50}:[A-Z0-9]{1,50}:[0-9.]{1,40}$")]
+
+
+class Interaction(BaseModel):
+    """One kind of interaction. Its fields are the payload, as JSON with the names of the fields.
+
+    What comes back from Slack is a claim only: `decode` checks its shape, the Store says whether it still holds.
+    """
+
+    model_config = ConfigDict(frozen=True, strict=True, hide_input_in_errors=True)
+
+    ID: ClassVar[str]
+
+    @property
+    def id(self) -> str:
+        """The id that Slack gets. Several of one kind in a block need ids of their own: see `OptionButton`."""
+        return self.ID
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """What the ids of this kind match, for the listener."""
+        return re.compile(rf"\A{re.escape(cls.ID)}\Z")
+
+    def encode(self) -> str:
+        """The payload that Slack keeps and gives back."""
+        return json.dumps(self.model_dump(), separators=(",", ":"))
+
+    @classmethod
+    def decode(cls, payload: object) -> Self | None:
+        """The interaction of a payload that came from Slack; None when it is not one of this kind. Never raises."""
+        if not isinstance(payload, str):
+            return None
+        try:
+            return cls.model_validate_json(payload)
+        except ValidationError:
+            return None
+
+
+class StopButton(Interaction):
+    """The Stop button on the card of a running turn. Its payload is the turn's id alone."""
+
+    ID = "stop"
+
+    turn: TurnId
+
+    def encode(self) -> str:
+        """The turn's id."""
+        return self.turn
+
+    @classmethod
+    def decode(cls, payload: object) -> Self | None:
+        """The button of a turn's id. Never raises."""
+        try:
+            return cls.model_validate({"turn": payload})
+        except ValidationError:
+            return None
+
+
+class OptionButton(Interaction):
+    """One option of a question: the turn, the model's call that asked, and the place of the option, from 0."""
+
+    ID = "answer"
+
+    turn: TurnId
+    call: str
+    n: Annotated[int, Field(ge=0, le=999_999)]
+
+    @property
+    def id(self) -> str:
+        """One id for each option: Slack wants them distinct within a block."""
+        return f"{self.ID}:{self.n}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of all options."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]{{1,6}}\Z")
+
+
+class LeaveButton(Interaction):
+    """The button that makes the bot leave a thread. Its payload is the thread's id."""
+
+    ID = "leave"
+
+    thread: ThreadId
+
+
+INTERACTIONS: Final[tuple[type[Interaction], ...]] = (StopButton, OptionButton, LeaveButton)
+
+
+class Reaction:
+    """The emoji that we put on messages, and those of people that mean something to us."""
+
+    RECEIVED: Final = "eyes"
+    STOPPED: Final = "octagonal_sign"
+    """Also on the message that asked for the stop."""
+    DONE: Final = "white_check_mark"
+    PARTIAL: Final = "speech_balloon"
+    """On a question that got a reply, but no full answer."""
+    FAILED: Final = "warning"
+    MEANS_STOP: Final = frozenset({"x", STOPPED, "negative_squared_cross_mark"})
+    """A person's reaction with one of these stops the turn."""

@@ -1,8 +1,0 @@
-"""Alembic's entry: runs the migrations on the connection (and in the transaction) that core/database.py hands over."""
-
-from alembic import context
-
-from core.tables import metadata
-
-context.configure(connection=context.config.attributes["connection"], target_metadata=metadata, render_as_batch=True)
-context.run_migrations()

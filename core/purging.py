@@ -1,0 +1,64 @@
+"""Deletes threads for good from what all nodes share: the Store, the file store and Redis. Each node does its own disk.
+
+Everything may be done again after a crash: what the Store says is to be deleted stays there until it is gone.
+"""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+
+from redis import Redis
+
+from core.blobs import PACK, Blobs
+from core.errors import BlobMissing
+from core.store import Store
+from core.store.part import contents_in
+
+
+def purge_thread(store: Store, blobs: Blobs, redis: Redis, thread_id: str) -> int:
+    """Delete a thread; returns the number of rows. Raises StoreUnreachable, BlobsUnreachable, redis.RedisError.
+
+    A worker that works on it loses its lease. The contents of the file store follow with `delete_contents`.
+    """
+    rows = store.purge_thread(thread_id, _packed(store, blobs, thread_id))
+    folder = blobs.thread_folder(thread_id)
+    folder.remove(folder.names())
+    keys = list(redis.scan_iter(match=f"threadbook:*{_literal(thread_id)}*", count=1_000))
+    if keys:
+        redis.delete(*keys)
+    for name in ("threadbook:running", "threadbook:places"):
+        redis.hdel(name, thread_id)
+    return rows
+
+
+def delete_contents(store: Store, blobs: Blobs) -> int:
+    """Delete the contents that only purged threads needed; returns their number. Raises BlobsUnreachable."""
+    deleted = 0
+    while contents := store.unneeded_contents():
+        for sha256 in contents:
+            blobs.remove(sha256)
+        store.contents_deleted(contents)
+        deleted += len(contents)
+    store.contents_deleted(())
+    store.scrub()
+    return deleted
+
+
+def _packed(store: Store, blobs: Blobs, thread_id: str) -> set[str]:
+    """The contents that the thread's exported sessions name, also for those that an earlier version stored."""
+    folder = blobs.thread_folder(thread_id)
+    found: set[str] = set()
+    for name in folder.names():
+        with suppress(BlobMissing, ValueError):
+            found |= contents_in(json.loads(folder.get([name])[0])) if name.startswith(PACK) else set()
+    if (row := store.exported_session(thread_id)) is not None:
+        for name in filter(None, (row.name, row.before)):
+            with suppress(BlobMissing, ValueError):  # a pack is no content: only an earlier version made it one
+                found |= {name, *contents_in(json.loads(blobs.get(name)))}
+    return found
+
+
+def _literal(thread_id: str) -> str:
+    """The id for a pattern of Redis: its special characters stand for themselves."""
+    return "".join(f"\\{letter}" if letter in "*?[]^\\" else letter for letter in thread_id)

@@ -1,0 +1,1 @@
+"""Slack, written to and read from: the client and its budgets, the reader, the writer, uploads, blocks and text."""

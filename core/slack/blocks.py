@@ -1,0 +1,274 @@
+"""Block Kit as plain dicts: builders that stay inside Slack's limits, and a check that names each broken limit.
+
+Data goes into raw and rich text wherever possible: Slack parses no mention and no link there. `Limit` holds
+the numbers; where Slack's documents and its servers disagree, the smaller one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from typing import Any, Final, Literal, NamedTuple
+
+from core.interactions import Interaction
+from core.slack.text import clip, escape
+
+Block = dict[str, Any]
+"""One block, as Slack's JSON has it."""
+
+TaskStatus = Literal["pending", "in_progress", "complete", "error"]
+Align = Literal["left", "center", "right"]
+
+
+class Limit:
+    """Slack's limits, in characters where nothing else is said."""
+
+    BLOCKS: Final = 50
+    MESSAGE: Final = 12_000
+    """All text of a message's blocks together; above about 13,200 the message is refused though each block is legal."""
+    MARKDOWN: Final = 12_000
+    SECTION: Final = 3_000
+    HEADER: Final = 150
+    CONTEXT_ELEMENTS: Final = 10
+    BUTTONS: Final = 25
+    BUTTON_TEXT: Final = 75
+    BUTTON_VALUE: Final = 2_000
+    ID: Final = 255
+    TABLE_ROWS: Final = 100
+    TABLE_COLUMNS: Final = 20
+    TABLE: Final = 10_000
+    TASKS: Final = 50
+    TASK_FIELD: Final = 250
+    """Documented as 256 for a task's title; longer ones were seen to pass on some servers only."""
+    FALLBACK: Final = 3_000
+    """The text beside the blocks; chat.update refuses 4,000."""
+
+
+class SlackMessage(NamedTuple):
+    """A message for chat.postMessage: `text` is for notifications, already escaped; `blocks` is what people see."""
+
+    text: str
+    blocks: list[Block]
+
+
+def fallback(text: str) -> str:
+    """Raw text as the escaped text beside blocks, cut to `Limit.FALLBACK` without cutting an escape in two."""
+    if len(shown := escape(text)) <= Limit.FALLBACK:
+        return shown if shown.strip() else "…"
+    kept, room = "", Limit.FALLBACK - 1
+    for character in text:
+        if (room := room - len(escaped := escape(character))) < 0:
+            break
+        kept += escaped
+    return kept.rstrip() + "…"
+
+
+def section(text: str) -> Block:
+    """A paragraph of mrkdwn. `text` must already be escaped; Slack adds no links to it."""
+    return {"type": "section", "text": _mrkdwn(clip(text, Limit.SECTION))}
+
+
+def context(*texts: str) -> Block:
+    """Small grey text, one element per argument, mrkdwn already escaped."""
+    return {
+        "type": "context",
+        "elements": [_mrkdwn(clip(text, Limit.SECTION)) for text in texts[: Limit.CONTEXT_ELEMENTS]],
+    }
+
+
+def header(text: str) -> Block:
+    """A heading in plain text."""
+    return {"type": "header", "text": _plain(clip(_shown(text), Limit.HEADER))}
+
+
+def divider() -> Block:
+    """A thin line."""
+    return {"type": "divider"}
+
+
+def markdown(text: str) -> Block:
+    """Standard Markdown. The caller splits at `Limit.MARKDOWN`: cutting here could lose text."""
+    return {"type": "markdown", "text": text}
+
+
+def quote(text: str) -> Block:
+    """A quotation: raw text, nothing in it is parsed."""
+    return rich_text({"type": "rich_text_quote", "elements": [_raw(text)]})
+
+
+def code(text: str) -> Block:
+    """Code or output in fixed width: raw text, nothing in it is parsed."""
+    return rich_text({"type": "rich_text_preformatted", "elements": [_raw(text)]})
+
+
+def paragraph(text: str) -> Block:
+    """A paragraph of raw text: nothing in it is parsed."""
+    return rich_text({"type": "rich_text_section", "elements": [_raw(text)]})
+
+
+def rich_text(*elements: dict[str, Any]) -> Block:
+    """A rich_text block of these sections, quotes, lists or preformatted parts."""
+    return {"type": "rich_text", "elements": list(elements)}
+
+
+def table(rows: Sequence[Sequence[str]], aligns: Sequence[Align | None] = ()) -> Block:
+    """A table of raw text, header row first. The caller keeps it within the limits (`fits_table`)."""
+    block: Block = {
+        "type": "table",
+        "rows": [[{"type": "raw_text", "text": cell if cell.strip() else " "} for cell in row] for row in rows],
+    }
+    if any(aligns):
+        block["column_settings"] = [{"align": align} if align else None for align in aligns]
+    return block
+
+
+def fits_table(rows: Sequence[Sequence[str]], *, characters: int = 8_000) -> bool:
+    """Whether these rows, header included, may be one table block. `characters` counts all cells together."""
+    return (
+        0 < len(rows) <= Limit.TABLE_ROWS
+        and max(len(row) for row in rows) <= Limit.TABLE_COLUMNS
+        and sum(max(1, len(cell)) for row in rows for cell in row) <= characters
+    )
+
+
+def actions(*elements: dict[str, Any]) -> Block:
+    """A row of buttons."""
+    return {"type": "actions", "elements": list(elements[: Limit.BUTTONS])}
+
+
+def button(text: str, interaction: Interaction, style: Literal["primary", "danger"] | None = None) -> dict[str, Any]:
+    """A button. Raises ValueError when its id or its payload is too long: a cut one would mean something else."""
+    action_id, value = interaction.id, interaction.encode()
+    if len(value) > Limit.BUTTON_VALUE or len(action_id) > Limit.ID:
+        raise ValueError(f"the payload or the id of the button {text!r} is longer than Slack takes")
+    element: dict[str, Any] = {
+        "type": "button",
+        "text": _plain(clip(_shown(text), Limit.BUTTON_TEXT)),
+        "action_id": action_id,
+        "value": value,
+    }
+    if style:
+        element["style"] = style
+    return element
+
+
+def task_card(
+    task_id: str, title: str, status: TaskStatus, *, output: Block | None = None, details: Block | None = None
+) -> Block:
+    """One task of a plan. `output` and `details` are rich_text blocks."""
+    card: Block = {
+        "type": "task_card",
+        "task_id": clip(task_id, Limit.ID),
+        "title": clip(_shown(title), Limit.TASK_FIELD),
+        "status": status,
+    }
+    if details:
+        card["details"] = details
+    if output:
+        card["output"] = output
+    return card
+
+
+def plan(title: str, tasks: Iterable[Block]) -> Block:
+    """The tasks of one piece of work under a title. The caller folds above `Limit.TASKS`."""
+    return {"type": "plan", "title": clip(_shown(title), Limit.TASK_FIELD), "tasks": list(tasks)}
+
+
+def characters(blocks: Iterable[Block]) -> int:
+    """All text that Slack would count in these blocks."""
+    return sum(len(text) for block in blocks for text in _texts(block))
+
+
+def broken_limits(blocks: Sequence[Block]) -> list[str]:
+    """Every limit that these blocks break, as "/blocks/0/text: why"; empty when Slack would take them."""
+    faults: list[str] = []
+    if not 0 < len(blocks) <= Limit.BLOCKS:
+        faults.append(f"/blocks: {len(blocks)} blocks, 1 to {Limit.BLOCKS} are taken")
+    if (total := characters(blocks)) > Limit.MESSAGE:
+        faults.append(f"/blocks: {total} characters together, at most {Limit.MESSAGE}")
+    marked = sum(len(block["text"]) for block in blocks if block["type"] == "markdown")
+    if marked > Limit.MARKDOWN:
+        faults.append(f"/blocks: {marked} characters of markdown, at most {Limit.MARKDOWN}")
+    if sum(block["type"] == "table" for block in blocks) > 1:
+        faults.append("/blocks: more than one table")
+    for index, block in enumerate(blocks):
+        faults += [f"/blocks/{index}{fault}" for fault in _faults(block)]
+    return faults
+
+
+def _faults(block: Block) -> list[str]:
+    match block["type"]:
+        case "markdown":
+            return _length("/text", block["text"], Limit.MARKDOWN)
+        case "section":
+            return _length("/text", block["text"]["text"], Limit.SECTION)
+        case "header":
+            return _length("/text", block["text"]["text"], Limit.HEADER)
+        case "context":
+            return _count("/elements", block["elements"], Limit.CONTEXT_ELEMENTS)
+        case "actions":
+            return _count("/elements", block["elements"], Limit.BUTTONS) + [
+                fault
+                for number, element in enumerate(block["elements"])
+                for fault in _length(f"/elements/{number}/text", element["text"]["text"], Limit.BUTTON_TEXT)
+                + _length(f"/elements/{number}/value", element["value"], Limit.BUTTON_VALUE)
+            ]
+        case "table":
+            return (
+                _count("/rows", block["rows"], Limit.TABLE_ROWS)
+                + [f for n, row in enumerate(block["rows"]) for f in _count(f"/rows/{n}", row, Limit.TABLE_COLUMNS)]
+                + _length("/rows", "".join(cell["text"] for row in block["rows"] for cell in row), Limit.TABLE)
+                + ["/rows: an empty cell" for row in block["rows"] for cell in row if not cell["text"]]
+            )
+        case "plan":
+            return (
+                _length("/title", block["title"], Limit.TASK_FIELD)
+                + _count("/tasks", block["tasks"], Limit.TASKS)
+                + [f"/tasks/{n}{fault}" for n, task in enumerate(block["tasks"]) for fault in _faults(task)]
+            )
+        case "task_card":
+            return _length("/title", block["title"], Limit.TASK_FIELD)
+        case "rich_text":
+            return ["/elements: empty text" for text in _texts(block) if not text]
+        case _:
+            return []
+
+
+def _length(pointer: str, text: str, limit: int) -> list[str]:
+    return [] if 0 < len(text) <= limit else [f"{pointer}: {len(text)} characters, 1 to {limit} are taken"]
+
+
+def _count(pointer: str, items: Sequence[object], limit: int) -> list[str]:
+    return [] if 0 < len(items) <= limit else [f"{pointer}: {len(items)} items, 1 to {limit} are taken"]
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, list):
+        return [text for item in value for text in _texts(item)]
+    if not isinstance(value, dict):
+        return []
+    return [
+        text
+        for key in ("title", "text", "elements", "rows", "tasks", "details", "output")
+        for text in ([value[key]] if isinstance(value.get(key), str) else _texts(value.get(key)))
+    ]
+
+
+_CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
+
+
+def _shown(text: str) -> str:
+    """Text that shows something on one line: Slack refuses empty titles and labels."""
+    return " ".join(_CONTROLS.sub(" ", text).split()) or "…"
+
+
+def _raw(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text or " "}
+
+
+def _mrkdwn(text: str) -> dict[str, Any]:
+    return {"type": "mrkdwn", "text": text or " ", "verbatim": True}
+
+
+def _plain(text: str) -> dict[str, Any]:
+    return {"type": "plain_text", "text": text, "emoji": False}

@@ -1,0 +1,243 @@
+"""Clients for Slack's Web API, and what its errors mean for the caller."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from http.client import HTTPException
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx
+from redis import Redis
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+from slack_sdk.http_retry import HttpRequest, HttpResponse, RetryHandler
+from slack_sdk.http_retry.builtin_handlers import (
+    ConnectionErrorRetryHandler,
+    RateLimitErrorRetryHandler,
+    ServerErrorRetryHandler,
+)
+from slack_sdk.web import SlackResponse
+
+from core.errors import SlackFailed, SlackUnreachable, outline
+from core.metrics import RETRIES, SLACK_CALLS, plain
+from core.settings import Settings
+from core.slack.rates import Crowded, Rates, channel_of, is_decorative
+from core.slack.text import clip
+from core.telemetry import get_logger
+
+log = get_logger(__name__)
+
+TIMEOUT_S = 30
+
+LOST = (OSError, HTTPException)
+"""What the SDK raises when the connection failed: Slack may or may not have done the call. `Crowded`, which is one of
+them, was not made: catch it before."""
+
+NOT_OFFERED = frozenset(
+    {"unknown_method", "missing_scope", "not_allowed_token_type", "not_agent_app", "method_deprecated"}
+)
+"""What a server answers that does not offer a method, or not to us."""
+
+_PERHAPS_DONE = {"fatal_error", "internal_error", "request_timeout", "service_unavailable"}
+_LATER = {"ratelimited", "rate_limited"}
+_UNTIL_SOMEBODY_ACTS = {
+    "account_inactive",
+    "channel_not_found",
+    "ekm_access_denied",
+    "invalid_auth",
+    "is_archived",
+    "not_in_channel",
+    "org_login_required",
+    "team_access_not_granted",
+    "token_expired",
+    "token_revoked",
+}
+"""We cannot post to the channel, so we cannot tell anybody there: the work waits until an admin acts."""
+
+
+def web_client(settings: Settings, redis: Redis | None = None) -> CountedClient:
+    """A client for posting. It waits for rate limits, and never repeats a call whose reply was lost.
+
+    With `redis` it keeps to the rate budgets that all our processes share.
+    """
+    token = settings.slack_bot_token
+    rates = None if redis is None else Rates(redis, paced=settings.keeps_rate_budgets)
+    return _client(token.get_secret_value() if token else None, settings.slack_api_url, [], rates)
+
+
+def repeating(client: WebClient) -> WebClient:
+    """The same for calls that may be made twice: it also repeats after lost replies and server errors."""
+    if isinstance(client, CountedClient) and client.repeats is not None:
+        return client.repeats
+    handlers = [
+        _Counted(ServerErrorRetryHandler(max_retry_count=2), "server_error"),
+        _Counted(ConnectionErrorRetryHandler(max_retry_count=2), "no_reply"),
+    ]
+    return _client(client.token, client.base_url, handlers, rates_of(client))
+
+
+def rates_of(client: WebClient) -> Rates | None:
+    """The rate budgets of a client, if it has any."""
+    return client.rates if isinstance(client, CountedClient) else None
+
+
+class CountedClient(WebClient):
+    """Counts each call by its final result: "ok", Slack's name of the error, or "no_reply"."""
+
+    rates: Rates | None = None
+    repeats: WebClient | None = None
+    """The client for calls that may be made twice; None: `repeating` makes one."""
+    transport: httpx.BaseTransport | None = None
+    """How the bytes of files travel; None: over the network."""
+
+    def api_call(self, api_method: str, **arguments: Any) -> SlackResponse:
+        """As in the SDK, whose methods all come through here. Raises Crowded, an OSError, without making the call."""
+        if self.rates is not None:
+            self.rates.wait(api_method, channel_of(arguments))
+        try:
+            reply = super().api_call(api_method, **arguments)
+        except SlackApiError as error:
+            SLACK_CALLS.labels(api_method, plain(error_name(error))).inc()
+            raise
+        except LOST:
+            SLACK_CALLS.labels(api_method, "no_reply").inc()
+            raise
+        SLACK_CALLS.labels(api_method, "ok").inc()
+        return reply
+
+
+class _Counted(RetryHandler):
+    """Wraps a retry handler and counts its retries by their cause."""
+
+    def __init__(self, handler: RetryHandler, cause: str) -> None:
+        super().__init__(handler.max_retry_count, handler.interval_calculator)
+        self._handler = handler
+        self._cause = cause
+
+    def can_retry(self, **attempt: Any) -> bool:
+        return self._handler.can_retry(**attempt)
+
+    def prepare_for_next_attempt(self, **attempt: Any) -> None:
+        RETRIES.labels("slack", self._cause).inc()
+        self._handler.prepare_for_next_attempt(**attempt)
+
+
+class _SharedRateLimit(RateLimitErrorRetryHandler):
+    """Waits for the time in Retry-After, and makes all other processes wait too. A decorative call does not wait."""
+
+    def __init__(self, rates: Rates | None) -> None:
+        super().__init__(max_retry_count=2)
+        self._rates = rates
+
+    def can_retry(self, **attempt: Any) -> bool:
+        limited = super().can_retry(**attempt)
+        if limited and is_decorative():
+            self._pause_all(attempt["request"], attempt.get("response"))
+            return False
+        return limited
+
+    def prepare_for_next_attempt(self, **attempt: Any) -> None:
+        self._pause_all(attempt["request"], attempt.get("response"))
+        super().prepare_for_next_attempt(**attempt)
+
+    def _pause_all(self, request: HttpRequest, response: HttpResponse | None) -> None:
+        headers = {str(name).lower(): value for name, value in (response.headers if response else {}).items()}
+        retry_after = headers.get("retry-after")
+        seconds = str(retry_after[0] if isinstance(retry_after, list) else retry_after or "")
+        if self._rates is not None and seconds.isdigit():
+            self._rates.pause(urlsplit(request.url).path.rpartition("/")[2], _channel_in(request.data), int(seconds))
+
+
+def _channel_in(body: bytes | None) -> str:
+    """The channel in the body of a request, a form or JSON."""
+    text = (body or b"").decode(errors="replace")
+    try:
+        return channel_of({"json": json.loads(text)})
+    except ValueError:
+        return channel_of({"data": dict(parse_qsl(text))})
+
+
+def _client(
+    token: str | None, base_url: str, handlers: Sequence[RetryHandler], rates: Rates | None = None
+) -> CountedClient:
+    # The handlers are given because the SDK's default repeats a POST after a lost reply, which posts twice.
+    handlers = [_Counted(_SharedRateLimit(rates), "rate_limited"), *handlers]
+    client = CountedClient(token=token, base_url=base_url, timeout=TIMEOUT_S, retry_handlers=handlers)
+    client.rates = rates
+    # The SDK takes the proxy of the environment and ignores NO_PROXY.
+    if urllib.request.proxy_bypass(urlsplit(base_url).hostname or ""):
+        client.proxy = None
+    return client
+
+
+def error_name(error: SlackApiError) -> str:
+    """Slack's own name of an error: "not_in_channel"."""
+    data = getattr(error.response, "data", error.response)
+    name = data.get("error") if isinstance(data, dict) else None
+    return clip(name, 200) if isinstance(name, str) else f"http_{getattr(error.response, 'status_code', 0)}"
+
+
+def error_details(error: SlackApiError) -> str:
+    """Slack's reasons for refused blocks, for the log."""
+    data = getattr(error.response, "data", None)
+    details = (data.get("errors") or data.get("response_metadata")) if isinstance(data, dict) else None
+    return clip(str(details or ""), 500)
+
+
+def perhaps_done(error: SlackApiError) -> bool:
+    """Whether Slack may have done the call although it reports an error."""
+    return getattr(error.response, "status_code", 200) >= 500 or error_name(error) in _PERHAPS_DONE
+
+
+def passes_by_itself(error: BaseException | None) -> bool:
+    """Whether the error is temporary (5xx, too many calls, no reply) and says nothing about the call itself."""
+    if isinstance(error, SlackApiError):
+        return error_name(error) in _LATER or perhaps_done(error)
+    return isinstance(error, LOST)
+
+
+def refusal(method: str, error: SlackApiError) -> SlackFailed | SlackUnreachable:
+    """Our error for one of Slack's: SlackUnreachable when it passes, by itself or when an admin acts."""
+    name = error_name(error)
+    passes = passes_by_itself(error) or name in _UNTIL_SOMEBODY_ACTS
+    return SlackUnreachable(f"{method}: {name}") if passes else SlackFailed(method, name)
+
+
+@contextmanager
+def ours(method: str) -> Iterator[None]:
+    """Inside the block, Slack's failures become ours: SlackFailed or SlackUnreachable."""
+    try:
+        yield
+    except SlackApiError as error:
+        raise refusal(method, error) from error
+    except Crowded as error:
+        raise SlackUnreachable(str(error)) from error
+    except LOST as error:
+        raise SlackUnreachable(f"{method} got no reply: {outline(error)}") from error
+
+
+def describe(error: Exception) -> str:
+    """An error in a word or two, for the log."""
+    return error_name(error) if isinstance(error, SlackApiError) else outline(error)
+
+
+class Shortcomings:
+    """Methods that this server does not offer or refuses: each is logged once."""
+
+    def __init__(self) -> None:
+        self._logged: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()
+
+    def note(self, method: str, error: SlackApiError) -> None:
+        """Log that a method failed with this error, the first time."""
+        seen = (method, error_name(error))
+        with self._lock:
+            if seen in self._logged:
+                return
+            self._logged.add(seen)
+        log.warning("slack_method_refused", method=method, error=seen[1])

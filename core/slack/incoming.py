@@ -1,0 +1,90 @@
+"""From a message in Slack's shape to ours, or to the reason why it is none. Pure: the look-up of names is handed in.
+
+The bot reads events with it, the worker reads the talk that the bot was called into.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from core.slack.files import file_refs
+from core.slack.pasted_tables import pasted_tables
+from core.slack.text import clip, mentions, plain
+from core.values import IncomingMessage
+
+MAX_TEXT = 40_000
+"""Characters; Slack's own limit for a message."""
+
+_SUBTYPES = (None, "file_share", "thread_broadcast")
+_ID = re.compile(r"[A-Z0-9]{1,50}")
+_TS = re.compile(r"\d{1,20}\.\d{1,10}")
+
+
+@dataclass(frozen=True, slots=True)
+class Ignored:
+    """A message that is none for us, and why, for the log."""
+
+    reason: str
+
+
+def incoming(
+    event: Mapping[str, Any], team: str, name_of: Callable[[str], str], bot_user_id: str = ""
+) -> IncomingMessage | Ignored:
+    """The message of a person, to whomever it is. Edits, deletions, bots (we too) and malformed events are Ignored.
+
+    Without a `bot_user_id` no message counts as a mention.
+    """
+    if event.get("subtype") not in _SUBTYPES:
+        return Ignored(f"subtype {clip(str(event.get('subtype')), 40)}")
+    if event.get("hidden") or event.get("edited"):
+        return Ignored("an edit")
+    user, channel, ts = event.get("user"), event.get("channel"), event.get("ts")
+    if event.get("bot_id") or user in (bot_user_id, "USLACKBOT"):
+        return Ignored("a bot")
+    root_ts = event.get("thread_ts") or ts
+    if not (_matches(_ID, user, channel, team) and _matches(_TS, ts, root_ts)):
+        return Ignored("malformed")
+
+    raw = event.get("text")
+    text = raw[:MAX_TEXT] if isinstance(raw, str) else ""
+    table = pasted_tables(event)[:MAX_TEXT]
+    files = file_refs(event.get("files"))
+    twin_without_files = event.get("type") == "app_mention" and not files
+    return IncomingMessage(
+        team=team,
+        channel=str(channel),
+        channel_type=_channel_type(event),
+        ts=str(ts),
+        root_ts=str(root_ts),
+        user=str(user),
+        text="\n\n".join(filter(None, (plain(text, bot_user_id, name_of), table))),
+        mention=event.get("type") == "app_mention" or mentions(text, bot_user_id),
+        files=files,
+        files_known=not twin_without_files,
+    )
+
+
+def listed(message: Mapping[str, Any], channel: str) -> dict[str, Any]:
+    """A message of `conversations.replies` as its event would have been. It counts as it reads now, edited or not."""
+    kept = {key: value for key, value in message.items() if key != "edited"}
+    return {**kept, "type": "message", "channel": channel}
+
+
+def is_empty(message: IncomingMessage) -> bool:
+    """Whether a message has neither text nor a file."""
+    return not message.text and not message.files
+
+
+def _channel_type(event: Mapping[str, Any]) -> str:
+    """Message events carry it. Others do not: there the first letter of the channel's id tells."""
+    given = event.get("channel_type")
+    if given in ("im", "mpim", "channel", "group"):
+        return str(given)
+    return "im" if str(event.get("channel")).startswith("D") else "channel"
+
+
+def _matches(shape: re.Pattern[str], *values: object) -> bool:
+    return all(isinstance(value, str) and shape.fullmatch(value) for value in values)

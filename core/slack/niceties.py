@@ -1,0 +1,101 @@
+"""What is only nice to have in a thread: reactions, the status line, Slack's view of an agent at work.
+
+None of it waits for a rate budget and none fails the caller. What a workspace's Slack does not offer is logged once and
+skipped from then on, by all our processes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal
+
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError, SlackClientError
+
+from core.slack.client import LOST, NOT_OFFERED, describe, error_name, rates_of
+from core.slack.outbox import Outbox
+from core.slack.rates import decorative
+from core.slack.reader import SlackReader
+from core.slack.text import clip
+from core.slack.without import Without
+from core.telemetry import get_logger
+from core.values import Lease, ThreadKey
+
+log = get_logger(__name__)
+
+AgentSession = Literal["processing", "suspended", "active"]
+
+UPLOAD = "files.getUploadURLExternal"
+_REACT, _UNREACT = "reactions.add", "reactions.remove"
+_STATUS, _SESSION = "assistant.threads.setStatus", "agents.sessions.setStatus"
+_NOTHING_TO_DO = {"already_reacted", "no_reaction"}
+
+
+class Niceties(SlackReader):
+    """Adds to what its base class reads. With a lease, each raises LeaseLost once another worker has the thread."""
+
+    def __init__(self, client: WebClient, outbox: Outbox) -> None:
+        super().__init__(client)
+        self._once = client
+        self._outbox = outbox
+        rates = rates_of(client)
+        self._without = Without(rates.redis if rates else None, (_REACT, _UNREACT, _STATUS, _SESSION, UPLOAD))
+
+    def react(self, key: ThreadKey, ts: str, name: str, *, lease: Lease | None = None) -> None:
+        """Add an emoji to a message."""
+        self._nicety(
+            lease,
+            key,
+            _REACT,
+            lambda: self._once.reactions_add(channel=key.channel, timestamp=ts, name=name),
+        )
+
+    def unreact(self, key: ThreadKey, ts: str, name: str, *, lease: Lease | None = None) -> None:
+        """Remove our emoji from a message."""
+        self._nicety(
+            lease,
+            key,
+            _UNREACT,
+            lambda: self._once.reactions_remove(channel=key.channel, timestamp=ts, name=name),
+        )
+
+    def set_status(self, key: ThreadKey, text: str, *, lease: Lease | None = None) -> None:
+        """The line "<bot> <text>" under the thread. Slack clears it after two minutes and at our next message."""
+        self._nicety(
+            lease,
+            key,
+            _STATUS,
+            lambda: self._once.assistant_threads_setStatus(
+                channel_id=key.channel, thread_ts=key.root_ts, status=clip(text, 100)
+            ),
+        )
+
+    def set_session(self, key: ThreadKey, state: AgentSession, *, lease: Lease | None = None) -> None:
+        """Slack's own view of an agent at work: "processing" is what it shows its Stop button for."""
+        self._nicety(
+            lease,
+            key,
+            _SESSION,
+            lambda: self._once.agents_sessions_setStatus(channel_id=key.channel, thread_ts=key.root_ts, status=state),
+        )
+
+    def _check(self, lease: Lease | None) -> None:
+        if lease is not None:
+            self._outbox.check(lease)
+
+    def _nicety(self, lease: Lease | None, key: ThreadKey, method: str, call: Callable[[], object]) -> None:
+        if self._without.error(key.team, method):
+            return
+        self._check(lease)
+        try:
+            with decorative():
+                call()
+        except SlackApiError as error:
+            name = error_name(error)
+            if name in _NOTHING_TO_DO:
+                return
+            self._shortcomings.note(method, error)
+            if name in NOT_OFFERED:
+                self._without.note(key.team, method, name)
+        except (SlackClientError, *LOST) as error:
+            log.info("nicety_failed", method=method, error=describe(error))

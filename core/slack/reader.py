@@ -1,0 +1,212 @@
+"""What is read from Slack: names, files, threads. A look-up that Slack refuses gives a default instead of an error."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Collection
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+
+from core.errors import SlackBusy, SlackUnreachable, outline
+from core.slack.client import (
+    LOST,
+    Shortcomings,
+    error_name,
+    ours,
+    passes_by_itself,
+    rates_of,
+    refusal,
+    repeating,
+)
+from core.slack.files import file_refs
+from core.slack.text import clip
+from core.telemetry import get_logger
+from core.values import FileRef, Language, Standing, ThreadKey
+
+log = get_logger(__name__)
+
+_MAX_PEOPLE = 10_000
+_MAX_PAGES = 5
+_MAX_NAME = 80
+STANDING_S = 600.0
+"""So long it may take until somebody who became a guest, or left a user group, counts as one."""
+_STRANGERS = {"user_not_found", "user_not_visible"}
+"""Slack knows its own people: those that it does not show to us are another workspace's."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Person:
+    name: str
+    language: Language
+    standing: Standing
+    team: str = ""
+    organisation: str = ""
+    looked_at: float = 0.0
+
+
+class SlackReader:
+    """Looks things up. What Slack does not give is left out: an id stands for a name, nothing stands for a file."""
+
+    def __init__(self, client: WebClient) -> None:
+        self._repeatable = repeating(client)
+        self._shortcomings = Shortcomings()
+        self._people: dict[str, _Person] = {}
+        self._people_lock = threading.Lock()
+        self._groups: dict[str, tuple[float, frozenset[str]]] = {}
+
+    def user_name(self, user_id: str) -> str:
+        """The display name of a person, cached; the id when Slack gives none."""
+        return self._person(user_id).name
+
+    def user_language(self, user_id: str) -> Language:
+        """The language that a person has set in Slack, if it is one of ours; for when they wrote no text."""
+        return self._person(user_id).language
+
+    def standing(self, user_id: str, own: Collection[str]) -> Standing:
+        """What Slack says of a person; `own` are ids of the workspaces and organisations that are no strangers.
+
+        A Slack that refuses to look people up at all (users:read) makes everybody a member. Raises SlackUnreachable.
+        """
+        person = self._person(user_id, newer_than=time.monotonic() - STANDING_S)
+        if not person.standing:
+            raise SlackUnreachable("users.info got no reply")
+        is_foreign = person.team and not {person.team, person.organisation} & set(own)
+        return "stranger" if is_foreign else person.standing
+
+    def groups_of(self, user_id: str, groups: Collection[str]) -> frozenset[str]:
+        """Those of the user groups that a person is in. One that Slack does not show has nobody in it.
+
+        Raises SlackUnreachable.
+        """
+        return frozenset(group for group in groups if user_id in self._members(group))
+
+    def _members(self, group: str) -> frozenset[str]:
+        at, members = self._groups.get(group, (-STANDING_S, frozenset()))
+        if time.monotonic() - at < STANDING_S:
+            return members
+        try:
+            reply = self._repeatable.usergroups_users_list(usergroup=group)
+            members = frozenset(str(user) for user in reply.get("users") or ())
+        except SlackApiError as error:
+            failure = refusal("usergroups.users.list", error)
+            if isinstance(failure, SlackUnreachable):
+                raise failure from error
+            self._shortcomings.note("usergroups.users.list", error)
+            members = frozenset()
+        except LOST as error:
+            raise SlackUnreachable(f"a user group could not be looked up: {outline(error)}") from error
+        self._groups[group] = (time.monotonic(), members)
+        return members
+
+    def thread_messages(self, thread: ThreadKey, *, upto: str) -> list[dict[str, Any]]:
+        """The messages of a thread up to a ts (with it), oldest first, as Slack has them; empty when it refuses.
+
+        At most `_MAX_PAGES` pages: an app that may read 15 messages a minute is done after some minutes. Raises
+        SlackUnreachable when Slack does not answer now.
+        """
+        return self._replies(thread, latest=upto, inclusive=True, limit=200)
+
+    def messages_since(self, thread: ThreadKey, ts: str) -> list[dict[str, Any]]:
+        """The messages of a thread after a ts (without it), oldest first; empty when Slack refuses.
+
+        Raises SlackBusy instead of waiting for the rate budget, and SlackUnreachable when Slack does not answer now.
+        """
+        rates = rates_of(self._repeatable)
+        if rates is not None and rates.delay("conversations.replies", thread.channel) > 0:
+            raise SlackBusy("conversations.replies has no budget left for now")
+        # A small page: it is the most that some apps may have, and most threads have nothing new.
+        found = self._replies(thread, oldest=ts, limit=15)
+        return [message for message in found if message.get("ts") not in (ts, thread.root_ts)]
+
+    def _replies(self, thread: ThreadKey, **bounds: Any) -> list[dict[str, Any]]:
+        found: list[dict[str, Any]] = []
+        try:
+            pages = self._repeatable.conversations_replies(channel=thread.channel, ts=thread.root_ts, **bounds)
+            for page in islice(pages, _MAX_PAGES):
+                found += [message for message in page.get("messages") or [] if isinstance(message, dict)]
+        except SlackApiError as error:
+            failure = refusal("conversations.replies", error)
+            if isinstance(failure, SlackUnreachable):
+                raise failure from error
+            self._shortcomings.note("conversations.replies", error)
+        except LOST as error:
+            raise SlackUnreachable(f"the thread {thread.id} could not be read: {outline(error)}") from error
+        return found
+
+    def bot_user(self) -> str:
+        """Our own user id. Raises SlackFailed, SlackUnreachable."""
+        with ours("auth.test"):
+            return str(self._repeatable.auth_test()["user_id"])
+
+    def message_files(self, thread: ThreadKey, ts: str) -> tuple[FileRef, ...]:
+        """The files of one message, looked up; empty when it has none or may not be read.
+
+        Raises SlackUnreachable when Slack does not answer now.
+        """
+        try:
+            reply = self._repeatable.conversations_replies(
+                channel=thread.channel, ts=thread.root_ts, oldest=ts, latest=ts, inclusive=True, limit=10
+            )
+        except SlackApiError as error:
+            failure = refusal("conversations.replies", error)
+            if isinstance(failure, SlackUnreachable):
+                raise failure from error
+            self._shortcomings.note("conversations.replies", error)
+            return ()
+        except LOST as error:
+            raise SlackUnreachable(f"the files of {ts} could not be looked up: {outline(error)}") from error
+        messages = reply.get("messages") or []
+        return next((file_refs(message.get("files")) for message in messages if message.get("ts") == ts), ())
+
+    def _person(self, user_id: str, newer_than: float = float("-inf")) -> _Person:
+        with self._people_lock:
+            if (known := self._people.get(user_id)) is not None and known.looked_at > newer_than:
+                return known
+        standing: Standing | None = None
+        try:
+            user: dict[str, Any] = self._repeatable.users_info(user=user_id, include_locale=True)["user"]
+        except SlackApiError as error:
+            self._shortcomings.note("users.info", error)
+            user = {}
+            standing = "stranger" if error_name(error) in _STRANGERS else "member"
+            if passes_by_itself(error):
+                return _Person(user_id, "en", "")
+        except LOST as error:
+            log.info("user_unknown", error=error)
+            return _Person(user_id, "en", "")
+        person = _Person(
+            _name_in(user) or user_id,
+            "zh" if str(user.get("locale") or "").startswith("zh") else "en",
+            standing or _standing_in(user),
+            team=str(user.get("team_id") or ""),
+            organisation=str((user.get("enterprise_user") or {}).get("enterprise_id") or ""),
+            looked_at=time.monotonic(),
+        )
+        with self._people_lock:
+            if len(self._people) >= _MAX_PEOPLE:
+                self._people.clear()
+            self._people[user_id] = person
+        return person
+
+
+def _standing_in(user: dict[str, Any]) -> Standing:
+    if user.get("is_stranger"):
+        return "stranger"
+    if user.get("is_restricted") or user.get("is_ultra_restricted"):
+        return "guest"
+    return "admin" if user.get("is_admin") or user.get("is_owner") else "member"
+
+
+def _name_in(user: dict[str, Any]) -> str:
+    profile = user.get("profile") or {}
+    candidates = (profile.get("display_name"), profile.get("real_name"), user.get("real_name"), user.get("name"))
+    return next((_one_line(name) for name in candidates if isinstance(name, str) and name.strip()), "")
+
+
+def _one_line(name: str) -> str:
+    return clip(" ".join("".join(letter if letter.isprintable() else " " for letter in name).split()), _MAX_NAME)

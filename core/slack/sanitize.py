@@ -1,0 +1,170 @@
+"""Makes Markdown from a model or from data safe to post: it notifies nobody and links to no unknown address.
+
+Positions come from markdown-it-py's own inline rules, which are wrapped to record where each link is; only bare web
+addresses inside plain text are found by a pattern. What is left is parsed again: if a link survived (in a quotation
+inside a list...), every address of the text is broken by an invisible character instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from typing import Literal
+
+from markdown_it import MarkdownIt
+from markdown_it.rules_inline import StateInline
+from markdown_it.token import Token
+
+_INVISIBLE = "\u200b"
+_PING = re.compile(r"<(?=[!@#])|@(?=(?:here|channel|everyone)\b)", re.IGNORECASE)
+_ADDRESS = re.compile(r"(?:\b(?:https?|ftps?|slack)://|\bmailto:|\bwww\.)[^\s<>`\"'()\[\]{}|*\\]+", re.IGNORECASE)
+_TRAILING = ".,;:!?…"
+_LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
+
+
+def addresses(text: str) -> frozenset[str]:
+    """The web addresses in a text: those that a person wrote may stay links when they are shown again."""
+    return frozenset(match.group().rstrip(_TRAILING) for match in _ADDRESS.finditer(text))
+
+
+def sanitize(text: str, known: Collection[str] = ()) -> str:
+    """The same Markdown, safe to post.
+
+    Mentions and broadcasts show as they are written and notify nobody. A link or image shows its label and its address
+    as code, unless the address is one of `known`.
+    """
+    # Pings are broken first: the invisible character may turn what looked like HTML into text with links. They are
+    # broken once more at the end: the label of a link comes out with its escapes undone.
+    result = _without_pings(_without_links(_without_pings(text), known))
+    if _has_foreign_link(result, known):
+        result = _ADDRESS.sub(
+            lambda match: match.group() if _is_known(match.group(), known) else _broken(match), result
+        )
+        result = result.replace("](", f"]{_INVISIBLE}(").replace("<", f"<{_INVISIBLE}")
+    return result
+
+
+def _without_pings(text: str) -> str:
+    return _PING.sub(lambda match: match.group() + _INVISIBLE, text)
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """Where an inline rule matched, as a slice of the inline content `src`, and what it found there."""
+
+    src: str
+    start: int
+    end: int
+    kind: Literal["code", "link", "image", "autolink"]
+    target: str = ""
+    label: str = ""
+
+
+def _recorded(
+    kind: Literal["code", "link", "image", "autolink"], rule: Callable[[StateInline, bool], bool]
+) -> Callable[[StateInline, bool], bool]:
+    def recording(state: StateInline, silent: bool) -> bool:
+        if not silent and state.pending:
+            state.pushPending()
+        start, first = state.pos, len(state.tokens)
+        matched = rule(state, silent)
+        if matched and not silent:
+            made = state.tokens[first:]
+            target = next((str(t.attrGet("href") or t.attrGet("src") or "") for t in made if t.attrs), "")
+            label = "".join(" " if token.type in ("softbreak", "hardbreak") else token.content for token in made)
+            state.env["spans"].append(_Span(state.src, start, state.pos, kind, target, label))
+        return matched
+
+    return recording
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt("commonmark").enable("table")
+    rules = {rule.name: rule.fn for rule in parser.inline.ruler.__rules__}
+    kinds: tuple[tuple[str, Literal["code", "link", "image", "autolink"]], ...] = (
+        ("backticks", "code"),
+        ("link", "link"),
+        ("image", "image"),
+        ("autolink", "autolink"),
+    )
+    for name, kind in kinds:
+        parser.inline.ruler.at(name, _recorded(kind, rules[name]))
+    return parser
+
+
+_PARSER = _parser()
+
+
+def _rewritten(source: str, contents: list[list[_Span]], known: Collection[str]) -> str:
+    """The source lines of one block without the targets of its links; a table row has several contents."""
+    result, at = "", 0
+    for span in (span for spans in contents for span in _outermost(spans)):
+        written = span.src[span.start : span.end]
+        found = re.compile(r"\n[ \t>]*".join(map(re.escape, written.split("\n")))).search(source, at)
+        if found is None:
+            continue
+        result += _without_addresses(source[at : found.start()], known)
+        keep = span.kind == "code" or _is_known(span.target, known)
+        result += found.group() if keep else _shown(span)
+        at = found.end()
+    return result + _without_addresses(source[at:], known)
+
+
+def _without_links(text: str, known: Collection[str]) -> str:
+    env: dict[str, list[_Span]] = {"spans": []}
+    lines = _LINE.findall(text)
+    written: dict[tuple[int, int], list[str]] = {}
+    for token in _PARSER.parse(text, env):
+        if token.map and token.type in ("inline", "html_block"):
+            written.setdefault((token.map[0], token.map[1]), []).append(token.content)
+    spans = sorted(set(env["spans"]), key=lambda span: span.start)
+    for (start, end), contents in sorted(written.items(), reverse=True):
+        inside = [[span for span in spans if span.src == content] for content in contents]
+        lines[start:end] = [_rewritten("".join(lines[start:end]), inside, known)]
+    return "".join(lines)
+
+
+def _outermost(spans: list[_Span]) -> list[_Span]:
+    kept: list[_Span] = []
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        if not kept or span.start >= kept[-1].end:
+            kept.append(span)
+    return kept
+
+
+def _shown(span: _Span) -> str:
+    """A link as label and address; the address alone when the label is the same."""
+    label = " ".join(span.label.split())
+    target = "`" + (span.target or label).replace("`", "%60") + "`"
+    if span.kind == "autolink" or not label or label == span.target:
+        return target
+    return f"{_without_addresses(label, ())} ({target})"
+
+
+def _without_addresses(text: str, known: Collection[str]) -> str:
+    def quoted(match: re.Match[str]) -> str:
+        address = match.group().rstrip(_TRAILING)
+        rest = match.group()[len(address) :]
+        return match.group() if _is_known(address, known) else f"`{address}`{rest}"
+
+    return _ADDRESS.sub(quoted, text)
+
+
+def _is_known(target: str, known: Collection[str]) -> bool:
+    return target in known or target.rstrip(_TRAILING) in known
+
+
+def _broken(match: re.Match[str]) -> str:
+    return re.sub(r"([:.])", r"\1" + _INVISIBLE, match.group(), count=1)
+
+
+def _has_foreign_link(text: str, known: Collection[str]) -> bool:
+    def foreign(token: Token) -> bool:
+        if token.type in ("link_open", "image"):
+            return not _is_known(str(token.attrGet("href") or token.attrGet("src") or ""), known)
+        if token.type in ("text", "html_inline", "html_block"):
+            return any(not _is_known(match.group(), known) for match in _ADDRESS.finditer(token.content))
+        return any(foreign(child) for child in token.children or ())
+
+    return any(foreign(token) for token in _PARSER.parse(text, {"spans": []}))

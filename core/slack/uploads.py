@@ -1,0 +1,238 @@
+"""Puts files into a thread: all in one message, once, each with one ticket and one upload of its bytes.
+
+Slack says yes to files and shows them when it has scanned them, as a rule within a second. So the next message of a
+thread waits for the files before it, and nothing else does. After a yes nothing is ever uploaded or shared again,
+however long Slack takes; whether it shows them is looked up later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+import httpx
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+
+from core.errors import SlackFailed, SlackUnreachable, outline
+from core.retry import retry_call
+from core.slack.client import LOST, CountedClient, describe, error_name, ours, perhaps_done, refusal
+from core.slack.niceties import UPLOAD
+from core.slack.outbox import Outbox
+from core.slack.rates import Crowded
+from core.slack.shares import ABSENT, Shares, shown_at
+from core.slack.text import TEXT_EDITABLE, clip, without_pings
+from core.slack.without import Without
+from core.telemetry import get_logger
+from core.values import Lease, ThreadKey
+
+log = get_logger(__name__)
+
+SEND_TIMEOUT_S = 120.0
+MAX_CALLS = 4
+TRIES = 3
+
+_SHARE = "files.completeUploadExternal"
+NEVER_OFFERED = frozenset({"unknown_method", "method_deprecated", "not_allowed_token_type"})
+"""Refusals of uploads that no setting of an admin undoes soon."""
+
+Given = TypeVar("Given")
+Got = TypeVar("Got")
+Slot = dict[str, str | None]
+
+_TLS = httpx.create_ssl_context()
+"""Loading the certificate authorities takes 20 ms, so it is done once per process, before it forks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """A file for the thread: bytes, or a local path whose content is streamed."""
+
+    name: str
+    data: bytes | Path
+    title: str = ""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return len(self.data) if isinstance(self.data, bytes) else self.data.stat().st_size
+
+
+class Uploads:
+    """The upload flow: a ticket and the bytes for each file, then one call that puts them into the thread."""
+
+    def __init__(
+        self, once: WebClient, repeatable: WebClient, outbox: Outbox, shares: Shares, without: Without
+    ) -> None:
+        self._once = once
+        self._repeatable = repeatable
+        self._outbox = outbox
+        self._shares = shares
+        self._without = without
+
+    def upload(self, lease: Lease, thread: ThreadKey, key: str, files: Sequence[Upload], comment: str) -> None:
+        """Put files into the thread as one message, once per `key`; returns when Slack has said yes.
+
+        Empty files are left out, because Slack refuses them. Raises SlackFailed, SlackUnreachable, LeaseLost.
+        """
+        kept = [file for file in files if file.size > 0]
+        if not kept:
+            return
+        names = [file.name for file in kept]
+        row = self._outbox.outbox_begin(lease, key, _SHARE, {"files": names, "comment": comment})
+        if row.status in ("sent", "dropped"):
+            if row.status == "sent" and not row.ts:
+                self._shares.wait_before_next(thread, row.key, row.response)
+            return
+        ids: list[str] = row.response.get("file_ids") or []
+        job = _Job(lease, thread, key, kept, comment, ids, lost=bool(ids) and not row.fresh)
+        try:
+            ts = self._share_once(job)
+        except (SlackFailed, SlackUnreachable) as error:
+            if job.unsent:
+                self._outbox.outbox_unsent(lease, key, str(error))
+            raise
+        response = {"file_ids": job.ids, "names": names}
+        self._outbox.outbox_done(lease, key, ts, response)
+        if not ts:
+            self._shares.wait_before_next(thread, key, response)
+
+    # --- the steps of an upload
+
+    def _share_once(self, job: _Job) -> str:
+        """Share files that may have been shared before; the ts of their message, "" while Slack does not show it.
+
+        Raises SlackFailed, SlackUnreachable; `job.unsent` tells whether Slack certainly did not take them.
+        """
+        for _ in range(TRIES):
+            if job.lost and (ts := self._found(job)) is not None:
+                return ts
+            slots = self._slots(job)
+            self._shares.settle(job.lease, job.thread)
+            self._outbox.check(job.lease)
+            if not job.ids:
+                job.ids = [str(slot["id"]) for slot in slots]
+                self._outbox.outbox_note(job.lease, job.key, {"file_ids": job.ids})
+            if (ts := self._share(job, slots)) is not None:
+                return ts
+        if job.lost and (ts := self._found(job)) is not None:
+            return ts
+        raise SlackUnreachable(f"{_SHARE} for {job.key} got no reply")
+
+    def _found(self, job: _Job) -> str | None:
+        """Like `_share_once`, for files whose sharing got no reply; None when Slack did not take them."""
+        seen, ts = self._shares.look_after_loss(job.ids, job.thread)
+        if seen == "unknown":
+            raise SlackUnreachable(f"{_SHARE} for {job.key} got no reply, and the files cannot be looked up")
+        return None if seen == "absent" else ts
+
+    def _slots(self, job: _Job) -> list[Slot]:
+        """The files by their tickets, with their bytes at Slack. Tickets that still count are used again."""
+        if job.expired or len(job.ids) != len(job.files):
+            job.ids, job.lost, job.expired, job.unsent = [], False, False, True
+            sent = self._send_all(job.thread, job.files)
+            job.unsent = False
+            return sent
+        titled = zip(job.ids, job.files, strict=True)
+        return [{"id": file_id, "title": file.title or file.name} for file_id, file in titled]
+
+    def _share(self, job: _Job, slots: list[Slot]) -> str | None:
+        """One call that shares them. None when it is to be tried again, and the job says what is known."""
+        try:
+            reply = self._once.files_completeUploadExternal(
+                files=slots,
+                channel_id=job.thread.channel,
+                thread_ts=job.thread.root_ts,
+                initial_comment=clip(without_pings(job.comment), TEXT_EDITABLE) or None,
+            )
+        except Crowded as error:
+            raise job.failed(SlackUnreachable(str(error))) from error
+        except SlackApiError as error:
+            if error_name(error) in ABSENT:
+                job.expired = True
+                return None
+            if not perhaps_done(error):
+                raise job.failed(refusal(_SHARE, error)) from error
+            log.warning("reply_lost", key=job.key, error=describe(error))
+        except LOST as error:
+            log.warning("reply_lost", key=job.key, error=error)
+        else:
+            return shown_at(reply.get("files") or [], job.thread)
+        job.lost = True
+        return None
+
+    def _send_all(self, thread: ThreadKey, files: Sequence[Upload]) -> list[Slot]:
+        """A ticket and the bytes for each file, in their order. Raises SlackFailed, SlackUnreachable."""
+        if missing := self._without.error(thread.team, UPLOAD):
+            raise SlackFailed(UPLOAD, missing)
+        transport = self._once.transport if isinstance(self._once, CountedClient) else None
+        try:
+            with httpx.Client(timeout=SEND_TIMEOUT_S, verify=_TLS, transport=transport) as http:
+                return _side_by_side(partial(self._send, http), files)
+        except SlackFailed as error:
+            if error.error in NEVER_OFFERED:
+                self._without.note(thread.team, UPLOAD, error.error)
+            raise
+
+    def _send(self, http: httpx.Client, file: Upload) -> Slot:
+        with ours(UPLOAD):
+            ticket = self._repeatable.files_getUploadURLExternal(filename=file.name, length=file.size)
+        _send_bytes(http, str(ticket["upload_url"]), file)
+        return {"id": str(ticket["file_id"]), "title": file.title or file.name}
+
+
+@dataclass(slots=True)
+class _Job:
+    """An upload under way: the tickets of files whose bytes Slack has, and what is known of them.
+
+    `lost`: they were perhaps shared, no reply came · `expired`: Slack does not know the tickets · `unsent`: what failed
+    last shows that Slack does not have them.
+    """
+
+    lease: Lease
+    thread: ThreadKey
+    key: str
+    files: Sequence[Upload]
+    comment: str
+    ids: list[str]
+    lost: bool
+    expired: bool = False
+    unsent: bool = False
+
+    def failed(self, cause: SlackFailed | SlackUnreachable) -> SlackFailed | SlackUnreachable:
+        """The error for a call that was refused or not made: certainly unsent, unless an earlier one got no reply."""
+        self.unsent = not self.lost
+        return cause
+
+
+def _side_by_side(call: Callable[[Given], Got], given: Sequence[Given]) -> list[Got]:
+    """The results in order. A call takes Slack 0.1 to 0.2 s, so a few run at the same time."""
+    if len(given) < 2:
+        return [call(each) for each in given]
+    with ThreadPoolExecutor(min(len(given), MAX_CALLS), thread_name_prefix="upload") as pool:
+        return list(pool.map(call, given))
+
+
+def _send_bytes(http: httpx.Client, url: str, file: Upload) -> None:
+    """The bytes may be sent twice: Slack keeps the last, and shows nothing before the files are shared."""
+
+    def send() -> None:
+        if isinstance(file.data, bytes):
+            reply = http.post(url, content=file.data)
+        else:
+            length = {"Content-Length": str(file.size)}
+            with file.data.open("rb") as source:
+                reply = http.post(url, content=source, headers=length)
+        reply.raise_for_status()
+
+    retry_call(
+        send,
+        on=httpx.HTTPError,
+        attempts=2,
+        every_s=0,
+        give_up=lambda error: SlackUnreachable(f"the upload of a file broke off: {outline(error)}"),
+    )

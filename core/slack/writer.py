@@ -1,0 +1,241 @@
+"""Everything that is written to Slack, for any server that speaks Slack's Web API.
+
+Posts go through the Store's outbox: a row with a deterministic key stands before the call, and the message carries the
+key in its metadata. When a reply is lost the thread is searched for it before anything is sent again
+(`core/slack/lookup.py`), so nothing is posted twice and nothing is left out. A call that was refused or never made is
+no lost reply: its row says so, and nothing is searched for. Niceties never fail the caller (`core/slack/niceties.py`).
+
+A worker passes the lease of its thread. It is checked right before each call, so a worker that was paused past its
+lease writes nothing any more. Slack has no fencing tokens: between the check and the call a lease can still be lost.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any, NamedTuple
+
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
+
+from core.errors import SlackBusy, SlackUnreachable, outline
+from core.retry import retry_call
+from core.rows import OutboxRow
+from core.slack.client import LOST, error_details, error_name, passes_by_itself, perhaps_done, refusal, web_client
+from core.slack.lookup import Lookup, metadata_of
+from core.slack.niceties import AgentSession, Niceties
+from core.slack.outbox import Outbox
+from core.slack.rates import Crowded, decorative
+from core.slack.shares import Shares
+from core.slack.text import (
+    TEXT_EDITABLE,
+    TEXT_POSTED,
+    TEXT_WITH_BLOCKS,
+    blocks_without_pings,
+    clip,
+    text_of_blocks,
+    without_pings,
+)
+from core.slack.uploads import Upload, Uploads
+from core.telemetry import get_logger
+from core.values import Lease, ThreadKey
+
+__all__ = ["AgentSession", "SlackWriter", "Upload", "web_client"]
+
+log = get_logger(__name__)
+
+LOOK_AFTER_S = 0.5
+"""A message whose reply was lost can be found in its thread by then."""
+SPARED_FRAMES = 5
+"""Slots of chat.update that frames of running turns leave to the last states of turns that end."""
+
+_POST = "chat.postMessage"
+_BLOCKS_REFUSED = {
+    "invalid_blocks",
+    "invalid_blocks_format",
+    "msg_blocks_too_long",
+    "msg_blocks_too_many",
+    "msg_too_long",
+    "only_one_table_allowed",
+    "invalid_attachments",
+}
+_CARD_GONE = {"message_not_found", "cant_update_message", "edit_window_closed"}
+
+
+class _ReplyLost(Exception):
+    """No usable reply came: the message may stand in the thread or not."""
+
+
+class Posted(NamedTuple):
+    """A message of ours: its ts, and whether this very call put it into the thread."""
+
+    ts: str
+    new: bool
+
+
+class SlackWriter(Niceties):
+    """Writes into Slack threads, and reads what its base class reads. Safe to share between threads of one process."""
+
+    def __init__(self, client: WebClient, outbox: Outbox) -> None:
+        super().__init__(client, outbox)
+        self._shares = Shares(self._repeatable, outbox)
+        self._uploads = Uploads(client, self._repeatable, outbox, self._shares, self._without)
+
+    # --- through the outbox
+
+    def post(
+        self, lease: Lease | None, thread: ThreadKey, key: str, text: str, blocks: list[dict[str, Any]] | None = None
+    ) -> str:
+        """Post into the thread, once per `key` whatever happens; returns the message's ts. See `post_once`."""
+        return self.post_once(lease, thread, key, text, blocks).ts
+
+    def post_once(
+        self, lease: Lease | None, thread: ThreadKey, key: str, text: str, blocks: list[dict[str, Any]] | None = None
+    ) -> Posted:
+        """The same, with whether it was posted now.
+
+        `text` is mrkdwn with its data escaped; with blocks it is the summary for notifications. When Slack refuses the
+        blocks, their text is posted instead. Files that were uploaded before are waited for, so that the thread keeps
+        its order. Raises SlackFailed, SlackUnreachable, LeaseLost.
+        """
+        message = _message(text, blocks, TEXT_POSTED)
+        row = self._outbox.outbox_begin(lease, key, _POST, message, thread_id=thread.id)
+        if row.status == "sent":
+            return Posted(row.ts or "", new=False)
+        self._shares.settle(lease, thread)
+        found = None if row.fresh else self._find(lease, thread, row)
+        ts = found or self._post(lease, thread, row, message)
+        self._outbox.outbox_done(lease, key, ts, {"ts": ts})
+        return Posted(ts, new=not found)
+
+    def _post(self, lease: Lease | None, thread: ThreadKey, row: OutboxRow, message: dict[str, Any]) -> str:
+        lost = not row.fresh  # only then may an earlier call of this row have arrived
+
+        def post_or_find() -> str:
+            nonlocal lost
+            try:
+                return self._post_once(lease, thread, row, message)
+            except _ReplyLost as error:
+                lost = True
+                log.warning("reply_lost", key=row.key, error=error.__cause__)
+                time.sleep(LOOK_AFTER_S)
+                if (ts := self._find(lease, thread, row)) is None:
+                    raise
+                return ts
+            except Crowded as error:
+                self._unsent(lease, row, str(error), lost=lost)
+                raise SlackBusy(str(error)) from error
+            except SlackApiError as error:
+                self._unsent(lease, row, error_name(error), lost=lost)
+                raise refusal(_POST, error) from error
+
+        return retry_call(
+            post_or_find,
+            on=_ReplyLost,
+            attempts=3,
+            every_s=0,
+            give_up=lambda _: SlackUnreachable(f"{_POST} for {row.key} got no reply"),
+        )
+
+    def _unsent(self, lease: Lease | None, row: OutboxRow, why: str, *, lost: bool) -> None:
+        if not lost:
+            self._outbox.outbox_unsent(lease, row.key, why)
+
+    def _post_once(self, lease: Lease | None, thread: ThreadKey, row: OutboxRow, message: dict[str, Any]) -> str:
+        """The ts of the new message; as text when Slack refuses its blocks.
+
+        Raises _ReplyLost: it may be posted. Raises Crowded or SlackApiError: it is not.
+        """
+        self._check(lease)
+        try:
+            reply = self._once.chat_postMessage(
+                channel=thread.channel,
+                thread_ts=thread.root_ts,
+                metadata=metadata_of(row.key),
+                unfurl_links=False,
+                unfurl_media=False,
+                **message,
+            )
+        except SlackApiError as error:
+            name = error_name(error)
+            if name in _BLOCKS_REFUSED and "blocks" in message:
+                log.warning("blocks_refused", key=row.key, error=name, why=error_details(error))
+                return self._post_once(lease, thread, row, _as_text(message, TEXT_POSTED))
+            if perhaps_done(error):
+                raise _ReplyLost from error
+            raise
+        except Crowded:
+            raise
+        except LOST as error:
+            raise _ReplyLost from error
+        return str(reply["ts"])
+
+    def _find(self, lease: Lease | None, thread: ThreadKey, row: OutboxRow) -> str | None:
+        known = self._outbox.outbox_known(thread.id)
+        note = lambda progress: self._outbox.outbox_note(lease, row.key, progress)  # noqa: E731 - one line of it
+        return Lookup(thread, row, known, note).find(self._repeatable)
+
+    def update(
+        self,
+        lease: Lease,
+        thread: ThreadKey,
+        ts: str,
+        text: str,
+        blocks: list[dict[str, Any]] | None = None,
+        *,
+        may_wait: bool = True,
+    ) -> None:
+        """Redraw a message from its full state. It is idempotent, so it is repeated when a reply is lost.
+
+        A message that people deleted is left alone. With `may_wait=False` it raises SlackBusy instead of waiting for
+        the rate limit: a frame that will soon be outdated is not worth the wait. Raises SlackFailed, SlackUnreachable,
+        LeaseLost.
+        """
+        message = _message(text, blocks, TEXT_EDITABLE)
+        pace: AbstractContextManager[None] = nullcontext() if may_wait else decorative(SPARED_FRAMES)
+        with pace:
+            for _ in range(2):
+                self._check(lease)
+                try:
+                    self._repeatable.chat_update(channel=thread.channel, ts=ts, **message)
+                except SlackApiError as error:
+                    name = error_name(error)
+                    if name in _BLOCKS_REFUSED and "blocks" in message:
+                        log.warning("blocks_refused", ts=ts, error=name, why=error_details(error))
+                        message = _as_text(message, TEXT_EDITABLE)
+                        continue
+                    if name in _CARD_GONE:
+                        log.info("card_gone", ts=ts, error=name)
+                        return
+                    if not may_wait and passes_by_itself(error):
+                        raise SlackBusy(f"chat.update: {name}") from error
+                    raise refusal("chat.update", error) from error
+                except Crowded as error:
+                    raise SlackBusy(f"chat.update has no budget left for now: {error}") from error
+                except LOST as error:
+                    raise SlackUnreachable(f"chat.update got no reply: {outline(error)}") from error
+                return
+
+    def upload(self, lease: Lease, thread: ThreadKey, key: str, files: Sequence[Upload], comment: str = "") -> None:
+        """Put files into the thread as one message, once per `key`. See `Uploads.upload`."""
+        self._uploads.upload(lease, thread, key, files, comment)
+
+    def unshown(self, lease: Lease, thread: ThreadKey, *, but: str) -> list[OutboxRow]:
+        """The files that Slack took long ago and does not show. See `Shares.unshown`."""
+        return self._shares.unshown(lease, thread, but=but)
+
+    def give_up_files(self, lease: Lease, row: OutboxRow) -> None:
+        """The thread was told that Slack does not show these files: they are not looked up any more."""
+        self._outbox.outbox_dropped(lease, row.key)
+
+
+def _message(text: str, blocks: list[dict[str, Any]] | None, limit: int) -> dict[str, Any]:
+    shown = without_pings(text)
+    if not blocks:
+        return {"text": clip(shown, limit)}
+    return {"text": clip(shown, TEXT_WITH_BLOCKS), "blocks": blocks_without_pings(blocks)}
+
+
+def _as_text(message: dict[str, Any], limit: int) -> dict[str, Any]:
+    return {"text": clip(without_pings(text_of_blocks(message["blocks"])), limit) or message["text"]}

@@ -1,0 +1,131 @@
+"""Messages that people delete or change in Slack after we stored them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, Row, delete, select, update
+
+from core.store import tables as t
+from core.store.part import Part, now, storable, writes
+from core.values import Lease
+
+DELETED = "deleted"
+"""The kind of a message that people deleted. Its key stays: a late delivery of it is not taken for a new message."""
+GONE = "[…]"
+"""Stands where a deleted text was quoted."""
+_SHORTEST_QUOTE = 8
+"""Shorter texts are not looked for in other texts: they are words that anybody uses."""
+
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """A stored message that was deleted or changed. `turn_id` is the open turn that has read it, if there is one."""
+
+    thread_id: str
+    root_ts: str
+    channel_type: str
+    user: str
+    turn_id: str | None
+
+
+class Changes(Part):
+    """Tables `messages` and `message_versions`, and whatever quotes a deleted message."""
+
+    @writes
+    def delete_message(self, team: str, channel: str, ts: str) -> Touched | None:
+        """Remove the text of a message from all tables; None when it is not stored, or was deleted before.
+
+        The texts that it had before it was changed go too. Files that came with it stay until the thread is purged.
+        """
+        with self._writing() as db:
+            if (row := _found(db, team, channel, ts)) is None:
+                return None
+            mine = t.message_versions.c.message_id == row.id
+            texts = [row.text, *db.execute(select(t.message_versions.c.text).where(mine)).scalars()]
+            db.execute(delete(t.message_versions).where(mine))
+            gone = {"kind": DELETED, "text": "", "author": "", "files": [], "quiet": True, "talk_wanted": False}
+            db.execute(update(t.messages).where(t.messages.c.id == row.id).values(**gone))
+            _redact(db, row.thread_id, texts, {ts})
+            return _touched(row)
+
+    @writes
+    def change_message(self, team: str, channel: str, ts: str, new_text: str) -> Touched | None:
+        """Give a message its new text and keep the one before; None when it is not stored or says the same."""
+        with self._writing() as db:
+            row = _found(db, team, channel, ts)
+            if row is None or row.text == storable(new_text):
+                return None
+            db.execute(t.message_versions.insert().values(message_id=row.id, text=row.text, replaced_at=now()))
+            db.execute(update(t.messages).where(t.messages.c.id == row.id).values(text=storable(new_text)))
+            return _touched(row)
+
+    def deleted_messages(self, turn_id: str) -> set[str]:
+        """The ts of the messages of this turn that people deleted."""
+        mine = (t.messages.c.turn_id == turn_id) & (t.messages.c.kind == DELETED)
+        with self._reading() as db:
+            return set(db.execute(select(t.messages.c.ts).where(mine)).scalars())
+
+    @writes
+    def redact(self, lease: Lease, texts: Iterable[str], deleted: Collection[str]) -> None:
+        """Take these texts of deleted messages out of what the thread has stored since."""
+        with self._writing(lease) as db:
+            _redact(db, lease.thread_id, texts, deleted)
+
+
+def _found(db: Connection, team: str, channel: str, ts: str) -> Any:
+    c = t.messages.c
+    query = select(
+        c.id,
+        c.thread_id,
+        c.user,
+        c.text,
+        c.channel_type,
+        t.threads.c.root_ts,
+        t.turns.c.id.label("turn_id"),
+        t.turns.c.status,
+    )
+    query = query.join(t.threads, t.threads.c.id == c.thread_id).outerjoin(t.turns, t.turns.c.id == c.turn_id)
+    return db.execute(query.where(c.team == team, c.channel == channel, c.ts == ts, c.kind != DELETED)).first()
+
+
+def _touched(row: Row[Any]) -> Touched:
+    is_open = row.status in ("running", "waiting")
+    return Touched(row.thread_id, row.root_ts, row.channel_type, row.user, row.turn_id if is_open else None)
+
+
+def _redact(db: Connection, thread_id: str, texts: Iterable[str], deleted: Collection[str]) -> None:
+    quotes = sorted(_quotes(texts), key=len, reverse=True)
+    turns = select(t.turns.c.id).where(t.turns.c.thread_id == thread_id)
+    for step in db.execute(select(t.steps.c.id, t.steps.c.body).where(t.steps.c.turn_id.in_(turns))).all():
+        body = {**step.body, "text": ""} if step.body.get("ts") in deleted and "text" in step.body else step.body
+        if (clean := _without(body, quotes)) != step.body:
+            db.execute(update(t.steps).where(t.steps.c.id == step.id).values(body=clean))
+    for sent in db.execute(select(t.outbox).where(t.outbox.c.thread_id == thread_id)).all():
+        clean = {"payload": _without(sent.payload, quotes), "response": _without(sent.response, quotes)}
+        if clean != {"payload": sent.payload, "response": sent.response}:
+            db.execute(update(t.outbox).where(t.outbox.c.key == sent.key).values(**clean))
+    for report in db.execute(select(t.reports).where(t.reports.c.turn_id.in_(turns))).all():
+        if (markdown := _without(report.markdown, quotes)) != report.markdown:
+            db.execute(update(t.reports).where(t.reports.c.turn_id == report.turn_id).values(markdown=markdown))
+
+
+def _quotes(texts: Iterable[str]) -> set[str]:
+    """The ways in which a text may stand in another one: whole or by line, as it is or escaped for Slack."""
+    lines = {line.strip() for text in texts for line in (text, *text.splitlines())}
+    escaped = {line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for line in lines}
+    return {quote for quote in lines | escaped if len(quote) >= _SHORTEST_QUOTE}
+
+
+def _without(value: Any, quotes: Collection[str]) -> Any:
+    if isinstance(value, str):
+        for quote in quotes:
+            value = value.replace(quote, GONE)
+        return value
+    if isinstance(value, dict):
+        return {key: _without(item, quotes) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_without(item, quotes) for item in value]
+    return value

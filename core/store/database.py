@@ -1,0 +1,235 @@
+"""One engine for SQLite and Postgres: how connections open, how reads and writes begin, how the schema is made."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import psycopg
+from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy.exc import DisconnectionError, InterfaceError, OperationalError, SQLAlchemyError
+
+from core.errors import OursToFix, outline
+from core.private import mend_mode
+from core.store import schema
+
+BUSY_TIMEOUT_MS = 15_000
+RESTED_S = 5.0
+"""A connection of Postgres that was not used for so long is asked whether it is alive, before it is used."""
+CONNECT_TIMEOUT_S = 5
+STATEMENT_TIMEOUT_S = 10
+"""Postgres cancels a statement of ours that takes longer, waiting for a lock included."""
+IDLE_IN_TRANSACTION_S = 10
+"""Postgres ends a connection that holds a transaction open and asks nothing: its client may be gone without a word."""
+ANSWER_S = 12.0
+"""We give up a connection on which Postgres says nothing for so long: what lies between may have swallowed it. Longer
+than `STATEMENT_TIMEOUT_S`, so that a Postgres that is merely slow says so itself."""
+PATIENT_S = 600.0
+"""The same for those who only watch and may read much, and for migrations."""
+_MIGRATION_LOCK = 7_405_112_236
+"""Any fixed number: the name of our advisory lock in Postgres."""
+
+
+class StoreUnreachable(OursToFix, SQLAlchemyError):
+    """The database is away, full or too busy. Nothing of the transaction was kept; it may be tried again later."""
+
+
+class Database:
+    """Transactions that read (`reading`) or write (`writing`), on either database. Both raise StoreUnreachable.
+
+    After `close` it may be used again, also by a fork. Its cache of compiled statements is kept.
+    """
+
+    def __init__(self, url: str, *, patient: bool = False) -> None:
+        """`patient`: a statement may take minutes. Otherwise a Postgres that does not answer soon counts as away."""
+        self._engine = _engine(url, patient=patient)
+        self.dialect = self._engine.dialect.name
+        self._rolled_back: Connection | None = None
+        # In Postgres each statement of a READ COMMITTED transaction has a snapshot of its own anyway: a transaction
+        # around reads would only add two round trips.
+        self._read_options: dict[str, Any] = {"threadbook_reads": True}
+        if self.dialect == "postgresql":
+            self._read_options["isolation_level"] = "AUTOCOMMIT"
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that only reads: never waits for a writer."""
+        if self._rolled_back is not None:
+            yield self._rolled_back
+            return
+        with (
+            _reachable(),
+            self._engine.connect().execution_options(**self._read_options) as connection,
+            connection.begin(),
+        ):
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that writes; committed at the end, rolled back by an exception.
+
+        In SQLite it takes the write lock first (BEGIN IMMEDIATE). A transaction that reads and then writes would fail
+        without waiting when another writer was faster.
+        """
+        if self._rolled_back is not None:
+            yield self._rolled_back
+            return
+        with _reachable(), self._engine.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def rolled_back(self) -> Iterator[None]:
+        """All reads and writes inside are one transaction, which is rolled back at the end. For one thread alone."""
+        with _reachable(), self._engine.connect() as connection, connection.begin() as transaction:
+            self._rolled_back = connection
+            try:
+                yield
+            finally:
+                self._rolled_back = None
+                transaction.rollback()
+
+    def migrate(self, migrations: str = schema.MIGRATIONS) -> None:
+        """Bring the schema to its newest version. Processes that do it at the same time wait for each other.
+
+        Raises StoreTooNew when a newer version has made a schema that this one cannot work with.
+        """
+        with self.writing() as connection:
+            if self.dialect == "postgresql":
+                _be_patient(connection)
+                connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _MIGRATION_LOCK})
+            schema.upgrade(connection, migrations)
+
+    def scrub(self) -> None:
+        """In SQLite, empty the write-ahead log: deleted rows stand there until it is begun anew.
+
+        Pages of the file itself are zeroed as rows are deleted (`secure_delete`). Postgres does both when it vacuums.
+        """
+        if self.dialect == "sqlite" and self._rolled_back is None:
+            with _reachable(), self._engine.connect() as connection:
+                # Outside of any transaction, which the pool's own event would begin.
+                cursor = connection.connection.cursor()
+                cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+                cursor.close()
+
+    def close(self) -> None:
+        """Close the pooled connections."""
+        self._engine.dispose()
+
+
+@contextmanager
+def _reachable() -> Iterator[None]:
+    try:
+        yield
+    except (OperationalError, InterfaceError) as error:
+        raise StoreUnreachable(outline(error)) from error
+
+
+class _Postgres(psycopg.Connection[Any]):
+    """A connection to Postgres on which every call comes to an end, also when nothing answers any more.
+
+    The time-outs of TCP and of the server do not help against that: a proxy or a firewall that swallows what it gets
+    still acknowledges it.
+    """
+
+    answer_s: float | None = None
+
+    def wait(self, gen: Any, interval: float = 0.1, timeout: float | None = None) -> Any:
+        """As in psycopg, with a time-out where none is given. Raises OperationalError, and the connection is closed."""
+        limit = timeout if timeout is not None else self.answer_s
+        try:
+            return super().wait(gen, interval, limit)
+        except psycopg.errors._WaitTimeout as error:
+            if timeout is not None:
+                raise
+            self.pgconn.finish()  # whatever comes later belongs to a call that nobody waits for
+            raise psycopg.OperationalError(f"Postgres did not answer within {limit:.0f} s") from error
+
+
+def _be_patient(connection: Connection) -> None:
+    """For the transaction at hand, and the calls of this connection until it is closed."""
+    connection.execute(text("SET LOCAL statement_timeout = 0"))
+    connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
+    if isinstance(raw := connection.connection.driver_connection, _Postgres):
+        raw.answer_s = PATIENT_S
+        connection.detach()  # the pool must not give such a connection to anybody else
+
+
+def _postgres(url: URL, *, patient: bool) -> Engine:
+    statement_s = PATIENT_S if patient else STATEMENT_TIMEOUT_S
+    limits = {"statement_timeout": statement_s, "idle_in_transaction_session_timeout": IDLE_IN_TRANSACTION_S}
+    arguments: dict[str, Any] = {
+        "connect_timeout": CONNECT_TIMEOUT_S,
+        "tcp_user_timeout": int(ANSWER_S * 1000),
+        "keepalives_idle": 10,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+    }
+    if "options" not in url.query:
+        arguments["options"] = " ".join(f"-c {name}={int(seconds * 1000)}" for name, seconds in limits.items())
+    engine = create_engine(url, connect_args=arguments)
+
+    def connect(_dialect: object, _record: object, given: Any, named: dict[str, Any]) -> _Postgres:
+        connection = _Postgres.connect(*given, **named)
+        connection.answer_s = PATIENT_S if patient else ANSWER_S
+        return connection
+
+    event.listen(engine, "do_connect", connect)
+    event.listen(engine, "checkin", _note_use)
+    event.listen(engine, "checkout", _ping_if_rested)
+    return engine
+
+
+def _engine(given: str, *, patient: bool) -> Engine:
+    url = make_url(given)
+    if url.drivername in ("postgres", "postgresql"):
+        url = url.set(drivername="postgresql+psycopg")
+    if url.get_backend_name() == "postgresql":
+        return _postgres(url, patient=patient)
+    if url.get_backend_name() != "sqlite":
+        raise ValueError(f"DATABASE_URL: {url.get_backend_name()} is not supported; use sqlite or postgresql")
+    if url.database and url.database != ":memory:":
+        path = Path(url.database)
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
+            mend_mode(path.with_name(name))  # of an older version; never opened here, which would undo SQLite's locks
+    engine = create_engine(url, hide_parameters=True)  # an error must not quote the row that it is about
+    event.listen(engine, "connect", _prepare_sqlite)
+    event.listen(engine, "begin", _begin_sqlite)
+    return engine
+
+
+def _note_use(_connection: object, record: Any) -> None:
+    record.info["used_at"] = time.monotonic()
+
+
+def _ping_if_rested(connection: Any, record: Any, _proxy: object) -> None:
+    """Ask whether a connection that rested for a while is still good. One that was just used needs no round trip."""
+    if time.monotonic() - record.info.get("used_at", math.inf) < RESTED_S:
+        return
+    try:
+        connection.execute("SELECT 1")
+        connection.rollback()
+    except Exception as error:
+        raise DisconnectionError from error  # the pool opens another connection
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the driver's own BEGIN comes too late; ours is in _begin_sqlite
+    cursor = connection.cursor()
+    for pragma in (
+        f"busy_timeout = {BUSY_TIMEOUT_MS}",
+        "journal_mode = WAL",
+        "foreign_keys = ON",
+        "secure_delete = ON",
+    ):
+        cursor.execute(f"PRAGMA {pragma}")
+    cursor.close()
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    reads = connection.get_execution_options().get("threadbook_reads", False)
+    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")

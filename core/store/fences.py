@@ -1,0 +1,33 @@
+"""Fencing tokens: a number per thread that only rises. The Store raises it, so an emptied Redis cannot lower it."""
+
+from __future__ import annotations
+
+from sqlalchemy import select, update
+
+from core.store import tables as t
+from core.store.part import Part, lease_lost, writes
+from core.values import Lease
+
+
+class Fences(Part):
+    """One column of table `threads`."""
+
+    @writes
+    def raise_fence(self, thread_id: str) -> int:
+        """The thread's next token. From now on, writes with an older one are refused. Raises KeyError."""
+        query = update(t.threads).where(t.threads.c.id == thread_id).values(fence=t.threads.c.fence + 1)
+        with self._writing() as db:
+            token = db.execute(query.returning(t.threads.c.fence)).scalar_one_or_none()
+        if token is None:
+            raise KeyError(thread_id)
+        return int(token)
+
+    def fence(self, thread_id: str) -> int:
+        """The newest token that was given out; 0 for a thread that was never leased."""
+        with self._reading() as db:
+            return int(db.execute(select(t.threads.c.fence).where(t.threads.c.id == thread_id)).scalar() or 0)
+
+    def check(self, lease: Lease) -> None:
+        """Raise LeaseLost when a newer token was given out. For use right before what is not a write to the Store."""
+        if self.fence(lease.thread_id) > lease.token:
+            raise lease_lost(lease)

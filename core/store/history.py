@@ -1,0 +1,187 @@
+"""The Store for those who only watch: what goes on now, how a turn went, what ended since the last look.
+
+Nothing here writes, nothing needs a lease. Each answer holds for the moment it was read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import Connection, func, select
+
+from core.rows import TurnRow
+from core.steps import Questioned, Step, load_step
+from core.store import tables as t
+from core.store.database import Database
+from core.store.ended import EndedTurn, read_ended
+
+CHUNK = 200
+"""Ended turns that are read at once: their steps must fit into memory, their ids into one statement."""
+
+_LINK = re.compile(r"/archives/([A-Z0-9]+)/p(\d{10,})(\d{6})(?:\?(?:.*&)?thread_ts=([\d.]+))?")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTurn:
+    """A turn that runs or waits for a person. `moved_at` is when its last step was stored, or when it began."""
+
+    turn: TurnRow
+    node_id: str | None
+    steps: int
+    last_kind: str
+    moved_at: datetime
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """The unread messages of a thread."""
+
+    thread_id: str
+    messages: int
+    oldest_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """How much is open now. `oldest_running_at`: when the oldest turn that runs began; None when none runs."""
+
+    running: int
+    waiting: int
+    oldest_running_at: datetime | None
+    unread: int
+
+
+@dataclass(frozen=True, slots=True)
+class TimedStep:
+    """A step, and when it was stored."""
+
+    at: datetime
+    step: Step
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """Something sent to Slack for a turn: its slot in the outbox, the method, when Slack had it (None: unknown)."""
+
+    slot: str
+    method: str
+    begun_at: datetime
+    sent_at: datetime | None
+
+
+class History:
+    """Safe to share between threads of one process. After a fork, open a new one."""
+
+    def __init__(self, url: str) -> None:
+        """`url` as for the Store, whose schema must stand already."""
+        self._database = Database(url, patient=True)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._database.close()
+
+    def ping(self) -> None:
+        """Check that the database and our schema are there. Raises sqlalchemy.exc.SQLAlchemyError."""
+        with self._database.reading() as db:
+            db.execute(select(t.threads.c.id).limit(1)).first()
+
+    def open_turns(self) -> list[OpenTurn]:
+        """The turns that run or wait for a person, oldest first."""
+        query = select(t.turns, t.threads.c.node_id.label("node_id")).join(t.threads).where(t.OPEN)
+        with self._database.reading() as db:
+            rows = db.execute(query.order_by(t.turns.c.created_at)).all()
+            return [_open_turn(db, dict(row._mapping)) for row in rows]
+
+    def mail(self) -> list[Mail]:
+        """Threads with unread messages, the one that waits longest first."""
+        oldest = func.min(t.messages.c.received_at)
+        query = (
+            select(t.messages.c.thread_id, func.count(), oldest)
+            .where(t.UNREAD)
+            .group_by(t.messages.c.thread_id)
+            .order_by(oldest)
+        )
+        with self._database.reading() as db:
+            return [Mail(*row) for row in db.execute(query)]
+
+    def load(self) -> Load:
+        """How many turns are open and how many messages unread, all threads together."""
+        turns = select(t.turns.c.status, func.count(), func.min(t.turns.c.created_at)).where(t.OPEN)
+        with self._database.reading() as db:
+            by_status = {row[0]: row for row in db.execute(turns.group_by(t.turns.c.status))}
+            unread = db.execute(select(func.count()).select_from(t.messages).where(t.UNREAD)).scalar_one()
+        _, running, oldest = by_status.get("running", ("", 0, None))
+        return Load(int(running), int(by_status.get("waiting", ("", 0))[1]), oldest, int(unread))
+
+    # --- one turn
+
+    def find(self, name: str) -> list[TurnRow]:
+        """The turns that a name means, oldest first: a turn's id, a thread's id, or a link to a message in Slack."""
+        query = select(t.turns).order_by(t.turns.c.number)
+        with self._database.reading() as db:
+            if link := _LINK.search(name):
+                channel, seconds, micros, root_ts = link.groups()
+                message = (t.messages.c.channel == channel) & (t.messages.c.ts == f"{seconds}.{micros}")
+                thread = db.execute(select(t.messages.c.thread_id).where(message)).scalar()
+                if thread is None:
+                    root = root_ts or f"{seconds}.{micros}"
+                    place = (t.threads.c.channel == channel) & (t.threads.c.root_ts == root)
+                    thread = db.execute(select(t.threads.c.id).where(place)).scalar()
+                query = query.where(t.turns.c.thread_id == thread)
+            else:
+                query = query.where((t.turns.c.id == name) | (t.turns.c.thread_id == name))
+            return [TurnRow(**dict(row._mapping)) for row in db.execute(query)]
+
+    def steps(self, turn_id: str) -> list[TimedStep]:
+        """A turn's steps in order, each with the time it was stored."""
+        query = select(t.steps.c.created_at, t.steps.c.body).where(t.steps.c.turn_id == turn_id)
+        with self._database.reading() as db:
+            return [TimedStep(at, load_step(body)) for at, body in db.execute(query.order_by(t.steps.c.seq))]
+
+    def sent(self, turn: TurnRow) -> list[Sent]:
+        """What went to Slack for a turn, in order."""
+        o = t.outbox.c
+        query = select(o.key, o.method, o.created_at, o.sent_at).where(o.thread_id == turn.thread_id)
+        with self._database.reading() as db:
+            rows = db.execute(query.order_by(o.created_at)).all()
+        own = f"{turn.id}:"
+        return [Sent(key.removeprefix(own), *rest) for key, *rest in rows if key.startswith(own)]
+
+    # --- what ended
+
+    def ended_ids(self, since: datetime) -> list[tuple[str, datetime]]:
+        """Ids and end times of the turns that ended since then, by their end."""
+        query = select(t.turns.c.id, t.turns.c.ended_at).where(t.turns.c.ended_at >= since)
+        with self._database.reading() as db:
+            return [(str(row[0]), row[1]) for row in db.execute(query.order_by(t.turns.c.ended_at))]
+
+    def ended(self, turn_ids: Sequence[str]) -> Iterator[EndedTurn]:
+        """How these turns went; read in chunks."""
+        for start in range(0, len(turn_ids), CHUNK):
+            with self._database.reading() as db:
+                ended = read_ended(db, turn_ids[start : start + CHUNK])
+            yield from ended
+
+
+def _open_turn(db: Connection, values: dict[str, Any]) -> OpenTurn:
+    """An open turn; `values` are the columns of its row and `node_id`."""
+    node_id = values.pop("node_id")
+    turn = TurnRow(**values)
+    mine = t.steps.c.turn_id == turn.id
+    last = db.execute(select(t.steps).where(mine).order_by(t.steps.c.seq.desc()).limit(1)).first()
+    if last is None:
+        return OpenTurn(turn=turn, node_id=node_id, steps=0, last_kind="", moved_at=turn.created_at)
+    step = load_step(last.body)
+    return OpenTurn(
+        turn=turn,
+        node_id=node_id,
+        steps=last.seq + 1,
+        last_kind=last.kind,
+        moved_at=last.created_at,
+        question=step.question if isinstance(step, Questioned) else "",
+    )

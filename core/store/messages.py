@@ -1,0 +1,191 @@
+"""Messages: what people wrote, which of it is unread, and which threads have something to do."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Any
+
+from sqlalchemy import ColumnElement, Connection, Row, and_, delete, exists, or_, select, union, update
+
+from core.rows import Recorded, StoredMessage
+from core.store import tables as t
+from core.store.changes import DELETED
+from core.store.outbox import CARD_SLOT
+from core.store.part import Part, now, storable, writes
+from core.store.participation import moment, part_of, set_part
+from core.store.wait_queue import QueuedThread, read_wait_queue
+from core.values import FileRef, IncomingMessage, Lease, ThreadKey
+
+
+class Messages(Part):
+    """Tables `threads` and `messages`. An unread message is one that no turn has read, and that is not quiet or wants a
+    talk to be read."""
+
+    @writes
+    def record_message(
+        self, message: IncomingMessage, author: str = "", *, quiet: bool = False, leaves: bool = False
+    ) -> Recorded:
+        """Store a message once. A twin (same team, channel, ts) adds what it knows more: files, the mention, an author.
+
+        A `quiet` message is stored, but nobody has to read it. A twin that is not quiet makes it unread.
+        The same transaction notes what the message does to the bot's part in the thread. One that calls the bot into a
+        talk of people wants the talk to be read (`take_talk`). One that `leaves` ends the bot's part in the thread; a
+        later one that mentions the bot calls it back.
+        """
+        key = message.thread
+        place = {"team": key.team, "channel": key.channel, "root_ts": key.root_ts}
+        with self._writing() as db:
+            self._insert_once(db, t.threads, id=key.id, created_at=now(), **place)
+            part = db.execute(part_of(key)).one()
+            is_reply = message.kind == "text" and message.root_ts != message.ts
+            # A mention without a word in a thread of ours may mean files that it has not read yet.
+            wants_talk = is_reply and (quiet or not part.takes_part)
+            new = self._insert_message(db, message, author, quiet=quiet, talk_wanted=wants_talk)
+            if new:
+                calls_back = message.mention and (wants_talk or not quiet)
+                set_part(db, key, part.left_ts, message.ts, leaves=leaves, calls_back=calls_back)
+                return Recorded(key.id, new=True, to_notify=wants_talk or not quiet)
+            kept = _kept(db, message)
+            if kept.kind == DELETED:  # it was delivered late: people have deleted it since
+                return Recorded(kept.thread_id, new=False, to_notify=False)
+            merged = _merged(kept, message, author, quiet)
+            db.execute(update(t.messages).where(t.messages.c.id == kept.id).values(**merged))
+            return Recorded(kept.thread_id, new=False, to_notify=kept.quiet and not merged["quiet"])
+
+    @writes
+    def note_thread(self, key: ThreadKey) -> None:
+        """Have a row for the thread, so that a sentence can be sent there; nothing of any message is kept."""
+        with self._writing() as db:
+            place = {"team": key.team, "channel": key.channel, "root_ts": key.root_ts}
+            self._insert_once(db, t.threads, id=key.id, created_at=now(), **place)
+
+    def thread_asker(self, thread_id: str) -> str:
+        """The id of the person whose message began the thread for us; "" when none is stored."""
+        query = select(t.messages.c.user).where(t.messages.c.thread_id == thread_id).order_by(t.messages.c.id).limit(1)
+        with self._reading() as db:
+            return str(db.execute(query).scalar() or "")
+
+    @writes
+    def drop_messages(self, lease: Lease, message_ids: Collection[int]) -> None:
+        """Delete unread messages of the lease's thread, as if they had never been stored."""
+        c = t.messages.c
+        with self._writing(lease) as db:
+            mine = (c.thread_id == lease.thread_id) & c.id.in_(message_ids) & c.turn_id.is_(None)
+            db.execute(delete(t.message_versions).where(t.message_versions.c.message_id.in_(select(c.id).where(mine))))
+            db.execute(delete(t.messages).where(mine))
+
+    @writes
+    def take_talk(
+        self, lease: Lease, callers: Sequence[IncomingMessage], earlier: Sequence[tuple[IncomingMessage, str]]
+    ) -> None:
+        """Store what was said in a talk before the bot was called in, with its authors: all of it or nothing.
+
+        `callers` are the messages that called the bot, with the files that Slack shows of them; they want the talk no
+        longer. Of the `earlier` messages those that are known already stay as they are.
+        """
+        with self._writing(lease) as db:
+            for message, author in earlier:
+                self._insert_message(db, message, author, quiet=False, talk_wanted=False)
+            for caller in callers:
+                kept = _kept(db, caller)
+                merged = _merged(kept, caller, "", quiet=not (caller.text or caller.files))
+                db.execute(update(t.messages).where(t.messages.c.id == kept.id).values(**merged, talk_wanted=False))
+
+    def _insert_message(
+        self, db: Connection, message: IncomingMessage, author: str, *, quiet: bool, talk_wanted: bool
+    ) -> bool:
+        return self._insert_once(
+            db,
+            t.messages,
+            thread_id=message.thread.id,
+            received_at=now(),
+            author=storable(author),
+            quiet=quiet,
+            talk_wanted=talk_wanted,
+            **storable(message.model_dump(mode="json", include=set(IncomingMessage.model_fields) - {"root_ts"})),
+        )
+
+    def unread(self, thread_id: str) -> list[StoredMessage]:
+        """The thread's unread messages, in the order in which they were written."""
+        query = (
+            select(t.messages, t.threads.c.root_ts).join(t.threads).where(t.UNREAD, t.messages.c.thread_id == thread_id)
+        )
+        with self._reading() as db:
+            rows = db.execute(query).all()
+        return sorted((_message(row) for row in rows), key=lambda message: (moment(message.ts), message.id))
+
+    def stop_asked(self, thread_id: str) -> bool:
+        """Whether the thread has an unread stop."""
+        stop = t.messages.c.kind == "stop"
+        query = select(t.messages.c.id).where(t.UNREAD, t.messages.c.thread_id == thread_id, stop).limit(1)
+        with self._reading() as db:
+            return db.execute(query).first() is not None
+
+    def thread_at_work(self, team: str, channel: str, ts: str) -> str | None:
+        """The thread with an open turn that this Slack message belongs to: the turn's card, or a person's message."""
+        here = t.turns.c.thread_id.startswith(f"{team}:{channel}:", autoescape=True)
+        cards = select(t.turns.c.id + f":{CARD_SLOT}").where(t.OPEN, here)
+        card = select(t.outbox.c.thread_id).where(t.outbox.c.key.in_(cards), t.outbox.c.ts == ts)
+        written = select(t.messages.c.thread_id).outerjoin(t.turns, t.turns.c.id == t.messages.c.turn_id)
+        written = written.where(_has_ts(team, channel, ts))
+        written = written.where(or_(t.turns.c.status.in_(("running", "waiting")), t.UNREAD))
+        with self._reading() as db:
+            return db.execute(union(card, written)).scalar()
+
+    def threads_needing_a_wake(self) -> list[str]:
+        """Threads with unread messages or a running turn. Whether a worker has one of them, its lease tells."""
+        mail = select(t.messages.c.thread_id).where(t.UNREAD)
+        work = select(t.turns.c.thread_id).where(t.OPEN, t.turns.c.status == "running")
+        with self._reading() as db:
+            return sorted(db.execute(union(mail, work)).scalars())
+
+    def wait_queue(self, thread_id: str | None = None) -> list[QueuedThread]:
+        """Threads that need a wake, oldest first, with who asked and since when; with a `thread_id`, only that one."""
+        with self._reading() as db:
+            return read_wait_queue(db, thread_id)
+
+
+def has_unread(thread_id: str) -> ColumnElement[bool]:
+    """SQL: whether the thread has unread messages."""
+    return exists().where(t.UNREAD, t.messages.c.thread_id == thread_id)
+
+
+def mark_read(db: Connection, lease: Lease, turn_id: str, message_ids: Collection[int]) -> None:
+    """Note that a turn has read these messages; those of other threads stay as they are."""
+    mine = (t.messages.c.thread_id == lease.thread_id) & t.messages.c.id.in_(message_ids)
+    db.execute(update(t.messages).where(mine).values(turn_id=turn_id))
+
+
+def _has_ts(team: str, channel: str, ts: str) -> ColumnElement[bool]:
+    return and_(t.messages.c.team == team, t.messages.c.channel == channel, t.messages.c.ts == ts)
+
+
+def _kept(db: Connection, message: IncomingMessage) -> Row[Any]:
+    """The stored row of a message, locked until the transaction ends."""
+    same = _has_ts(message.team, message.channel, message.ts)
+    return db.execute(select(t.messages).where(same).with_for_update()).one()
+
+
+def _merged(kept: Row[Any], twin: IncomingMessage, author: str, quiet: bool) -> dict[str, Any]:
+    """The columns of a stored message after its twin came."""
+    return {
+        "author": kept.author or storable(author),
+        "mention": kept.mention or twin.mention,
+        "text": kept.text or storable(twin.text),
+        "files": _merged_files(kept.files, twin.files),
+        "files_known": kept.files_known or twin.files_known,
+        "quiet": kept.quiet and quiet,
+        "standing": kept.standing or twin.standing,
+    }
+
+
+def _merged_files(kept: list[dict[str, Any]], more: Sequence[FileRef]) -> list[dict[str, Any]]:
+    known = {file["id"] for file in kept}
+    return [*kept, *(storable(file.model_dump(mode="json")) for file in more if file.id not in known)]
+
+
+def _message(row: Row[Any]) -> StoredMessage:
+    names = StoredMessage.model_fields
+    values = {name: value for name, value in row._mapping.items() if name in names}
+    values["standing"] = row.standing or ""
+    return StoredMessage.model_validate(values, extra="allow")  # a newer version may know more of a file

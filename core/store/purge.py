@@ -1,0 +1,169 @@
+"""Deleting for good: which threads are meant, what of them is in the tables, and what is left to do elsewhere.
+
+One transaction deletes the rows of a thread and leaves two kinds of work behind: an order that every node carries out
+on its own disk, and the contents that the file store need not have any more. Both stay until they are done, so nothing
+is forgotten when a process dies or a node is down.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, Table, delete, exists, func, or_, select, update
+
+from core.store import tables as t
+from core.store.nodes import forget_exported
+from core.store.part import Part, contents_in, now, writes
+from core.values import Lease
+
+
+@dataclass(frozen=True, slots=True)
+class PurgeOrder:
+    """A thread whose traces a node deletes. Orders are numbered in their order."""
+
+    id: int
+    thread_id: str
+
+
+class Purges(Part):
+    """Tables `purge_orders`, `purge_nodes` and `purge_blobs`, and what they delete from all others but `audit`."""
+
+    # --- which threads
+
+    def purgeable(self, *, thread_id: str = "", user: str = "", older_than: datetime | None = None) -> list[str]:
+        """The threads with anything stored that fit all that is given, by id.
+
+        `user`: the person wrote or commanded there. `older_than`: nothing happened there since, and no turn runs.
+        """
+        c = t.threads.c
+        messages = select(t.messages.c.id).where(t.messages.c.thread_id == c.id)
+        turns = select(t.turns.c.id).where(t.turns.c.thread_id == c.id)
+        sent = select(t.outbox.c.key).where(t.outbox.c.thread_id == c.id)
+        query = select(c.id).where(or_(exists(messages), exists(turns), exists(sent)))
+        if thread_id:
+            query = query.where(c.id == thread_id)
+        if user:
+            spent = select(t.model_calls.c.id).where(t.model_calls.c.thread_id == c.id, t.model_calls.c.user == user)
+            query = query.where(or_(exists(messages.where(t.messages.c.user == user)), exists(spent)))
+        if older_than is not None:
+            fresh_turn = or_(t.turns.c.created_at >= older_than, t.turns.c.ended_at >= older_than)
+            query = query.where(
+                c.created_at < older_than,
+                ~exists(messages.where(t.messages.c.received_at >= older_than)),
+                ~exists(turns.where(or_(fresh_turn, t.turns.c.status == "running"))),
+            )
+        with self._reading() as db:
+            return sorted(db.execute(query).scalars())
+
+    def purge_counts(self, thread_id: str) -> dict[str, int]:
+        """How many rows of each table a purge of the thread would delete."""
+        with self._reading() as db:
+            counts = {
+                table.name: int(db.execute(select(func.count()).select_from(table).where(mine)).scalar_one())
+                for table, mine in _rows_of(thread_id)
+            }
+        return {name: count for name, count in counts.items() if count}
+
+    # --- deleting
+
+    @writes
+    def purge_thread(self, thread_id: str, more_contents: Collection[str] = ()) -> int:
+        """Delete what the tables hold of a thread; returns the number of rows.
+
+        `more_contents` are contents that only its exported session names. The thread's id and its fencing token stay:
+        a worker that still works on it can write nothing any more.
+        """
+        c = t.threads.c
+        with self._writing() as db:
+            fence = update(t.threads).where(c.id == thread_id).values(fence=c.fence + 1, begun_cell=None)
+            if db.execute(fence).rowcount:
+                forget_exported(db, thread_id)
+                db.execute(update(t.threads).where(c.id == thread_id).values(node_id=None))
+            named = set(db.execute(select(t.blob_refs.c.sha256).where(t.blob_refs.c.thread_id == thread_id)).scalars())
+            deleted = sum(db.execute(delete(table).where(mine)).rowcount for table, mine in _rows_of(thread_id))
+            for sha256 in sorted({*named, *more_contents}):
+                self._insert_once(db, t.purge_blobs, sha256=sha256, created_at=now())
+            db.execute(t.purge_orders.insert().values(thread_id=thread_id, created_at=now()))
+        return deleted
+
+    @writes
+    def forget_contents(self, lease: Lease, contents: Collection[str], made: Collection[str]) -> None:
+        """The thread was reset: it needs the `contents` of its session no longer, nor the files that cells `made`.
+
+        What people gave stays, and so does what else its steps and reports name.
+        """
+        thread_id = lease.thread_id
+        turns = select(t.turns.c.id).where(t.turns.c.thread_id == thread_id)
+        with self._writing(lease) as db:
+            named: set[str] = set()
+            for column in (t.steps.c.body, t.reports.c.files):
+                for value in db.execute(select(column).where(column.table.c.turn_id.in_(turns))).scalars():
+                    named |= contents_in(value)
+            given = select(t.thread_files.c.sha256).where(t.thread_files.c.thread_id == thread_id)
+            kept = (named - set(made)) | set(db.execute(given).scalars())
+            gone = sorted({*contents, *made} - kept)
+            mine = (t.blob_refs.c.thread_id == thread_id) & t.blob_refs.c.sha256.in_(gone)
+            db.execute(delete(t.blob_refs).where(mine))
+            for sha256 in gone:
+                self._insert_once(db, t.purge_blobs, sha256=sha256, created_at=now())
+            forget_exported(db, thread_id)
+
+    # --- what is left to do
+
+    def purge_orders(self, node_id: str) -> list[PurgeOrder]:
+        """The orders that a node has not carried out yet, oldest first."""
+        done = select(t.purge_nodes.c.done).where(t.purge_nodes.c.node_id == node_id).scalar_subquery()
+        o = t.purge_orders.c
+        query = select(o.id, o.thread_id).where(o.id > func.coalesce(done, 0)).order_by(o.id)
+        with self._reading() as db:
+            return [PurgeOrder(*row) for row in db.execute(query)]
+
+    @writes
+    def purge_order_done(self, node_id: str, order: PurgeOrder) -> None:
+        """A node has carried out this order, and all before it."""
+        with self._writing() as db:
+            if not self._insert_once(db, t.purge_nodes, node_id=node_id, done=order.id, seen_at=now()):
+                mine = t.purge_nodes.c.node_id == node_id
+                db.execute(update(t.purge_nodes).where(mine).values(done=order.id, seen_at=now()))
+
+    def unneeded_contents(self, limit: int = 500) -> list[str]:
+        """Contents of purged threads that no thread needs any more."""
+        c = t.purge_blobs.c
+        needed = select(t.blob_refs.c.sha256).where(t.blob_refs.c.sha256 == c.sha256)
+        with self._reading() as db:
+            return list(db.execute(select(c.sha256).where(~exists(needed)).limit(limit)).scalars())
+
+    @writes
+    def contents_deleted(self, contents: Sequence[str]) -> None:
+        """These contents have left the file store; so have others from the list that a thread needs again."""
+        c = t.purge_blobs.c
+        needed = select(t.blob_refs.c.sha256).where(t.blob_refs.c.sha256 == c.sha256)
+        with self._writing() as db:
+            db.execute(delete(t.purge_blobs).where(or_(c.sha256.in_(contents), exists(needed))))
+
+
+def _rows_of(thread_id: str) -> list[tuple[Table, ColumnElement[bool]]]:
+    """The rows of a thread in every table that has any, in an order in which they can be deleted.
+
+    A test compares the tables with the schema.
+    """
+    turns = select(t.turns.c.id).where(t.turns.c.thread_id == thread_id)
+    messages = select(t.messages.c.id).where(t.messages.c.thread_id == thread_id)
+    return [
+        (t.message_versions, t.message_versions.c.message_id.in_(messages)),
+        (t.messages, t.messages.c.thread_id == thread_id),
+        (t.steps, t.steps.c.turn_id.in_(turns)),
+        (t.model_calls, t.model_calls.c.thread_id == thread_id),
+        (t.reports, t.reports.c.turn_id.in_(turns)),
+        (t.turns, t.turns.c.thread_id == thread_id),
+        (t.thread_files, t.thread_files.c.thread_id == thread_id),
+        (t.outbox, t.outbox.c.thread_id == thread_id),
+        (t.blob_refs, t.blob_refs.c.thread_id == thread_id),
+    ]
+
+
+PURGED = frozenset(table.name for table, _ in _rows_of(""))
+KEPT = frozenset({"threads", "audit", "purge_orders", "purge_nodes", "purge_blobs", "packed_totals", "schema_versions"})
+"""Tables that a purge leaves: they hold ids, numbers and hashes only."""

@@ -1,0 +1,54 @@
+"""What model calls took: tokens and estimated cost, by thread, person and time."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from sqlalchemy import Connection, func, select
+
+from core.rows import Spent
+from core.store import tables as t
+from core.store.part import Part, now, storable
+from core.values import ThreadKey
+
+
+class Spending(Part):
+    """Table `model_calls`. Its rows are written together with the steps of the calls (`turns.py`)."""
+
+    def spent(self, *, thread_id: str | None = None, user: str | None = None, since: datetime | None = None) -> Spent:
+        """The sum over the model calls that fit everything that is given: a thread, a person, a time."""
+        c = t.model_calls.c
+        query = select(
+            func.coalesce(func.sum(c.prompt_tokens), 0),
+            func.coalesce(func.sum(c.cached_tokens), 0),
+            func.coalesce(func.sum(c.completion_tokens), 0),
+            func.sum(c.cost_micros),
+            func.count(),
+        )
+        wanted = ((c.thread_id, thread_id), (c.user, user))
+        query = query.where(*(column == value for column, value in wanted if value is not None))
+        if since is not None:
+            query = query.where(c.created_at >= since)
+        with self._reading() as db:
+            prompt, cached, completion, cost, calls = db.execute(query).one()
+        return Spent(int(prompt), int(cached), int(completion), None if cost is None else int(cost), int(calls))
+
+
+def add_call(db: Connection, thread_id: str, spent: Spent, **about: str) -> None:
+    """Add one model call. `about` is its `turn_id`, `user` and `model`."""
+    values = {
+        **storable(about),
+        "thread_id": thread_id,
+        "channel": ThreadKey.parse(thread_id).channel,
+        "prompt_tokens": spent.prompt_tokens,
+        "cached_tokens": spent.cached_tokens,
+        "completion_tokens": spent.completion_tokens,
+        "cost_micros": spent.cost_micros,
+        "created_at": now(),
+    }
+    db.execute(t.model_calls.insert().values(**values))
+
+
+def start_of_day() -> datetime:
+    """When this day began, by UTC. Budgets per day start again then."""
+    return now().replace(hour=0, minute=0, second=0, microsecond=0)
