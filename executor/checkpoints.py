@@ -6,6 +6,9 @@ The host never looks into the bytes. They came out of a sandbox of this thread a
     <thread>/state/<sha256>      a part that is too large for the line
 
 The one before the last is kept too, with its parts: what the last cell did can be undone.
+
+Parts are on the disk before the line that names them is written (`Receiver.files`), so a power cut leaves the last line
+whole with its parts, or the one before it.
 """
 
 from __future__ import annotations
@@ -21,28 +24,32 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
+from executor.durable import replace_durably, sync_path
 from executor.frames import Message, ProtocolError
-from executor.notices import Said, said
-from executor.wire import content_name, integer, mapping, optional_text, sequence, text, texts
+from executor.notices import for_log, notice
+from executor.said import lost_from, lost_pair, name_from, shape_from, why_from
+from executor.values import Notice
+from executor.wire import content_name, integer, mapping, sequence, text, texts
 
 _MANY_PARTS, _MANY_NAMES = 1_000, 2_000
 _SMALL, _INLINE = 64 << 10, 256 << 10  # a part of at most so many bytes is in the log itself, all of them up to so many
 _MAPPED, _MANY_MAPPED = 1 << 20, 32  # parts from this size on, and as many, are handed over as the files they are
 _ALIGNED = 64  # bytes; arrays begin at multiples of it
 _LOG_LIMIT = 1 << 20
+_LOG = "log.jsonl"
 _F_ADD_SEALS, _ALL_SEALS = 1033, 0xF
 
 
-Outcome = Literal["undone", "nothing", "gone"]
+UndoOutcome = Literal["undone", "nothing", "gone"]
 """Of undoing a cell. "nothing": it left no trace, or is undone already · "gone": another one left something since, or
 what was before it is not kept any more."""
 
 
 class Refused(Exception):
-    """The checkpoint is not to be used; `why` is the clause that says so."""
+    """The checkpoint is not to be used; `why` says so."""
 
-    def __init__(self, why: Said) -> None:
-        super().__init__(why)
+    def __init__(self, why: Notice) -> None:
+        super().__init__(for_log(why))
         self.why = why
 
 
@@ -59,7 +66,7 @@ class Announced:
     variables: tuple[Message, ...]
     set_by: dict[str, int]
     future: int
-    why: str | None
+    why: Notice | None
 
     @property
     def size(self) -> int:
@@ -75,7 +82,8 @@ def announced(message: Mapping[str, Any]) -> Announced:
     )
     variables = []
     for item in sequence(message, "variables", _MANY_NAMES):
-        variable: Message = {name: text(item, name) for name in ("name", "type", "shape")}
+        variable: Message = {name: name_from(text(item, name)) for name in ("name", "type")}
+        variable |= {"shape": shape_from(text(item, "shape"))}
         variables.append(variable | {name: integer(item, name) for name in ("bytes", "cell")})
     set_by = mapping(message, "set_by")
     keys = None if message.get("keys") is None else texts(message, "keys", 20, _MANY_PARTS)
@@ -85,17 +93,12 @@ def announced(message: Mapping[str, Any]) -> Announced:
     return Announced(
         keys=keys,
         parts=parts,
-        lost=lost_names(message),
+        lost=lost_from(message),
         variables=tuple(variables),
         set_by={str(name)[:300]: integer(set_by, name) for name in list(set_by)[:_MANY_NAMES]},
         future=integer(message, "future"),
-        why=optional_text(message, "why", 600),
+        why=why_from(message),
     )
-
-
-def lost_names(message: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
-    """What a `state` or `restored` message says is lost: names, each with the reason."""
-    return tuple((text(item, "name"), text(item, "why")) for item in sequence(message, "lost", _MANY_NAMES))
 
 
 def _key(part: Mapping[str, Any]) -> str:
@@ -110,11 +113,15 @@ class Checkpoint:
 
     def __init__(self, folder: Path, thread_id: str, key: bytes, versions: Mapping[str, str]) -> None:
         self._folder = folder / "state"
-        self._log = self._folder / "log.jsonl"
+        self._log = self._folder / _LOG
         self._thread_id = thread_id
         self._key = key
         self._versions = dict(versions)
-        self._folder.mkdir(mode=0o700, exist_ok=True)
+        self._unsynced: dict[Path, None] = {}
+        if not self._folder.exists():
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            self._unsynced[folder] = None
+        sweep(self._folder)
         self._parts: dict[str, Message] = {}
         self._lost: tuple[tuple[str, str], ...] = ()
         self._kept: set[str] = set()
@@ -127,6 +134,11 @@ class Checkpoint:
     def exists(self) -> bool:
         """Whether there is anything to restore."""
         return self._log.exists()
+
+    def take_unsynced(self) -> list[Path]:
+        """What was written here since the last call, in the order in which it is to be synced."""
+        written, self._unsynced = list(self._unsynced), {}
+        return written
 
     def receive(self, what: Announced) -> Receiver:
         """Where the bytes of a new checkpoint go; `commit` makes it the one that counts."""
@@ -164,7 +176,7 @@ class Checkpoint:
             (self._folder / sha256).unlink(missing_ok=True)
         self._kept = useful
 
-    def undo(self, cell: str) -> Outcome:
+    def undo(self, cell: str) -> UndoOutcome:
         """Go back to what was kept before this cell ran."""
         bodies = [stored["body"] for stored in self._stored()]
         if not bodies or bodies[-1].get("undid") == cell or cell not in (body.get("cell") for body in bodies):
@@ -191,7 +203,7 @@ class Checkpoint:
         """
         body: Message = self._genuine()["body"]
         if body["versions"] != self._versions:
-            raise Refused(said("other_versions"))
+            raise Refused(notice("other_versions"))
         descriptors = [os.memfd_create("state", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)]
         try:
             places = [self._hand_over(part, descriptors) for part in body["parts"]]
@@ -214,7 +226,7 @@ class Checkpoint:
             body = self._genuine()["body"]
         except (FileNotFoundError, Refused):
             return [], []
-        return [(str(name), str(why)) for name, why in body["lost"]], list(body["variables"])
+        return [lost_pair(str(name), str(why)) for name, why in body["lost"]], list(body["variables"])
 
     def is_after(self, cell: str) -> bool:
         """Whether this cell was the last to leave something that is kept."""
@@ -223,7 +235,7 @@ class Checkpoint:
         except (FileNotFoundError, Refused):
             return False
 
-    def packed(self) -> tuple[Message | None, dict[str, Path]]:
+    def exported(self) -> tuple[Message | None, dict[str, Path]]:
         """(the signed line that counts, None when nothing is kept; the parts that are not in it, by sha256)."""
         try:
             stored = self._last()
@@ -240,6 +252,8 @@ class Checkpoint:
         for part in sequence(mapping(stored, "body"), "parts", _MANY_PARTS):
             if "data" not in part:
                 os.link(path_of(content_name(part)), self._folder / content_name(part))
+                sync_path(self._folder / content_name(part))
+        sync_path(self._folder)
         self._append(json.dumps(stored, separators=(",", ":")).encode() + b"\n")
 
     def forget(self) -> None:
@@ -248,6 +262,7 @@ class Checkpoint:
         self._parts, self._lost, self._kept, self._line = {}, (), set(), b""
         for entry in self._folder.iterdir():
             entry.unlink()
+        self._unsynced[self._folder] = None
 
     def close(self) -> None:
         """Close the log."""
@@ -266,16 +281,18 @@ class Checkpoint:
         before, self._line = self._line, line
         if self._file is not None and self._file.tell() > _LOG_LIMIT + 4 * len(line):
             self.close()
-            fresh = self._folder / "log.new"
-            fresh.write_bytes(before + line)
-            fresh.replace(self._log)
+            replace_durably(self._log, before + line)
+            self._unsynced[self._folder] = None
             return
         if self._file is None:
+            if not self._log.exists():
+                self._unsynced[self._folder] = None
             self._file = self._log.open("a+b")
             if self._file.tell() and not self._ends_whole(self._file):
                 self._file.write(b"\n")  # a line that a kill cut off must not swallow the next one
         self._file.write(line)
         self._file.flush()
+        self._unsynced[self._log] = None
 
     @staticmethod
     def _ends_whole(log: BinaryIO) -> bool:
@@ -287,14 +304,14 @@ class Checkpoint:
         for line in reversed(self._log.read_bytes().split(b"\n")):
             if (stored := _read_line(line)) is not None:
                 return stored
-        raise Refused(said("unreadable"))
+        raise Refused(notice("unreadable"))
 
     def _genuine(self) -> Message:
         """Like `_last`, but signed by us for this thread."""
         stored = self._last()
         body = stored["body"]
         if not hmac.compare_digest(str(stored.get("hmac")), self._sign(body)) or body["thread"] != self._thread_id:
-            raise Refused(said("tampered"))
+            raise Refused(notice("tampered"))
         return stored
 
     def _stored(self) -> list[Message]:
@@ -331,14 +348,34 @@ class Checkpoint:
                     part.get("stamp") != _stamp(path)
                     and hashlib.file_digest(file, "sha256").hexdigest() != part["sha256"]
                 ):
-                    raise Refused(said("tampered"))
+                    raise Refused(notice("tampered"))
                 return os.dup(file.fileno())
         except FileNotFoundError:
-            raise Refused(said("part_missing")) from None
+            raise Refused(notice("part_missing")) from None
 
     def _sign(self, body: object) -> str:
         text_ = json.dumps(body, sort_keys=True, separators=(",", ":"))
         return hmac.new(self._key, text_.encode(), hashlib.sha256).hexdigest()
+
+
+def sweep(folder: Path) -> int:
+    """Remove the files of a state folder that none of its last two checkpoints names. Returns how many.
+
+    For a folder into which nothing is being received: what a host leaves there that is killed, or is lied to.
+    """
+    others = [entry for entry in folder.iterdir() if entry.name != _LOG]
+    if not others:
+        return 0
+    try:
+        lines = (folder / _LOG).read_bytes().split(b"\n")
+    except FileNotFoundError:
+        lines = []
+    bodies = [stored["body"] for line in lines if (stored := _read_line(line)) is not None][-2:]
+    named = {part.get("sha256") for body in bodies for part in body.get("parts", ()) if isinstance(part, dict)}
+    unnamed = [entry for entry in others if entry.name not in named]
+    for entry in unnamed:
+        entry.unlink(missing_ok=True)
+    return len(unnamed)
 
 
 def _read_line(line: bytes) -> Message | None:
@@ -392,6 +429,12 @@ class Receiver:
             if self._part_left == 0:
                 self._end_part()
                 self._begin_part()
+
+    @property
+    def files(self) -> list[Path]:
+        """The parts that are files of their own, and their folder: to be synced before they are committed."""
+        parts = [self._folder / part["sha256"] for part in self.done.values() if "data" not in part]
+        return [*parts, self._folder] if parts else []
 
     def abandon(self) -> None:
         """The subprocess is gone; what came so far is of no use."""

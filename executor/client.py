@@ -1,4 +1,4 @@
-"""The public door: run cells in a thread's subprocess from any process of this machine.
+"""The public interface: run cells in a thread's subprocess from any process of this machine.
 
 client = SessionClient(Path("/run/threadbook/host.sock"))
 client.put("T1:C1:171.1", "sales.csv", Path("sales.csv"))
@@ -7,16 +7,17 @@ result = client.run("T1:C1:171.1", "cell-1", "import pandas as pd\\npd.read_csv(
 
 from __future__ import annotations
 
+import os
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from executor.address import socket_address
+from executor.exported import ExportedSession, exported_session_from
 from executor.frames import CLIENT_LIMIT, PROTOCOL_VERSION, Message, ProtocolError, encode, read_message
-from executor.packed import Packed, packed_from
+from executor.socket_address import socket_address
 from executor.values import CellResult, HostInfo, SessionInfo, Variable, Where
 from executor.wire import host_info_from, mapping, result_from, session_info_from, text, variable_from, where_from
 
@@ -26,6 +27,13 @@ OnApproval = Callable[[str], bool]
 """Whether a command may run. What it raises is the reason why not."""
 LimitsOf = Callable[[str], Mapping[str, float]]
 """A thread's own limits, by the names of `executor.values.Limits`; what is left out is as the host was started."""
+
+
+ANSWER_S = 20.0
+"""A session host that is silent for so long during a call is stuck. One that works says so several times meanwhile."""
+_SLOWEST_COPY = 10_000_000
+"""Bytes per second. While the host copies a file it says nothing."""
+_ALIVES = 4
 
 
 class HostUnavailable(Exception):
@@ -42,10 +50,14 @@ class SessionClient:
     Holds nothing open between calls, so it may be shared by threads and survives a fork.
     """
 
-    def __init__(self, socket_path: Path, limits_of: LimitsOf | None = None) -> None:
-        """`limits_of` says what a thread may use; none of it may be above what the host was started with."""
+    def __init__(self, socket_path: Path, limits_of: LimitsOf | None = None, *, answer_s: float = ANSWER_S) -> None:
+        """`limits_of` says what a thread may use; none of it may be above what the host was started with.
+
+        A host that says nothing for `answer_s` seconds during a call is unavailable.
+        """
         self._path = Path(socket_path)
         self._limits_of = limits_of
+        self._answer_s = answer_s
 
     def ping(self) -> HostInfo:
         """The host's pid, the sandbox around its sessions, and how many live."""
@@ -60,6 +72,15 @@ class SessionClient:
             answer = self._call({"type": "put", "thread": thread_id, "name": name}, file.fileno())
         return text(answer, "value")
 
+    def held(self, contents: Sequence[str]) -> set[str]:
+        """Those of the contents, by sha256, that the host has already: they need not be sent."""
+        value = self._call({"type": "held", "contents": list(contents)})["value"] if contents else []
+        return {str(sha256) for sha256 in value}
+
+    def put_held(self, thread_id: str, name: str, sha256: str) -> str:
+        """Like `put`, of a content that the host has already. Raises RequestError when it has not."""
+        return text(self._call({"type": "put", "thread": thread_id, "name": name, "sha256": sha256}), "value")
+
     def run(
         self,
         thread_id: str,
@@ -73,8 +94,9 @@ class SessionClient:
         """Run a cell and wait for its end; a session is started when the thread has none.
 
         A cell id runs once: asked again, a finished cell gives its stored result, a running one is waited for.
-        `on_output(stream, text)` gets whole lines as they are printed. `on_request(kind, payload)` answers what the
-        cell asks ("query", "ask", "note"); what it raises is the cell's answer. Raises HostUnavailable, RequestError.
+        `on_output(stream, text)` gets whole lines as they are printed. With `on_request(kind, payload)` the cell has
+        the function `query`, and this answers it; what it raises is the cell's answer. Raises HostUnavailable,
+        RequestError.
         """
         request: Message = {"type": "run", "thread": thread_id, "cell": cell_id, "code": code, "timeout_s": timeout_s}
         request |= {"answers": on_request is not None}
@@ -109,7 +131,7 @@ class SessionClient:
         request["output"] = on_output is not None
         if self._limits_of is not None:
             request["limits"] = dict(self._limits_of(str(request["thread"])))
-        with self._connect() as peer:
+        with self._connect(self._answer_s) as peer:
             self._send(peer, request)
             while True:
                 message = self._receive(peer)
@@ -131,6 +153,13 @@ class SessionClient:
         """
         self._call({"type": "reset", "thread": thread_id})
 
+    def purge(self, thread_id: str) -> None:
+        """Delete for good all that this host has of the thread, also what people gave. A running cell is killed.
+
+        Asked again nothing changes. Raises HostUnavailable when a part of it could not be removed yet.
+        """
+        self._call({"type": "purge", "thread": thread_id})
+
     def undo(self, thread_id: str, cell_id: str) -> bool:
         """Go back to before a cell, the last one that left anything: variables and files are as they were.
 
@@ -147,19 +176,19 @@ class SessionClient:
         """The variables of the thread after its last cell, also while its session is at rest. Modules are left out."""
         return [variable_from(item) for item in self._call({"type": "vars", "thread": thread_id})["value"]]
 
-    def pack(self, thread_id: str) -> Packed:
+    def export_session(self, thread_id: str) -> ExportedSession:
         """What another host needs to go on with the thread, as of its last cell. Waits until that cell's variables are
         kept."""
-        return packed_from(mapping(self._call({"type": "pack", "thread": thread_id}), "value"))
+        return exported_session_from(mapping(self._call({"type": "export", "thread": thread_id}), "value"))
 
     def keep(self, source: Path) -> str:
-        """Give the host a content that an `unpack` will name; returns its sha256."""
+        """Give the host a content that an `import_session` will name; returns its sha256."""
         with open(source, "rb") as file:
             return text(self._call({"type": "keep"}, file.fileno()), "value")
 
-    def unpack(self, thread_id: str, packed: Packed) -> None:
-        """Let the thread go on from what another host packed. A session that it has here is older, and ends."""
-        self._call({"type": "unpack", "thread": thread_id, "packed": packed.to_message()})
+    def import_session(self, thread_id: str, session: ExportedSession) -> None:
+        """Let the thread go on from what another host exported. A session that it has here is older, and ends."""
+        self._call({"type": "import", "thread": thread_id, "session": session.to_message()})
 
     def where(self, thread_id: str) -> Where | None:
         """The line that the thread's running cell is in, and for how long it runs. None when nothing runs."""
@@ -167,13 +196,15 @@ class SessionClient:
         return None if value is None else where_from(value)
 
     def _call(self, request: Message, *descriptors: int) -> Message:
-        with self._connect() as peer:
+        copied = sum(os.fstat(descriptor).st_size for descriptor in descriptors)
+        with self._connect(self._answer_s + copied / _SLOWEST_COPY) as peer:
             self._send(peer, request, *descriptors)
             return self._receive(peer)
 
     @contextmanager
-    def _connect(self) -> Iterator[socket.socket]:
+    def _connect(self, answer_s: float) -> Iterator[socket.socket]:
         with socket.socket(socket.AF_UNIX) as peer, socket_address(self._path) as address:
+            peer.settimeout(answer_s)  # of each send and each read
             try:
                 peer.connect(address)
             except OSError as error:
@@ -181,16 +212,21 @@ class SessionClient:
             yield peer
 
     def _send(self, peer: socket.socket, message: Message, *descriptors: int) -> None:
-        frame = encode({"v": PROTOCOL_VERSION} | message)
+        frame = encode({"v": PROTOCOL_VERSION, "alive_s": self._answer_s / _ALIVES} | message)
         try:
             sent = socket.send_fds(peer, [frame], descriptors) if descriptors else 0
             peer.sendall(frame[sent:])
+        except TimeoutError as error:
+            raise HostUnavailable("the session host takes no request; it may be stuck") from error
         except OSError as error:
             raise HostUnavailable("the session host ended during the call") from error
 
     def _receive(self, peer: socket.socket) -> Message:
         try:
-            message = read_message(peer.recv, 4 * CLIENT_LIMIT)
+            while (message := read_message(peer.recv, 4 * CLIENT_LIMIT)) == {"type": "alive"}:
+                pass
+        except TimeoutError as error:
+            raise HostUnavailable("the session host does not answer; it may be stuck") from error
         except (OSError, ProtocolError) as error:
             raise HostUnavailable("the session host ended during the call") from error
         if message is None:

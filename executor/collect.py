@@ -7,7 +7,6 @@ changed since the last look. Everything else that is new is refused by name and 
 from __future__ import annotations
 
 import itertools
-import mimetypes
 import os
 import stat
 from collections.abc import Iterator, Mapping
@@ -110,11 +109,6 @@ def disk_usage(root: int) -> tuple[int, int]:
         size += status.st_blocks * 512
         count += 1
     return size, count
-
-
-def guess_mimetype(name: str) -> str:
-    """From the name's ending alone; content is never looked at here."""
-    return mimetypes.guess_type(name)[0] or "application/octet-stream"
 
 
 def printable(name: str) -> str:

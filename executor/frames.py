@@ -10,12 +10,18 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-PROTOCOL_VERSION = 2
+PROTOCOL_VERSION = 3
 HEADER = struct.Struct(">I")
 CLIENT_LIMIT = 32 << 20
 """Largest frame between a client and the host, in bytes: a result with both streams full, as JSON, fits."""
 SESSION_LIMIT = 8 << 20
 """Largest frame that a subprocess may send, in bytes."""
+SMALL_LIMIT = 256 << 10
+"""Largest frame of a subprocess of any kind but those in `LARGE_KINDS`."""
+LARGE_KINDS = ("result", "state", "restored")
+_MANY_VALUES = 200_000
+"""In one frame of a subprocess. Each costs many times the memory of the byte or two that it takes in the frame."""
+_KIND_BYTES = 24
 
 Message = dict[str, Any]
 
@@ -27,7 +33,7 @@ def _refuse_constant(name: str) -> None:
 def _finite(number: str) -> float:
     value = float(number)
     if value in (float("inf"), float("-inf")):
-        raise ValueError(f"{number} is too large")
+        raise ValueError("a number is too large")
     return value
 
 
@@ -63,14 +69,26 @@ def decode(body: bytes | bytearray | memoryview) -> Message:
     return message
 
 
+def _refuse_costly(body: bytearray) -> None:
+    """Raise ProtocolError for a frame of a subprocess that would cost the host much more memory than its bytes.
+
+    Commas, brackets and braces in texts count as well: an honest frame has far fewer.
+    """
+    if len(body) > SMALL_LIMIT and body.count(b",") + body.count(b"[") + body.count(b"{") > _MANY_VALUES:
+        raise ProtocolError("a frame holds too many values")
+
+
 class FrameReader:
     """Turns bytes as they arrive into messages.
 
-    Holds at most one frame of `limit` bytes; refuses longer ones by header.
+    Holds at most one frame of `limit` bytes; refuses longer ones by header. `hostile`: the frames come from a
+    subprocess. Then large ones begin with their `type`, one of `LARGE_KINDS`, and are refused at their first bytes
+    otherwise, before the rest is read.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int, *, hostile: bool = False) -> None:
         self._limit = limit
+        self._hostile = hostile
         self._buffer = bytearray()
 
     def feed(self, data: bytes) -> list[Message]:
@@ -83,12 +101,28 @@ class FrameReader:
             if length > self._limit:
                 raise ProtocolError(f"a frame of {length} bytes is longer than {self._limit}")
             end = start + HEADER.size + length
+            kind = self._kind_of_large(start + HEADER.size, length)
             if len(self._buffer) < end:
                 break
-            messages.append(decode(self._buffer[start + HEADER.size : end]))
+            body = self._buffer[start + HEADER.size : end]
+            if self._hostile:
+                _refuse_costly(body)
+            messages.append(decode(body))
+            if kind is not None and messages[-1].get("type") != kind:
+                raise ProtocolError("a large frame is not of the kind that it begins with")
             start = end
         del self._buffer[:start]
         return messages
+
+    def _kind_of_large(self, start: int, length: int) -> str | None:
+        """The kind that a large frame of a subprocess begins with; None when it is small, or not known yet."""
+        if not self._hostile or length <= SMALL_LIMIT or len(self._buffer) - start < _KIND_BYTES:
+            return None
+        head = bytes(self._buffer[start : start + _KIND_BYTES])
+        for kind in LARGE_KINDS:
+            if head.startswith(f'{{"type":"{kind}"'.encode()):
+                return kind
+        raise ProtocolError(f"a frame of {length} bytes is longer than {SMALL_LIMIT} and of no kind that may be")
 
     @property
     def partial(self) -> bool:

@@ -6,27 +6,36 @@
 <home>/threads/<thread>/files.before.json the same before the last cell that changed one, and that cell
 <home>/threads/<thread>/state/            its variables, as checkpoints.py keeps them
 <home>/threads/<thread>/workspace/        the workspace itself, where it is a folder of the host
+
+A power cut takes what was not synced. What is written here is noted (`take_unsynced`), and nobody is told of it before
+it is on the disk (durable.py).
 """
 
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
+import re
 import shutil
+import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
 from urllib.parse import quote, unquote
 
+from executor.durable import replace_durably, sync_path
 from executor.frames import Message, ProtocolError
 from executor.wire import content_name, integer, optional_text, text
 
 _CHUNK = 1 << 20
+_RM_S = 60.0
+_CONTENT = re.compile(rb'"sha256": ?"([0-9a-f]{64})"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +73,9 @@ class Home:
         self._files = root / "files"
         for folder in (root, self._files, root / "threads", root / "tmp"):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with contextlib.suppress(OSError):  # another user's, who gave it to us as it is
+            root.chmod(0o700)  # whoever made the folder may have left it open
+        self._unsynced: dict[Path, None] = dict.fromkeys((root.parent, root))
         for leftover in (root / "tmp").iterdir():
             leftover.unlink()
 
@@ -76,6 +88,14 @@ class Home:
     def path_of(self, sha256: str) -> Path:
         """Where the content with this hash is, or will be."""
         return self._files / sha256[:2] / sha256
+
+    def holds(self, sha256: str) -> bool:
+        """Whether this content is here. It then stays for a while, whoever needs it or not."""
+        try:
+            os.utime(self.path_of(sha256))
+        except FileNotFoundError:
+            return False
+        return True
 
     def keep(self, descriptor: int, limit: int) -> tuple[str, int]:
         """Copy the rest of an open file into the store: (sha256, size). Raises TooLarge beyond `limit` bytes."""
@@ -106,8 +126,17 @@ class Home:
 
     def _place(self, path: Path, sha256: str) -> None:
         target = self.path_of(sha256)
-        target.parent.mkdir(mode=0o700, exist_ok=True)
+        if not target.parent.exists():
+            target.parent.mkdir(mode=0o700, exist_ok=True)
+            self._unsynced[self._files] = None
         path.replace(target)
+        self._unsynced[target] = None
+
+    def take_unsynced(self) -> list[Path]:
+        """What was written here since the last call, in the order in which it is to be synced: files, then folders."""
+        written, self._unsynced = list(self._unsynced), {}
+        folders = [path.parent for path in written if path.parent.parent == self._files]
+        return list(dict.fromkeys((*written, *folders)))
 
     def sweep(self, unused_s: float) -> int:
         """Remove content that no thread's workspace has and that was put here longer than `unused_s` ago.
@@ -126,9 +155,34 @@ class Home:
                 removed += 1
         return removed
 
+    def has(self, thread_id: str) -> bool:
+        """Whether anything is kept of a thread."""
+        return self._folder_of(thread_id).exists()
+
+    def purge(self, thread_id: str) -> None:
+        """Delete all that is kept of a thread, and the contents that no other thread's workspace has.
+
+        Raises OSError when a part of it resists.
+        """
+        folder = self._folder_of(thread_id)
+        named = contents_named_in(folder)
+        remove_tree(folder)
+        self.forget(named)
+
+    def forget(self, contents: Collection[str]) -> None:
+        """Delete these contents, except those that a thread's workspace has."""
+        left = {content.encode() for content in contents}
+        for listing in (self.root / "threads").glob("*/files*.json"):
+            left -= set(_CONTENT.findall(listing.read_bytes()))
+        for sha256 in left:
+            self.path_of(sha256.decode()).unlink(missing_ok=True)
+
+    def _folder_of(self, thread_id: str) -> Path:
+        return self.root / "threads" / quote(thread_id, safe="")
+
     @property
     def probe(self) -> Path:
-        """The folder in which a host tries its walls."""
+        """The folder in which a host tests its sandbox."""
         return self.root / "probe"
 
     def secret_for_probe(self) -> Path:
@@ -148,19 +202,42 @@ class Home:
         if self._key:
             return self._key
         path = self.root / "key"
-        with contextlib.suppress(FileExistsError):
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            os.write(descriptor, os.urandom(32))
-            os.close(descriptor)
+        if not path.exists():
+            fresh = self.temporary()  # readable by this user only
+            replace_durably(fresh, os.urandom(32))
+            with contextlib.suppress(FileExistsError):
+                os.link(fresh, path)  # whole or not at all: an empty key would sign for everybody
+            fresh.unlink()
+            sync_path(self.root)
         return path.read_bytes()
 
     def thread(self, thread_id: str) -> ThreadHome:
         """The folder of one thread, made when there is none."""
-        return ThreadHome(self.root / "threads" / quote(thread_id, safe=""), thread_id)
+        return ThreadHome(self._folder_of(thread_id), thread_id)
 
     def thread_ids(self) -> list[str]:
         """Every thread that has a folder here."""
         return sorted(unquote(entry.name) for entry in (self.root / "threads").iterdir())
+
+
+def contents_named_in(folder: Path) -> set[str]:
+    """The contents that a thread's lists, journal and checkpoints name."""
+    places = (folder, folder / "state", folder / "bash" / "state")
+    kept = [path for place in places for path in place.glob("*") if path.is_file()]
+    lists = (path for path in kept if path.suffix in (".json", ".jsonl", ".new"))
+    named = {sha256.decode() for path in lists for sha256 in _CONTENT.findall(path.read_bytes())}
+    return named | {path.name for path in kept if len(path.name) == 64}  # parts of checkpoints that came from elsewhere
+
+
+def remove_tree(folder: Path) -> None:
+    """Delete a folder that a cell has made of what it liked. Raises OSError when a part of it resists."""
+    with contextlib.suppress(RecursionError):  # deeper than Python goes; rm walks any depth
+        shutil.rmtree(folder, ignore_errors=True)
+    if folder.exists():
+        with contextlib.suppress(subprocess.SubprocessError, OSError):
+            subprocess.run(["/bin/rm", "-rf", "--", folder], check=False, timeout=_RM_S, stderr=subprocess.DEVNULL)
+    if folder.exists():
+        raise OSError(errno.ENOTEMPTY, "a folder could not be removed")
 
 
 class ThreadHome:
@@ -171,13 +248,17 @@ class ThreadHome:
         self.folder = folder
         self.workspace = folder / "workspace"
         self.scratch = folder / "scratch"
-        folder.mkdir(mode=0o700, exist_ok=True)
-        self._journal: BinaryIO = (folder / "cells.jsonl").open("a+b")
+        self._unsynced: dict[Path, None] = {}
+        if not folder.exists():
+            folder.mkdir(mode=0o700, exist_ok=True)
+            self._unsynced = dict.fromkeys((folder.parent, folder))
+        self._journal_path = folder / "cells.jsonl"
+        self._journal: BinaryIO = self._journal_path.open("a+b")
         self._finished: dict[str, tuple[int, int]] = {}
         self.unfinished: set[str] = set()
-        self.unsettled: list[str] = []
-        """Cells whose changes of the variables are, as far as is written down, not kept (yet), and nobody was told."""
-        self.told = False
+        self.unsaved_cells: list[str] = []
+        """Cells whose changes of the variables are, as far as is written down, not kept (yet); no result said so."""
+        self.notified = False
         """Whether the last result said what was lost with the subprocess before, and nothing was kept since."""
         self.undone_cell: str | None = None
         """The last cell, if it was undone."""
@@ -203,14 +284,14 @@ class ThreadHome:
             record = json.loads(line)
             if "cells" in record:
                 self.cell_ids = [str(cell) for cell in record["cells"]]
-                self.unsettled, self.told = [str(cell) for cell in record.get("unsettled", ())], False
+                self.unsaved_cells, self.notified = [str(cell) for cell in record.get("unsettled", ())], False
                 return
             if "settled" in record:
-                self.unsettled, self.told = [], False
+                self._drop_unsaved(str(record["settled"]))
                 return
             if "undone" in record:
                 self.undone_cell = str(record["undone"])
-                self.unsettled = [cell for cell in self.unsettled if cell != self.undone_cell]
+                self.unsaved_cells = [cell for cell in self.unsaved_cells if cell != self.undone_cell]
                 return
             cell, ended = record["cell"], "result" in record
         except (ValueError, TypeError, KeyError):
@@ -218,7 +299,7 @@ class ThreadHome:
         if ended:
             self._finished[cell] = (offset, len(line))
             self.unfinished.discard(cell)
-            self._count_unsettled(cell, settles=bool(record.get("settles")), told=bool(record.get("told")))
+            self._count_unsaved(cell, keeps=bool(record.get("settles")), notified=bool(record.get("told")))
         else:
             self._begin(cell)
 
@@ -233,34 +314,50 @@ class ThreadHome:
         self._begin(cell_id)
         return len(self.cell_ids)
 
-    def finished(self, cell_id: str, result: Message, *, settles: bool = False, told: bool = False) -> None:
+    def finished(self, cell_id: str, result: Message, *, keeps: bool = False, notified: bool = False) -> None:
         """Write down a cell's result.
 
-        With `settles`, what it left in the variables is about to be kept; with `told`, the result says what of the
+        With `keeps`, what it left in the variables is about to be kept; with `notified`, the result says what of the
         cells before it was not.
         """
-        self._finished[cell_id] = self._append({"cell": cell_id, "settles": settles, "told": told, "result": result})
+        record = {"cell": cell_id, "settles": keeps, "told": notified, "result": result}
+        self._finished[cell_id] = self._append(record)
         self.unfinished.discard(cell_id)
-        self._count_unsettled(cell_id, settles=settles, told=told)
+        self._count_unsaved(cell_id, keeps=keeps, notified=notified)
 
-    def _count_unsettled(self, cell_id: str, *, settles: bool, told: bool) -> None:
-        self.told = told
-        if told:
-            self.unsettled = []
-        if settles:
-            self.unsettled.append(cell_id)
+    def _count_unsaved(self, cell_id: str, *, keeps: bool, notified: bool) -> None:
+        self.notified = notified
+        if notified:
+            self.unsaved_cells = []
+        if keeps:
+            self.unsaved_cells.append(cell_id)
 
-    def settled(self) -> None:
-        """Write down that nothing of any cell is left to be kept."""
-        if self.unsettled:
-            self._append({"settled": self.unsettled[-1]})
-            self.unsettled, self.told = [], False
+    def all_kept(self, once_durable: Callable[[Callable[[], None]], None] = lambda write: write()) -> None:
+        """Note that nothing of any cell is left to be kept.
+
+        It is written down by the function that `once_durable` is given, which is to be called when a power cut cannot
+        take what was kept any more: later cells may have begun and ended by then.
+        """
+        if not self.unsaved_cells:
+            return
+        last = self.unsaved_cells[-1]
+        self._drop_unsaved(last)
+        once_durable(lambda: None if self._journal.closed else self._note_settled(last))
+
+    def _note_settled(self, cell_id: str) -> None:
+        self._append({"settled": cell_id})
+
+    def _drop_unsaved(self, cell_id: str) -> None:
+        """The variables are kept as this cell left them."""
+        if cell_id in self.unsaved_cells:
+            self.unsaved_cells = self.unsaved_cells[self.unsaved_cells.index(cell_id) + 1 :]
+            self.notified = False
 
     def undone(self, cell_id: str) -> None:
         """Write down that nothing of this cell is to be kept any more."""
         self._append({"undone": cell_id})
         self.undone_cell = cell_id
-        self.unsettled = [cell for cell in self.unsettled if cell != cell_id]
+        self.unsaved_cells = [cell for cell in self.unsaved_cells if cell != cell_id]
 
     def result(self, cell_id: str) -> Message | None:
         """The stored result of a cell that has finished."""
@@ -276,7 +373,14 @@ class ThreadHome:
         offset = self._journal.seek(0, os.SEEK_END)
         self._journal.write(line)
         self._journal.flush()
+        self._unsynced[self._journal_path] = None
         return offset, len(line)
+
+    def take_unsynced(self) -> list[Path]:
+        """What was written here since the last call, in the order in which it is to be synced: the journal last."""
+        written, self._unsynced = self._unsynced, {}
+        journal = [self._journal_path] if written.pop(self._journal_path, 0) is None else []
+        return [*written, *journal]
 
     def _read_files(self) -> dict[str, KeptFile]:
         try:
@@ -288,17 +392,20 @@ class ThreadHome:
     def set_files(self, files: dict[str, KeptFile]) -> None:
         """Replace the list of the workspace's files."""
         self.files = files
-        path = self.folder / "files.json.new"
-        path.write_text(json.dumps([asdict(file) for file in files.values()]))
-        path.replace(self.folder / "files.json")
+        content = json.dumps([asdict(file) for file in files.values()])
+        replace_durably(self.folder / "files.json", content.encode())
+        self._unsynced[self.folder] = None
 
     def set_files_by(self, cell_id: str, files: dict[str, KeptFile]) -> None:
         """Replace the list as a cell left it, and keep how it was before."""
         record = {"cell": cell_id, "files": [asdict(file) for file in self.files.values()]}
-        path = self.folder / "files.before.json.new"
-        path.write_text(json.dumps(record))
-        path.replace(self._before)
+        replace_durably(self._before, json.dumps(record).encode())
         self.set_files(files)
+
+    def forget_files(self) -> None:
+        """Leave only what people gave, also of how it was before the last cell."""
+        self.set_files({name: file for name, file in self.files.items() if file.given is not None})
+        self._before.unlink(missing_ok=True)
 
     def undo_files(self, cell_id: str) -> bool:
         """The list as it was before this cell, with what people gave since; False when the cell changed no file."""
@@ -318,12 +425,12 @@ class ThreadHome:
     def _before(self) -> Path:
         return self.folder / "files.before.json"
 
-    def adopt(self, files: dict[str, KeptFile], cell_ids: list[str], unsettled: list[str]) -> None:
+    def adopt(self, files: dict[str, KeptFile], cell_ids: list[str], unsaved_cells: list[str]) -> None:
         """Go on where another host was: its files, the cells that began there, and those it could not keep."""
         self.set_files(files)
-        self._append({"cells": cell_ids, "unsettled": unsettled})
-        self.cell_ids, self.unsettled = list(cell_ids), list(unsettled)
-        self.told, self.undone_cell = False, None
+        self._append({"cells": cell_ids, "unsettled": unsaved_cells})
+        self.cell_ids, self.unsaved_cells = list(cell_ids), list(unsaved_cells)
+        self.notified, self.undone_cell = False, None
 
     def close(self) -> None:
         """Close the journal."""

@@ -8,47 +8,20 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from executor.client import HostUnavailable, SessionClient
+from executor.environment import clean_environment
+from executor.notices import for_log
 from executor.values import CellResult, Limits
 
 _START_S = 120.0
+_PING_S = 2.0
 _STOP_S = 10.0
-_KEPT = ("PATH", "LANG", "TZ", "LD_LIBRARY_PATH")
-"""What is handed on from this process's environment. Everything else stays out: a secret in the environment block of
-an exec'ed process can be read by whatever runs there, even after os.environ.clear()."""
-
-
-def clean_environment(folder: Path) -> dict[str, str]:
-    """The environment for the host and its zygote.
-
-    Nothing of this process but where programs are; private files in `folder`.
-    """
-    package_root = str(Path(__file__).resolve().parent.parent)
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    return {name: os.environ[name] for name in _KEPT if name in os.environ} | {
-        "HOME": str(folder),
-        "PYTHONPATH": package_root,
-        "PYTHONDONTWRITEBYTECODE": "1",
-        "PYTHONUTF8": "1",
-        "MPLBACKEND": "Agg",
-        "MPLCONFIGDIR": str(folder),
-        # a thread in the zygote would be lost in its forks, with the locks it holds
-        "OPENBLAS_NUM_THREADS": "1",
-        "OMP_NUM_THREADS": "1",
-        "MKL_NUM_THREADS": "1",
-        "NUMEXPR_NUM_THREADS": "1",
-        "JE_ARROW_MALLOC_CONF": "background_thread:false",
-        # joblib would start programs for its workers, which no subprocess may: with this it uses threads, or none
-        "JOBLIB_MULTIPROCESSING": "0",
-        "LOKY_MAX_CPU_COUNT": str(os.cpu_count() or 1),
-        "USER": "analyst",
-    }
 
 
 def start_host(
@@ -64,11 +37,40 @@ def start_host(
 ) -> subprocess.Popen[bytes]:
     """Start a session host and wait until it answers (1 to 3 s). End it with `stop_host`.
 
+    The options are those of `spawn_host`. Raises RuntimeError when the host ends before it answers; its own words are
+    on this process's stderr.
+    """
+    process = spawn_host(
+        socket,
+        home,
+        limits,
+        die_with_parent=die_with_parent,
+        without=without,
+        maximum=maximum,
+        bash=bash,
+        key=key,
+    )
+    wait_for_host(process, socket)
+    return process
+
+
+def spawn_host(
+    socket: Path,
+    home: Path,
+    limits: Limits | None = None,
+    *,
+    die_with_parent: bool = False,
+    without: Sequence[str] = (),
+    maximum: Limits | None = None,
+    bash: bool = False,
+    key: bytes = b"",
+) -> subprocess.Popen[bytes]:
+    """Start a session host and do not wait for it.
+
     With `die_with_parent` the host also ends when this process, and every fork of it, has gone. `without` names layers
     of the sandbox to leave out; the level then says so. `maximum` is what a thread's own limits may not exceed; None
     means `limits`. `bash` gives threads a shell. `key` signs checkpoints in place of a key of the host's own; it goes
-    through a descriptor, neither arguments nor environment ever hold it. Raises RuntimeError when the host ends before
-    it answers; its own words are on this process's stderr.
+    through a descriptor, neither arguments nor environment ever hold it.
     """
     command = [sys.executable, "-m", "executor.host", "--socket", str(socket), "--home", str(home)]
     command += ["--limits", json.dumps(asdict(limits or Limits())), "--without", ",".join(without)]
@@ -86,12 +88,17 @@ def start_host(
     )
     for descriptor in passed:
         os.close(descriptor)
-    client = SessionClient(Path(socket))
+    return process
+
+
+def wait_for_host(process: subprocess.Popen[bytes], socket: Path) -> None:
+    """Return when a host that was just started answers. Raises RuntimeError when it does not, and ends it."""
+    client = SessionClient(Path(socket), answer_s=_PING_S)
     deadline = time.monotonic() + _START_S
     while True:
         with suppress(HostUnavailable):
             if client.ping().pid == process.pid:  # and not another host on the same socket
-                return process
+                return
         if process.poll() is not None or time.monotonic() > deadline:
             stop_host(process)
             raise RuntimeError(f"the session host did not start (exit code {process.returncode})")
@@ -137,16 +144,24 @@ def running_host(
             stop_host(process)
 
 
-def run_files(paths: Sequence[Path], limits: Limits | None = None) -> dict[str, Any]:
+def codes_of(result: CellResult) -> str:
+    """A result's notices as codes with values."""
+    return "; ".join(for_log(notice) for notice in result.notices)
+
+
+def run_files(
+    paths: Sequence[Path], limits: Limits | None = None, *, worded: Callable[[CellResult], str] = codes_of
+) -> dict[str, Any]:
     """Run files as successive cells of one fresh session. Returns what `threadbook run --json` prints.
 
-    Files named *.sh are commands of the session's shell; whoever gives them here has approved them. A file that cannot
-    be read raises OSError before anything runs.
+    Files named *.sh are commands of the session's shell; whoever gives them here has approved them. `worded` makes a
+    sentence of a result's notices. A file that cannot be read raises OSError before anything runs.
     """
     sources = [(path, Path(path).read_text(encoding="utf-8", errors="replace")) for path in paths]
     with running_host(limits=limits, bash=any(_is_shell(path) for path in paths)) as client:
         sandbox = asdict(client.ping().sandbox)
-        cells = [_summary(str(path), _run(client, f"{at}", path, code)) for at, (path, code) in enumerate(sources, 1)]
+        results = [(path, _run(client, f"{at}", path, code)) for at, (path, code) in enumerate(sources, 1)]
+    cells = [_summary(str(path), result) | {"notice": worded(result) or None} for path, result in results]
     return {"cells": cells, "sandbox": sandbox}
 
 
@@ -173,5 +188,4 @@ def _summary(name: str, result: CellResult) -> dict[str, Any]:
         "artifacts": [{"name": file.name, "mimetype": file.mimetype, "size": file.size} for file in result.artifacts],
         "rejected": [{"name": file.name, "why": file.why} for file in result.rejected],
         "duration_s": result.duration_s,
-        "notice": result.notice,
     }

@@ -22,6 +22,13 @@ def tree(pid: int) -> Iterator[int]:
                 waiting += [int(child) for child in Path(f"/proc/{one}/task/{task}/children").read_text().split()]
 
 
+def is_stopped(pid: int) -> bool:
+    """Whether a process was stopped by a signal (SIGSTOP) and not continued; one that a debugger holds is not."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+    return False
+
+
 def end_tree(pid: int) -> None:
     """Kill `pid` and everything below it, where no pid namespace does.
 
@@ -44,7 +51,7 @@ def end_tree(pid: int) -> None:
 
 
 def end_children() -> None:
-    """Kill and bury all children of this process, with everything below them: those too that came to it as orphans."""
+    """Kill and reap all children of this process with their descendants, adopted orphans included."""
     me = os.getpid()
     with contextlib.suppress(ChildProcessError):  # raised when none is left
         while True:

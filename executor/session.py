@@ -1,4 +1,4 @@
-"""The host's side of one subprocess: its descriptors, its pidfd, and what it says, checked. It knows no cell's history.
+"""The host's side of one subprocess: its descriptors, its pidfd, and the frames it sends, checked.
 
 Life: the zygote is asked for a fork (`starting`), the child reports ready (`ready`), runs cells, and ends (`gone`)
 when its results descriptor closes, it breaks the protocol, or it is killed.
@@ -12,16 +12,19 @@ import os
 import re
 import signal
 import socket
+import sys
 import traceback
 from dataclasses import dataclass
 from typing import Protocol
 
 from executor.checkpoints import Receiver
+from executor.event_loop import Loop, Timer, Writer
 from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, FrameReader, Message, ProtocolError, encode
-from executor.loop import Loop, Timer, Writer
-from executor.notices import said
+from executor.notices import notice, text_notice
 from executor.processes import end_tree
 from executor.sandbox.cgroup import Group
+from executor.session_pipes import Ends, Pipes
+from executor.values import Notice
 from executor.wire import clean
 
 _CHUNK = 1 << 16
@@ -30,12 +33,12 @@ _WORDS = 1_000  # bytes of a failed set-up's complaint that are passed on
 _STATE_CHUNK = 1 << 20
 _DRAIN = 1 << 20  # most that is read of a stream after its cell has ended; a pipe holds less
 _MISREAD = (TypeError, ValueError, LookupError, AttributeError, ArithmeticError, RecursionError)
-"""Ours to mend, should a frame ever be read so carelessly: it must not end the sessions of everybody else as well."""
+"""Errors of ours in reading a frame. They end the session that sent it, not the host."""
 _FRAME_LINE = re.compile(rb'File "<cell \d+>", line (\d+)')
 
 
 class Listener(Protocol):
-    """Who wants to know what a session does."""
+    """Who is notified of what a session does."""
 
     def session_ready(self, session: Session) -> None:
         """The subprocess takes cells from now on."""
@@ -55,22 +58,10 @@ class Listener(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Ending:
-    """How a session ended: the clause of a sentence that says why, and whether a limit of ours ended it."""
+    """Why a session ended, and whether a limit of ours ended it."""
 
-    why: str
+    why: Notice
     by_limit: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Ends:
-    """The child's ends of the pipes, to be handed to the zygote and closed here."""
-
-    descriptors: tuple[int, ...]
-
-    def close(self) -> None:
-        """Close them on this side."""
-        for descriptor in self.descriptors:
-            os.close(descriptor)
 
 
 class Session:
@@ -103,36 +94,24 @@ class Session:
         self._loop = loop
         self._listener = listener
         self._pidfd: int | None = None
-        self._reader = FrameReader(SESSION_LIMIT)
+        self._reader = FrameReader(SESSION_LIMIT, hostile=True)
         self._receiver: Receiver | None = None
         self._last_word: Timer | None = None
         self._set_up = False
         self._words = b""
         self._killed_for_memory = 0
         self._line: int | None = None
-        child_stdin, self._stdin = os.pipe()
-        self._results, child_results = os.pipe()
-        self._stdout, child_stdout = os.pipe()
-        self._stderr, child_stderr = os.pipe()
-        self._trace, child_trace = os.pipe()
-        self._state, child_state = os.pipe()
-        self._setup, child_setup = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        self.child_ends = Ends(
-            (
-                *(child_stdin, child_results, child_stdout, child_stderr, child_trace, child_state),
-                child_setup.detach(),
-                *(group.open_doors() if group is not None else ()),
-            )
-        )
-        self._open = {self._stdin, self._results, self._stdout, self._stderr, self._trace, self._state}
-        for descriptor in self._open:
-            os.set_blocking(descriptor, False)
-        self._setup.setblocking(False)
-        self._writer = Writer(loop, self._stdin)
-        loop.watch_read(self._results, self._on_results)
-        loop.watch_read(self._stdout, lambda: self._on_output(self._stdout, "stdout", _CHUNK))
-        loop.watch_read(self._stderr, lambda: self._on_output(self._stderr, "stderr", _CHUNK))
-        loop.watch_read(self._setup.fileno(), self._on_setup)
+        self._pipes = pipes = Pipes(loop, group)
+        self._writer = Writer(loop, pipes.stdin)
+        loop.watch_read(pipes.results, self._on_results)
+        loop.watch_read(pipes.stdout, lambda: self._on_output(pipes.stdout, "stdout", _CHUNK))
+        loop.watch_read(pipes.stderr, lambda: self._on_output(pipes.stderr, "stderr", _CHUNK))
+        loop.watch_read(pipes.setup.fileno(), self._on_setup)
+
+    @property
+    def child_ends(self) -> Ends:
+        """The child's ends of the pipes, for the zygote."""
+        return self._pipes.child_ends
 
     def forked(self, pidfd: int) -> None:
         """The zygote has forked: here is its handle."""
@@ -145,48 +124,55 @@ class Session:
         self.pid = pid_of(pidfd)
 
     def hand_over(self, listener: Listener) -> None:
-        """From here on it is `listener` who hears of it."""
+        """From here on `listener` is notified."""
         self._listener = listener
 
     def begin(self, state: tuple[Message, list[int]] | None = None) -> None:
-        """Let it start its loop, with the variables of an earlier process if there are any. Closes `state`."""
+        """Start its loop, with the variables of an earlier process if there are any. Closes `state`."""
         message, descriptors = state or ({"type": "fresh"}, [])
         with contextlib.suppress(OSError):  # a subprocess that has died already is noticed by its silence
-            socket.send_fds(self._setup, [encode(message)], descriptors)
+            socket.send_fds(self._pipes.setup, [encode(message)], descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
-        self._setup.close()
+        self._pipes.setup.close()
 
     def receive(self, receiver: Receiver) -> None:
-        """Read the bytes that the subprocess has announced; the listener hears when they are all there."""
+        """Read the bytes that the subprocess has announced; the listener hears when they are all there.
+
+        Raises ProtocolError while those announced before have not all come.
+        """
+        if self._receiver is not None:
+            receiver.abandon()
+            raise ProtocolError("it announced variables before those announced last had come")
         if not receiver.left:
             self._listener.session_saved(self, receiver)
             return
         self._receiver = receiver
         self._resize_state_pipe(_STATE_CHUNK if receiver.left > _CHUNK else _CHUNK)
-        self._loop.watch_read(self._state, self._on_state)
+        self._loop.watch_read(self._pipes.state, self._on_state)
 
     def _on_state(self) -> None:
         receiver = self._receiver
         if receiver is None:
             return
-        data = self._read(self._state, min(receiver.left, _STATE_CHUNK))
+        data = self._pipes.read(self._pipes.state, min(receiver.left, _STATE_CHUNK))
         if data:
             receiver.feed(data)
         elif data is not None:
-            self._loop.forget(self._state)
+            self._loop.forget(self._pipes.state)
             return
         if not receiver.left:
             self._receiver = None
-            self._loop.forget(self._state)
+            self._loop.forget(self._pipes.state)
             try:
                 self._listener.session_saved(self, receiver)
             except ProtocolError as error:
-                self.kill(said("protocol", error=str(error)))
+                receiver.abandon()
+                self.kill(notice("protocol", error=str(error)))
 
     def _resize_state_pipe(self, size: int) -> None:
         with contextlib.suppress(OSError):  # beyond the user's share of pipe memory a small one does, only slower
-            fcntl.fcntl(self._state, fcntl.F_SETPIPE_SZ, size)
+            fcntl.fcntl(self._pipes.state, fcntl.F_SETPIPE_SZ, size)
 
     def send(self, message: Message) -> None:
         """Queue a frame for the subprocess's stdin."""
@@ -201,28 +187,30 @@ class Session:
 
         `where` reads the answer a moment later.
         """
-        self._read(self._trace, _DRAIN)
+        self._pipes.read(self._pipes.trace, _DRAIN)
         self._line = None
         self._signal(signal.SIGUSR1)
 
     def where(self) -> int | None:
         """The line of the cell that ran when last asked, if the subprocess told."""
-        if self._trace in self._open and (found := _FRAME_LINE.search(self._read(self._trace, _CHUNK) or b"")):
+        if self._pipes.trace in self._pipes.open and (
+            found := _FRAME_LINE.search(self._pipes.read(self._pipes.trace, _CHUNK) or b"")
+        ):
             self._line = int(found[1][:9])
         return self._line
 
     def exited(self, code: int) -> None:
         """The zygote has seen the end of the process: an exit code, or minus a signal's number."""
         if self.newly_killed_for_memory():
-            self._end(Ending(said("memory"), by_limit=True))
+            self._end(Ending(notice("memory"), by_limit=True))
         elif code == -signal.SIGKILL:
-            self._end(Ending(said("killed")))
+            self._end(Ending(notice("killed")))
         elif code < 0:
-            self._end(Ending(said("crashed", signal=_signal_name(-code))))
+            self._end(Ending(notice("crashed", signal=_signal_name(-code))))
         else:
-            self._end(Ending(said("left", status=code)))
+            self._end(Ending(notice("left", status=code)))
 
-    def kill(self, why: str, *, by_limit: bool = False) -> None:
+    def kill(self, why: Notice, *, by_limit: bool = False) -> None:
         """SIGKILL, and be gone at once: nothing more is expected of it."""
         if not self.contained and self.pid and not self.gone:
             end_tree(self.pid)
@@ -239,29 +227,29 @@ class Session:
 
     def drain(self) -> None:
         """Read what is in the output pipes now: all that the subprocess printed before its last frame."""
-        self._on_output(self._stdout, "stdout", _DRAIN)
-        self._on_output(self._stderr, "stderr", _DRAIN)
+        self._on_output(self._pipes.stdout, "stdout", _DRAIN)
+        self._on_output(self._pipes.stderr, "stderr", _DRAIN)
 
     def _on_setup(self) -> None:
         descriptors: list[int] = []
         try:
-            packet, descriptors, _, _ = socket.recv_fds(self._setup, _CHUNK, 2)
+            packet, descriptors, _, _ = socket.recv_fds(self._pipes.setup, _CHUNK, 2)
         except BlockingIOError:
             return
         except OSError:
             packet = b""
-        self._loop.forget(self._setup.fileno())
+        self._loop.forget(self._pipes.setup.fileno())
         try:
             messages = FrameReader(CLIENT_LIMIT).feed(packet)
         except ProtocolError:
             messages = []
         if not messages or messages[0].get("type") != "ready" or not descriptors:
-            self._setup.close()
+            self._pipes.setup.close()
             for descriptor in descriptors:
                 os.close(descriptor)
             self.drain()
             words = clean(self._words.decode(errors="replace")).strip()
-            self.kill(words or "its set-up was cut off")
+            self.kill(text_notice(words) if words else notice("setup_cut_off"))
             return
         self.ready = self._set_up = True
         self.workspace = descriptors[0]
@@ -270,19 +258,19 @@ class Session:
         self._listener.session_ready(self)
 
     def _on_results(self) -> None:
-        data = self._read(self._results, _CHUNK)
+        data = self._pipes.read(self._pipes.results, _CHUNK)
         if data is None:
             return
         if not data:
             # The zygote is about to say how it ended; if it does not, the process closed its descriptor and lives on.
-            self._close(self._results)
+            self._pipes.close(self._pipes.results)
             self.ready = False
-            self._last_word = self._loop.call_later(_LAST_WORD_S, lambda: self.kill(said("closed")))
+            self._last_word = self._loop.call_later(_LAST_WORD_S, lambda: self.kill(notice("closed")))
             return
         try:
             messages = self._reader.feed(data)
         except ProtocolError as error:
-            self.kill(said("protocol", error=str(error)))
+            self.kill(notice("protocol", error=str(error)))
             return
         for message in messages:
             if self.gone:
@@ -290,31 +278,28 @@ class Session:
             try:
                 self._listener.session_said(self, message)
             except ProtocolError as error:
-                self.kill(said("protocol", error=str(error)))
+                self.kill(notice("protocol", error=str(error)))
             except _MISREAD as error:
-                traceback.print_exc()
-                self.kill(said("protocol", error=repr(error)))
+                # The message of the error would quote the frame, and so what people's code printed.
+                print(
+                    "".join(traceback.format_tb(error.__traceback__)), type(error).__name__, file=sys.stderr, flush=True
+                )
+                self.kill(notice("protocol", error=type(error).__name__))
 
     def _on_output(self, descriptor: int, stream: str, limit: int) -> None:
         left = limit
-        while left > 0 and descriptor in self._open:
-            data = self._read(descriptor, _CHUNK)
+        while left > 0 and descriptor in self._pipes.open:
+            data = self._pipes.read(descriptor, _CHUNK)
             if data is None:
                 return
             if not data:
-                self._close(descriptor)
+                self._pipes.close(descriptor)
                 return
             left -= len(data)
             if self._set_up:
                 self._listener.session_wrote(self, stream, data)
             else:
                 self._words = (self._words + data)[-_WORDS:]
-
-    def _read(self, descriptor: int, limit: int) -> bytes | None:
-        try:
-            return os.read(descriptor, limit)
-        except BlockingIOError:
-            return None
 
     def _signal(self, signum: signal.Signals) -> None:
         if self._pidfd is not None:
@@ -331,11 +316,7 @@ class Session:
         if self._receiver is not None:
             self._receiver.abandon()
         self.gone, self.ready = True, False
-        for descriptor in tuple(self._open):
-            self._close(descriptor)
-        if self._setup.fileno() >= 0:
-            self._loop.forget(self._setup.fileno())
-            self._setup.close()
+        self._pipes.close_all()
         if self._pidfd is not None:
             os.close(self._pidfd)
             self._pidfd = None
@@ -343,11 +324,6 @@ class Session:
             os.close(self.mounts)
             self.mounts = None
         self._listener.session_gone(self, ending)
-
-    def _close(self, descriptor: int) -> None:
-        self._open.discard(descriptor)
-        self._loop.forget(descriptor)
-        os.close(descriptor)
 
 
 def _signal_name(number: int) -> str:

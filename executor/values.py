@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from executor.tally import Tally
+from executor.counters import Counters
 
 Language = Literal["python", "bash"]
 
@@ -92,15 +92,15 @@ class Display:
     """The value of a cell's last expression in the forms that it has."""
 
     text: str
-    html: str | None = None
     table: Table | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """Something that needs saying about a session: a code of `executor/notices.py`, and what its sentence needs.
+    """What there is to say about a session: a code of `executor/notices.py`, and the values of its sentence.
 
-    A value that is a Notice itself is a part of the sentence.
+    A value that is a Notice itself is a clause of the sentence. The code "text" has one value, `text`: words of a
+    subprocess or a client.
     """
 
     code: str
@@ -111,11 +111,10 @@ class Notice:
 class CellResult:
     """How a cell ended and everything it left. Code that fails is a result, never an exception of ours.
 
-    `stdout` and `stderr` are kept as head and tail when long; `notice` is one sentence for a person and a model when
-    something about the session needs saying (a limit, a restart, lost variables), in English; `notices` is the same as
-    codes and values, for whoever words it in another language. `files_read` names the input files
-    that were opened while the cell ran, as the kernel saw it (inotify); None when the host cannot tell. `exit_status`
-    is that of a bash command, None for Python and for a command that did not run to its end.
+    `stdout` and `stderr` are kept as head and tail when long. `notices` say what a person and a model should know of
+    the session (a limit, a restart, lost variables), as codes with values. `files_read` names the input files that
+    were opened while the cell ran, as the kernel saw it (inotify); None when the host cannot tell. `exit_status` is
+    that of a bash command, None for Python and for a command that did not run to its end.
     """
 
     id: str
@@ -128,7 +127,6 @@ class CellResult:
     rejected: tuple[Rejected, ...] = ()
     files_read: tuple[str, ...] | None = None
     duration_s: float = 0.0
-    notice: str | None = None
     notices: tuple[Notice, ...] = ()
     exit_status: int | None = None
 
@@ -175,7 +173,7 @@ class Limits:
 HOST_LIMITS = frozenset({"spare_sessions", "idle_s", "spare_memory_percent"})
 """Limits that the host has for all its sessions together; every other one a thread may have for itself."""
 START_LIMITS = ("memory_mb", "processes", "descriptors", "workspace_mb", "workspace_files")
-"""Limits that are built into the walls of a subprocess: a new value holds from its next start on."""
+"""Limits that are built into the sandbox of a subprocess: a new value holds from its next start on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,4 +219,4 @@ class HostInfo:
     pid: int
     sandbox: Sandbox
     sessions: int
-    tally: Tally = field(default_factory=Tally)
+    counters: Counters = field(default_factory=Counters)

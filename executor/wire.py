@@ -1,4 +1,4 @@
-"""Values to JSON and back. Everything read is checked and bounded here, at the door: the other side may be hostile."""
+"""Values to JSON and back. Everything read is checked and bounded here: the other side may be hostile."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
 from typing import Any, Literal, cast, get_args
 
+from executor.counters import Counters
 from executor.frames import Message, ProtocolError
-from executor.tally import Tally
 from executor.values import (
     HOST_LIMITS,
     Artifact,
@@ -29,7 +29,6 @@ from executor.values import (
 )
 
 TEXT_LIMIT = 64_000
-HTML_LIMIT = 500_000
 NAME_LIMIT = 300
 TABLE_ROWS, TABLE_COLUMNS = 100, 50
 CHART_POINTS = 20_000  # of all figures of one result: each is checked and copied while everybody else waits
@@ -122,7 +121,7 @@ def texts(message: Mapping[str, Any], key: str, limit: int = NAME_LIMIT, many: i
 def display_from(data: Mapping[str, Any]) -> Display:
     """A Display that a subprocess described."""
     table = None if _field(data, "table") is None else table_from(mapping(data, "table"))
-    return Display(text(data, "text", TEXT_LIMIT), optional_text(data, "html", HTML_LIMIT), table)
+    return Display(text(data, "text", TEXT_LIMIT), table)
 
 
 def table_from(data: Mapping[str, Any]) -> Table:
@@ -170,7 +169,6 @@ def result_to(result: CellResult) -> Message:
         "rejected": [asdict(rejected) for rejected in result.rejected],
         "files_read": result.files_read,
         "duration_s": result.duration_s,
-        "notice": result.notice,
         "notices": [asdict(notice) for notice in result.notices],
         "exit_status": result.exit_status,
     }
@@ -189,10 +187,17 @@ def result_from(data: Mapping[str, Any]) -> CellResult:
         rejected=tuple(Rejected(text(item, "name"), text(item, "why", 1_000)) for item in sequence(data, "rejected")),
         files_read=None if _field(data, "files_read") is None else texts(data, "files_read"),
         duration_s=number(data, "duration_s"),
-        notice=optional_text(data, "notice", TEXT_LIMIT),
-        notices=tuple(_notice_from(item) for item in sequence(data, "notices")) if "notices" in data else (),
+        notices=_notices_from(data),
         exit_status=None if _field(data, "exit_status") is None else integer(data, "exit_status"),
     )
+
+
+def _notices_from(data: Mapping[str, Any]) -> tuple[Notice, ...]:
+    """The notices of a result. One that an old host stored may have an English `notice` instead."""
+    if "notices" in data:
+        return tuple(_notice_from(item) for item in sequence(data, "notices"))
+    words = optional_text(data, "notice", TEXT_LIMIT)
+    return (Notice("text", {"text": words}),) if words else ()
 
 
 def _notice_from(data: Mapping[str, Any], depth: int = 0) -> Notice:
@@ -270,10 +275,10 @@ def sandbox_from(data: Mapping[str, Any]) -> Sandbox:
 
 def host_info_from(data: Mapping[str, Any]) -> HostInfo:
     """A HostInfo from JSON."""
-    counted = mapping(data, "tally")
-    whole = {name: integer(counted, name) for name in Tally.__slots__ if name != "lived_s"}
-    tally = Tally(**whole, lived_s=number(counted, "lived_s"))
-    return HostInfo(integer(data, "pid"), sandbox_from(mapping(data, "sandbox")), integer(data, "sessions"), tally)
+    counted = mapping(data, "counters")
+    whole = {name: integer(counted, name) for name in Counters.__slots__ if name != "lived_s"}
+    counters = Counters(**whole, lived_s=number(counted, "lived_s"))
+    return HostInfo(integer(data, "pid"), sandbox_from(mapping(data, "sandbox")), integer(data, "sessions"), counters)
 
 
 def session_info_from(data: Mapping[str, Any]) -> SessionInfo:

@@ -11,14 +11,16 @@ from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from pathlib import Path
 
-from executor.collect import Collection, Snapshot, collect, fingerprint, guess_mimetype, has_folders, snapshot
+from executor.collect import Collection, Snapshot, Taken, collect, fingerprint, has_folders, snapshot
+from executor.file_watcher import Watcher
 from executor.home import Home, KeptFile, ThreadHome
+from executor.images import HEAD_BYTES, mimetype_of
 from executor.sandbox.calls import set_file_user
 from executor.session import Session
 from executor.values import Artifact, Chart, Limits
-from executor.watch import Watcher
 
 _RM_S = 30
+_FIGURE = "image/png"
 
 
 class Workspace:
@@ -81,6 +83,19 @@ class Workspace:
             fresh = {file.name: fingerprint(self.folder, file.name) for file in files}
         self.snapshot = {**self.snapshot, **fresh}
 
+    def give(self, name: str, sha256: str, size: int) -> str:
+        """Add a file that somebody gave, whose content is in the home. Returns the name it has in the folder.
+
+        The same file given twice under one name is one file.
+        """
+        for file in self._thread.files.values():
+            if (file.given, file.sha256) == (name, sha256):
+                return file.name
+        file = KeptFile(free_name(clean_name(name), self._thread.files), sha256, size, given=name)
+        self.place([file])
+        self._thread.set_files(self._thread.files | {file.name: file})
+        return file.name
+
     def watch(self) -> None:
         """What happens from here on is the next cell's."""
         if self._watcher is not None and self._watch is not None:
@@ -113,24 +128,32 @@ class Workspace:
 
     def artifacts(self, found: Collection, figures: Mapping[str, tuple[Chart, ...]]) -> list[Artifact]:
         """What was taken, as a cell's result shows it."""
-        return [
-            Artifact(
-                name=file.name,
-                mimetype=guess_mimetype(file.name),
-                size=file.size,
-                sha256=file.sha256,
-                path=str(self._home.path_of(file.sha256)),
-                kind="figure" if file.name in figures else "file",
-                chart=figures.get(file.name, ()),
-            )
-            for file in found.taken
-        ]
+        return [artifact_of(file, self._home.path_of(file.sha256), figures) for file in found.taken]
 
     def _unwatched(self) -> AbstractContextManager[None]:
         """What happens in this block is our own doing and not the cell's."""
         if self._watcher is None or self._watch is None:
             return nullcontext()
         return self._watcher.ignoring(self._watch)
+
+
+def artifact_of(file: Taken, path: Path, figures: Mapping[str, tuple[Chart, ...]]) -> Artifact:
+    """A file that was taken, whose content is at `path`, as a result shows it.
+
+    `figures` are those that the cell left open, by name; the subprocess says so, and what is no PNG is no figure.
+    """
+    with path.open("rb") as content:
+        mimetype = mimetype_of(file.name, content.read(HEAD_BYTES))
+    figure = file.name in figures and mimetype == _FIGURE
+    return Artifact(
+        name=file.name,
+        mimetype=mimetype,
+        size=file.size,
+        sha256=file.sha256,
+        path=str(path),
+        kind="figure" if figure else "file",
+        chart=figures[file.name] if figure else (),
+    )
 
 
 def clean_name(name: str) -> str:

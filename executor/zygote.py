@@ -24,15 +24,16 @@ from executor.sandbox import root
 from executor.sandbox.namespaces import fork_into_pid_namespace
 from executor.sandbox.steps import Plan, isolate_zygote
 
-_DESCRIPTORS = 7  # of every subprocess; then come the doors of its cgroup and, of a shell, the mounts it stands beside
+_DESCRIPTORS = 7  # of every subprocess; its cgroup files follow and, for a shell, the mounts of the Python beside it
 _MORE = 8
 _PACKET = 1 << 16
 
 
 def main() -> None:
-    """Go behind the walls, warm up, say so, and serve until the host hangs up."""
+    """Enter the sandbox, import the libraries, report it, and serve until the host hangs up."""
     die_with_parent(signal.SIGKILL)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    os.umask(0o022)  # of its private root; where there is none, the folders above are for our user only
     control = socket.socket(fileno=int(sys.argv[1]))
     plan = Plan.from_json(json.loads(sys.argv[2]))
     try:
@@ -47,7 +48,7 @@ def main() -> None:
     # The runner keeps this copy of json to itself; cells import another one and may do to it what they like.
     for name in [name for name in sys.modules if name == "json" or name.startswith("json.")]:
         del sys.modules[name]
-    versions = warm()
+    versions = warm(counted=plan.counted)
     use_huge_pages()
     _send(control, {"type": "warm", "versions": versions})
     with contextlib.suppress(ConnectionError):  # the host has gone
@@ -89,11 +90,14 @@ class Zygote:
                 if not packet:
                     return
                 for message in FrameReader(CLIENT_LIMIT).feed(packet):
-                    self._fork(message, descriptors)
+                    if message["type"] == "ping":
+                        _send(self._control, {"type": "pong"})
+                    else:
+                        self._fork(message, descriptors)
 
     def _fork(self, message: Message, descriptors: list[int]) -> None:
-        ends, doors = descriptors[:_DESCRIPTORS], descriptors[_DESCRIPTORS:]
-        beside = doors.pop() if message["language"] == "bash" and self._plan.namespaces else None
+        ends, group_files = descriptors[:_DESCRIPTORS], descriptors[_DESCRIPTORS:]
+        beside = group_files.pop() if message["language"] == "bash" and self._plan.namespaces else None
         order = Order.parse(message, self._plan, beside)
         try:
             pid = os.fork() if self._pid_namespace is None else fork_into_pid_namespace(self._pid_namespace)
@@ -102,7 +106,7 @@ class Zygote:
             _send(self._control, {"type": "failed", "session": order.session, "why": str(error)})
         if pid == 0:
             try:
-                become_session(order, self._plan, ends, doors)
+                become_session(order, self._plan, ends, group_files)
             except BaseException as error:
                 os.write(2, f"a subprocess could not be set up: {type(error).__name__}: {error}\n".encode())
             finally:

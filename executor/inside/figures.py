@@ -16,7 +16,7 @@ import warnings
 import weakref
 from typing import Any
 
-from executor.inside.charting import describe_chart
+from executor.inside.chart_data import describe_chart
 
 _MAX_FIGURES = 20
 _MAX_SIDE_IN = 40.0  # inches; a figure larger than this is a slip of units, and its pixels would not fit in memory
@@ -121,28 +121,28 @@ def _add_font(font_manager: Any, path: str) -> None:
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 
 
-def save_open_figures(folder: str) -> tuple[list[dict[str, Any]], list[dict[str, str]]]:
+def save_open_figures(folder: str) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
     """Save and close every open figure into `folder`: names and data, and what could not be saved with the reason.
 
     A figure that the cell itself saved as a PNG in `folder`, and did not change since, is not written a second time.
     """
     plt = sys.modules.get("matplotlib.pyplot")
     names: list[dict[str, Any]] = []
-    problems: list[dict[str, str]] = []
+    problems: list[dict[str, Any]] = []
     if plt is None:
         return names, problems
     for number in plt.get_fignums():
         figure = plt.figure(number)
         try:
             if len(names) >= _MAX_FIGURES:
-                problems.append({"name": f"figure {number}", "why": f"more than {_MAX_FIGURES} figures were open"})
+                problems.append({"figure": int(number), "why": "too_many"})
             elif figure.axes or figure.texts:
                 name = _already_saved(figure, folder) or _save(figure, folder)
                 names.append({"name": name, "chart": _chart(figure)})
         except Exception as error:
-            problems.append(
-                {"name": f"figure {number}", "why": f"it could not be drawn: {type(error).__name__}: {error}"[:500]}
-            )
+            problems.append({"figure": int(number), "why": type(error).__name__})
+            with contextlib.suppress(Exception):  # what it says belongs to what the cell printed
+                print(f"figure {number} could not be drawn: {type(error).__name__}: {error}"[:500], file=sys.stderr)
         finally:
             plt.close(number)
     return names, problems

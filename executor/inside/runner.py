@@ -11,23 +11,25 @@ from __future__ import annotations
 import builtins
 import contextlib
 import faulthandler
+import itertools
 import os
 import signal
 import sys
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
-from io import TextIOWrapper
 from types import FrameType
 from typing import Any, Never
 
-from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, Message, ProtocolError, encode, read_message
-from executor.inside.asking import RequestRefused, helpers
+from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, SMALL_LIMIT, Message, ProtocolError, encode, read_message
 from executor.inside.compiling import compile_cell, remember_source
-from executor.inside.failing import describe_error
+from executor.inside.display import show
 from executor.inside.figures import discard_open_figures, save_open_figures
-from executor.inside.keeping import Keeper, Part
-from executor.inside.naming import (
+from executor.inside.host_requests import RequestRefused, request_functions
+from executor.inside.pickle_salvage import kind_of
+from executor.inside.streams import CellStream
+from executor.inside.tracebacks import describe_error
+from executor.inside.variable_names import (
     changed_names,
     describe_failure,
     describe_variables,
@@ -35,11 +37,12 @@ from executor.inside.naming import (
     mentioned_names,
     set_names,
 )
-from executor.inside.salvaging import words_of
-from executor.inside.showing import show
+from executor.inside.variable_pickles import Keeper, Part, TooLargeToKeep
 
 _getpid, _exit, _read, _write, _dup2, _chdir = os.getpid, os._exit, os.read, os.write, os.dup2, os.chdir
 _PIECE = 1 << 20
+_NAMES = 2_000  # that the host takes
+_FRAME_BYTES = 1_000
 _GONE = 70  # exit code of a runner whose host has gone or speaks nonsense
 
 
@@ -77,9 +80,10 @@ class Runner:
         self._mentioned: set[str] = set()
         self._changed: set[str] = set()
         self._before: dict[str, int] = {}
-        vars(builtins).update(helpers(self._exchange))
         self._builtins = dict(vars(builtins))
         self._restore_builtins = vars(builtins).update
+        self._get_builtin, self._remove_builtin = vars(builtins).get, vars(builtins).pop
+        self._requests_of_cells = request_functions(self._exchange)
         self._stdout = self._open_stream(1)
         self._stderr = self._open_stream(2)
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115  lives as long as the process
@@ -100,6 +104,7 @@ class Runner:
 
     def _run(self, message: Message) -> Message:
         self._put_back()
+        self._offer_requests(offered=message.get("answers") is True)
         code = str(message["code"])
         self._filename = f"<cell {message['number']}>"
         outcome: Message = {"type": "result", "cell": message["cell"], "status": "ok", "result": None, "error": None}
@@ -117,11 +122,13 @@ class Runner:
             outcome["status"] = "interrupted" if isinstance(error, KeyboardInterrupt) else "error"
             outcome["result"] = None
             outcome["error"] = describe_error(error, self._filename, self._is_own_file)
-            outcome["notice"] = self._failure()
+            outcome["notices"] = self._failure()
             self._draw_after_error(outcome)
             self._flush()
         self._leave_if_forked()
         self._restore_builtins(self._builtins)
+        if late := self._stdout.late + self._stderr.late:
+            outcome["notices"] = [*outcome.get("notices", ()), {"code": "background_output", "count": late}]
         return outcome
 
     def _execute(self, code: str) -> Message | None:
@@ -139,10 +146,10 @@ class Runner:
         self._restore_builtins(self._builtins)
         return show(value)
 
-    def _failure(self) -> str | None:
+    def _failure(self) -> list[Message]:
         with contextlib.suppress(Exception):
             return describe_failure(self._before, self._main.__dict__)
-        return None
+        return []
 
     def restore(self, message: Message, parts: Mapping[str, memoryview]) -> None:
         """Put back the variables of an earlier process of this thread, and tell the host how that went."""
@@ -152,7 +159,7 @@ class Runner:
             self._future = int(message["future"])
             self._set_by = {str(name): int(number) for name, number in message["set_by"].items()}
         except BaseException as error:
-            why = words_of(error)
+            why = kind_of(error)
         self._answer({"type": "restored", "why": why, "lost": lost})
 
     def _save(self, number: int) -> None:
@@ -162,15 +169,17 @@ class Runner:
         self._set_by |= {name: number for name, was in self._before.items() if after[name] != was}
         self._set_by |= dict.fromkeys(self._changed, number)
         message: Message = {"type": "state", "keys": None, "parts": [], "lost": [], "why": None, "future": self._future}
-        message["set_by"] = {name: cell for name, cell in self._set_by.items() if name in namespace}
+        set_by = {name: cell for name, cell in self._set_by.items() if name in namespace}
+        message["set_by"] = dict(itertools.islice(set_by.items(), _NAMES))
         message["variables"] = describe_variables(namespace, self._set_by)
         parts: list[Part] = []
         try:
             if self._keeper.able:
-                message["keys"], parts, message["lost"] = self._keeper.save(self._mentioned)
+                message["keys"], parts, lost = self._keeper.save(self._mentioned)
+                message["lost"] = lost[:_NAMES]
                 message["parts"] = [{"key": one.key, "size": one.size, "checksum": one.checksum} for one in parts]
         except BaseException as error:
-            message["why"] = words_of(error)
+            message["why"] = "too_large_to_keep" if isinstance(error, TooLargeToKeep) else kind_of(error)
         self._leave_if_forked()
         self._restore_builtins(self._builtins)
         self._answer(message)
@@ -193,6 +202,15 @@ class Runner:
         except BaseException:  # noqa: S110  the error being reported is the one that matters
             pass
 
+    def _offer_requests(self, *, offered: bool) -> None:
+        """Put the request functions among the built-ins for the next cell, or take them away again."""
+        if offered:
+            self._restore_builtins(self._requests_of_cells)
+        else:
+            for name, function in self._requests_of_cells.items():
+                if self._get_builtin(name) is function:
+                    self._remove_builtin(name)
+
     def _flush(self) -> None:
         for stream in (sys.stdout, sys.stderr, self._stdout, self._stderr):
             with contextlib.suppress(BaseException):  # a stream that the cell broke is put back before the next cell
@@ -209,6 +227,7 @@ class Runner:
         for name, stream in (("stdout", self._stdout), ("stderr", self._stderr)):
             setattr(sys, name, stream)
             setattr(sys, f"__{name}__", stream)
+            stream.begin()
         sys.modules["__main__"] = self._main
         signal.signal(signal.SIGINT, self._on_interrupt)
         faulthandler.register(signal.SIGUSR1, self._fds.trace, all_threads=False)
@@ -217,8 +236,9 @@ class Runner:
         except OSError:
             _chdir(self._workspace)
 
-    def _open_stream(self, descriptor: int) -> TextIOWrapper:
-        return open(descriptor, "w", buffering=1, encoding="utf-8", errors="replace", closefd=False)
+    def _open_stream(self, descriptor: int) -> CellStream:
+        raw = open(descriptor, "wb", closefd=False)  # noqa: SIM115  lives as long as the process
+        return CellStream(raw, encoding="utf-8", errors="replace", line_buffering=True)
 
     def _on_interrupt(self, signum: int, frame: FrameType | None) -> None:
         if self._running:
@@ -237,6 +257,8 @@ class Runner:
 
     def _exchange(self, kind: str, payload: Mapping[str, Any]) -> Any:
         self._leave_if_forked()
+        if len(encode({"payload": payload})) > SMALL_LIMIT - _FRAME_BYTES:
+            raise RequestRefused(f"a request may have {SMALL_LIMIT >> 10} KB")
         self._requests += 1
         number = self._requests
         self._answer({"type": "request", "id": number, "kind": kind, "payload": payload})
@@ -256,7 +278,7 @@ class Runner:
     def _answer(self, message: Message) -> None:
         frame = encode(message)
         if len(frame) > SESSION_LIMIT:
-            frame = encode(message | {"result": None, "notice": "the result was too large to show"})
+            frame = encode(message | {"result": None, "notices": [{"code": "result_too_large"}]})
         view = memoryview(frame)
         while view:
             view = view[_write(self._fds.results, view) :]

@@ -15,10 +15,11 @@ from dataclasses import dataclass
 from typing import Never
 
 from executor.frames import CLIENT_LIMIT, FrameReader, Message, encode
+from executor.inside.bash_runner import Shell
+from executor.inside.pipe_pair import replace_socket_pairs
 from executor.inside.runner import Descriptors, Runner
-from executor.inside.shell import Shell
 from executor.linux import close_other_descriptors, die_with_parent, stay_with_orphans
-from executor.sandbox import cgroup, root
+from executor.sandbox import cgroup, root, seccomp
 from executor.sandbox.steps import Ground, Plan, isolate_session
 from executor.wire import limits_from
 
@@ -53,20 +54,20 @@ class Order:
         return cls(int(message["session"]), ground, bash)
 
 
-def become_session(order: Order, plan: Plan, descriptors: Sequence[int], doors: Sequence[int]) -> Never:
+def become_session(order: Order, plan: Plan, descriptors: Sequence[int], group_files: Sequence[int]) -> Never:
     """Run in the forked child; never returns. `descriptors`: stdin, results, stdout, stderr, trace, state, set-up.
 
-    `doors`: those of its cgroup.
+    `group_files`: the open `cgroup.procs` files of its cgroup.
     """
-    if not cgroup.enter(doors):
+    if not cgroup.enter(group_files):
         os._exit(_UNWANTED)  # its host has stopped, or has given it up, while it was being made
     os.setsid()
     _default_signals()
     die_with_parent(signal.SIGKILL)
     ends, setup = _take_descriptors(descriptors, [] if order.ground.beside is None else [order.ground.beside])
+    stay_with_orphans()
     layers, mounts = isolate_session(plan, order.ground)
     die_with_parent(signal.SIGKILL)  # the kernel forgot when the identity changed
-    stay_with_orphans()
     _settle(order.ground)
     _reseed()
     workspace = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
@@ -79,6 +80,10 @@ def become_session(order: Order, plan: Plan, descriptors: Sequence[int], doors: 
     socket.send_fds(setup, [encode({"type": "ready", "layers": layers})], shown)
     for descriptor in shown:
         os.close(descriptor)
+    if plan.seccomp:
+        seccomp.install_after_setup()
+        if not plan.counted:
+            replace_socket_pairs()
     _begin(runner, setup)
     runner.loop()
 

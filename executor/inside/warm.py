@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from executor.inside.compiling import compile_cell
+from executor.inside.display import show
 from executor.inside.figures import prepare_matplotlib
-from executor.inside.keeping import LAYOUT, Keeper
-from executor.inside.naming import changed_names, describe_variables, identities, mentioned_names, set_names
-from executor.inside.showing import show
+from executor.inside.variable_names import changed_names, describe_variables, identities, mentioned_names, set_names
+from executor.inside.variable_pickles import LAYOUT, Keeper
 from executor.sandbox import seccomp
 
 _LIBRARIES = ("numpy", "pandas", "pyarrow", "matplotlib", "matplotlib.pyplot", "sqlalchemy", "cloudpickle")
@@ -42,10 +42,10 @@ frame.groupby("key").agg({"value": ["sum", "mean"]})
 """What cells often begin with."""
 
 
-def warm() -> dict[str, str]:
+def warm(*, counted: bool = False) -> dict[str, str]:
     """Import the data libraries, set their defaults, use each once, and leave this process single-threaded.
 
-    Returns the versions that what is kept of variables depends on.
+    `counted` is that of the sandbox's plan. Returns the versions that what is kept of variables depends on.
     """
     loaded = {name: module for name in _LIBRARIES if (module := _import(name)) is not None}
     if "pandas" in loaded:
@@ -56,7 +56,7 @@ def warm() -> dict[str, str]:
     for _ in range(_ROUNDS):
         _rehearse(_CELL if {"pandas", "matplotlib.pyplot"} <= set(loaded) else "x = 1\nx")
     if seccomp.available():
-        seccomp.compiled(execute=False)
+        seccomp.compiled(execute=False, counted=counted)
     gc.collect()
     gc.freeze()
     require_single_thread()

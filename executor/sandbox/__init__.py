@@ -1,1 +1,1 @@
-"""The walls around a subprocess, one module a layer. `steps.py` is the list in which they go up; read it first."""
+"""The sandbox around a subprocess, one module per layer. `steps.py` lists the layers in their order; read it first."""

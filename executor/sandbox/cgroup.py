@@ -1,8 +1,8 @@
 """Memory and processes of a whole session, counted by the kernel: a cgroup per session, where the host may make one.
 
-The host opens the group's doors and hands them on; the subprocess goes through them as its very first step, so that no
-allocation escapes the count, and closes them. That the host does not do it itself is for its speed: to move a process
-takes the kernel up to 20 ms of waiting, and the host has one thread.
+The host opens the `cgroup.procs` files of the group and hands them to the subprocess. The subprocess enters the group
+as its very first step, so that no allocation escapes the count, and closes the files. The host does not do it itself
+because moving a process takes the kernel up to 20 ms, and the host has one thread.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Group:
     kind: str
     folders: tuple[Path, ...]
 
-    def open_doors(self) -> list[int]:
+    def open_procs(self) -> list[int]:
         """Descriptors to `enter` the group by."""
         return [os.open(folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) for folder in self.folders]
 
@@ -69,6 +69,14 @@ class Group:
                 for line in (folder / name).read_text().splitlines():
                     if line.startswith("oom_kill "):
                         return int(line.split()[1])
+        return 0
+
+    def memory_bytes(self) -> int:
+        """What the kernel counts as held by the group; 0 when it is gone."""
+        name = "memory.current" if self.kind == "v2" else "memory.usage_in_bytes"
+        for folder in self.folders:
+            with contextlib.suppress(OSError, ValueError):
+                return int((folder / name).read_text())
         return 0
 
     def remove(self) -> bool:
@@ -83,11 +91,11 @@ class Group:
         return True
 
 
-def enter(doors: Iterable[int]) -> bool:
-    """Put this process, and all it will start, into the group with these doors. False when the group was removed."""
+def enter(group_files: Iterable[int]) -> bool:
+    """Put this process, and all it will start, into the group of these open files. False when the group was removed."""
     try:
-        for door in doors:
-            os.write(door, b"0")  # 0 stands for whoever writes
+        for file in group_files:
+            os.write(file, b"0")  # 0 stands for whoever writes
     except OSError as error:
         if error.errno == errno.ENODEV:
             return False

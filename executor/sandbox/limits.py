@@ -19,11 +19,13 @@ def set_limits(limits: Limits, proc: int, *, own_count: bool) -> None:
     values = {
         # Address space that the zygote has already mapped (libraries, reserved arenas) is not the cell's doing.
         resource.RLIMIT_AS: mapped_bytes(proc) + limits.memory_mb * _MB,
-        # Counted per user: where all sessions share the service's, this only keeps the machine alive (guard.py counts).
+        # The kernel counts this per user. Where all sessions share one user, it only keeps the machine alive, and
+        # resource_monitor.py counts the processes of each session.
         resource.RLIMIT_NPROC: limits.processes if own_count else _PROCESSES_OF_ALL,
         resource.RLIMIT_NOFILE: limits.descriptors,
         resource.RLIMIT_FSIZE: limits.workspace_mb * _MB,
-        resource.RLIMIT_CORE: 0,  # a core file is a copy of the memory
+        # A core file is a copy of the memory. To a helper that the kernel starts for cores 0 means nothing, but 1 does.
+        resource.RLIMIT_CORE: 1,
         resource.RLIMIT_MEMLOCK: 64 << 10,  # locked pages cannot be taken back under pressure
         resource.RLIMIT_MSGQUEUE: 0,
         resource.RLIMIT_SIGPENDING: 128,

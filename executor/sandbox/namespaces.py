@@ -1,7 +1,7 @@
 """Namespaces: a process sees no process, mount, network, host name or shared memory but its own.
 
 The zygote goes into namespaces of its own before it imports anything (`enter`), so that a library that turns out to be
-hostile meets the same walls as a cell. Each subprocess then gets its own again: the pid namespace at the fork
+hostile meets the same sandbox as a cell. Each subprocess then gets its own again: the pid namespace at the fork
 (`fork_into_pid_namespace`: the subprocess is its pid 1, and with it dies everything it started), the others right
 after it (`enter_session`).
 

@@ -1,7 +1,8 @@
-"""How strong the walls are, found by attacking them in a real subprocess at every start; and the table that says so.
+"""How strong the sandbox is. It is attacked in a real subprocess at every start, and a table shows what held.
 
 strong    namespaces, private root, Landlock and seccomp, and every attack held
-reduced   Landlock and seccomp, and every attack held that they are there to stop
+reduced   Landlock and seccomp, and every attack held that they are there to stop; or strong in all but its memory:
+          a session can hold some that neither a cgroup nor the watcher counts
 none      anything less
 """
 
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 from executor.frames import ProtocolError, decode
+from executor.sandbox import calls, seccomp
 from executor.sandbox.cgroup import Cgroups
 from executor.sandbox.steps import Plan
 from executor.values import Sandbox
@@ -23,6 +25,10 @@ Findings = dict[str, str]
 
 _FULL_WALL_ONLY = ("see a process of the host",)
 """Attacks that Landlock and seccomp alone are not there to stop."""
+_ON_MEMORY = ("hold memory in files without a name", "hold memory that processes share")
+"""Attacks that end no wall, but a machine. They held when what they got is counted as the session's."""
+_GOT_MB = 16
+_COUNTED_SHARE = 0.9
 
 _ATTACKS = """
 import ctypes, errno, json, os, sys
@@ -52,6 +58,7 @@ def _():
 def _():
     path = os.path.join(sys.prefix, "threadbook-probe")
     with open(path, "w"):
+        os.unlink(path)
         return "wrote " + path
 
 @attack("see a process of the host")
@@ -98,7 +105,34 @@ def _():
 
 @attack("reach dangerous kernel interfaces")
 def _():
-    return refused(NUMBER_IO_URING, 1, 0)
+    return refused(NUMBERS["io_uring_setup"], 1, 0)
+
+@attack("take what the whole machine has little of")
+def _():
+    return refused(NUMBERS["io_setup"], 1, 0)
+
+@attack("leave the sight of the watcher")
+def _():
+    before = os.getpid()
+    got = refused(NUMBERS["clone"], 0x8000 | 17, 0, 0, 0, 0)
+    if os.getpid() != before:
+        os._exit(0)
+    return got
+
+@attack("hold memory in files without a name")
+def _():
+    file = os.memfd_create("probe")
+    return "%d MB" % (os.write(file, bytes(GOT_MB << 20)) >> 20)
+
+@attack("hold memory that processes share")
+def _():
+    import mmap
+    global shared
+    shared = mmap.mmap(-1, GOT_MB << 20)
+    for at in range(0, GOT_MB << 20, 4096):
+        shared[at] = 1
+    shared.madvise(mmap.MADV_DONTNEED)
+    return "%d MB" % GOT_MB
 
 @attack("find a secret in the environment")
 def _():
@@ -111,7 +145,22 @@ print(json.dumps(found))
 
 def attack_code(canary: Path, host_pid: int) -> str:
     """The cell that attacks. `canary` is a file of the host that must not be readable."""
-    return f"CANARY, HOST, NUMBER_IO_URING = {str(canary)!r}, {host_pid}, 425\n{_ATTACKS}"
+    known = seccomp.MACHINES.get(calls.MACHINE, seccomp.MACHINES["x86_64"]).calls
+    numbers = {name: known[name] for name in ("io_uring_setup", "io_setup", "clone")}
+    given = f"CANARY, HOST, NUMBERS, GOT_MB = {str(canary)!r}, {host_pid}, {numbers!r}, {_GOT_MB}\n"
+    return given + _ATTACKS
+
+
+def uncounted(findings: Findings, growth_bytes: int) -> Findings:
+    """The findings, once it is known by how much the session's memory has grown by whoever counts it.
+
+    What the attacks on memory got is held when it was counted.
+    """
+    got = [name for name in _ON_MEMORY if findings.get(name, "held") != "held"]
+    expected = len(got) * _GOT_MB << 20
+    if growth_bytes < expected * _COUNTED_SHARE:
+        return {name: f"{value}, not counted" if name in got else value for name, value in findings.items()}
+    return {name: "held" if name in got else value for name, value in findings.items()}
 
 
 def read_findings(stdout: str) -> Findings:
@@ -137,8 +186,8 @@ def judge(
     """
     got_through = breaches(plan, findings)
     level: Level = "none"
-    if plan.landlock and plan.seccomp and findings and not got_through:
-        level = "strong" if plan.namespaces else "reduced"
+    if plan.landlock and plan.seccomp and findings and not got_through.keys() - set(_ON_MEMORY):
+        level = "strong" if plan.namespaces and not got_through else "reduced"
     states = {name: f"on: {layers[name]}" if name in layers else "off" for name in LAYERS if name not in _MEASURED}
     if not plan.namespaces:
         states["identity"] = "off: all threads share the service's uid"
@@ -147,7 +196,10 @@ def judge(
     if cgroups.kind:
         states["cgroup"] = f"on: {cgroups.kind}, memory and processes of a session together"
     else:
-        states["cgroup"] = f"off: {cgroups.why_not}; a watcher ends a session that uses too much"
+        states["cgroup"] = (
+            f"off: {cgroups.why_not}; a watcher ends a session that uses too much, "
+            "and memory that it could not count is refused"
+        )
     attacks = "; ".join(f"{name}: {got}" for name, got in got_through.items())
     held = sum(1 for got in findings.values() if got == "held")
     states["attacks at start"] = f"breached: {attacks}" if attacks else f"on: {held} of {len(findings)} held"
@@ -180,7 +232,7 @@ LAYERS: dict[str, tuple[str, str]] = {
     ),
     "seccomp": ("programs, sockets, kernel interfaces with a history of holes", "Linux on x86-64 or aarch64"),
     "cgroup": ("memory and processes summed over a session", "systemd Delegate=yes, or a writable /sys/fs/cgroup"),
-    "attacks at start": ("a wall that is there in name only", "see which attack got through"),
+    "attacks at start": ("a layer that is there in name only", "see which attack got through"),
 }
 """Layer → what it stops, and the one-line fix when it is off. In the order in which they are shown."""
 

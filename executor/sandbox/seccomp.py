@@ -11,6 +11,7 @@ import errno
 import functools
 import os
 import struct
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from executor.linux import check
@@ -25,7 +26,11 @@ _ALLOW, _KILL, _ERRNO = 0x7FFF_0000, 0x8000_0000, 0x0005_0000
 _EPERM, _ENOSYS = _ERRNO | errno.EPERM, _ERRNO | errno.ENOSYS
 _X32_BIT = 0x4000_0000
 _NEW_NAMESPACES = 0x7E02_0000  # every CLONE_NEW* flag that clone() takes
+_CLONE_PARENT = 0x8000  # a sibling: it would be below the zygote, where nobody counts it as the session's
 _AF_UNIX, _TIOCSTI, _TIOCLINUX = 1, 0x5412, 0x541C
+_MAP_SHARED, _MAP_ANONYMOUS, _MAP_HUGETLB, _MFD_HUGETLB = 0x01, 0x20, 0x4_0000, 0x4
+_F_SETLEASE, _F_NOTIFY, _RLIMIT_CORE, _MSG_OOB = 1024, 1026, 4, 1
+_PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 4, 36
 _PR_SET_SECCOMP, _FILTER = 22, 2
 
 DENIED: dict[str, str] = {
@@ -47,6 +52,9 @@ DENIED: dict[str, str] = {
     "watching files, of which the kernel counts how many all sandboxes of a host do together": (
         "inotify_init inotify_init1 inotify_add_watch"
     ),
+    "reading and writing asynchronously, of which the whole machine does so much at once and no more": (
+        "io_setup io_destroy io_submit io_cancel io_getevents io_pgetevents"
+    ),
     "opening files by handle, past every path": "name_to_handle_at open_by_handle_at",
     "the machine itself": (
         "kexec_load kexec_file_load init_module finit_module delete_module swapon swapoff reboot acct settimeofday "
@@ -67,6 +75,10 @@ EXEC = "execve execveat"
 """A Python subprocess runs no program: the zygote forks, so nothing it needs is ever executed."""
 EXEC_FROM_MEMORY = "memfd_create execveat"
 """Bash runs the programs of read-only folders; a file in memory lies in no folder, so Landlock would not see it."""
+UNCOUNTED = "memfd_create socketpair"
+"""Memory that is no process's own, so that only a cgroup counts it. Without one a session gets none of it."""
+AFTER_SETUP = "sendmsg sendmmsg"
+"""Descriptors under way in a socket are counted per user, whoever has sent them. The set-up sends some itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +115,9 @@ MACHINES = {
             "sched_setscheduler=144 sched_setaffinity=203 sched_setattr=314 ioprio_set=251 "
             "setuid=105 setgid=106 setreuid=113 setregid=114 setgroups=116 setresuid=117 setresgid=119 setfsuid=122 "
             "setfsgid=123 clone=56 clone3=435 "
-            "socketpair=53 ioctl=16 prlimit64=302 memfd_create=319"
+            "socketpair=53 ioctl=16 prlimit64=302 memfd_create=319 io_setup=206 io_destroy=207 io_getevents=208 "
+            "io_submit=209 io_cancel=210 io_pgetevents=333 mmap=9 fcntl=72 prctl=157 setrlimit=160 sendto=44 "
+            "sendmsg=46 sendmmsg=307"
         ),
         has_x32=True,
     ),
@@ -126,15 +140,21 @@ MACHINES = {
             "vmsplice=75 execve=221 execveat=281 socket=198 connect=203 accept=202 bind=200 listen=201 accept4=242 "
             "setpriority=140 sched_setparam=118 sched_setscheduler=119 sched_setaffinity=122 sched_setattr=274 "
             "ioprio_set=30 setregid=143 setgid=144 setreuid=145 setuid=146 setresuid=147 setresgid=149 setfsuid=151 "
-            "setfsgid=152 setgroups=159 clone=220 clone3=435 socketpair=199 ioctl=29 prlimit64=261 memfd_create=279"
+            "setfsgid=152 setgroups=159 clone=220 clone3=435 socketpair=199 ioctl=29 prlimit64=261 memfd_create=279 "
+            "io_setup=0 io_destroy=1 io_submit=2 io_cancel=3 io_getevents=4 io_pgetevents=292 mmap=222 fcntl=25 "
+            "prctl=167 setrlimit=164 sendto=206 sendmsg=211 sendmmsg=269"
         ),
     ),
 }
 
 
-def program(machine: Machine, *, execute: bool = False) -> list[Instruction]:
-    """The filter as instructions. `execute` leaves the running of programs allowed, of those that lie in a folder."""
-    names = " ".join([*DENIED.values(), EXEC_FROM_MEMORY if execute else EXEC]).split()
+def program(machine: Machine, *, execute: bool = False, counted: bool = False) -> list[Instruction]:
+    """The filter as instructions.
+
+    `execute` leaves the running of programs allowed, of those that lie in a folder. `counted`: a cgroup counts all
+    memory of the session, so it may have some that is no process's own.
+    """
+    names = " ".join([*DENIED.values(), EXEC_FROM_MEMORY if execute else EXEC, "" if counted else UNCOUNTED]).split()
     number = machine.calls
     code: list[Instruction] = [
         # A 32-bit entry (int 0x80, x32) has another table of numbers: it would walk around every rule below.
@@ -145,29 +165,60 @@ def program(machine: Machine, *, execute: bool = False) -> list[Instruction]:
     ]
     if machine.has_x32:
         code += [(_AT_LEAST, 0, 1, _X32_BIT), (_RETURN, 0, 0, _KILL)]
-    for name in names:
+    for name in dict.fromkeys(names):
         if name in number:
             code += [(_EQUAL, 0, 1, number[name]), (_RETURN, 0, 0, _EPERM)]
     # clone3's flags lie in memory, where no filter sees them; on ENOSYS libc falls back to clone, whose flags one does.
     code += [(_EQUAL, 0, 1, number["clone3"]), (_RETURN, 0, 0, _ENOSYS)]
-    code += _when(
-        number["clone"], [(_LOAD, 0, 0, _ARGUMENT), (_ANY_BIT, 0, 1, _NEW_NAMESPACES), (_RETURN, 0, 0, _EPERM)]
-    )
-    # A pair of connected sockets stays inside the process; asyncio needs it.
-    code += _when(number["socketpair"], [(_LOAD, 0, 0, _ARGUMENT), (_EQUAL, 1, 0, _AF_UNIX), (_RETURN, 0, 0, _EPERM)])
-    # Typing into a terminal. The kernel looks at the low 32 bits, and so does this.
-    code += _when(
-        number["ioctl"],
-        [
-            (_LOAD, 0, 0, _ARGUMENT + 8),
-            (_EQUAL, 1, 0, _TIOCSTI),
-            (_EQUAL, 0, 1, _TIOCLINUX),
-            (_RETURN, 0, 0, _EPERM),
-        ],
-    )
-    # The limits of other processes.
-    code += _when(number["prlimit64"], [(_LOAD, 0, 0, _ARGUMENT), (_EQUAL, 1, 0, 0), (_RETURN, 0, 0, _EPERM)])
+    for name, rule in _by_argument(counted=counted).items():
+        code += _when(number[name], rule)
     return [*code, (_RETURN, 0, 0, _ALLOW)]
+
+
+def _by_argument(*, counted: bool) -> dict[str, list[Instruction]]:
+    """System call → what of it is refused. The kernel looks at the low 32 bits of these arguments, and so do we."""
+    return {
+        "clone": _any_bit(0, _NEW_NAMESPACES | _CLONE_PARENT),
+        # A pair of connected sockets stays inside the process; asyncio needs it.
+        "socketpair": [*_load(0), (_EQUAL, 1, 0, _AF_UNIX), _REFUSE],
+        "ioctl": _equals(1, _TIOCSTI, _TIOCLINUX),  # typing into a terminal
+        # The limits of other processes; and its own on core files, which keeps the machine's helper from writing them.
+        "prlimit64": [*_load(0), (_EQUAL, 1, 0, 0), _REFUSE, *_equals(1, _RLIMIT_CORE, where=_is_not_null(2))],
+        "setrlimit": _equals(0, _RLIMIT_CORE),
+        "prctl": _equals(0, _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER),  # orphans stay below it, where they are counted
+        # A lease on a file makes its next writer wait; notices of a folder are watches by another name.
+        "fcntl": _equals(1, _F_SETLEASE, _F_NOTIFY),
+        "sendto": _any_bit(3, _MSG_OOB),
+        "memfd_create": _any_bit(1, _MFD_HUGETLB),
+        # Huge pages are the machine's, a fixed number; no limit of memory counts them.
+        "mmap": _any_bit(3, _MAP_HUGETLB)
+        if counted
+        else [*_any_bit(3, _MAP_HUGETLB), (_ANY_BIT, 0, 2, _MAP_ANONYMOUS), (_ANY_BIT, 0, 1, _MAP_SHARED), _REFUSE],
+    }
+
+
+_REFUSE: Instruction = (_RETURN, 0, 0, _EPERM)
+
+
+def _load(argument: int) -> list[Instruction]:
+    return [(_LOAD, 0, 0, _ARGUMENT + 8 * argument)]
+
+
+def _any_bit(argument: int, bits: int) -> list[Instruction]:
+    return [*_load(argument), (_ANY_BIT, 0, 1, bits), _REFUSE]
+
+
+def _equals(argument: int, *values: int, where: Sequence[Instruction] = ()) -> list[Instruction]:
+    """Refuse any of the values. `where` is a test that goes on to its next instruction, or skips one more."""
+    last = len(values) - 1
+    tests = [(_EQUAL, last - at, 0 if at < last else len(where) + 1, value) for at, value in enumerate(values)]
+    return [*_load(argument), *tests, *where, _REFUSE]
+
+
+def _is_not_null(argument: int) -> list[Instruction]:
+    """Whether a pointer is given: either half of it is not 0."""
+    low, high = _load(argument), [(_LOAD, 0, 0, _ARGUMENT + 8 * argument + 4)]
+    return [*low, (_EQUAL, 0, 2, 0), *high, (_EQUAL, 1, 0, 0)]
 
 
 def _when(call: int, rule: list[Instruction]) -> list[Instruction]:
@@ -175,25 +226,33 @@ def _when(call: int, rule: list[Instruction]) -> list[Instruction]:
     return [(_EQUAL, 0, len(rule) + 1, call), *rule, (_RETURN, 0, 0, _ALLOW)]
 
 
-def install(*, execute: bool = False) -> str:
-    """Put the filter on this process and all it will start.
+def install(*, execute: bool = False, counted: bool = False) -> str:
+    """Put the filter on this process and all it will start. `execute` and `counted` are those of `program`.
 
     Needs no_new_privs. Raises OSError where there is no table.
     """
     machine = MACHINES.get(MACHINE)
     if machine is None:
         raise OSError(errno.ENOSYS, f"no table of system calls for {MACHINE}")
-    raw, rules = compiled(execute=execute)
+    raw, rules = compiled(execute=execute, counted=counted)
     _attach(raw)
     return f"{rules} rules"
 
 
 @functools.cache
-def compiled(*, execute: bool = False) -> tuple[bytes, int]:
+def compiled(*, execute: bool = False, counted: bool = False) -> tuple[bytes, int]:
     """This machine's filter as the kernel takes it, and its number of rules. Asked for first by the zygote: the
     subprocesses find it made."""
-    code = program(MACHINES[MACHINE], execute=execute)
+    code = program(MACHINES[MACHINE], execute=execute, counted=counted)
     return _raw(code), sum(1 for step in code if step[0] == _RETURN and step[3] == _EPERM)
+
+
+def install_after_setup() -> None:
+    """From here on no descriptor is sent either. A second filter: the first one was there before the set-up's last
+    word."""
+    number = MACHINES[MACHINE].calls
+    rules = [step for name in AFTER_SETUP.split() for step in ((_EQUAL, 0, 1, number[name]), _REFUSE)]
+    attach([(_LOAD, 0, 0, _NUMBER), *rules, (_RETURN, 0, 0, _ALLOW)])
 
 
 def attach(code: list[Instruction]) -> None:

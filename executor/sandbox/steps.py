@@ -1,8 +1,8 @@
-"""The walls, in the order in which they go up: around the zygote, and around each subprocess.
+"""The layers of the sandbox, in the order in which they are applied: to the zygote, and to each subprocess.
 
-The order matters where it is noted. `Plan` says which walls there are to be; the host tries the best plan first and
-takes the next only when a zygote could not be started under it. Nothing is skipped in silence: a step that fails ends
-the process, and what is not in the plan is reported as off (`probe.py`).
+The order matters where it is noted. `Plan` says which layers are wanted. The host tries the strongest plan first, and
+the next one only when no zygote could be started under it. Nothing is skipped silently: a step that fails ends the
+process, and what is not in the plan is reported as off (`probe.py`).
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from executor.sandbox.limits import set_limits
 from executor.sandbox.namespaces import Users
 from executor.values import Limits
 
-_DEVICES = tuple(f"/dev/{name}" for name in ("null", "zero", "full", "random", "urandom"))
+_DEVICES = tuple(f"/dev/{name}" for name in ("null", "full", "random", "urandom"))
+_COUNTED_DEVICES = (*_DEVICES, "/dev/zero")  # who maps it has memory that is no process's own
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ class Plan:
     landlock: bool
     seccomp: bool
     users: Users
+    counted: bool = False
+    """Whether a cgroup counts all memory of a session, also what is no process's own."""
 
     def describe(self) -> str:
         """In words, for a log."""
@@ -60,11 +63,11 @@ class Ground:
     beside: int | None = None
     """The mount namespace of the subprocess whose workspace this one is to share."""
     proc: int = -1
-    """Its folder in /proc, open while the walls go up: a host that masks its own /proc leaves it an empty one."""
+    """Its folder in /proc, open while the layers are applied: a host that masks its /proc leaves it an empty one."""
 
 
 def isolate_zygote(plan: Plan, cache: str) -> int | None:
-    """Put the walls around this process. Returns the descriptor of its pid namespace, None without namespaces.
+    """Apply the layers to this process. Returns the descriptor of its pid namespace, None without namespaces.
 
     With namespaces the caller continues in a child that is pid 1 of a new pid namespace; the process that called waits
     for it and ends with it.
@@ -87,7 +90,7 @@ def isolate_zygote(plan: Plan, cache: str) -> int | None:
 
 
 def isolate_session(plan: Plan, ground: Ground) -> tuple[dict[str, str], int | None]:
-    """Put the walls around a fresh fork of the zygote. Returns layer → what it is, and its mount namespace, if it has
+    """Apply the layers to a fresh fork of the zygote. Returns layer → what it is, and its mount namespace, if it has
     one: whoever shares its workspace needs that (`Ground.beside`)."""
     built: dict[str, str] = {}
     proc = os.open("/proc/self", os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -145,7 +148,7 @@ def _identity(plan: Plan, ground: Ground) -> str:
         namespaces.enter_own_user_namespace(ground.proc)
         privileges.drop_bounding_set()  # a new user namespace comes with a full one
         return "the service's uid, in a user namespace of its own"
-    with contextlib.suppress(OSError):  # a root without this capability: the watcher alone counts (guard.py)
+    with contextlib.suppress(OSError):  # a root without this capability: the watcher alone counts (resource_monitor.py)
         if os.geteuid() == 0:
             privileges.be_counted_as(namespaces.plan_users(user_namespace=False).of(ground.session))
     return "the service's uid"
@@ -168,14 +171,14 @@ def _landlock(plan: Plan, ground: Ground) -> str:
     return landlock.restrict(
         [*root.system_paths(), *private],
         [ground.workspace, ground.scratch, *shared],
-        _DEVICES,
+        _COUNTED_DEVICES if plan.counted else _DEVICES,
         execute=root.system_paths() if ground.execute else (),
     )
 
 
 def _seccomp(plan: Plan, ground: Ground) -> str:
     privileges.hide_memory()
-    return seccomp.install(execute=ground.execute)
+    return seccomp.install(execute=ground.execute, counted=plan.counted)
 
 
 def _continue_in_child() -> None:
@@ -191,8 +194,9 @@ def _give_to(folder: str, user: int) -> None:
         os.chown(path, user, user, follow_symlinks=False)
 
 
-def plans(without: frozenset[str] = frozenset()) -> list[Plan]:
-    """The plans worth trying here, the strongest first. `without` names layers that are to be left out."""
+def plans(without: frozenset[str] = frozenset(), *, counted: bool = False) -> list[Plan]:
+    """The plans worth trying here, the strongest first. `without` names layers that are to be left out; `counted` says
+    whether there are cgroups for sessions."""
     has_landlock = "landlock" not in without and landlock.version() > 0
     has_seccomp = "seccomp" not in without and seccomp.available()
     found = []
@@ -202,6 +206,6 @@ def plans(without: frozenset[str] = frozenset()) -> list[Plan]:
         for user_namespace in kinds:
             users = namespaces.plan_users(user_namespace=user_namespace)
             if user_namespace or users.one_each:
-                found.append(Plan(True, user_namespace, has_landlock, has_seccomp, users))
+                found.append(Plan(True, user_namespace, has_landlock, has_seccomp, users, counted))
     me = os.geteuid()
-    return [*found, Plan(False, False, has_landlock, has_seccomp, Users(me, me, 1))]
+    return [*found, Plan(False, False, has_landlock, has_seccomp, Users(me, me, 1), counted)]

@@ -1,14 +1,15 @@
-"""How a cell ended, as its own subprocess reports it: nothing in it is believed beyond its shape."""
+"""How a cell ended, as its own subprocess reports it: only its shape is trusted."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from executor.cells import Cell, stopped
+from executor.cell import Cell, stopped
 from executor.frames import Message, ProtocolError
-from executor.limits_met import limit_met
-from executor.notices import said, together
+from executor.limit_errors import limit_met
+from executor.notices import Notices, notice
+from executor.said import notices_from, problems_from
 from executor.values import CellError, CellStatus, Chart, Display, Limits, Rejected
 from executor.wire import (
     display_from,
@@ -17,18 +18,16 @@ from executor.wire import (
     integer,
     mapping,
     one_of,
-    optional_text,
-    sequence,
     text,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What is known of a cell that has ended; `notice` says in words what limit it met or who stopped it."""
+    """What is known of a cell that has ended; `notices` say which limit it met or who stopped it."""
 
     status: CellStatus
-    notice: str | None = None
+    notices: Notices = ()
     display: Display | None = None
     error: CellError | None = None
     figures: Mapping[str, tuple[Chart, ...]] = field(default_factory=dict)
@@ -41,25 +40,24 @@ def reported(message: Message, cell: Cell, limits: Limits) -> Outcome:
     if text(message, "cell", 500) != cell.id:
         raise ProtocolError("it reported a cell that does not run")
     status = one_of(message, "status", ("ok", "error", "interrupted"))
-    problems = sequence(message, "problems", 50) if "problems" in message else ()
     told = Outcome(
         status="ok" if status == "ok" else "error",
-        notice=optional_text(message, "notice"),
+        notices=notices_from(message),
         display=None if message.get("result") is None else display_from(mapping(message, "result")),
         error=None if message.get("error") is None else error_from(mapping(message, "error")),
         figures=figures_from(message),
-        problems=tuple(Rejected(text(item, "name"), text(item, "why", 600)) for item in problems),
+        problems=problems_from(message),
         exit_status=None if message.get("exit_status") is None else integer(message, "exit_status"),
     )
     if status == "interrupted" and told.error is not None:
         cell.line = told.error.line
     if cell.stopped_by is not None:
-        kept = said("all_kept") if cell.language == "python" or told.notice is None else told.notice
-        return replace(told, status=cell.stopped_by, notice=together(stopped(cell), kept), exit_status=None)
+        kept = (notice("all_kept"),) if cell.language == "python" or not told.notices else told.notices
+        return replace(told, status=cell.stopped_by, notices=(stopped(cell), *kept), exit_status=None)
     if told.exit_status:
         failed = CellError("ExitStatus", f"the command ended with exit status {told.exit_status}", "")
         return replace(told, status="error", error=failed)
     if status == "error" and told.error is not None and (limit := limit_met(told.error, limits)) is not None:
-        more = told.notice if told.error.name != "MemoryError" else None
-        return replace(told, notice=together(limit, said("all_kept"), more))
+        more = told.notices if told.error.name != "MemoryError" else ()
+        return replace(told, notices=(limit, notice("all_kept"), *more))
     return told

@@ -1,4 +1,4 @@
-"""Subprocesses made in advance: walled, ready, and nobody's yet, so that a thread need not wait for one."""
+"""Subprocesses that are made in advance, sandbox included, so that a thread need not wait for one."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import contextlib
 from collections.abc import Callable
 
 from executor.checkpoints import Receiver
+from executor.event_loop import Loop
 from executor.frames import Message, ProtocolError
-from executor.loop import Loop
 from executor.session import Ending, Listener, Session
 
 _PAUSE_S = 0.02  # before the next one is made: whoever took the last is served first
@@ -43,7 +43,7 @@ class Spares:
         return session
 
     def drop(self) -> None:
-        """Give none of those away that wait now: their zygote has ended."""
+        """Forget the waiting sessions: their zygote has ended."""
         self._waiting.clear()
 
     def _make(self) -> None:
@@ -52,7 +52,7 @@ class Spares:
             self._waiting.append(self._start(self))
 
     def session_ready(self, session: Session) -> None:
-        """One more; perhaps there is room for another."""
+        """One more is ready; another one is made if there are too few."""
         self.refill()
 
     def session_said(self, session: Session, message: Message) -> None:
@@ -60,12 +60,12 @@ class Spares:
         raise ProtocolError("it spoke out of turn")
 
     def session_wrote(self, session: Session, stream: str, data: bytes) -> None:
-        """Nobody listens."""
+        """It belongs to no thread: what it prints is dropped."""
 
     def session_saved(self, session: Session, receiver: Receiver) -> None:
         """It has nothing to keep."""
 
     def session_gone(self, session: Session, ending: Ending) -> None:
-        """It was not taken in time. Another is made with the next request, lest a host that can make none spins."""
+        """It ended before a thread took it. The next request makes another one, so a failing host does not spin."""
         with contextlib.suppress(ValueError):
             self._waiting.remove(session)

@@ -1,4 +1,4 @@
-"""A client of the session host: what it may ask for, each request checked at the door (PROTOCOL.md, first hop)."""
+"""A client of the session host: the requests it may make, each checked on arrival (PROTOCOL.md, first hop)."""
 
 from __future__ import annotations
 
@@ -9,20 +9,24 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Protocol
 
-from executor.bash import COMMAND_LIMIT
+from executor.bash_interpreter import COMMAND_LIMIT
+from executor.cell import Cell
+from executor.durable import Disk
+from executor.event_loop import Loop, Timer, Writer
 from executor.frames import CLIENT_LIMIT, PROTOCOL_VERSION, FrameReader, Message, ProtocolError, encode
 from executor.home import Home, TooLarge
-from executor.loop import Loop, Writer
 from executor.notebook import Notebook
 from executor.values import CellResult, HostInfo, Language, Limits
-from executor.wire import mapping, number, optional_text, result_to, text
+from executor.wire import content_name, mapping, number, optional_text, result_to, text, texts
 
+_MANY_CONTENTS = 100_000
 _CODE_LIMIT = 4 << 20
 _BACKLOG_LIMIT = 8 << 20  # live output beyond this is not sent to a client that does not read; the result always is
 _PUT_LIMIT = 4 << 30
 _PASSES = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
 """The machine lacks something now; the same request may succeed later."""
 _CHUNK = 1 << 16
+_ALIVE_S = 0.05  # a client may not ask for it more often
 
 
 class Served(Protocol):
@@ -36,6 +40,10 @@ class Served(Protocol):
     def home(self) -> Home:
         """The folder it keeps things in."""
 
+    @property
+    def disk(self) -> Disk:
+        """What makes files durable."""
+
     def info(self) -> HostInfo:
         """What `ping` answers."""
 
@@ -47,6 +55,9 @@ class Served(Protocol):
 
     def live(self) -> list[Notebook]:
         """Notebooks with a subprocess."""
+
+    def purge(self, thread_id: str, answer: Callable[[str], None]) -> None:
+        """Delete all that is kept of a thread; `answer` gets why that failed, "" when it is done."""
 
     def disconnected(self, connection: Connection) -> None:
         """A client has gone: cells run on without it."""
@@ -65,6 +76,7 @@ class Connection:
         self.threads: set[str] = set()
         """Those that it has sent cells to."""
         self._thread = ""
+        self._alive: Timer | None = None
         self._reader = FrameReader(CLIENT_LIMIT)
         self._descriptors: list[int] = []
         peer.setblocking(False)
@@ -86,7 +98,12 @@ class Connection:
 
     def result(self, result: CellResult) -> None:
         """The end of the cell it is attached to."""
-        self._send({"type": "result", "result": result_to(result)})
+        if not self._closed:
+            self._send({"type": "result", "result": result_to(result)})
+
+    def _done(self, value: object, notebook: Notebook) -> None:
+        """Answer once a power cut cannot take what the request has written."""
+        notebook.once_durable(lambda: None if self._closed else self._send({"type": "done", "value": value}))
 
     def _send(self, message: Message) -> None:
         self._writer.send(encode(message))
@@ -121,18 +138,32 @@ class Connection:
             "put": self._put,
             "interrupt": self._interrupt,
             "reset": self._reset,
+            "purge": self._purge,
             "undo": self._undo,
             "sessions": self._sessions,
             "vars": self._vars,
             "where": self._where,
-            "pack": self._pack,
+            "export": self._export,
+            "held": self._held,
             "keep": self._keep,
-            "unpack": self._unpack,
+            "import": self._import,
         }
         handler = handlers.get(str(message.get("type")))
         if handler is None:
             raise ProtocolError("the request is of no known type")
+        if self._alive is None and message.get("alive_s") is not None:
+            self._say_alive_every(max(number(message, "alive_s"), _ALIVE_S))
         handler(message)
+
+    def _say_alive_every(self, seconds: float) -> None:
+        """Tell the client that the host works on, for as long as it waits for its answer."""
+
+        def say() -> None:
+            if not self._writer.backlog:  # one that reads slowly has something to read
+                self._send({"type": "alive"})
+            self._say_alive_every(seconds)
+
+        self._alive = self._host.loop.call_later(seconds, say)
 
     def _ping(self, message: Message) -> None:
         self._send({"type": "pong", "host": asdict(self._host.info())})
@@ -162,7 +193,8 @@ class Connection:
         limits = self._host.limits_of(message)
         notebook = self._host.notebook(self._thread)
         notebook.use_limits(limits)
-        notebook.submit(text(message, "cell", 500), code, timeout, self, language)
+        cell = Cell(text(message, "cell", 500), code, timeout or limits.cell_timeout_s, language, answers=self.answers)
+        notebook.submit(cell, self)
 
     def _approval(self, message: Message) -> None:
         if self._thread and self.approves:
@@ -175,25 +207,42 @@ class Connection:
             self._host.notebook(self._thread).reply(message["id"], message.get("value"), error)
 
     def _put(self, message: Message) -> None:
+        if message.get("sha256") is not None:
+            notebook = self._host.notebook(_thread(message))
+            self._send({"type": "done", "value": notebook.put_held(text(message, "name", 500), content_name(message))})
+            return
         if not self._descriptors:
             raise ProtocolError("put comes with an open file")
         descriptor = self._descriptors.pop()
+        notebook = self._host.notebook(_thread(message))
         try:
-            name = self._host.notebook(_thread(message)).put(text(message, "name", 500), descriptor, _PUT_LIMIT)
+            name = notebook.put(text(message, "name", 500), descriptor, _PUT_LIMIT)
         finally:
             os.close(descriptor)
-        self._send({"type": "done", "value": name})
+        self._done(name, notebook)
 
     def _interrupt(self, message: Message) -> None:
         self._send({"type": "done", "value": self._host.notebook(_thread(message)).interrupt()})
 
     def _reset(self, message: Message) -> None:
-        self._host.notebook(_thread(message)).reset()
-        self._send({"type": "done", "value": None})
+        notebook = self._host.notebook(_thread(message))
+        notebook.reset()
+        self._done(None, notebook)
+
+    def _purge(self, message: Message) -> None:
+        self._host.purge(_thread(message), self._purged)
+
+    def _purged(self, why_not: str) -> None:
+        if self._closed:
+            return
+        if why_not:
+            self._send({"type": "error", "message": why_not, "again": True})
+        else:
+            self._send({"type": "done", "value": None})
 
     def _undo(self, message: Message) -> None:
-        undone = self._host.notebook(_thread(message)).undo(text(message, "cell", 500))
-        self._send({"type": "done", "value": undone})
+        notebook = self._host.notebook(_thread(message))
+        self._done(notebook.undo(text(message, "cell", 500)), notebook)
 
     def _vars(self, message: Message) -> None:
         self._send({"type": "done", "value": self._host.notebook(_thread(message)).variables()})
@@ -202,9 +251,9 @@ class Connection:
         notebook = self._host.notebook(_thread(message))
         notebook.where(lambda value: None if self._closed else self._send({"type": "done", "value": value}))
 
-    def _pack(self, message: Message) -> None:
+    def _export(self, message: Message) -> None:
         notebook = self._host.notebook(_thread(message))
-        notebook.pack(lambda value: None if self._closed else self._send({"type": "done", "value": value}))
+        notebook.export_session(lambda value: None if self._closed else self._send({"type": "done", "value": value}))
 
     def _keep(self, message: Message) -> None:
         if not self._descriptors:
@@ -214,11 +263,18 @@ class Connection:
             sha256, _ = self._host.home.keep(descriptor, _PUT_LIMIT)
         finally:
             os.close(descriptor)
-        self._send({"type": "done", "value": sha256})
+        answer = {"type": "done", "value": sha256}
+        self._host.disk.sync(self._host.home.take_unsynced(), lambda: None if self._closed else self._send(answer))
 
-    def _unpack(self, message: Message) -> None:
-        self._host.notebook(_thread(message)).unpack(mapping(message, "packed"))
-        self._send({"type": "done", "value": None})
+    def _held(self, message: Message) -> None:
+        wanted = texts(message, "contents", 64, _MANY_CONTENTS)
+        held = [sha256 for sha256 in wanted if self._host.home.holds(content_name({"sha256": sha256}))]
+        self._send({"type": "done", "value": held})
+
+    def _import(self, message: Message) -> None:
+        notebook = self._host.notebook(_thread(message))
+        notebook.import_session(mapping(message, "session"))
+        self._done(None, notebook)
 
     def _sessions(self, message: Message) -> None:
         live = [
@@ -233,12 +289,14 @@ class Connection:
             os.close(descriptor)
         self._host.loop.forget(self._peer.fileno())
         self._closed = True
+        if self._alive is not None:
+            self._alive.cancel()
         self._peer.close()
         self._host.disconnected(self)
 
 
 _REFUSED = (ProtocolError, TooLarge, OSError, TypeError, ValueError, LookupError, AttributeError)
-"""The last four are ours to mend, should a request be read so carelessly: the host serves others as well."""
+"""What a request may be refused with. The last four are errors of ours, which must not end the host either."""
 
 
 def _thread(message: Message) -> str:

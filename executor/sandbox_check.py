@@ -1,14 +1,16 @@
-"""The first session of every host: it attacks its own walls and reports what held."""
+"""The first session of every host: it attacks its own sandbox and reports what held."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from executor.checkpoints import Receiver
+from executor.event_loop import Loop
 from executor.frames import Message, ProtocolError
-from executor.loop import Loop
-from executor.sandbox.probe import Findings, attack_code, read_findings
+from executor.notices import for_log, text_notice
+from executor.sandbox.probe import Findings, attack_code, read_findings, uncounted
 from executor.session import Ending, Session
 
 _PATIENCE_S = 30.0
@@ -16,15 +18,18 @@ _OUTPUT = 1 << 16
 
 
 class Probe:
-    """Listens to the session that attacks; stops the loop when there is something to judge."""
+    """The listener of that session. It stops the loop when the attacks are over."""
 
-    def __init__(self, loop: Loop, canary: Path, host_pid: int) -> None:
+    def __init__(self, loop: Loop, canary: Path, host_pid: int, memory_of: Callable[[Session], int]) -> None:
+        """`memory_of` says how many bytes a session holds by the count that its limit is enforced by."""
         self.findings: Findings = {}
         self.layers: dict[str, str] = {}
         self.why = ""
         self._loop = loop
         self._code = attack_code(canary, host_pid)
         self._printed = b""
+        self._memory_of = memory_of
+        self._held_before = 0
         self._patience = loop.call_later(_PATIENCE_S, self._give_up)
         self._session: Session | None = None
 
@@ -34,6 +39,7 @@ class Probe:
         self.layers = session.layers
         os.close(session.workspace)
         session.begin()
+        self._held_before = self._memory_of(session)
         session.send({"type": "run", "cell": "probe", "number": 0, "code": self._code})
 
     def session_said(self, session: Session, message: Message) -> None:
@@ -43,10 +49,11 @@ class Probe:
         session.drain()
         failed = message.get("error")
         try:
-            self.findings = read_findings(self._printed.decode(errors="replace"))
+            found = read_findings(self._printed.decode(errors="replace"))
+            self.findings = uncounted(found, self._memory_of(session) - self._held_before)
         except ProtocolError as error:
             self.why = str(error) if not isinstance(failed, dict) else f"the probe failed: {failed.get('message')!r}"
-        session.kill("the probe is over")
+        session.kill(text_notice("the probe is over"))
 
     def session_wrote(self, session: Session, stream: str, data: bytes) -> None:
         """The report comes on stdout."""
@@ -57,14 +64,14 @@ class Probe:
         """Nothing of a probe is kept."""
 
     def session_gone(self, session: Session, ending: Ending) -> None:
-        """Done, one way or the other."""
-        self.why = self.why or ending.why or "it gave no reason"
+        """The check is over, with findings or without."""
+        self.why = self.why or for_log(ending.why) or "it gave no reason"
         self._patience.cancel()
         self._loop.stop()
 
     def _give_up(self) -> None:
         if self._session is not None:
-            self._session.kill("the probe did not answer")
+            self._session.kill(text_notice("the probe did not answer"))
         else:
             self.why = "the session did not start"
             self._loop.stop()

@@ -1,4 +1,4 @@
-"""The value of a cell's last expression as text, HTML and a bounded table.
+"""The value of a cell's last expression as text and a bounded table.
 
 pandas is used only if the cell's process has it.
 """
@@ -10,10 +10,9 @@ import reprlib
 import sys
 from typing import Any
 
-from executor.inside.failing import shorten
+from executor.inside.tracebacks import shorten
 
 _TEXT_LIMIT = 20_000
-_HTML_LIMIT = 400_000
 _ROWS, _COLUMNS, _CELL_TEXT = 100, 50, 300
 _QUIET_MODULES = ("matplotlib.", "seaborn.")
 _LARGE = 2_000
@@ -33,9 +32,8 @@ def show(value: object) -> dict[str, Any] | None:
         return None
     frame = _as_frame(value)
     if frame is None:
-        return {"text": shorten(_text(value), _TEXT_LIMIT), "html": _html(value), "table": None}
-    text = shorten(repr(value), _TEXT_LIMIT)
-    return {"text": text, "html": _html(frame), "table": _table(frame)}
+        return {"text": shorten(_text(value), _TEXT_LIMIT), "table": None}
+    return {"text": shorten(repr(value), _TEXT_LIMIT), "table": _table(frame)}
 
 
 def _text(value: object) -> str:
@@ -64,14 +62,6 @@ def _as_frame(value: object) -> Any:
     if isinstance(value, pandas.Series):
         return value.to_frame(value.name if value.name is not None else "value")
     return None
-
-
-def _html(value: Any) -> str | None:
-    make = getattr(type(value), "_repr_html_", None)
-    if make is None:
-        return None
-    html = make(value)
-    return html if isinstance(html, str) and len(html) <= _HTML_LIMIT else None
 
 
 def _table(frame: Any) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any
 
-from executor.inside.salvaging import Salvager, words_of
+from executor.inside.pickle_salvage import Salvager, kind_of
 
 MAIN, LARGE = "main", "large"
 LAYOUT = "2"
@@ -36,6 +36,10 @@ _ONE_S, _ALL_S, _RESTORE_S = 2.0, 15.0, 25.0  # three times the second is less t
 
 class TooSlow(BaseException):
     """Pickling takes longer than it may. Not an Exception: a hostile __reduce__ should not swallow it."""
+
+
+class TooLargeToKeep(Exception):
+    """The variables are larger than what may be kept."""
 
 
 class _IsBroken(Exception):
@@ -86,7 +90,7 @@ class Keeper:
         keys = ["small", *large]
         changed = [part for part in parts if self._sent.get(part.key) != part.checksum]
         if sum(part.size for part in changed) > self._limit:
-            raise MemoryError("the variables are larger than what may be kept")
+            raise TooLargeToKeep
         self._sent = {key: self._sent.get(key, -1) for key in keys} | {part.key: part.checksum for part in parts}
         self._sizes |= {part.key: part.size for part in parts}
         self._keys = {
@@ -142,11 +146,11 @@ class Keeper:
         """
         try:
             return self._dump_together(variables, mentioned)
-        except BaseException as error:
+        except BaseException:
             before = len(variables)
             self._leave_out_what_fails(variables, lost)
             if len(variables) == before:
-                raise RuntimeError(f"the variables cannot be kept together: {words_of(error)}") from None
+                raise
         return self._dump_together(variables, mentioned)
 
     def _dump_together(
@@ -248,7 +252,7 @@ class _Looks:
         left = self._end - time.monotonic()
         self.is_over = left <= 0
         if self.is_over:
-            return "there was no time left to look at it"
+            return TooSlow.__name__
         if self._pickler is None:
             self._pickler = self._new_pickler(_Nowhere(), buffers=_Forgetful())
             self._pickler.broken = self._broken
@@ -258,7 +262,7 @@ class _Looks:
         except BaseException as error:
             self._pickler = None  # what it began to pickle it would take for done
             self.found_broken = isinstance(error, _IsBroken)
-            return str(error) if self.found_broken else words_of(error)
+            return str(error) if self.found_broken else kind_of(error)
         return None
 
 

@@ -1,4 +1,4 @@
-"""What a session host counts of its sessions since it began, for whoever watches."""
+"""What a session host has counted of its sessions since it began."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Tally:
+class Counters:
     """Sessions by what became of them. `lived_s` sums the seconds of those that have ended.
 
     `idle` and `memory`: put to rest because nobody used them, or because the machine's memory ran short. `restored` and

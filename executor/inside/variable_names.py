@@ -77,22 +77,19 @@ def identities(names: list[str], namespace: dict[str, Any]) -> dict[str, int]:
     return {name: id(namespace[name]) if name in namespace else _MISSING for name in names}
 
 
-def describe_failure(before: dict[str, int], namespace: dict[str, Any]) -> str | None:
-    """After a failed cell: which of the names it sets are new and which still hold what they held before it."""
+def describe_failure(before: dict[str, int], namespace: dict[str, Any]) -> list[dict[str, Any]]:
+    """After a failed cell: which of the names it sets are new and which still hold what they held before it.
+
+    As codes with names (executor/said.py).
+    """
     after = identities(list(before), namespace)
     fresh = [name for name in before if after[name] != before[name]]
     stale = [name for name in before if after[name] == before[name] != _MISSING]
-    parts = []
-    if fresh:
-        parts.append(f"Before it failed, the cell set {_list(fresh)}")
-    if stale:
-        parts.append(f"{_list(stale)} still hold{'s' if len(stale) == 1 else ''} the value from before it")
-    return "; ".join(parts) + "." if parts else None
-
-
-def _list(names: list[str]) -> str:
-    shown = ", ".join(names[:_SHOWN])
-    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
+    return [
+        {"code": code, "names": names[:_SHOWN], "more": max(0, len(names) - _SHOWN)}
+        for code, names in (("set_before_failure", fresh), ("as_before_failure", stale))
+        if names
+    ]
 
 
 def describe_variables(namespace: dict[str, Any], set_by: dict[str, int]) -> list[dict[str, Any]]:

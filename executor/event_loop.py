@@ -86,14 +86,18 @@ class Loop:
         """Serve until stopped; may be called again."""
         self._stopping = False
         while not self._stopping:
-            for fd, event in self._epoll.poll(self._patience()):
-                if event & select.EPOLLOUT and (writer := self._writers.get(fd)) is not None:
-                    writer()
-                if event & ~select.EPOLLOUT:
-                    callback = self._readers.get(fd) or self._writers.get(fd)
-                    if callback is not None:
-                        callback()
-            self._run_timers()
+            self.run_once()
+
+    def run_once(self) -> None:
+        """Wait for whatever comes next, and serve it."""
+        for fd, event in self._epoll.poll(self._patience()):
+            if event & select.EPOLLOUT and (writer := self._writers.get(fd)) is not None:
+                writer()
+            if event & ~select.EPOLLOUT:
+                callback = self._readers.get(fd) or self._writers.get(fd)
+                if callback is not None:
+                    callback()
+        self._run_timers()
 
     def _patience(self) -> float:
         while self._timers and self._timers[0].cancelled:
@@ -126,7 +130,7 @@ class Writer:
         return len(self._waiting)
 
     def send(self, data: bytes) -> None:
-        """Queue `data`. A peer that has gone is noticed by the reading side, never here."""
+        """Queue `data`. The reading side notices a peer that has gone, not this one."""
         if not self._waiting:
             data = data[self._write(data) :]
             if data:

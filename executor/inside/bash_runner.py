@@ -1,7 +1,7 @@
 """The loop of a bash subprocess: a command comes in through stdin, a shell runs it, and how it ended goes out on the
 private descriptor.
 
-    this process   pid 1 of its namespace: speaks with the host, passes SIGINT on, buries what is left behind
+    this process   pid 1 of its namespace: speaks with the host, passes SIGINT on, reaps what commands leave
      └ bash        one shell for command after command, so that its variables, functions and folder stay
 
 After each command the shell tells, on a descriptor that no command can see, its exit status and a script that makes
@@ -50,8 +50,6 @@ _SIGNALS = [signal.SIGINT, signal.SIGPIPE, signal.SIGUSR1, signal.SIGTERM, signa
 _STATE_LIMIT = 1 << 20  # bash reads a pipe byte by byte: what is larger would take seconds to put back
 _PIECE = 1 << 16
 _GONE = 70  # exit code when the host has gone
-_AS_BEFORE = "variables, functions and folder are as they were before it; what ran in its background has ended"
-_TOO_LARGE = "variables and functions were larger than 1 MB together and could not be kept"
 
 
 class Shell:
@@ -105,16 +103,16 @@ class Shell:
         self._tell(command.encode("utf-8", "replace"))
         report, ended = self._await_report()
         self._running = False
-        status, notice = 0, None
+        status, notices = 0, list[Message]()
         if len(report) == 2:
             status, self._state = int(report[0]), report[1]
         elif ended is not None:
             status = ended if ended >= 0 else 128 - ended
-            notice = f"Its shell ended with the command: {_TOO_LARGE if self._too_large else _AS_BEFORE}."
+            notices = [{"code": "shell_ended_too_large" if self._too_large else "shell_ended"}]
         if ended is not None:
             self._bury()
         kind = "interrupted" if self._interrupted else "error" if status else "ok"
-        return {"status": kind, "exit_status": status, "notice": notice, "result": None, "error": None}
+        return {"status": kind, "exit_status": status, "notices": notices, "result": None, "error": None}
 
     def _start(self) -> None:
         """A new shell in the state of the last one."""
@@ -159,7 +157,7 @@ class Shell:
         return report, ended
 
     def _reap(self) -> int | None:
-        """Bury the dead: everything that is left behind in this namespace is a child of pid 1."""
+        """Reap ended processes: every orphan of this namespace is a child of pid 1."""
         ended = None
         while True:
             try:
@@ -184,7 +182,7 @@ class Shell:
         message: Message = {"type": "state", "keys": ["shell"], "parts": [], "lost": [], "variables": []}
         message |= {"set_by": {}, "future": 0, "why": None}
         if self._too_large:
-            message |= {"keys": None, "why": _TOO_LARGE}
+            message |= {"keys": None, "why": "shell_too_large"}
         elif self._state != self._sent:
             part = {"key": "shell", "size": len(self._state), "checksum": zlib.crc32(self._state)}
             message["parts"] = [part]

@@ -1,0 +1,52 @@
+"""What the subprocesses of a thread print for the running cell: stdout and stderr, each bounded."""
+
+from __future__ import annotations
+
+from executor.home import Home
+from executor.output_capture import Capture
+from executor.values import Artifact, Limits
+
+_STREAMS = ("stdout", "stderr")
+
+
+class CellOutput:
+    """Captures that are open while a subprocess lives; what is printed between two cells belongs to the next one."""
+
+    def __init__(self, home: Home) -> None:
+        self._home = home
+        self._captures: dict[str, Capture] = {}
+
+    @property
+    def is_open(self) -> bool:
+        """Whether what is printed is kept."""
+        return bool(self._captures)
+
+    def open(self, limits: Limits) -> None:
+        """Begin empty captures. What the ones before held is dropped."""
+        self.drop()
+        limit, whole = limits.output_kb << 10, limits.output_file_mb << 20
+        self._captures = {stream: Capture(limit, self._home.temporary, whole) for stream in _STREAMS}
+
+    def feed(self, stream: str, data: bytes) -> str:
+        """Take bytes of a stream; returns the text of the lines that they completed."""
+        capture = self._captures.get(stream)
+        return capture.feed(data) if capture is not None else ""
+
+    def take(self, stream: str) -> tuple[str, tuple[Artifact, ...]]:
+        """(the text to show, the file with the whole of it when it had to be shortened). Closes the stream."""
+        capture = self._captures.pop(stream, None)
+        if capture is None:
+            return "", ()
+        shown = capture.finish()
+        whole = capture.close()
+        if whole is None:
+            return shown, ()
+        sha256, size = self._home.adopt(whole)
+        return shown, (Artifact(f"{stream}.txt", "text/plain", size, sha256, str(self._home.path_of(sha256))),)
+
+    def drop(self) -> None:
+        """Close all streams and forget what they held."""
+        for capture in self._captures.values():
+            if (path := capture.close()) is not None:
+                path.unlink()
+        self._captures = {}

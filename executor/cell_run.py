@@ -1,0 +1,73 @@
+"""The running cell in its subprocess: its time limit, how it is stopped, what it asks, and where it is."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from executor.cell import Cell, source_of
+from executor.event_loop import Loop
+from executor.frames import Message, ProtocolError
+from executor.notices import notice
+from executor.session import Session
+from executor.values import CellStatus
+from executor.wire import integer, mapping, one_of
+
+REQUEST_KINDS = ("query",)
+NO_JOB = "nobody is attached to this cell who could answer; continue without it or try again in the next cell"
+_WHERE_S = 0.03  # a signal handler in C answers well within it
+
+
+class CellRun:
+    """One cell from its begin to its end."""
+
+    def __init__(self, loop: Loop, cell: Cell, session: Session, on_timeout: Callable[[], None]) -> None:
+        self.cell = cell
+        self._loop = loop
+        self._session = session
+        self._pending_request: int | None = None
+        """The number of the cell's request that nobody answered yet."""
+        self._deadline = loop.call_later(cell.timeout_s, on_timeout)
+
+    def stop(self, status: CellStatus, grace_s: float) -> None:
+        """Interrupt the cell; kill its subprocess when it does not stop within the grace time."""
+        if self.cell.stopped_by is not None:
+            return
+        self.cell.stopped_by = status
+        self._deadline.cancel()
+        self._session.ask_where()
+        self._session.interrupt()
+        self._deadline = self._loop.call_later(grace_s, lambda: self._session.kill(notice("deaf")))
+
+    def ended(self) -> None:
+        """The cell has ended: no time limit holds any more."""
+        self._deadline.cancel()
+
+    def ask(self, message: Message) -> None:
+        """Pass a request of the cell on to the first client that answers. Raises ProtocolError for a malformed one."""
+        number = integer(message, "id")
+        if self._pending_request is not None:
+            raise ProtocolError("it asked before it was answered")
+        kind, payload = one_of(message, "kind", REQUEST_KINDS), dict(mapping(message, "payload"))
+        self._pending_request = number
+        for attached in self.cell.attached:
+            if attached.answers:
+                attached.request(number, kind, payload)
+                return
+        self.reply(number, None, NO_JOB)
+
+    def reply(self, number: int, value: object, error: str | None) -> None:
+        """Pass the answer to the pending request on to the cell. An answer to another request is dropped."""
+        if self._pending_request == number:
+            self._pending_request = None
+            self._session.send({"type": "reply", "id": number, "value": value, "error": error})
+
+    def where(self, answer: Callable[[Message], None]) -> None:
+        """Ask where the cell is; `answer` gets it a moment later."""
+        self._session.ask_where()
+        self._loop.call_later(_WHERE_S, lambda: answer(self._where()))
+
+    def _where(self) -> Message:
+        cell, line = self.cell, self._session.where()
+        seconds = round(time.monotonic() - cell.started, 3)
+        return {"cell_id": cell.id, "line": line, "source": source_of(cell, line), "seconds": seconds}

@@ -1,0 +1,269 @@
+"""Runs a thread's cells, one after the other, in its interpreters; every cell gets its result here.
+
+queue → begin → output, requests → finish
+          └ INT at its time limit or on request → grace → KILL
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+from executor.bash_interpreter import BashInterpreter
+from executor.cell import Attached, Cell, ended_with
+from executor.cell_outcome import Outcome, reported
+from executor.cell_output import CellOutput
+from executor.cell_queue import CellQueue
+from executor.cell_run import CellRun
+from executor.durable import Disk
+from executor.event_loop import Loop
+from executor.frames import Message, ProtocolError
+from executor.home import Home, ThreadHome
+from executor.interpreter import Interpreter, Owner
+from executor.notices import Notices, notice
+from executor.python_interpreter import PythonInterpreter
+from executor.session import Ending, Session
+from executor.values import CellResult, CellStatus, Language, Limits, Notice
+from executor.wire import result_to
+from executor.workspace import Workspace
+
+_TRIES_TO_START = 3  # some ends come from outside, as when a zygote takes all with it
+_LONG_CELL_S = 0.05  # most cells are shorter, and need no sync but that of their result
+Interpreters = tuple[PythonInterpreter, BashInterpreter | None]
+
+
+class CellRunner:
+    """One thread's. It owns the queue, and it is the owner that the interpreters report to."""
+
+    def __init__(
+        self,
+        thread: ThreadHome,
+        *,
+        loop: Loop,
+        disk: Disk,
+        home: Home,
+        workspace: Workspace,
+        limits: Limits,
+        interpreters: Callable[[Owner], Interpreters],
+    ) -> None:
+        self.cells = CellQueue()
+        self.run: CellRun | None = None
+        """The running cell in its subprocess."""
+        self.limits = limits
+        self.last_used = time.monotonic()
+        self._thread = thread
+        self._loop = loop
+        self._disk = disk
+        self._home = home
+        self._workspace = workspace
+        self._output = CellOutput(home)
+        self._failed_starts: dict[Language, int] = {"python": 0, "bash": 0}
+        """In a row, of subprocesses that a queued cell waited for."""
+        self._late: int | None = None
+        """Characters printed since the last cell ended; None before the first one of a subprocess."""
+        self._waiting: list[Callable[[], None]] = []
+        """What is called once the variables are kept."""
+        self.python, self.bash = interpreters(self)
+
+    @property
+    def interpreters(self) -> tuple[Interpreter, ...]:
+        """Python, and bash where it is on."""
+        return (self.python,) if self.bash is None else (self.python, self.bash)
+
+    def use_limits(self, limits: Limits) -> None:
+        """From here on. What is built into the sandbox of a subprocess holds from its next start on."""
+        before, self.limits = self.limits, limits
+        same = (before.output_kb, before.output_file_mb) == (limits.output_kb, limits.output_file_mb)
+        if self._output.is_open and self.cells.running is None and not same:
+            self._output.open(limits)
+
+    def advance(self) -> None:
+        """Begin the next cell if one is queued, none runs, and its interpreter takes one."""
+        cell = self.cells.next
+        if self.cells.running is not None or cell is None:
+            return
+        self.last_used = time.monotonic()
+        interpreter = self._interpreter_of(cell)
+        session = interpreter.take()
+        if session is not None:
+            self._begin_next()
+            cell.started = time.monotonic()
+            self.run = CellRun(self._loop, cell, session, self._time_out)
+            self._workspace.watch()
+            interpreter.begin(cell)
+            self._loop.call_later(_LONG_CELL_S, self._sync_begin)
+
+    def stop(self, status: CellStatus) -> bool:
+        """Interrupt the running cell, and kill its subprocess if it does not stop. False when none runs."""
+        if self.run is None:
+            return False
+        self.run.stop(status, self.limits.cell_grace_s)
+        return True
+
+    def end_interpreters(self, why: Notice) -> None:
+        """Kill the subprocesses on purpose."""
+        for interpreter in reversed(self.interpreters):
+            interpreter.end(why)
+
+    def when_kept(self, call: Callable[[], None]) -> None:
+        """Call once the variables of the last cell are kept, or cannot be any more; at once if they are."""
+        if self.python.kept:
+            call()
+        else:
+            self._waiting.append(call)
+
+    # What the interpreters tell
+
+    def interpreter_opened(self, session: Session) -> Mapping[str, str]:
+        """The subprocess of Python is set up: the thread's files go into its workspace."""
+        self._failed_starts["python"] = 0
+        self._late = None
+        left_out = self._workspace.enter(session)
+        self._output.open(self.limits)
+        return left_out
+
+    def interpreter_ready(self, interpreter: Interpreter) -> None:
+        """It takes a cell now, and nothing is left to be kept."""
+        self._failed_starts[interpreter.language] = 0
+        self._call_waiting()
+        self.advance()
+
+    def interpreter_reported(self, interpreter: Interpreter, message: Message) -> None:
+        """The running cell has ended."""
+        cell, session = self.cells.running, interpreter.session
+        if cell is None or session is None:
+            raise ProtocolError("it reported a cell that does not run")
+        cell.line = session.where()
+        session.drain()
+        outcome = reported(message, cell, self.limits)
+        if session.newly_killed_for_memory():
+            some = notice("some_out_of_memory", limit=self.limits.memory_mb)
+            outcome = replace(outcome, notices=(*outcome.notices, some))
+        self._finish(cell, outcome)
+
+    def interpreter_asked(self, message: Message) -> None:
+        """The running cell asks those who are attached to it."""
+        if self.run is not None:
+            self.run.ask(message)
+
+    def interpreter_wrote(self, stream: str, data: bytes) -> None:
+        """Bytes of stdout or stderr."""
+        lines = self._output.feed(stream, data)
+        if self.cells.running is None and self._late is not None:
+            self._late += len(data.decode(errors="replace"))
+        if lines and self.cells.running is not None:
+            for attached in self.cells.running.attached:
+                attached.output(stream, lines)
+
+    def interpreter_died(self, interpreter: Interpreter, session: Session, ending: Ending, *, unused: bool) -> bool:
+        """Whatever ran in the subprocess has ended with it. A cell that could not even begin gets another one."""
+        if interpreter is self.python and self.bash is not None:
+            self.bash.end_with_python(ending)
+        cell = self.cells.running
+        if cell is None and unused:
+            cell = self._give_up_after_tries(interpreter)
+        if cell is None or not _needs(cell, interpreter):
+            return False
+        cell.line = session.where() if cell.stopped_by is not None else None
+        status: CellStatus = cell.stopped_by or ("killed" if ending.by_limit else "died")
+        fate = self._interpreter_of(cell).fate()
+        self._finish(cell, Outcome(status, ended_with(cell, ending.why, by_limit=ending.by_limit, fate=fate)))
+        return True
+
+    def interpreter_gone(self, interpreter: Interpreter) -> None:
+        """Let go of the workspace if it was Python, and go on."""
+        if interpreter is self.python:
+            self._workspace.leave()
+            self._output.drop()
+            self._call_waiting()
+        elif self.python.session is None:
+            return  # Python is ending too, and goes on when it has
+        self.advance()
+
+    # The parts of the above
+
+    def _sync_begin(self) -> None:
+        """A cell that runs for long has its begin on the disk: it is not run again after a power cut."""
+        if self.run is not None:
+            self._disk.sync(self._thread.take_unsynced(), lambda: None)
+
+    def _time_out(self) -> None:
+        self.stop("timeout")
+
+    def _interpreter_of(self, cell: Cell) -> Interpreter:
+        return self.bash if cell.language == "bash" and self.bash is not None else self.python
+
+    def _begin_next(self) -> Cell:
+        cell = self.cells.begin()
+        cell.number = self._thread.started(cell.id)
+        return cell
+
+    def _give_up_after_tries(self, interpreter: Interpreter) -> Cell | None:
+        """The next cell, which will not run, when too many subprocesses in a row ended before it began."""
+        cell = self.cells.next
+        if cell is None or not _needs(cell, interpreter):
+            return None
+        self._failed_starts[interpreter.language] += 1
+        if self._failed_starts[interpreter.language] < _TRIES_TO_START:
+            return None
+        self._failed_starts[interpreter.language] = 0
+        return self._begin_next()
+
+    def _finish(self, cell: Cell, outcome: Outcome) -> None:
+        """Write the cell's result down, and send it to those who wait for it once a power cut cannot take it."""
+        if self.run is not None:
+            self.run.ended()
+        duration = time.monotonic() - cell.started if cell.started else 0.0
+        files_read, changed = self._workspace.seen()
+        found = self._workspace.collect(cell.id, self.limits, changed=changed)
+        (stdout, whole_stdout), (stderr, whole_stderr) = self._output.take("stdout"), self._output.take("stderr")
+        if self.python.session is not None:
+            self._output.open(self.limits)
+        notifies = self.python.has_to_notify(cell)
+        notices = self._take_notices(cell)
+        if self._late:
+            notices += (notice("late_output", count=self._late),)
+        self._late = 0
+        self.last_used = time.monotonic()
+        result = CellResult(
+            id=cell.id,
+            status=outcome.status,
+            stdout=stdout,
+            stderr=stderr,
+            result=outcome.display,
+            error=outcome.error,
+            artifacts=(*self._workspace.artifacts(found, outcome.figures), *whole_stdout, *whole_stderr),
+            rejected=(*found.rejected, *outcome.problems),
+            files_read=files_read,
+            duration_s=round(duration, 6),
+            notices=(*notices, *outcome.notices),
+            exit_status=outcome.exit_status,
+        )
+        self._thread.finished(cell.id, result_to(result), keeps=self.python.keeps_after(cell), notified=notifies)
+        if notifies:
+            self.python.unsaved.notified(lives=self.python.session is not None)
+        self.cells.end()
+        self.run = None
+        attached = tuple(cell.attached)
+        self._disk.sync([*self._home.take_unsynced(), *self._thread.take_unsynced()], lambda: _tell(attached, result))
+
+    def _take_notices(self, cell: Cell) -> Notices:
+        """What there is to say of the interpreters since their last cell, if this cell began."""
+        used = [interpreter for interpreter in self.interpreters if cell.started and _needs(cell, interpreter)]
+        return tuple(said for interpreter in used for said in interpreter.take_notices())
+
+    def _call_waiting(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for call in waiting:
+            self.when_kept(call)
+
+
+def _tell(attached: Sequence[Attached], result: CellResult) -> None:
+    for one in attached:
+        one.result(result)
+
+
+def _needs(cell: Cell, interpreter: Interpreter) -> bool:
+    """Whether a cell cannot run without this interpreter: every cell needs Python, a command also bash."""
+    return interpreter.language in ("python", cell.language)

@@ -1,0 +1,86 @@
+"""The interface of an interpreter: what the Python and the bash of a thread have in common.
+
+A notebook gives cells to interpreters and hears from them through `Owner`. An interpreter starts its subprocess when
+a cell needs one, keeps what a cell leaves in its variables, and restores it in the next subprocess.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Protocol
+
+from executor.cell import Cell
+from executor.checkpoints import UndoOutcome
+from executor.frames import Message
+from executor.notices import Notices
+from executor.session import Ending, Session
+from executor.values import Language, Notice
+
+
+class Interpreter(Protocol):
+    """One interpreter of one thread."""
+
+    @property
+    def language(self) -> Language:
+        """What its cells are written in."""
+
+    @property
+    def session(self) -> Session | None:
+        """Its subprocess, None while there is none."""
+
+    @property
+    def kept(self) -> bool:
+        """Whether its subprocess could be ended without losing what cells left in the variables."""
+
+    def take(self) -> Session | None:
+        """The subprocess if it takes a cell now. If not, the owner hears when it does; one is started if needed."""
+
+    def begin(self, cell: Cell) -> None:
+        """Run a cell in the subprocess that `take` returned."""
+
+    def end(self, why: Notice) -> None:
+        """Kill the subprocess on purpose. Its variables come back with the next cell."""
+
+    def take_notices(self) -> Notices:
+        """What the next result has to say about the subprocess. It is handed out once."""
+
+    def fate(self) -> Notices:
+        """What becomes of the variables when the subprocess is gone in the middle of a cell."""
+
+    def undo(self, cell_id: str) -> UndoOutcome:
+        """Make the checkpoint before this cell the one that counts."""
+
+    def forget(self) -> None:
+        """Remove all that is kept of its variables."""
+
+    def take_unsynced(self) -> list[Path]:
+        """What was written of the checkpoints since the last call, in the order in which it is to be synced."""
+
+    def close(self) -> None:
+        """Kill the subprocess and let go of everything."""
+
+
+class Owner(Protocol):
+    """The notebook that an interpreter belongs to."""
+
+    def interpreter_opened(self, session: Session) -> Mapping[str, str]:
+        """The subprocess of Python is set up. Returns the files that its workspace has no room for, with reasons."""
+
+    def interpreter_ready(self, interpreter: Interpreter) -> None:
+        """It takes a cell now, and nothing is left to be kept."""
+
+    def interpreter_reported(self, interpreter: Interpreter, message: Message) -> None:
+        """The `result` of its cell. Raises ProtocolError for a malformed one."""
+
+    def interpreter_asked(self, message: Message) -> None:
+        """A `request` of the running cell. Raises ProtocolError for a malformed one."""
+
+    def interpreter_wrote(self, stream: str, data: bytes) -> None:
+        """Its subprocess printed to stdout or stderr."""
+
+    def interpreter_died(self, interpreter: Interpreter, session: Session, ending: Ending, *, unused: bool) -> bool:
+        """Its subprocess has ended, `unused` when it never took a cell. Returns whether a cell ended with it."""
+
+    def interpreter_gone(self, interpreter: Interpreter) -> None:
+        """All that belonged to its subprocess is released: another one may be started."""

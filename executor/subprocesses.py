@@ -1,0 +1,161 @@
+"""All subprocesses of the session host: it starts them through the zygote and hears of their ends."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from executor.event_loop import Loop
+from executor.home import Home
+from executor.notices import notice
+from executor.resource_monitor import of_session
+from executor.sandbox.cgroup import Cgroups, Group
+from executor.sandbox.cgroup import find as find_cgroups
+from executor.sandbox.probe import judge
+from executor.sandbox.steps import plans
+from executor.sandbox_check import Probe
+from executor.session import Listener, Session
+from executor.spare_sessions import Spares
+from executor.values import START_LIMITS, Limits, Sandbox
+from executor.zygote_client import CannotIsolate, Zygote
+
+_GROUP_RETRY_S = 0.1
+
+
+def report(line: str) -> None:
+    """One line for whoever reads the host's log."""
+    print(f"session host: {line}", file=sys.stderr, flush=True)
+
+
+def memory_of(session: Session) -> int:
+    """How many bytes a Python session holds, by the kernel's count where it counts, else by ours."""
+    return session.group.memory_bytes() if session.group is not None else of_session(session.pid, forked=True)
+
+
+class Subprocesses:
+    """The zygote, the sessions that it forked, and a few that wait for their thread."""
+
+    def __init__(self, loop: Loop, home: Home, limits: Limits, without: frozenset[str]) -> None:
+        """`limits` are the usual ones, which spare sessions get; `without` names sandbox layers to leave out."""
+        self.sandbox = Sandbox("none")
+        self.versions: dict[str, str] = {}
+        """Of Python and its libraries, as the zygote imported them."""
+        self._loop = loop
+        self._home = home
+        self._limits = limits
+        self._without = without
+        name = f"threadbook-{os.getpid()}"
+        self._cgroups = find_cgroups(name) if "cgroup" not in without else Cgroups("", why_not="left out")
+        self._sessions: dict[int, Session] = {}
+        self._number = 0
+        self._zygote: Zygote | None = None
+        self._spares = Spares(loop, 0, self._start_spare)
+
+    @property
+    def contained(self) -> bool:
+        """Whether namespaces hold each subprocess: then its workspace has a size of its own."""
+        return self._zygote is not None and self._zygote.plan.namespaces
+
+    @property
+    def counted_by_kernel(self) -> bool:
+        """Whether the kernel counts the memory, processes and files of each session."""
+        return self.contained and bool(self._cgroups.kind)
+
+    def open(self) -> None:
+        """Start the zygote under the strongest plan that works here, and judge its sandbox. Runs the loop meanwhile.
+
+        Raises RuntimeError when no session can be started.
+        """
+        self._zygote = self._strongest_zygote()
+        self.versions = self._zygote.versions
+        if self._zygote.plan.namespaces:
+            self._spares = Spares(self._loop, self._limits.spare_sessions, self._start_spare)
+            self._spares.refill()
+
+    def _strongest_zygote(self) -> Zygote:
+        refusals: list[str] = []
+        for plan in plans(self._without, counted=bool(self._cgroups.kind)):
+            try:
+                zygote = self._zygote = Zygote(self, self._home, self._loop, plan)
+                zygote.wait_until_warm()
+            except CannotIsolate as error:
+                report(f"this host refuses {plan.describe()} ({error})")
+                refusals.append(f"{plan.describe()} ({error})")
+                continue
+            probe = Probe(self._loop, self._home.secret_for_probe(), os.getpid(), memory_of)
+            self.start(probe, self._home.probe, self._limits)
+            self._loop.run()
+            self._home.clear_probe()
+            if probe.findings or not plan.namespaces:
+                self.sandbox = judge(plan, probe.layers, self._cgroups, probe.findings, refusals)
+                return zygote
+            report(f"no session works here in {plan.describe()} ({probe.why})")
+            refusals.append(f"{plan.describe()} ({probe.why})")
+            zygote.close()
+        raise RuntimeError("no session can be started on this host")
+
+    def close(self) -> None:
+        """End the zygote and, with it, every subprocess."""
+        if self._zygote is not None:
+            self._zygote.close()
+        self._cgroups.close()
+
+    # Starting them
+
+    def start_for_thread(self, listener: Listener, folder: Path, limits: Limits) -> Session:
+        """A Python for a thread: a spare one if the thread's limits are the usual ones, else a new one."""
+        usual = all(getattr(limits, name) == getattr(self._limits, name) for name in START_LIMITS)
+        spare = self._spares.take(listener) if usual else None
+        return spare or self.start(listener, folder, limits)
+
+    def start(self, listener: Listener, folder: Path, limits: Limits, beside: Session | None = None) -> Session:
+        """A new subprocess; it reports to `listener`. Without namespaces its workspace and scratch are below `folder`.
+
+        With `beside` it is a shell that shares the workspace, and so the uid, of that session.
+        """
+        if self._zygote is None:
+            raise RuntimeError("there is no zygote")
+        if self._zygote.gone:
+            self._zygote = Zygote(self, self._home, self._loop, self._zygote.plan)
+        self._number += 1
+        plan = self._zygote.plan
+        session = Session(
+            self._loop,
+            self._number,
+            listener,
+            group=self._cgroups.make(str(self._number), limits),
+            file_user=plan.users.outside_of(self._number) if plan.users.one_each else None,
+            contained=plan.namespaces,
+        )
+        self._sessions[session.number] = session
+        self._zygote.fork(session, folder, limits, beside)
+        return session
+
+    def _start_spare(self, listener: Listener) -> Session:
+        return self.start(listener, self._home.probe, self._limits)
+
+    # What the zygote tells
+
+    def session_of(self, session_number: int) -> Session | None:
+        """The session with this number while its process lives."""
+        return self._sessions.get(session_number)
+
+    def forget(self, session: Session) -> None:
+        """Its process has been reaped."""
+        self._sessions.pop(session.number, None)
+        if session.group is not None:
+            self._remove_group(session.group)
+
+    def _remove_group(self, group: Group) -> None:
+        if not group.remove():
+            self._loop.call_later(_GROUP_RETRY_S, lambda: self._remove_group(group))
+
+    def zygote_gone(self) -> None:
+        """All subprocesses died with their zygote; the next cell starts another."""
+        if self.versions:  # else it was the first one, whose refusal is reported
+            report("the zygote has ended; a new one starts with the next cell")
+        self._spares.drop()
+        for session in list(self._sessions.values()):
+            session.kill(notice("zygote_ended"))
+            self.forget(session)
