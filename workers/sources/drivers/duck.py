@@ -1,0 +1,122 @@
+"""DuckDB's engine behind locked settings: what the drivers for DuckDB files and for folders have in common.
+
+The walls: the file is opened read-only, nothing outside the allowed folder can be reached, no extension is fetched, the
+settings are locked, and DuckDB's own parser must call the statement a single SELECT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import duckdb
+import pyarrow as pa
+
+from workers.sources.drivers.base import Stop, capped
+from workers.sources.errors import SourceAway, StatementFailed
+from workers.sources.values import Access, ColumnInfo, Limits, Result, TableName, Visible
+
+BATCH_ROWS = 10_000
+MEMORY = "1GB"
+THREADS = 2
+CONFIG: dict[str, str | bool | int | float | list[str]] = {
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "allow_community_extensions": "false",
+    "allow_unsigned_extensions": "false",
+    "python_enable_replacements": "false",
+    "memory_limit": MEMORY,
+    "threads": str(THREADS),
+    "temp_directory": "",
+}
+"""`python_enable_replacements`: else a name in SQL could be a variable of this process."""
+
+
+def lock(connection: duckdb.DuckDBPyConnection, folders: Sequence[Path] = ()) -> None:
+    """Close the engine: only these folders stay within reach, and no setting can be changed any more."""
+    if folders:
+        listed = ", ".join("'" + str(folder).replace("'", "''") + "'" for folder in folders)
+        connection.execute(f"SET allowed_directories = [{listed}]")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+class LockedDuckDB:
+    """A connection that was locked."""
+
+    def __init__(self, connection: duckdb.DuckDBPyConnection, hidden: Sequence[str] = ()) -> None:
+        self._connection = connection
+        self._stop: Stop | None = None
+        self._hidden = tuple(hidden)
+
+    def access(self) -> Access:
+        """The engine is opened for reading: there is nothing that the login could write."""
+        return Access()
+
+    def visible(self) -> Visible:
+        """The tables and views of the source itself, not those of the engine."""
+        found = self._connection.execute(
+            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database() "
+            "AND table_schema NOT IN ('information_schema', 'pg_catalog')"
+        ).fetchall()
+        return Visible(tuple(sorted(TableName(schema, name) for schema, name in found)), ("main",))
+
+    def columns(self, table: TableName) -> tuple[ColumnInfo, ...]:
+        """The columns with DuckDB's types."""
+        found = self._connection.execute(
+            "SELECT column_name, data_type FROM information_schema.columns WHERE table_catalog = current_database() "
+            "AND table_schema = ? AND table_name = ? ORDER BY ordinal_position",
+            [table.schema, table.name],
+        ).fetchall()
+        return tuple(ColumnInfo(name, kind) for name, kind in found)
+
+    @contextmanager
+    def run(self, sql: str, limits: Limits) -> Iterator[Result]:
+        """Run one statement that DuckDB itself calls a SELECT."""
+        connection = self._connection
+        with Stop(limits.seconds, connection.interrupt) as stop:
+            self._stop = stop
+            try:
+                with self._errors(stop):
+                    _one_select(connection, sql)
+                    reader: pa.RecordBatchReader = connection.sql(sql).to_arrow_reader(BATCH_ROWS)
+                yield Result(reader.schema, capped(self._reading(reader, stop), limits))
+            finally:
+                self._stop = None
+
+    def cancel(self) -> None:
+        """Interrupt the statement that runs now."""
+        if (stop := self._stop) is not None:
+            stop.cancel()
+
+    def close(self) -> None:
+        """Close the engine."""
+        self._connection.close()
+
+    def _reading(self, reader: pa.RecordBatchReader, stop: Stop) -> Iterator[pa.RecordBatch]:
+        with self._errors(stop):
+            for batch in reader:
+                stop.check()
+                yield batch
+            stop.check()
+
+    @contextmanager
+    def _errors(self, stop: Stop) -> Iterator[None]:
+        try:
+            yield
+        except (duckdb.Error, pa.ArrowException, RuntimeError) as error:
+            stop.check()
+            text = " ".join(str(error).split())
+            for secret in self._hidden:
+                text = text.replace(secret, "…")
+            if isinstance(error, duckdb.IOException):
+                raise SourceAway(f"DuckDB cannot read its files now: {text[:300]}") from None
+            unknown = text.partition('Referenced column "')[2].partition('"')[0]
+            raise StatementFailed(f"DuckDB: {text[:500]}", unknown=unknown) from None
+
+
+def _one_select(connection: duckdb.DuckDBPyConnection, sql: str) -> None:
+    statements = connection.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+        raise StatementFailed("DuckDB: only a single SELECT is run.")

@@ -1,0 +1,300 @@
+"""MySQL and MariaDB. The walls: a READ ONLY transaction, EXPLAIN first, one statement per message, no local files."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+import pyarrow as pa
+import pymysql
+from pymysql.constants import FIELD_TYPE
+from pymysql.cursors import SSCursor
+
+from workers.sources.drivers import rows
+from workers.sources.drivers.base import Stop, capped, too_slow
+from workers.sources.errors import Misconfigured, SourceAway, StatementFailed
+from workers.sources.values import Access, ColumnInfo, Limits, Result, Source, TableName, Visible
+
+CONNECT_S = 10
+READING = {"SELECT", "USAGE", "SHOW VIEW", "SHOW DATABASES"}
+"""Privileges of a login that can only read."""
+
+SYSTEM = ("information_schema", "mysql", "performance_schema", "sys")
+OPTIONS = {"ssl_ca", "ssl_cert", "ssl_key", "unix_socket"}
+SQL_MODE = "STRICT_ALL_TABLES,ERROR_FOR_DIVISION_BY_ZERO"
+"""The guard reads strings and names as this mode does; the server's own mode might read them otherwise."""
+
+BINARY = 63
+_WHOLE = (FIELD_TYPE.TINY, FIELD_TYPE.SHORT, FIELD_TYPE.INT24, FIELD_TYPE.LONG, FIELD_TYPE.YEAR)
+TYPES: dict[int, pa.DataType] = {
+    **dict.fromkeys(_WHOLE, pa.int64()),
+    FIELD_TYPE.FLOAT: pa.float64(),
+    FIELD_TYPE.DOUBLE: pa.float64(),
+    FIELD_TYPE.DATE: pa.date32(),
+    FIELD_TYPE.NEWDATE: pa.date32(),
+    FIELD_TYPE.TIME: pa.duration("us"),
+    FIELD_TYPE.DATETIME: pa.timestamp("us"),
+    FIELD_TYPE.TIMESTAMP: pa.timestamp("us"),
+    FIELD_TYPE.BIT: pa.binary(),
+    FIELD_TYPE.GEOMETRY: pa.binary(),
+    FIELD_TYPE.JSON: pa.string(),
+}
+_STRINGS = (
+    *(FIELD_TYPE.STRING, FIELD_TYPE.VAR_STRING, FIELD_TYPE.VARCHAR, FIELD_TYPE.BLOB),
+    *(FIELD_TYPE.TINY_BLOB, FIELD_TYPE.MEDIUM_BLOB, FIELD_TYPE.LONG_BLOB),
+)
+TIME_OVER = {1969, 3024}
+"""MariaDB's and MySQL's numbers for a statement that ran out of time."""
+
+INTERRUPTED = 1317
+LOST = {2006, 2013, 2055, 1927, 0}
+UNKNOWN_COLUMN = 1054
+NO_LOOK_INTO_VIEW = 1345
+"""EXPLAIN of a SELECT from a view, by a login without SHOW VIEW."""
+
+
+class MysqlDriver:
+    """A connection of one login."""
+
+    def __init__(self, source: Source) -> None:
+        self._name = source.name
+        self._role = source.settings.role
+        self._stop: Stop | None = None
+        self._address = _address(source)
+        self._connection = self._connect()
+        with _errors(None, CONNECT_S):
+            self._version = str(self._ask("SELECT version()")[0][0])
+            self._ask(f"SET SESSION sql_mode = '{SQL_MODE}'")
+            if self._role:
+                self._ask(f"SET ROLE `{self._role.replace('`', '``')}`")
+
+    def access(self) -> Access:
+        """The privileges of the login beyond reading."""
+        with _errors(None, CONNECT_S):
+            grants = [str(row[0]) for row in self._ask("SHOW GRANTS")]
+            # A role is a grant without ON; what it may do is listed on its own.
+            for role in [found[1] for text in grants if (found := re.match(r"GRANT (\S+) TO ", text))]:
+                grants += [str(row[0]) for row in self._ask(f"SHOW GRANTS FOR {role}")]
+        writes = tuple(sentence for text in grants if (sentence := _beyond_reading(text)))
+        return Access(writes, self._mend() if writes else "")
+
+    def visible(self) -> Visible:
+        """What the login can read, and the database of its URL."""
+        with _errors(None, CONNECT_S):
+            found = self._ask(
+                "SELECT table_schema, table_name FROM information_schema.tables WHERE table_schema NOT IN "
+                "('information_schema', 'mysql', 'performance_schema', 'sys') ORDER BY 1, 2"
+            )
+            path = self._ask("SELECT database()")[0][0]
+        return Visible(tuple(TableName(*row) for row in found), (path,) if path else ())
+
+    def columns(self, table: TableName) -> tuple[ColumnInfo, ...]:
+        """The columns with MySQL's types."""
+        with _errors(None, CONNECT_S):
+            found = self._ask(
+                "SELECT column_name, column_type FROM information_schema.columns "
+                "WHERE table_schema = %s AND table_name = %s ORDER BY ordinal_position",
+                (table.schema, table.name),
+            )
+        return tuple(ColumnInfo(name, str(kind)) for name, kind in found)
+
+    @contextmanager
+    def run(self, sql: str, limits: Limits) -> Iterator[Result]:
+        """Run one statement in a read-only transaction; its rows are read as they come."""
+        with Stop(limits.seconds, self._kill) as stop:
+            self._stop = stop
+            cursor: Any = None
+            try:
+                with _errors(stop, limits.seconds):
+                    if "mariadb" in self._version.lower():
+                        self._ask(f"SET SESSION max_statement_time = {limits.seconds:f}")
+                    else:
+                        self._ask(f"SET SESSION max_execution_time = {int(limits.seconds * 1000)}")
+                    self._ask("START TRANSACTION READ ONLY")
+                    self._require_explainable(sql)
+                    cursor = self._connection.cursor(SSCursor)
+                    cursor.execute(sql)
+                    schema = rows.named(*_columns(cursor))
+                yield Result(schema, capped(_reading(cursor, schema, stop, limits.seconds), limits))
+            finally:
+                self._leave(cursor)
+                self._stop = None
+
+    def cancel(self) -> None:
+        """End the statement at the server."""
+        if (stop := self._stop) is not None:
+            stop.cancel()
+
+    def close(self) -> None:
+        """Close the connection."""
+        with contextlib.suppress(pymysql.Error):
+            self._connection.close()
+
+    def _connect(self) -> Any:
+        try:
+            return pymysql.connect(**self._address, connect_timeout=CONNECT_S, charset="utf8mb4", local_infile=False)
+        except pymysql.Error as error:
+            raise SourceAway(f"{self._name} cannot be reached: {_why(error)}.") from None
+        except (ValueError, TypeError, OSError):
+            raise Misconfigured(f"The URL of {self._name} has an option that cannot be used.") from None
+
+    def _ask(self, sql: str, values: tuple[str, ...] | None = None) -> list[tuple[Any, ...]]:
+        with self._connection.cursor() as cursor:
+            cursor.execute(sql, values)
+            return list(cursor.fetchall())
+
+    def _require_explainable(self, sql: str) -> None:
+        """Have the server's own parser say that this is a SELECT or a change of rows, which READ ONLY refuses.
+
+        A change of the schema ends the transaction before it runs, so READ ONLY does not stop it; EXPLAIN takes none.
+        """
+        try:
+            self._ask(f"EXPLAIN {sql}")
+        except pymysql.Error as error:
+            if error.args[:1] != (NO_LOOK_INTO_VIEW,):
+                raise
+
+    def _kill(self) -> None:
+        """From another connection: this one is busy."""
+        with contextlib.suppress(SourceAway, pymysql.Error):
+            other = self._connect()
+            try:
+                with other.cursor() as cursor:
+                    cursor.execute(f"KILL QUERY {int(self._connection.thread_id())}")
+            finally:
+                other.close()
+
+    def _leave(self, cursor: Any) -> None:
+        """Give up rows that were not read, and roll back. A connection that is still busy is closed instead."""
+        try:
+            unread = cursor is not None and cursor._result is not None and cursor._result.unbuffered_active
+            if unread:
+                # pymysql would read the rest of the rows when it forgets these; the connection is gone by then.
+                cursor._result.unbuffered_active = False
+                cursor._result = None
+                self._connection.close()
+                self._connection = self._connect()
+                return
+            if cursor is not None:
+                cursor.close()
+            self._connection.rollback()
+        except (pymysql.Error, SourceAway, OSError):
+            with contextlib.suppress(pymysql.Error):
+                self._connection.close()
+
+    def _mend(self) -> str:
+        database = str(self._address.get("database") or "…")
+        quoted = "`" + database.replace("`", "``") + "`"
+        return (
+            "CREATE USER threadbook_reader IDENTIFIED BY '…';  -- can only read; put it into the source's URL\n"
+            f"GRANT SELECT, SHOW VIEW ON {quoted}.* TO threadbook_reader;\n"
+        )
+
+
+def _address(source: Source) -> dict[str, Any]:
+    """What pymysql connects with. Raises Misconfigured."""
+    try:
+        parts = urlsplit(source.url.get_secret_value())
+        port = parts.port or 3306
+    except ValueError:
+        raise Misconfigured(f"The URL of {source.name} is no URL of MySQL.") from None
+    options = dict(parse_qsl(parts.query))
+    if unknown := sorted(set(options) - OPTIONS - {"charset"}):
+        raise Misconfigured(f"The URL of {source.name} has options that are not known: {', '.join(unknown)}.")
+    address: dict[str, Any] = {key: value for key, value in options.items() if key in OPTIONS}
+    if "ssl_ca" in address:
+        address["ssl_verify_identity"] = True
+    return address | {
+        "host": parts.hostname or "127.0.0.1",
+        "port": port,
+        "user": unquote(parts.username or ""),
+        "password": unquote(parts.password or ""),
+        "database": unquote(parts.path.removeprefix("/")) or None,
+    }
+
+
+def _reading(cursor: Any, schema: pa.Schema, stop: Stop, seconds: float) -> Iterator[pa.RecordBatch]:
+    zero = [index for index, field in enumerate(schema) if pa.types.is_temporal(field.type)]
+
+    def fetch(count: int) -> rows.Rows:
+        stop.check()
+        found = cursor.fetchmany(count)
+        return [_without_zero_dates(row, zero) for row in found] if zero else list(found)
+
+    with _errors(stop, seconds):
+        yield from rows.batches(fetch, schema)
+        stop.check()
+
+
+def _without_zero_dates(row: tuple[Any, ...], columns: list[int]) -> tuple[Any, ...]:
+    """`0000-00-00` is no date: pymysql leaves it as text, and it becomes a null."""
+    if not any(isinstance(row[index], str) for index in columns):
+        return row
+    return tuple(None if at in columns and isinstance(value, str) else value for at, value in enumerate(row))
+
+
+def _columns(cursor: Any) -> tuple[list[str], list[pa.DataType]]:
+    if cursor.description is None:
+        raise StatementFailed("The statement gives no rows. A source takes a SELECT.")
+    return [column[0] for column in cursor.description], [_arrow(field) for field in cursor._result.fields]
+
+
+def _arrow(field: Any) -> pa.DataType:
+    unsigned = bool(field.flags & 32)
+    if field.type_code == FIELD_TYPE.LONGLONG:
+        return pa.uint64() if unsigned else pa.int64()
+    if field.type_code in (FIELD_TYPE.DECIMAL, FIELD_TYPE.NEWDECIMAL):
+        digits = field.length - (0 if unsigned else 1) - (1 if field.scale else 0)
+        return pa.decimal128(38, field.scale) if digits <= 38 else pa.decimal256(76, field.scale)
+    if field.type_code in _STRINGS:
+        return pa.binary() if field.charsetnr == BINARY else pa.string()
+    return TYPES.get(field.type_code, pa.string())
+
+
+def _beyond_reading(grant: str) -> str:
+    """A sentence about what a line of SHOW GRANTS gives beyond reading; empty when it gives nothing."""
+    found = re.match(r"GRANT (.+?) ON (\S+) TO ", grant)
+    if not found:
+        return ""
+    # Rights on columns are written SELECT (`a`, `b`): the brackets hold names, not rights.
+    rights = {right.strip() for right in re.sub(r"\([^)]*\)", "", found[1]).split(",")}
+    more = sorted(rights - READING)
+    if "WITH GRANT OPTION" in grant:
+        more.append("GRANT OPTION")
+    return f"it has {', '.join(more)} on {found[2].replace('`', '')}" if more else ""
+
+
+@contextmanager
+def _errors(stop: Stop | None, seconds: float) -> Iterator[None]:
+    try:
+        yield
+    except pymysql.Error as error:
+        if stop is not None:
+            stop.check()
+        number = error.args[0] if error.args and isinstance(error.args[0], int) else -1
+        text = str(error.args[1]) if len(error.args) > 1 else str(error)
+        if number in TIME_OVER or number == INTERRUPTED:
+            raise too_slow(seconds) from None
+        if number in LOST:
+            raise SourceAway("The connection to the source was lost. Try again in a moment.") from None
+        # Refusals name 'login'@'host'.
+        text = re.sub(r"'[^']*'@'[^']*'", "the login", text.partition("\n")[0])
+        unknown = re.findall(r"Unknown column '([^']+)'", text) if number == UNKNOWN_COLUMN else []
+        raise StatementFailed(f"MySQL: {text}.", unknown=unknown[0] if unknown else "") from None
+
+
+def _why(error: pymysql.Error) -> str:
+    """Why a connection failed, in words of our own: the driver's name the host and the login."""
+    number = error.args[0] if error.args else None
+    known = {
+        1045: "the login or its password is refused",
+        1044: "the login may not use the database",
+        1049: "the database does not exist",
+        1040: "the server has no free connection",
+        1130: "the server takes no connections from here",
+    }
+    return known.get(number, "the server does not answer") if isinstance(number, int) else "the server does not answer"

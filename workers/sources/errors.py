@@ -1,0 +1,51 @@
+"""What can go wrong with a source. Each message may be shown to a person and to a model: it names no host or password.
+
+SourceError
+├── Refused            the guard does not let the statement through; the message says how to write it instead
+├── StatementFailed    the database refused or failed the statement, in its own words, without its address
+├── LimitReached       more rows, bytes or time than the source allows; nothing of the result is kept
+├── LoginCanWrite      the login has rights that it does not need; the message holds the SQL that takes them away
+├── Misconfigured      the URL or the settings of the source cannot be used
+├── SourceAway         the source does not answer now; it may be tried again
+└── Cancelled          somebody stopped the statement
+"""
+
+from __future__ import annotations
+
+from core.errors import ThreadbookError
+
+
+class SourceError(ThreadbookError):
+    """Root of what goes wrong with a source."""
+
+
+class Refused(SourceError):
+    """The guard does not let the statement through."""
+
+
+class StatementFailed(SourceError):
+    """The database refused or failed the statement. `unknown` is the name that it did not know, if that was why."""
+
+    def __init__(self, message: str, unknown: str = "") -> None:
+        super().__init__(message)
+        self.unknown = unknown
+
+
+class LimitReached(SourceError):
+    """A result is larger, or takes longer, than the source allows."""
+
+
+class LoginCanWrite(SourceError):
+    """The login of the source could change data, and the team has not accepted that."""
+
+
+class Misconfigured(SourceError):
+    """The URL or the settings of a source cannot be used."""
+
+
+class SourceAway(SourceError):
+    """The source does not answer now."""
+
+
+class Cancelled(SourceError):
+    """Somebody stopped the statement."""

@@ -1,0 +1,173 @@
+"""`check`: one statement in, the text that may be sent out, or a refusal that says how to write it instead."""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+
+import sqlglot
+from sqlglot import ErrorLevel, exp
+from sqlglot.errors import SqlglotError
+
+from workers.sources.errors import Refused
+from workers.sources.guard import functions, nodes
+from workers.sources.guard.dialects import FOLDS, dialect_of
+from workers.sources.guard.references import folded, table_references
+from workers.sources.guard.tables import find, suggestion
+from workers.sources.values import TableName, Visible
+
+LONGEST = 100_000
+"""Characters of a statement."""
+
+ONLY_SELECT = "A source takes one SELECT (or WITH … SELECT) and never changes anything."
+
+logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of statements that we refuse, and quotes them
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A statement that may be sent: the text rendered from the tree that was checked, and the tables that it reads."""
+
+    sql: str
+    tables: tuple[TableName, ...]
+
+
+def check(sql: str, dialect: str, visible: Visible) -> Checked:
+    """Let one read-only statement through. Raises Refused with what was refused and what to write instead."""
+    if len(sql) > LONGEST:
+        raise Refused(f"The statement has {len(sql):,} characters; at most {LONGEST:,} are taken. Write a shorter one.")
+    if "\0" in sql:
+        raise Refused("The statement holds a NUL character. Remove it.")
+    try:
+        return _checked(sql, dialect, visible)
+    except RecursionError:
+        raise Refused("The statement is nested too deeply to be checked. Split it with WITH.") from None
+
+
+def _checked(sql: str, dialect: str, visible: Visible) -> Checked:
+    tree = _parsed(sql, dialect)
+    _check_parts(tree, dialect)
+    tables = _resolve(tree, dialect, visible)
+    text = _rendered(tree, dialect)
+    # The server reads the rendered text, so that text is what has to pass, and it has to mean the same once more.
+    again = _parsed(text, dialect)
+    _check_parts(again, dialect)
+    if _resolve(again, dialect, visible) != tables or _rendered(again, dialect) != text:
+        raise Refused("The statement can be read in two ways. Write it more plainly: no unusual quotes or operators.")
+    return Checked(text, tables)
+
+
+def _parsed(sql: str, dialect: str) -> exp.Expr:
+    try:
+        found = sqlglot.parse(sql, read=dialect_of(dialect), error_level=ErrorLevel.RAISE)
+    except SqlglotError as error:
+        raise Refused(f"The statement cannot be read as {dialect} SQL{_place(error)}. {ONLY_SELECT}") from None
+    statements = [each for each in found if each is not None and not isinstance(each, exp.Semicolon)]
+    if len(statements) != 1:
+        raise Refused(f"{len(statements)} statements were given instead of one. Send them one by one.")
+    return statements[0]
+
+
+def _place(error: SqlglotError) -> str:
+    first: dict[str, object] = next(iter(getattr(error, "errors", ())), {})
+    near = str(first.get("highlight") or "")[:40]
+    return f" (line {first['line']}, at {near!r})" if first.get("line") and near else ""
+
+
+def _rendered(tree: exp.Expr, dialect: str) -> str:
+    try:
+        return tree.sql(dialect=dialect_of(dialect), comments=False, unsupported_level=ErrorLevel.RAISE)
+    except (SqlglotError, ValueError) as error:
+        raise Refused(f"The statement cannot be written as {dialect} SQL: {str(error).splitlines()[0]}.") from None
+
+
+def _check_parts(tree: exp.Expr, dialect: str) -> None:
+    kind = type(tree).__name__
+    if kind not in nodes.ROOTS:
+        said = str(tree.this).split()[0].upper() if isinstance(tree, exp.Command) and tree.this else kind.upper()
+        raise Refused(f"{said} is refused. {ONLY_SELECT}")
+    for node in tree.walk():
+        # MySQL and MariaDB run what stands in /*! … */ and /*M! … */.
+        if dialect == "mysql" and any(comment.startswith(("!", "M!")) for comment in node.comments or ()):
+            raise Refused("A comment that the server would run (/*! … */) is refused. Leave it out.")
+        _check_node(node, dialect)
+
+
+def _check_node(node: exp.Expr, dialect: str) -> None:
+    kind = type(node).__name__
+    if isinstance(node, exp.Anonymous):
+        _check_function(str(node.name), dialect, known=str(node.name).lower() in functions.BY_DIALECT[dialect])
+    elif isinstance(node, exp.Func):
+        _check_function(node.sql_name(), dialect, known=kind in functions.KNOWN)
+    elif kind not in nodes.NODES:
+        raise Refused(_instead_of(kind))
+    if isinstance(node, exp.DataType):
+        _check_type(node)
+    if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
+        raise Refused("A function with a schema before its name is refused. Write the function's name alone.")
+    if isinstance(node, exp.Select) and not node.expressions:
+        raise Refused(f"The SELECT names no columns. {ONLY_SELECT}")
+    if isinstance(node, exp.Select) and (node.args.get("operation_modifiers") or node.args.get("kind")):
+        raise Refused("A word between SELECT and the columns is refused. Only DISTINCT may stand there.")
+    if dialect == "postgres" and isinstance(node, exp.Column) and not node.table:
+        named = node.this
+        if (
+            isinstance(named, exp.Identifier)
+            and not named.args.get("quoted")
+            and node.name.lower() in nodes.LOGIN_WORDS
+        ):
+            raise Refused(
+                f'{node.name} names the login and is refused. A column of that name is written "{node.name}".'
+            )
+
+
+def _check_function(name: str, dialect: str, *, known: bool) -> None:
+    if known:
+        return
+    instead = functions.INSTEAD.get(name.lower(), "do it in Python after the query, or use another function")
+    raise Refused(f"The function {name.lower()} is not among those that a {dialect} source may run: {instead}.")
+
+
+def _check_type(node: exp.DataType) -> None:
+    name = node.this.name if isinstance(node.this, exp.DType) else str(node.this)
+    if name not in nodes.TYPES:
+        raise Refused(f"The type {node.sql()} is refused. Cast to a usual type such as text, numeric or date.")
+
+
+def _instead_of(kind: str) -> str:
+    known = {
+        "Into": "INTO would write a table or a file. Leave it out; the rows come back anyway.",
+        "Lock": "A lock (FOR UPDATE, FOR SHARE) is refused. Leave it out.",
+        "Hint": "A hint (/*+ … */) is refused. Leave it out.",
+        "Placeholder": "A placeholder is refused here. Write the value itself.",
+        "Parameter": "A variable or placeholder is refused here. Write the value itself.",
+        "SessionParameter": "A variable of the server is refused. Leave it out.",
+        "ByteString": "A string with escapes (E'…') is refused. Write a plain one, or chr(10) for a new line.",
+        "UnicodeString": "A string with escapes (U&'…') is refused. Write the characters themselves.",
+        "Pivot": "PIVOT is refused. Write sum(x) FILTER (WHERE …) per column, or pivot the frame afterwards.",
+        "Command": ONLY_SELECT,
+    }
+    return known.get(kind, f"{kind} is not among the parts of SQL that a source takes. {ONLY_SELECT}")
+
+
+def _resolve(tree: exp.Expr, dialect: str, visible: Visible) -> tuple[TableName, ...]:
+    """The tables that are read; each reference is rewritten to the full name, so the server looks nothing up."""
+    found: dict[TableName, None] = {}
+    for node in list(table_references(tree, dialect)):
+        catalog, schema = node.args.get("catalog"), node.args.get("db")
+        parts = [part for part in (catalog, schema, node.this) if isinstance(part, exp.Identifier)]
+        written = ".".join(str(part.this) for part in parts)
+        table = None
+        if not catalog and isinstance(node.this, exp.Identifier):
+            place = folded(schema, dialect) if isinstance(schema, exp.Identifier) else ""
+            table = find(visible, place, folded(node.this, dialect), folds=FOLDS[dialect])
+        if table is None:
+            raise Refused(f"The source has no table {written} that may be read. {suggestion(visible, written)}")
+        found[table] = None
+        _name_fully(node, table)
+    return tuple(sorted(found))
+
+
+def _name_fully(node: exp.Table, table: TableName) -> None:
+    node.set("this", exp.to_identifier(table.name, quoted=True))
+    node.set("db", exp.to_identifier(table.schema, quoted=True))

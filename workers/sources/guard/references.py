@@ -1,0 +1,60 @@
+"""Which tables a tree of SQL reads: names of common table expressions are told apart from tables by scope."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+
+def table_references(tree: exp.Expr, dialect: str) -> Iterator[exp.Table]:
+    """The nodes that name a table of the database.
+
+    Where databases differ in what a name means, it is taken for a table, which must then be permitted.
+    """
+    for node in tree.find_all(exp.Table):
+        if isinstance(node.this, exp.Identifier) and not _names_expression(node, dialect):
+            yield node
+
+
+def folded(identifier: exp.Identifier, dialect: str) -> str:
+    """The name as the database looks it up: Postgres folds what is not quoted, MySQL may tell any case apart."""
+    name = str(identifier.this)
+    if dialect == "mysql" or (dialect == "postgres" and identifier.args.get("quoted")):
+        return name
+    return name.lower()
+
+
+def _names_expression(table: exp.Table, dialect: str) -> bool:
+    """Whether the name is of a common table expression that is in scope here."""
+    if table.args.get("db") or table.args.get("catalog"):
+        return False
+    inside: exp.Expr = table
+    above: exp.Expr | None = table.parent
+    while above is not None:
+        if isinstance(above, exp.With):
+            if _defined_before(above, inside, table.this, dialect):
+                return True
+            # The query that owns this WITH offers all of it: but only to its body, not to the definitions.
+            inside, above = above.parent or above, (above.parent or above).parent
+            continue
+        with_ = above.args.get("with_") or above.args.get("with")
+        if isinstance(with_, exp.With) and any(_same(each, table.this, dialect) for each in with_.expressions):
+            return True
+        inside, above = above, above.parent
+    return False
+
+
+def _defined_before(with_: exp.With, inside: exp.Expr, name: exp.Identifier, dialect: str) -> bool:
+    for each in with_.expressions:
+        if each is inside:
+            return bool(with_.args.get("recursive")) and _same(each, name, dialect)
+        if _same(each, name, dialect):
+            return True
+    return False
+
+
+def _same(each: exp.Expr, name: exp.Identifier, dialect: str) -> bool:
+    alias = each.args.get("alias")
+    own = alias.this if isinstance(alias, exp.TableAlias) else None
+    return isinstance(own, exp.Identifier) and folded(own, dialect) == folded(name, dialect)

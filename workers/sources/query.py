@@ -1,0 +1,87 @@
+"""Guard and driver together: what the broker and `threadbook query` call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from core.telemetry import redactor
+from workers.sources.drivers.base import MB, Driver
+from workers.sources.errors import LoginCanWrite, SourceError, StatementFailed
+from workers.sources.guard.check import Checked, check
+from workers.sources.guard.tables import nearest, permitted
+from workers.sources.scrub import secrets_of
+from workers.sources.values import Access, Limits, Result, Source, Visible
+
+
+def tables_of(source: Source, driver: Driver) -> Visible:
+    """The tables that may be read: what the login sees, less what the team's patterns leave out."""
+    return permitted(driver.visible(), source.settings.tables_allowed, source.settings.tables_denied)
+
+
+def limits_of(source: Source) -> Limits:
+    """What one statement of this source may take."""
+    return Limits(source.settings.max_rows, source.settings.max_mb * MB, source.settings.timeout_s)
+
+
+def checked(source: Source, driver: Driver, sql: str) -> Checked:
+    """The statement as it would be sent. Raises Refused, with the nearest known name where one was not known."""
+    return check(sql, source.kind.dialect, tables_of(source, driver))
+
+
+@contextmanager
+def result_of(source: Source, driver: Driver, sql: str) -> Iterator[Result]:
+    """Check a statement, send it, and read its rows while the context is open.
+
+    Raises a SourceError: Refused and LoginCanWrite before anything is sent; the others also while rows are read.
+    """
+    with scrubbed(source):
+        require_read_only(source, driver.access())
+        statement = checked(source, driver, sql)
+        try:
+            with driver.run(statement.sql, limits_of(source)) as result:
+                yield result
+        except StatementFailed as error:
+            raise StatementFailed(f"{error}{_did_you_mean(driver, statement, error.unknown)}", error.unknown) from None
+
+
+def require_read_only(source: Source, access: Access) -> None:
+    """Raise LoginCanWrite when the login could write and the team has not accepted that."""
+    if access.read_only or source.settings.accept_writable_login:
+        return
+    raise LoginCanWrite(
+        f"The login of {source.name} could change data: {'; '.join(access.writes)}. Make one that can only read:\n"
+        f"{access.mend}Or accept it: write accept_writable_login = true under [sources.{source.name}]."
+    )
+
+
+@contextmanager
+def scrubbed(source: Source) -> Iterator[None]:
+    """Take the secrets of the source out of every SourceError that passes."""
+    try:
+        yield
+    except SourceError as error:
+        redact = scrubber(source)
+        error.args = tuple(redact(each) if isinstance(each, str) else each for each in error.args)
+        raise
+
+
+def scrubber(source: Source) -> Callable[[str], str]:
+    """A function that hides the URL of a source, and what stands in it, in a text."""
+    parts = sorted(secrets_of(source.url), key=len, reverse=True)
+    general = redactor()
+
+    def scrub(text: str) -> str:
+        for part in parts:
+            text = text.replace(part, "…")
+        return general(text)
+
+    return scrub
+
+
+def _did_you_mean(driver: Driver, statement: Checked, unknown: str) -> str:
+    if not unknown:
+        return ""
+    names = [column.name for table in statement.tables for column in driver.columns(table)]
+    near = nearest(unknown.rpartition(".")[2].strip('`"'), names)
+    return f" Did you mean {near}?" if near else f" Columns there: {', '.join(names[:30])}."
