@@ -6,8 +6,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from core.errors import ThreadbookError
+from core.steps import ToolCall, Usage
 from workers.agent.actions import Message
-from workers.agent.steps import ToolCall, Usage
+from workers.agent.turn import Turn
 
 OnDelta = Callable[[str], None]
 """Called with each piece of text as it streams. Must be quick; what it raises ends the call."""
@@ -20,6 +22,8 @@ class ModelRequest:
     messages: tuple[Message, ...]
     tools: tuple[dict[str, Any], ...] = ()
     purpose: Literal["act", "check"] = "act"
+    turn: Turn | None = field(default=None, compare=False, repr=False)
+    """The turn that the messages were made from. The offline analyst reads it; real endpoints ignore it."""
     wanted: Callable[[], bool] = field(default=lambda: True, compare=False)
     """False once nobody waits for the reply any more: a model that is still at it should end, in whatever way."""
 
@@ -34,8 +38,8 @@ class ModelReply:
     finish: str = "stop"
 
 
-class ModelError(Exception):
-    """The model could not be asked. Carries a sentence for the log; `workers/turns.py` says it kindly to the thread."""
+class ModelError(ThreadbookError):
+    """The model could not be asked. Carries a sentence for the log; the thread gets a phrase."""
 
 
 class ModelUnavailable(ModelError):

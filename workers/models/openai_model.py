@@ -1,7 +1,7 @@
 """Any endpoint that speaks OpenAI's Chat Completions: streamed, with native tools or without.
 
-The openai package makes the request and sorts its status codes; the stream is read here byte by byte (sse.py), because
-only so can a silence between tokens, an endless keep-alive or a reply without bound be noticed.
+The openai package makes the request and sorts its status codes. The stream is read here byte by byte (sse.py). Only so
+can we notice a silence between tokens, an endless keep-alive or a reply without bound.
 
     connection, time-out, 408, 409, 429, 5xx, a stream that breaks off   tried again, then ModelUnavailable
     HTML, broken JSON, no choices                                        tried again, then ModelNonsense
@@ -60,12 +60,14 @@ _TOO_LONG = re.compile(
 )
 """What compatible servers say in place of OpenAI's code."""
 _MESSAGE_CHARS = 300
+_QUOTE_CHARS = 16
+"""So many characters in a row that an error and a prompt share are a quotation."""
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|key)-[\w*.-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class _Failure:
-    """One try that failed: what it would be if it stayed so, whether to try again and after how long at least."""
+    """One try that failed: the error to raise in the end, whether to try again, and after how long at least."""
 
     error: ModelError
     again: bool = False
@@ -133,7 +135,7 @@ class OpenAIModel:
         self._client.close()
 
     def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
-        """Answer a request. After a broken stream the text starts anew, so `on_delta` may see its beginning twice."""
+        """Answers a request. After a broken stream the text starts again, so `on_delta` may see its beginning twice."""
         tries = 0
         while True:
             outcome = self._try(request, on_delta)
@@ -142,15 +144,16 @@ class OpenAIModel:
             if outcome.without_usage and self._ask_usage:
                 self._ask_usage = False
                 continue
+            error = self._unquoted(outcome.error, request)
             if not outcome.again or tries >= self._max_retries or outcome.pause_s > MAX_WAIT_S:
-                raise outcome.error
+                raise error
             backoff = min(_FIRST_PAUSE_S * 2**tries, _LONGEST_PAUSE_S)
             pause = max(outcome.pause_s, backoff) * (1 + self._jitter() / 4)
             RETRIES.labels("model", type(outcome.error).__name__).inc()
-            log.info("model asked again", why=str(outcome.error), attempt=tries + 1, pause_s=round(pause, 2))
+            log.info("model_asked_again", why=error, attempt=tries + 1, pause_s=round(pause, 2))
             self._sleep(pause)
             if not request.wanted():
-                raise outcome.error
+                raise error
             tries += 1
 
     @property
@@ -158,7 +161,7 @@ class OpenAIModel:
         return urlsplit(str(self._client.base_url)).hostname or ""
 
     def _try(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply | _Failure:
-        """One try. What the endpoint does wrong is returned, what `on_delta` raises passes through."""
+        """One try. An error of the endpoint is returned; an exception of `on_delta` passes through."""
         try:
             with self._client.chat.completions.with_streaming_response.create(**self._arguments(request)) as response:
                 chunks = _bytes(response.iter_bytes())
@@ -192,7 +195,7 @@ class OpenAIModel:
         return arguments
 
     def _read(self, chunks: Iterator[bytes], on_delta: OnDelta, wanted: Callable[[], bool]) -> ModelReply:
-        """Put the reply together, with an eye on the clock: a stream that only pings is silent too."""
+        """Puts the reply together and watches the clock: a stream that only pings counts as silent."""
         assembly = Assembly(self._max_reply_chars)
         heard = self._clock()
         for event in events(chunks):
@@ -236,6 +239,14 @@ class OpenAIModel:
     def _unavailable(self, why: str) -> _Failure:
         return _Failure(ModelUnavailable(f"{self._host}: {self._safe(why)}"), again=True)
 
+    def _unquoted(self, error: ModelError, request: ModelRequest) -> ModelError:
+        """The error without the endpoint's words when they quote what people wrote: it ends up in the log."""
+        said = str(error)
+        asked = " ".join(str(message.get("content")) for message in request.messages if message["role"] != "system")
+        asked = " ".join(asked.split())
+        quotes = any(said[start : start + _QUOTE_CHARS] in asked for start in range(len(said) - _QUOTE_CHARS + 1))
+        return type(error)(f"{self._host}: its message quotes the prompt, so it is left out here") if quotes else error
+
     def _safe(self, text: str) -> str:
         """An endpoint's words for our log: one bounded line, without the key or anything that looks like one."""
         if len(self._key) >= 4:
@@ -252,8 +263,10 @@ class _Silent(Exception):
 
 
 def _bytes(chunks: Iterator[bytes]) -> Iterator[bytes]:
-    """The chunks of a body. Whatever the transport raises while reading means that the reply broke off; which classes
-    those are depends on the transport that the openai package was built with."""
+    """The chunks of a body. Any exception of the transport while reading means that the reply broke off.
+
+    Which exceptions those are depends on the transport that the openai package was built with.
+    """
     while True:
         try:
             chunk = next(chunks, None)

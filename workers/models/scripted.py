@@ -30,8 +30,8 @@ from typing import Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, TypeAdapter, ValidationError
 
 from core.errors import SettingsError
+from core.steps import ToolCall, Usage
 from workers.agent.actions import Message
-from workers.agent.steps import ToolCall, Usage
 from workers.models.base import (
     ContextTooLong,
     ModelError,

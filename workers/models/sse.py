@@ -1,7 +1,6 @@
-"""Reading a Chat Completions reply off the wire: server-sent events, or one JSON document from endpoints that do not
-stream.
+"""Reads a Chat Completions reply: server-sent events, or one JSON document from endpoints that do not stream.
 
-Everything here is untrusted bytes: bounded, and read with the shapes that compatible servers really send.
+All bytes are untrusted. They are bounded, and read in the shapes that compatible servers really send.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from workers.agent.steps import ToolCall, Usage
+from core.steps import ToolCall, Usage
 from workers.models.base import ModelReply, OnDelta
 
 MAX_LINE_BYTES = 2_000_000
@@ -33,8 +32,8 @@ class ErrorInStream(Exception):
 
 
 def events(chunks: Iterable[bytes]) -> Iterator[Mapping[str, Any] | None]:
-    """The JSON objects of an event stream as they come; None for [DONE] and for every sign of life without content
-    (comments, pings), so that a reader can look at its clock. Raises NotTheProtocol."""
+    """The JSON objects of an event stream as they come. None stands for [DONE] and for every sign of life without
+    content (comments, pings), so that a reader can look at its clock. Raises NotTheProtocol."""
     for line in _lines(chunks):
         if not line or line.startswith((":", "event:", "id:", "retry:")):
             yield None
@@ -87,7 +86,7 @@ class _Call:
 
 @dataclass
 class Assembly:
-    """A reply as it is put together from deltas. `full` says that it reached its bound and reading may stop."""
+    """A reply, put together from deltas. `full`: it reached its bound and reading may stop."""
 
     max_chars: int
     finish: str = ""

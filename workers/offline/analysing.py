@@ -1,0 +1,262 @@
+"""The cells that answer: one per analysis of an intent, each on `work`, the rows of `df` that the question is about."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from workers.offline import cells, dates
+from workers.offline import columns as cols
+from workers.offline.cells import Code
+from workers.offline.subject import BAND, ORDERED, period, plain, scope, selection, time_said, word
+from workers.offline.tasks import REPORT_ROWS, Task
+from workers.offline.thread import done
+from workers.offline.values import Cell, Filter
+from workers.offline.wording import say
+
+MAX_FEATURES = 60
+MAX_CATEGORIES = 50
+MATRIX_COLUMNS = 12
+MOST_LINES = 6
+SEASONS = {"D": 7, "W": 52, "M": 12, "Q": 4, "Y": 1}
+"""The steps of a season, by frequency."""
+_WITHOUT_TABLE = ("single_number", "correlate", "predict", "forecast", "change")
+"""Templates that return nothing."""
+TABLES = "tables"
+"""The stage that saves the tables of a turn."""
+
+
+_SHEET_FORBIDDEN = re.compile(r"[\[\]:*?/\\\\']")
+_SHEET_CHARS = 28  # Excel allows 31
+
+
+def tables_cell(found: list[Task]) -> Cell | None:
+    """Saves what these analyses computed as a workbook; None when a report shows all of it anyway."""
+    kept = [task for task in found if done(task.stage, task.thread.since) and task.has_table]
+    if not any(task.outgrows_the_report or task.intent.saved for task in kept):
+        return None
+    thread = kept[0].thread
+    sheets = {
+        f"{number} {_SHEET_FORBIDDEN.sub(' ', analysis_cell(task).title)[:_SHEET_CHARS].strip()}": [
+            Code(f"table_{task.stage}"),
+            task.analysis.kind in ("profile", "compare", "correlate"),
+        ]
+        for number, task in enumerate(kept, start=1)
+    }
+    values = {"file": f"tables-{thread.number}.xlsx", "sheets": sheets, "count": len(sheets)}
+    return cells.cell("tables", TABLES, thread.language, values)
+
+
+def analysis_cell(task: Task) -> Cell:
+    """The code of one analysis."""
+    measured, scoped = task.measured, scope(task.thread, task.intent)
+    common = {
+        "measure": measured.label[:1].upper() + measured.label[1:],
+        "measure_name": measured.label,
+        "amount": measured.amount,
+        "aggregate": Code(f"lambda rows: rows{measured.aggregation}"),
+        "total": Code(measured.total),
+        "additive": measured.additive,
+        "rate": measured.rate,
+        "axis_format": measured.axis_format,
+        "label_format": measured.label_format,
+        "column": measured.column,
+        "averaged": task.intent.aggregate == "mean" and measured.column is not None,
+        "suffix": _in_brackets(task, scoped),
+        "chart": task.intent.chart,
+        "top": task.intent.top,
+        "ascending": task.intent.ascending,
+        "date": task.intent.date,
+        "shown_rows": task.intent.top or REPORT_ROWS,
+        "by": task.by,
+        "by_name": plain(next(iter(task.analysis.by), "")),
+        "frequency": task.frequency,
+        "period": task.period,
+    }
+    template, more = _COMPOSERS[task.analysis.kind](task)
+    before = selection(task.thread, task.join, task.intent, task.analysis.by)
+    shown = "" if template in _WITHOUT_TABLE else f"table_{task.stage}"
+    return cells.cell(template, task.stage, task.language, {**common, **more}, before=before, table=shown)
+
+
+def _in_brackets(task: Task, text: str) -> str:
+    """The text as the end of a title; empty for an empty text."""
+    if not text:
+        return ""
+    return f"（{text}）" if task.language == "zh" else f" ({text})"
+
+
+# --- what each kind of analysis adds ----------------------------------------------------------------------------------
+
+Variables = Mapping[str, Any]
+
+
+def _shown(task: Task, name: str | None) -> Variables:
+    """How a column is shown as it is: its name, and its axis."""
+    return {"name": task.name(name or ""), "amount": task.axis(name), "axis_format": task.ticks(name)}
+
+
+def _axis(prefix: str, task: Task, name: str) -> Variables:
+    return {f"{prefix}_{key}": value for key, value in _shown(task, name).items()}
+
+
+def _trend(task: Task) -> tuple[str, Variables]:
+    if task.analysis.by:
+        return "trend_by", {"most": task.intent.top or MOST_LINES}
+    return "trend", {"steps_of_a_year": {"D": 365, "W": 52, "M": 12, "Q": 4, "Y": 1}[task.frequency]}
+
+
+def _change(task: Task) -> tuple[str, Variables]:
+    """A named period against the one before; without a name, the last whole one."""
+    named, frequency = task.intent.period, task.change_frequency
+    words = period(task.language, frequency)
+    return "change", {
+        "frequency": frequency,
+        "period": words,
+        "season": SEASONS[frequency],
+        "asked": Code(f"lambda every: {dates.period_named(named, 'every')}") if named else None,
+        "asked_for": time_said(task.thread, named) if named else word(task.thread, "last_whole", period=words),
+        "splits": task.analysis.by,
+        "written": "{:+,.0f}" if task.measured.additive else "{:+,.2f}",
+    }
+
+
+def _breakdown(task: Task) -> tuple[str, Variables]:
+    by = task.analysis.by[0]
+    years = all(_names_years(item) for item in task.intent.filters if item.column == task.intent.date)
+    return "breakdown", {
+        "ordered": by in ORDERED,
+        "banded": by.startswith(BAND),
+        "tested": task.intent.tested,
+        "whole_years": by == "@year" and years,
+        "days": say("words", "days", task.language).split() if by == "@weekday" else [],
+        "most": 8 if task.intent.chart == "pie" else 12,
+    }
+
+
+def _names_years(item: Filter) -> bool:
+    return all(value.isdigit() or value.startswith("Y-") for value in item.values)
+
+
+def _compare(task: Task) -> tuple[str, Variables]:
+    column = task.join.column(task.intent.measure)
+    if column is None or column.kind != "number":
+        return _breakdown(task)
+    return "compare", {**_shown(task, column.name), "column": column.name}
+
+
+def _correlate(task: Task) -> tuple[str, Variables]:
+    x, y = task.analysis.other, task.intent.measure
+    if x and y:
+        return "correlate", {"x": x, "y": y, **_axis("x", task, x), **_axis("y", task, y)}
+    numbers = [column for column in task.join.columns if column.kind == "number"]
+    fullest = sorted(numbers, key=lambda column: column.missing)[:MATRIX_COLUMNS]
+    return "correlations", {"columns": [column.name for column in numbers if column in fullest]}
+
+
+def _distribution(task: Task) -> tuple[str, Variables]:
+    name, columns = task.intent.measure or "", task.join.columns
+    ids = [column.name for column in columns if column.kind == "id"][:1]
+    numbers = [column for column in columns if column.kind == "number" and column.name != name]
+    quantities = [column.name for column in numbers if "quantity" in cols.concepts(column)][:1]
+    dates_shown = [task.intent.date] if task.intent.date else []
+    return "distribution", {
+        **_shown(task, name),
+        "column": name,
+        "sign": task.unit(task.join.column(name)),
+        "columns": list(dict.fromkeys([*ids, *dates_shown, *quantities, name])),
+        "other": next(iter(quantities), None),
+        "label": ids[0] if ids else name,
+    }
+
+
+def features(task: Task, target: str | None) -> tuple[list[str], list[str]]:
+    """The columns that a model may use: numbers, and categories of not too many values."""
+    used = [
+        column for column in task.join.columns if column.name != target and column.kind not in ("id", "date", "empty")
+    ]
+    numbers = [column.name for column in used if column.kind == "number"]
+    categories = [
+        column.name
+        for column in used
+        if column.kind in ("category", "flag") and (column.unique is None or column.unique <= MAX_CATEGORIES)
+    ]
+    return numbers[:MAX_FEATURES], categories[:MAX_FEATURES]
+
+
+def _rows(task: Task) -> tuple[str, Variables]:
+    name, columns = task.intent.measure or "", task.join.columns
+    ids = [column.name for column in columns if column.kind == "id"][:1]
+    categories = [column.name for column in columns if column.kind in ("category", "text")][:4]
+    asked = [item.column for item in task.intent.filters if item.column != name]
+    others = list(dict.fromkeys([*ids, *([task.intent.date] if task.intent.date else []), *categories, *asked]))
+    label = others[0] if others else name
+    return "rows", {
+        **_shown(task, name),
+        "column": name,
+        "label_format": f"{task.unit(task.join.column(name))}{{:,.10g}}",
+        "columns": [*others, name],
+        "label": label,
+        "label_name": task.name(label),
+        "count": REPORT_ROWS if task.intent.listed else task.intent.top or 5,
+        "listed": task.intent.listed,
+    }
+
+
+def _predict(task: Task) -> tuple[str, Variables]:
+    target = task.intent.target or task.intent.measure
+    numbers, categories = features(task, target)
+    sign, name = task.unit(task.join.column(target)), task.name(target or "")
+    return "predict", {
+        **_shown(task, target),
+        "target": name,
+        "target_cap": name[:1].upper() + name[1:],
+        "number": None if task.intent.target else target,
+        "numbers": numbers,
+        "categories": categories,
+        "unit": f" ({sign})" if sign else "",
+    }
+
+
+def _forecast(task: Task) -> tuple[str, Variables]:
+    frequency = task.frequency
+    ahead = task.intent.ahead or {"D": 14, "W": 8, "M": 3, "Q": 4, "Y": 2}[frequency]
+    seasons = {"steps_ahead": ahead, "steps_of_season": SEASONS[frequency]}
+    return "forecast", {"frequency": frequency, "period": task.period, **seasons}
+
+
+def _total(task: Task) -> tuple[str, Variables]:
+    return "single_number", {}
+
+
+def _profile(task: Task) -> tuple[str, Variables]:
+    columns = task.join.columns
+    categories = [column.name for column in columns if column.kind in ("category", "flag")]
+    measure = cols.default_measure(columns)
+    shown = measure.name if measure else next(iter(categories), None)
+    return "profile", {
+        **_shown(task, shown),
+        "file": task.join.base.name,
+        "numbers": [column.name for column in columns if column.kind == "number"][:12],
+        "dates": [column.name for column in columns if column.kind == "date"][:4],
+        "categories": categories[:12],
+        "shown": shown,
+        "counted": measure is None,
+        "shown_title": word(task.thread, "distribution_of", name=task.name(shown or "")),
+    }
+
+
+_COMPOSERS: Mapping[str, Callable[[Task], tuple[str, Variables]]] = {
+    "rows": _rows,
+    "trend": _trend,
+    "change": _change,
+    "breakdown": _breakdown,
+    "compare": _compare,
+    "correlate": _correlate,
+    "distribution": _distribution,
+    "predict": _predict,
+    "forecast": _forecast,
+    "total": _total,
+    "profile": _profile,
+}

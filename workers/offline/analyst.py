@@ -1,0 +1,168 @@
+"""The offline analyst as a Model: from the turn of a request to its next call of a tool."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from core.steps import CellRan, ToolCall
+from workers.models.base import ModelReply, ModelRequest, OnDelta
+from workers.offline import preparing
+from workers.offline.analysing import TABLES, analysis_cell, tables_cell
+from workers.offline.judge import verdict
+from workers.offline.lexicon import greets_only, has
+from workers.offline.looking import questions_to_the_data
+from workers.offline.reading import read
+from workers.offline.repair import error_of, fixes_of, read_plainly
+from workers.offline.report import report
+from workers.offline.tasks import tasks
+from workers.offline.thread import Thread, attempts, done, lost_session, understand_thread
+from workers.offline.values import Cell, Join
+from workers.offline.wording import say
+
+MAX_ATTEMPTS = 6
+"""Failures of one stage after which it is left out, or the turn ends when nothing works without it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Move:
+    """What to do next: a few words for people and one call of a tool."""
+
+    text: str
+    tool: str
+    arguments: dict[str, object]
+
+
+class OfflineAnalyst:
+    """A rule-based analyst without network. Keeps nothing between calls."""
+
+    @property
+    def name(self) -> str:
+        """ "offline-analyst"."""
+        return "offline-analyst"
+
+    @property
+    def native_tools(self) -> bool:
+        """True: it calls tools natively."""
+        return True
+
+    def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
+        """The next call of a tool, or a verdict as JSON when asked to check a report.
+
+        Raises ValueError for a request without a turn: this model reads the steps, not the messages.
+        """
+        if request.turn is None:
+            raise ValueError("the offline analyst needs the turn that the request is about (ModelRequest.turn)")
+        if request.purpose == "check":
+            text = verdict(request.turn)
+            on_delta(text)
+            return ModelReply(text)
+        thread = understand_thread(read(request.turn))
+        move = next_move(thread)
+        calls = sum(turn.calls for turn in thread.turns)
+        text = move.text if calls else say("talk", "first", thread.language) + move.text
+        on_delta(text)
+        arguments = json.dumps(move.arguments, ensure_ascii=False)
+        return ModelReply(
+            text, (ToolCall(id=f"call-{calls + 1}", name=move.tool, arguments=arguments),), finish="tool_calls"
+        )
+
+
+def next_move(thread: Thread) -> Move:
+    """What the analyst does next in this thread."""
+    language = thread.language
+    join = thread.join
+    if join is None:
+        return _without_data(thread)
+    if thread.unclear:
+        question = say("talk", "ask_measure", language, {"word": thread.unclear.word})
+        return Move(question, "ask_user", {"question": question, "options": list(thread.unclear.options[:5])})
+    if not thread.ready or not thread.intents:
+        return _prepare(thread, join)
+    if (thread.facts.get("clean") or [{}])[-1].get("rows_read") == 0:
+        return _decline(say("frame", "no_rows", language, {"names": [table.path for table in join.tables]}))
+    if odd := thread.facts.get("odd_header"):
+        return _decline(say("frame", "odd_header", language, odd[-1]))
+    if greets_only(thread.text):
+        return _finish("", say("talk", "welcome" if has("thanks", thread.text) else "help", language))
+    for cell in questions_to_the_data(thread, join):
+        if not attempts(cell.stage, thread.since):
+            return _run(cell, say("talk", "analyse", language, {"title": cell.title}))
+    found = tasks(thread, join)
+    for task in found:
+        failed = attempts(task.stage, thread.since)
+        if done(task.stage, thread.since) or len(failed) >= MAX_ATTEMPTS:
+            continue
+        cell = analysis_cell(task)
+        if not _tried(cell, failed):
+            return _run(cell, say("talk", "analyse", language, {"title": cell.title}))
+    if not done(TABLES, thread.since) and not attempts(TABLES, thread.since) and (saving := tables_cell(found)):
+        return _run(saving, say("talk", "analyse", language, {"title": saving.title}))
+    text, partial = report(thread, join)
+    return _finish("" if partial else say("talk", "done", language), text, partial=partial)
+
+
+def _tried(cell: Cell, failed: list[CellRan]) -> bool:
+    """True when exactly this code has failed before."""
+    return any(before.code.strip() == cell.code.strip() for before in failed)
+
+
+def _prepare(thread: Thread, join: Join) -> Move:
+    """The next cell that loads or cleans. The error of a failed attempt changes the code of the next one."""
+    fixes = fixes_of(thread.cells, join)
+    join = read_plainly(join, fixes)
+    lost = any(lost_session(cell) for cell in thread.current.cells)
+    for stage, compose in (("load", preparing.load_cell), ("clean", preparing.clean_cell)):
+        if done(stage, thread.loaded):
+            continue
+        failed = attempts(stage, thread.since)
+        cell = compose(thread, join, fixes)
+        if len(failed) >= MAX_ATTEMPTS or _tried(cell, failed):
+            return _unreadable(thread, failed)
+        text = (
+            say("talk", "repair", thread.language, {"error": error_of(failed[-1])})
+            if failed
+            else say("talk", stage, thread.language)
+        )
+        return _run(cell, say("talk", "lost", thread.language) if lost and stage == "load" and not failed else text)
+    return _decline(say("frame", "no_load", thread.language, {"error": ""}))
+
+
+def _unreadable(thread: Thread, failed: list[CellRan]) -> Move:
+    """The end of a turn whose data cannot be loaded. It says so when the same code failed in an earlier turn."""
+    again = any(failed[-1].code == cell.code for turn in thread.turns[:-1] for cell in turn.cells)
+    key = "no_load_again" if again else "no_load"
+    return _decline(say("frame", key, thread.language, {"error": error_of(failed[-1])}))
+
+
+def _without_data(thread: Thread) -> Move:
+    """There is no table: greet, explain what can be read, or ask for a file."""
+    language = thread.language
+    problems = [problem for turn in thread.turns for problem in turn.problems]
+    documents = [name for turn in thread.turns for name in turn.documents]
+    if problems or documents:
+        parts = [say("talk", "problems", language, {"problems": problems})] if problems else []
+        parts.append(
+            say("talk", "document", language, {"names": documents})
+            if documents
+            else say("talk", "no_file_report", language)
+        )
+        return _decline("\n\n".join(parts))
+    if not thread.text or (has("greetings", thread.text) and len(thread.text) < 40):
+        return _finish("", say("talk", "help", language))
+    if thread.current.questions:
+        return _decline(say("talk", "no_file_report", language))
+    question = say("talk", "no_file", language, {"text": thread.text[:200]})
+    return Move(question, "ask_user", {"question": question, "options": []})
+
+
+def _run(cell: Cell, text: str) -> Move:
+    return Move(text, "run_python", {"code": cell.code, "title": cell.title})
+
+
+def _decline(markdown: str) -> Move:
+    return _finish("", markdown, partial=True)
+
+
+def _finish(text: str, markdown: str, *, partial: bool = False) -> Move:
+    return Move(text, "finish", {"report": markdown} | ({"partial": True} if partial else {}))

@@ -1,0 +1,170 @@
+"""The code of a cell: the functions of `templates/` and `cell_functions.py` that it needs, and the call of one."""
+
+from __future__ import annotations
+
+import ast
+import json
+import re
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+
+from workers.offline.values import Cell
+from workers.offline.wording import say
+
+MARK = "# {stage} · {title}"
+"""The first line of every cell; `stage_of` reads it back from code that a thread remembers."""
+
+_MARK = re.compile(r"\A# ([a-z]+\d*) · ")
+_FOR_CHECKS = re.compile(r"  # (?:fmt: |noqa|type: ignore).*")
+_LINE = 116
+_SHARED = "cell_functions.py"
+_AT_HAND = ("tell", "copies_of", "look_at", "bars", "name_of", "spacing", "covered", "ends_early")
+"""Functions that the first cell defines for all others."""
+
+
+class Code(str):
+    """A value that is source itself, such as the name of a variable."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Function:
+    """A function that a cell may define, and the file that it stands in."""
+
+    source: str
+    node: ast.FunctionDef
+    file: str
+
+
+_Imports = Sequence[ast.Import | ast.ImportFrom]
+
+
+@cache
+def _library() -> tuple[Mapping[str, _Function], Mapping[str, _Imports]]:
+    """Every function that a cell may define, by name; and what each file imports from outside."""
+    room = resources.files(__package__)
+    files = [_SHARED, *(f"templates/{file.name}" for file in room.joinpath("templates").iterdir())]
+    functions: dict[str, _Function] = {}
+    imports: dict[str, _Imports] = {}
+    for file in sorted(name for name in files if name.endswith(".py")):
+        text = room.joinpath(file).read_text(encoding="utf-8")
+        body = ast.parse(text).body
+        imports[file] = [
+            node
+            for node in body
+            if isinstance(node, ast.Import)
+            or (isinstance(node, ast.ImportFrom) and not str(node.module).startswith(("__future__", "workers")))
+        ]
+        for node in body:
+            if isinstance(node, ast.FunctionDef):
+                source = _FOR_CHECKS.sub("", ast.get_source_segment(text, node) or "")
+                functions[node.name] = _Function(source, node, file)
+    return functions, imports
+
+
+def functions() -> Mapping[str, str]:
+    """The source of every function that a cell may define, by name."""
+    return {name: function.source for name, function in _library()[0].items()}
+
+
+def templates() -> frozenset[str]:
+    """The names of the functions that make a cell of their own."""
+    return frozenset(name for name, function in _library()[0].items() if function.file != _SHARED)
+
+
+def cell(
+    template: str,
+    stage: str,
+    language: str,
+    values: Mapping[str, object],
+    *,
+    before: Sequence[str] = (),
+    table: str = "",
+) -> Cell:
+    """The cell that calls a template after the lines `before`; what it returns is shown, and kept under `table`.
+
+    At its head stand the imports and functions that the code needs and the first cell of the thread has not defined.
+    Raises KeyError when a value is missing.
+    """
+    title = " ".join(say("titles", template, language, values).split())
+    called = call(template, {**values, "title": title, "zh": language == "zh"})
+    code = "\n".join([*before, f"{table} = {called}\n{table}" if table else called])
+    first = stage == "load"
+    needed = _functions_for(code, first=first)
+    used = _names(ast.parse(code)).union(*(_names(function.node) for function in needed))
+    imports = _import_lines({function.file for function in needed}, used, first=first)
+    head = "\n".join(imports) + "".join(f"\n\n\n{function.source}" for function in needed)
+    body = f"{head.strip()}\n\n\n{code}".strip()
+    return Cell(stage, title, f"{MARK.format(stage=stage, title=title)}\n{body}\n")
+
+
+def call(template: str, values: Mapping[str, object]) -> str:
+    """The call of a template: its positional parameters are variables of the session, the others these values."""
+    node = _library()[0][template].node
+    given = [parameter.arg for parameter in node.args.args]
+    given += [f"{name}={literal(values[name])}" for name in (parameter.arg for parameter in node.args.kwonlyargs)]
+    lines = [""]
+    for argument in given:
+        if lines[-1] and len(lines[-1]) + len(argument) > _LINE - 6:
+            lines.append("")
+        lines[-1] += f"{argument}, "
+    lines = [line.rstrip() for line in lines]
+    whole = f"{template}({lines[0].rstrip(',')})"
+    return whole if len(lines) == 1 and len(whole) < _LINE else "\n    ".join([f"{template}(", *lines]) + "\n)"
+
+
+def literal(value: object) -> str:
+    """A value as Python source, with double quotes: text, numbers, None, booleans, lists and dicts of these."""
+    if isinstance(value, Code):
+        return value
+    if isinstance(value, str):
+        return json.dumps(value, ensure_ascii=False) if value.isprintable() else repr(value)
+    if isinstance(value, Mapping):
+        return "{" + ", ".join(f"{literal(key)}: {literal(item)}" for key, item in value.items()) + "}"
+    if isinstance(value, Sequence):
+        return "[" + ", ".join(literal(item) for item in value) + "]"
+    return repr(value)
+
+
+def _names(node: ast.AST) -> frozenset[str]:
+    return frozenset(each.id for each in ast.walk(node) if isinstance(each, ast.Name))
+
+
+def _called(node: ast.AST) -> frozenset[str]:
+    calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
+    return frozenset(called.id for called in calls if isinstance(called, ast.Name))
+
+
+def _functions_for(code: str, *, first: bool) -> list[_Function]:
+    """The functions that a code calls, and those that these call, as far as no earlier cell has defined them."""
+    library = _library()[0]
+    wanted: set[str] = set(_AT_HAND) if first else set()
+    found = _called(ast.parse(code)) & library.keys()
+    while found - wanted:
+        wanted |= found
+        found = frozenset(name for each in wanted for name in _called(library[each].node)) & library.keys()
+    return [function for name, function in library.items() if name in wanted and (first or name not in _AT_HAND)]
+
+
+def _import_lines(files: Collection[str], used: Collection[str], *, first: bool) -> list[str]:
+    """The imports that these files need for the names that are used; the first cell has all of the shared file."""
+    imports = _library()[1]
+    shared = {alias.asname or alias.name for node in imports[_SHARED] for alias in node.names}
+    wanted = shared.union(used) if first else set(used) - shared
+    lines = [
+        (f"from {node.module} import " if isinstance(node, ast.ImportFrom) else "import ") + ast.unparse(alias)
+        for file in dict.fromkeys([_SHARED, *sorted(files)])
+        for node in imports[file]
+        for alias in node.names
+        if (alias.asname or alias.name) in wanted
+    ]
+    return list(dict.fromkeys(lines))
+
+
+def stage_of(code: str) -> str:
+    """The stage that a cell was written for; empty for code that is not ours."""
+    found = _MARK.match(code)
+    return found[1] if found else ""

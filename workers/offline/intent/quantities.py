@@ -1,0 +1,119 @@
+"""How much a question asks for: the sum or the mean, so many groups or single rows, so many periods ahead."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from workers.offline import columns as cols
+from workers.offline.lexicon import Span, find, first_of, has, lexicon
+from workers.offline.values import Aggregate, Column
+
+_NUMBER_WORDS = {"three": 3, "five": 5, "ten": 10, "三": 3, "五": 5, "十": 10}
+
+
+def aggregate_of(text: str, measures: Sequence[Column], named: Sequence[Span]) -> Aggregate | None:
+    """How the measure is put together; rows are counted when they are what is asked for: "orders by region"."""
+    found = first_of("aggregates", text)
+    if found is None and (end := _superlative(text, measures)):
+        return end
+    if found is None and not measures and _counts_rows(text, named):
+        return "count"
+    if found is None and has("durations", text) and not moves(text):
+        return "mean"
+    if found == "count" and any("quantity" in cols.concepts(column) for column in measures):
+        return "sum"
+    return found  # type: ignore[return-value]  # the lexicon's keys are the aggregates
+
+
+def _superlative(text: str, measures: Sequence[Column]) -> Aggregate | None:
+    """The end of a number's range that is asked for, as in "what is the highest amount?"."""
+    asks = re.match(r"\s*(?:and\s+)?(?:what|how)\b", text, re.IGNORECASE) and len(measures) == 1
+    if not asks or not has("superlatives", text) or any(has(group, text) for group in ("asks_each", "row_names")):
+        return None
+    return "min" if has("ascending", text) else "max"
+
+
+def moves(text: str) -> bool:
+    """True when a text speaks of a rise or a fall."""
+    return has("rises", text) or has("falls", text)
+
+
+_SUPERLATIVE = (
+    "largest|biggest|highest|lowest|smallest|longest|slowest|fastest|shortest|most expensive|cheapest|best|worst|top"
+)
+_ROW = r"(?:orders?|transactions?|tickets?|rows?|records?|invoices?|deals?|purchases?|entry|entries|cases?|sales?)\b"
+_SINGLE_ROWS = (
+    rf"\b(?P<n>\d{{1,2}}|three|five|ten)\s+(?:{_SUPERLATIVE})\s+(?:single\s+)?{_ROW}",
+    rf"\b(?:{_SUPERLATIVE})\s+(?:(?P<n>\d{{1,2}}|three|five|ten)\s+)?(?:single\s+)?{_ROW}",
+    rf"\b(?P<one>which)\s+(?:single\s+)?{_ROW}\s+\w+\s+(?:the\s+)?(?:{_SUPERLATIVE})",
+    r"(?:最大|最高|最小|最低|最贵|最长|最久)的?(?P<n>\d{1,2}|[一三五十])?[笔个条张]?(?:订单|记录|工单|交易)",
+    r"(?P<one>哪)一?[笔个条张](?:订单|记录|工单|交易)",
+)
+
+
+def single_rows(text: str) -> tuple[int, Span] | None:
+    """How many single rows are asked for ("the three largest orders"), and where."""
+    for pattern in _SINGLE_ROWS:
+        if match := re.search(pattern, text, re.IGNORECASE):
+            told = match.groupdict()
+            number = (told.get("n") or "").casefold()
+            count = 1 if told.get("one") or number == "一" else _NUMBER_WORDS.get(number) or int(number or 5)
+            return count, Span(match.start(), match.end())
+    return None
+
+
+_ROWS = r"(?:orders|transactions|tickets|rows|records|invoices|deals|purchases|entries|cases)"
+_PEOPLE = r"(?:customers|clients|users|employees|people|persons|members|respondents)"
+_LISTED = (
+    rf"\b(?:list|show|display|print|see|give)\b(?:\s+(?:me|us|all|every|the|any|our|my|of|those))*\s+(?P<rows>{_ROWS}|{_PEOPLE})\b",
+    rf"\bwhich\s+(?:of\s+(?:the|our|my)\s+)?(?P<rows>{_ROWS})\s+(?:are|were|have|had|is|was)\b",
+    r"(?:列出|列举|显示|看看)[^，。？！]{0,16}?(?P<rows>订单|记录|工单|交易|客户|用户|员工|顾客|会员)",
+    r"(?:有哪些|哪些)(?P<rows>订单|记录|工单|交易)",
+)
+
+
+def listed_rows(text: str) -> Span | None:
+    """Where a text that asks to see rows one by one ("list all orders above 800") says what a row is."""
+    for pattern in _LISTED:
+        if match := re.search(pattern, text, re.IGNORECASE):
+            return Span(*match.span("rows"))
+    return None
+
+
+_AFTER_ROWS = re.compile(r"\s+(?:per|by|over|each|in each)\b|(?:最多|最少)", re.IGNORECASE)
+_BEFORE_ROWS = re.compile(r"\b(?:trend (?:of|in) (?:\w+ )?|(?:the )?(?:most|fewest) (?:\w+ )?)$", re.IGNORECASE)
+
+
+def _counts_rows(text: str, named: Sequence[Span]) -> bool:
+    """True for rows themselves as what is asked for: "orders by region", "which city has the most customers"."""
+    rows = [span for span in find(lexicon()["row_names"], text) if not any(span.overlaps(other) for other in named)]
+    return any(_AFTER_ROWS.match(text[span.end :]) or _BEFORE_ROWS.search(text[: span.start]) for span in rows)
+
+
+def top_of(text: str) -> tuple[int, Span] | None:
+    """How many groups are asked for, and where."""
+    patterns = (
+        r"\b(?:top|bottom|best|worst|largest|biggest|first)\s+(\d{1,2}|three|five|ten)\b",
+        r"[前后]\s*(\d{1,2}|[三五十])\s*[名个位大]?",
+        r"\b(\d{1,2}|three|five|ten)\s+(?:best|worst|top|largest|biggest|highest|lowest|most)\b",
+    )
+    for pattern in patterns:
+        if match := re.search(pattern, text, re.IGNORECASE):
+            word = match[1].casefold()
+            return _NUMBER_WORDS.get(word) or int(word), Span(match.start(), match.end())
+    return None
+
+
+def periods_ahead(text: str) -> tuple[int, Span] | None:
+    """How many periods a forecast is asked for, in months unless the text counts others; and where."""
+    if match := re.search(
+        r"(?:next|coming|未来|接下来|下)\s*(\d{1,2}|three|six|一|三|六)?\s*(?:个)?\s*(month|quarter|year|week|day|月|季|年|周|天)",
+        text,
+        re.IGNORECASE,
+    ):
+        named = {"three": 3, "six": 6, "一": 1, "三": 3, "六": 6}
+        count = named.get((match[1] or "1").casefold()) or int(match[1] or 1)
+        step = {"quarter": 3, "季": 3, "year": 12, "年": 12}.get(match[2].casefold(), 1)
+        return min(24, count * step), Span(match.start(), match.end())
+    return None

@@ -1,0 +1,104 @@
+"""The words of a question that were not made use of: what an honest answer must not pass over."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from workers.offline.intent.clauses import told_before
+from workers.offline.lexicon import CJK, Span, find, has, lexicon, stems, words
+from workers.offline.values import Unplaced
+
+MAX_UNPLACED = 4
+_GROUPS = (
+    *("causes", "falls", "rises", "asks_anomalies", "time_words", "beyond", "ascending", "without", "with_again"),
+    *("significance", "durations", "shares", "refunds", "refers_back", "reset", "greetings", "tests", "orders"),
+    *("small_talk", "row_names", "exports"),
+)
+_KEYED = ("analyses", "frequencies", "aggregates", "charts", "parts_of_dates", "best_period")
+_LEADS = re.compile(
+    r"\b(?P<demanding>only|just|exclude|excluding|without|except|(?:filter|limit|restrict)(?:ed)? (?:to|by|on))"
+    r"\s+(?:(?:for|in|from|the|to)\s+)*$"
+    r"|\b(?:in|for|from|at|of|to|within|called|named|about)\s+(?:the\s+)?$",
+    re.IGNORECASE,
+)
+_LEADS_CHINESE = re.compile(
+    r"(?:只看|仅看|只要|只统计|只分析|只包括|仅限|限于|排除|剔除|去掉|不含|不包括|除去|扣除|除了)(?:掉|了)?"
+    r"([\u3400-\u9fff]{2,10}?)(?=的|地区|以外|之外|[^\u3400-\u9fff]|$)"
+)
+_PARTICLES = "的了着吗呢吧啊和与及或是有在对把被给为以用由会能要想都也就还再又很更最不我你他她它这那该哪谁几"
+_NAME_BEFORE = re.compile(r"(?<=\s)[A-Z][\w'’]*[\s\-]$")
+_JOINTS = re.compile(r"[\s&'’.\-]{1,3}")
+
+
+def unplaced(text: str, used: Iterable[Span], own_names: Sequence[str], *, refunds: bool) -> tuple[Unplaced, ...]:
+    """The words of a text outside the spans that were used and outside the words that any question is made of.
+
+    `refunds`: the data has some, so that their words say something.
+    `own_names` are names of tables and columns: their words are known, too. What is only told before the question
+    ("we sell chairs") need not be used.
+    """
+    taken = [Span(0, told_before(text)), *used, *_known(text, refunds=refunds)]
+    known = {word.stem for name in own_names for word in words(name)} | stems("stop_words")
+    known |= stems("german") | stems("german_too") if has("german", text) else set()
+    found = [*_latin(text, taken, known), *_chinese(text, taken, own_names)]
+    return tuple(dict.fromkeys(found))[:MAX_UNPLACED]
+
+
+def _known(text: str, *, refunds: bool) -> list[Span]:
+    """Where the lexicon's phrases stand in a text."""
+    told = lexicon()
+    phrases = [phrase for group in _GROUPS if refunds or group != "refunds" for phrase in told[group]]
+    phrases += [phrase for group in _KEYED for listed in told[group].values() for phrase in listed]
+    return find(phrases, text)
+
+
+def _latin(text: str, taken: Sequence[Span], known: set[str]) -> Iterable[Unplaced]:
+    """Phrases of words that stand side by side; a capital, quotes or a word such as "only" make them a name."""
+    open_words = [
+        word for word in words(text)
+        if not CJK.search(word.text) and word.stem not in known and not any(word.span.overlaps(span) for span in taken)
+        and (len(word.text) > 1 or word.text.isdigit())
+    ]  # fmt: skip
+    phrases: list[list[Span]] = []
+    for word in open_words:
+        if phrases and _JOINTS.fullmatch(text[phrases[-1][-1].end : word.span.start]):
+            phrases[-1].append(word.span)
+        else:
+            phrases.append([word.span])
+    for spans in phrases:
+        start, end = spans[0].start, spans[-1].end
+        if start and (before := _NAME_BEFORE.search(text, 1, start)):  # "Customer 42": a column's word can open a name
+            start = before.start()
+        phrase, led = text[start:end], _LEADS.search(text[:start])
+        quoted = text[max(0, start - 1) : start] in ("'", '"', "“", "‘", "「") and start > 0
+        capital = start > 0 and phrase[0].isupper()
+        named = (bool(led) or quoted or capital) and any(char.isalpha() for char in phrase)
+        demanded = bool(
+            named
+            and led
+            and (led["demanding"] or ((quoted or capital) and not led[0].lower().startswith(("of", "about", "to"))))
+        )
+        yield Unplaced(phrase, named, demanded)
+
+
+def _chinese(text: str, taken: Sequence[Span], own_names: Sequence[str]) -> Iterable[Unplaced]:
+    """Runs of characters that are left when all known words are taken out; and what stands behind "only", whole."""
+    insisted: list[Span] = []
+    for match in _LEADS_CHINESE.finditer(text):
+        span = Span(match.start(1), match.end(1))
+        if not any(span.overlaps(used) for used in taken):
+            insisted.append(span)
+            yield Unplaced(match[1], named=True, demanded=True)
+    left = list(text)
+    for span in [*taken, *insisted]:
+        left[span.start : span.end] = "\x00" * (span.end - span.start)
+    rest = "".join(left)
+    fillers = sorted((word for word in lexicon()["fillers"] if CJK.search(word)), key=len, reverse=True)
+    loose = "".join(word for word in fillers if len(word) == 1)
+    for filler in [*(name for name in own_names if CJK.search(name)), *(word for word in fillers if len(word) > 1)]:
+        rest = rest.replace(filler, "\x00" * len(filler))
+    for match in re.finditer(rf"(?:(?![{_PARTICLES}])[\u3400-\u9fff]){{2,8}}", rest):
+        if not match[0].strip(loose):
+            continue
+        yield Unplaced(match[0], named=text[match.end() :].startswith(("的", "地区", "省", "市")))

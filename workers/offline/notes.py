@@ -1,0 +1,112 @@
+"""What to know besides the answer: what was done to the data, what is missing, what the figures leave out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from workers.offline import columns as cols
+from workers.offline.reading import facts_of, last_told
+from workers.offline.repair import error_of
+from workers.offline.thread import Thread, done
+from workers.offline.values import Facts, Intent, Join
+from workers.offline.wording import say
+
+_MANY_UNREAD = 0.02
+"""The share of a column's cells beyond which cells that cannot be read are told before the answer."""
+_MANY_COPIES = 0.03
+"""The share of rows removed as copies above which the answer says so."""
+
+
+def preparation(thread: Thread) -> list[str]:
+    """What was done to the data before the analysis, told in the turn that did it."""
+    facts = facts_of(thread.since)
+    lines = []
+    if told := last_told(facts, "joined"):
+        lost = [(name, count) for name, count in told.get("unmatched", {}).items() if count]
+        lines.append(_prepared(thread, "joined", j=told, lost=lost))
+    if told := last_told(facts, "stacked"):
+        lines.append(_prepared(thread, "stacked", j=told))
+    if (told := last_told(facts, "copies")) and told.get("removed"):
+        lines.append(_prepared(thread, "copies", c=told))
+    if (told := last_told(facts, "respelled")) and told.get("columns"):
+        lines.append(_prepared(thread, "respelled", r=list(told["columns"].items())[:6]))
+    if told := last_told(facts, "derived"):
+        lines.append(_prepared(thread, "derived", d=told))
+    if told := last_told(facts, "filled"):
+        lines.append(_prepared(thread, "filled", f=told))
+    errors = [error_of(cell) for cell in thread.since if cell.status != "ok"]
+    if errors:
+        # pandas adds advice after a full stop; what went wrong stands before it
+        shown = dict.fromkeys(error.split(". ")[0][:120].replace("`", "'") for error in errors)
+        lines.append(_prepared(thread, "repaired", errors=[f"`{error}`" for error in shown]))
+    return lines
+
+
+def unread(thread: Thread, join: Join) -> list[str]:
+    """What an answer says first when more than a few cells of a column that it uses could not be read."""
+    rows = (last_told(thread.facts, "clean") or {}).get("rows") or 1
+    used = {name for intent in thread.intents for name in columns_of(intent)}
+    told = [t for t in _last_by(thread.facts.get("converted", ()), "column") if t.get("column") in used]
+    many = [t for t in told if t.get("unreadable", 0) > _MANY_UNREAD * rows]
+    return [_prepared(thread, "unread", c=one, rows=rows) for one in many]
+
+
+def columns_of(intent: Intent) -> set[str]:
+    """The columns that an intent computes with."""
+    named = {intent.measure, intent.date, intent.target, *(by for analysis in intent.analyses for by in analysis.by)}
+    return {name.lstrip("~") for name in named if name}
+
+
+def left_out(thread: Thread) -> list[str]:
+    """What the answer says of rows that were removed, in the turn that removed them: totals, and many copies."""
+    facts = facts_of(thread.since)
+    totals = last_told(facts, "totals")
+    return [*([_prepared(thread, "totals", t=totals)] if totals else []), *_many_copies(thread, facts)]
+
+
+def _many_copies(thread: Thread, facts: Facts) -> list[str]:
+    copies, clean = last_told(facts, "copies"), last_told(facts, "clean")
+    if not copies or not clean or not clean.get("rows_read"):
+        return []
+    share = copies.get("removed", 0) / clean["rows_read"]
+    return [_prepared(thread, "many_copies", c=copies, rows=clean["rows_read"], share=share)] * (share > _MANY_COPIES)
+
+
+def _prepared(thread: Thread, key: str, **variables: object) -> str:
+    return say("preparation", key, thread.language, variables, sign=thread.currency)
+
+
+def caveats(thread: Thread, join: Join, intent: Intent) -> list[str]:
+    """What the figures of one part of the question leave out or count in."""
+    lines = []
+    facts = facts_of(thread.since)
+    files = len({table.path for table in join.tables})
+    # these figures were told when the data was cleaned: a filter of the question does not change them
+    where = say("preparation", "where", thread.language, {"files": files}) if intent.filters else ""
+    refunds = last_told(thread.facts, "refunds")
+    column = join.column(intent.measure)
+    netted = refunds and not refunds.get("on_orders")
+    if netted and column and column == cols.default_measure(join.columns):
+        sign = thread.currency if cols.is_money(column) else ""
+        values = {"r": refunds, "left_out": intent.no_refunds, "where": where}
+        lines.append(say("preparation", "refunds", thread.language, values, sign=sign))
+    for converted in _last_by(facts.get("converted", ()), "column"):
+        if converted.get("unreadable"):
+            lines.append(_prepared(thread, "converted", c=converted, where=where))
+    if (ids := last_told(facts, "ids")) and ids.get("repeated"):
+        lines.append(_prepared(thread, "ids", i=ids, where=where))
+    used = columns_of(intent)
+    clean = last_told(thread.facts, "clean") or {}
+    missing = [(name, count) for name, count in (clean.get("missing") or {}).items() if name in used]
+    if missing:
+        lines.append(_prepared(thread, "missing", missing=missing, where=where))
+    if join.unused and done("load", thread.since):
+        lines.append(_prepared(thread, "unused", names=[table.name for table in join.unused]))
+    if intent.target or any(analysis.kind in ("predict", "correlate", "compare") for analysis in intent.analyses):
+        lines.append(say("frame", "no_cause", thread.language))
+    return lines
+
+
+def _last_by(told: Iterable[dict[str, Any]], key: str) -> list[dict[str, Any]]:
+    return list({str(item.get(key)): item for item in told}.values())

@@ -1,0 +1,237 @@
+"""The two cells that come before any analysis: load and look, then clean into `df`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from workers.offline import cells
+from workers.offline import columns as cols
+from workers.offline.cells import Code, literal
+from workers.offline.loading import read_line
+from workers.offline.thread import Thread
+from workers.offline.values import Cell, Column, Fixes, Join, Table
+
+_NUMERIC = ("int64", "float64", "bool")
+
+
+def variables(join: Join) -> dict[str, Table]:
+    """The tables by the Python name that they are loaded under: `raw` for a single one."""
+    if len(join.tables) == 1:
+        return {"raw": join.base}
+    named: dict[str, Table] = {}
+    for table in join.tables:
+        named[_variable(table.name, tuple(named))] = table
+    return named
+
+
+def _variable(name: str, taken: Sequence[str] = ()) -> str:
+    plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "table"
+    ours = plain in ("df", "raw", "pd", "np", "plt", "re", "json", "work", "rows") or plain in cells.functions()
+    plain = f"t_{plain}" if plain[0].isdigit() or ours else plain
+    unique, number = plain, 2
+    while unique in taken:
+        unique, number = f"{plain}_{number}", number + 1
+    return unique
+
+
+def _categories(columns: Sequence[Column]) -> list[str]:
+    """The columns whose values are listed and brought to one spelling."""
+    return [
+        column.name
+        for column in columns
+        if column.kind in ("category", "flag") and column.dtype in ("str", "object", "string", "category")
+    ]
+
+
+def load_cell(thread: Thread, join: Join, fixes: Fixes) -> Cell:
+    """Reads every table that is used and looks at it."""
+    named = variables(join)
+    reads = [f"{name} = {read_line(table, **_changes(table, fixes))}" for name, table in named.items()]
+    looks = [
+        f"look_at({literal(table.name)}, {name}, categories={literal(_categories(table.columns)[:12])})"
+        for name, table in named.items()
+    ]
+    writes = [
+        f'Path({literal(table.path)}).write_text({literal(table.content)}, encoding="utf-8")'
+        for table in join.tables
+        if table.content
+    ]
+    before = [
+        *(["from pathlib import Path", ""] if any("Path(" in line for line in [*writes, *reads]) else []),
+        "style()",
+        "",
+        *writes,
+        *reads,
+        *looks,
+        f"rows = {' + '.join(f'len({name})' for name in named)}",
+        "",
+    ]
+    files = list(dict.fromkeys(table.path for table in join.tables))
+    values = {"files": ", ".join(files[:4]), "tables": len(named), "first": Code(next(iter(named)))}
+    return cells.cell("load", "load", thread.language, values, before=before)
+
+
+def _changes(table: Table, fixes: Fixes) -> dict[str, object]:
+    """What earlier errors taught about reading this file."""
+    changes: dict[str, object] = {}
+    if encoding := fixes.value("encoding", table.path):
+        changes["encoding"] = encoding
+    if ("separator", table.path) in fixes:
+        changes |= {"sep": None, "engine": "python"}
+    if ("bad_lines", table.path) in fixes:
+        changes["on_bad_lines"] = "skip"
+    return changes
+
+
+def clean_cell(thread: Thread, join: Join, fixes: Fixes) -> Cell:
+    """Makes `df` from the loaded tables. Converts as simply as possible; what that fails on is repaired by fixes."""
+    named = variables(join)
+    raw = [column for column in join.columns if column.raw]
+    numbers = [column for column in raw if column.kind == "number"]
+    dates = [column for column in raw if column.kind == "date"]
+    categories = _categories(join.columns)
+    steps = _joining(join, named, fixes)
+    steps.append("rows_read = len(df)")
+    if categories:
+        steps += [
+            "respelled = {}",
+            f"for column in {literal(categories)}:",
+            "    spelled = one_spelling(df[column])",
+            "    respelled[column] = int((spelled.notna() & (spelled.astype(str) != df[column].astype(str))).sum())",
+            "    df[column] = spelled",
+            'tell("respelled", columns={column: count for column, count in respelled.items() if count})',
+        ]
+    for column in numbers:
+        steps += _conversion(column, ("number", column.name) in fixes, "to_number", ".astype(float)")
+    steps += _dropping_totals(join)
+    for column in dates:
+        steps += _conversion(column, ("date", column.name) in fixes, "to_dates", None)
+    steps += [*_dropping_copies(join), *_amounts(join), *_marking_refunds(thread, join)]
+    date = cols.default_date(join.columns)
+    values = {
+        "date": date.name if date else None,
+        "dates": [column.name for column in join.columns if column.kind == "date"],
+        "used": [column.name for column in join.columns[:60]],
+        "categories": categories[:12],
+    }
+    return cells.cell("clean", "clean", thread.language, values, before=steps)
+
+
+def _joining(join: Join, named: dict[str, Table], fixes: Fixes) -> list[str]:
+    names = list(named)
+    if len(names) == 1:
+        return ["df = raw.copy()"]
+    if join.key is None:
+        parts = ", ".join(f"{literal(table.name)}: {name}" for name, table in named.items())
+        return [
+            f'df = pd.concat({{{parts}}}, names=["source"]).reset_index(level="source").reset_index(drop=True)',
+            f'tell("stacked", tables={len(names)}, rows=len(df))',
+        ]
+    key = literal(join.key)
+    lines = [f"df = {names[0]}.copy()"]
+    seen = {column.name for column in join.base.columns}
+    base_key = join.base.column(join.key)
+    one_to_one = base_key is not None and base_key.unique == join.base.rows
+    for name, table in list(named.items())[1:]:
+        repeated = [column.name for column in table.columns if column.name in seen and column.name != join.key]
+        seen |= {column.name for column in table.columns}
+        part = f"{name}.drop(columns={literal(repeated)})" if repeated else name
+        if ("merge", join.key) in fixes:
+            part += f".drop_duplicates({key})"
+        validate = "one_to_one" if one_to_one and ("merge", join.key) not in fixes else "many_to_one"
+        lines.append(f"shares_key(df, {part.partition('.drop')[0]}, {key})")
+        lines.append(f'df = df.merge({part}, on={key}, how="left", validate="{validate}")')
+    unmatched = ", ".join(
+        f"{literal(table.name)}: int((~df[{key}].isin({name}[{key}])).sum())" for name, table in list(named.items())[1:]
+    )
+    return [
+        *lines,
+        f'tell("joined", key={key}, tables={len(names)}, rows=len(df), columns=df.shape[1], unmatched={{{unmatched}}})',
+    ]
+
+
+def _dropping_totals(join: Join) -> list[str]:
+    """Rows of totals go before dates are read: "Total" may stand in the column of dates."""
+    text = [c.name for c in join.columns if c.kind in ("category", "text", "id", "date") and c.dtype not in _NUMERIC]
+    added = [c.name for c in join.columns if c.kind == "number" and c.dtype != cols.DERIVED and not cols.is_rate(c)]
+    return [f"df = drop_totals(df, {literal(text[:12])}, {literal(added[:30])})"] if text and added else []
+
+
+def _dropping_copies(join: Join) -> list[str]:
+    """Equal rows are one row entered twice where rows carry a number, or where many columns and a date agree."""
+    ids = [column.name for column in join.base.columns if column.kind == "id"]
+    dated = len(join.columns) >= 6 and any(column.kind == "date" for column in join.columns)
+    if not ids and not dated:
+        return []
+    lines = [
+        "copies = copies_of(df)",
+        "df = df[~copies].copy()",
+        'tell("copies", removed=int(copies.sum()))',
+    ]
+    if ids and join.key is None:
+        own = literal(ids[0])
+        lines.append(f'tell("ids", column={own}, repeated=int(df[{own}].dropna().duplicated().sum()))')
+    return lines
+
+
+def _conversion(column: Column, fixed: bool, function: str, method: str | None) -> list[str]:
+    name = literal(column.name)
+    if fixed:
+        return [
+            f'before = df[{name}].astype(str).str.strip().replace(["", "nan", "None"], np.nan)',
+            f"df[{name}] = {function}(df[{name}])",
+            f"lost = before[df[{name}].isna() & before.notna()]",
+            f'tell("converted", column={name}, unreadable=len(lost), examples=lost.unique()[:3].tolist())',
+        ]
+    if method:
+        return [f"df[{name}] = df[{name}]{method}"]
+    return [f"df[{name}] = pd.to_datetime(df[{name}])"]
+
+
+def _amounts(join: Join) -> list[str]:
+    """Amounts that are quantity times price: computed when there is no such column, filled in where it is blank."""
+    found = cols.factors(join.columns)
+    if found is None:
+        return []
+    quantity, price = (literal(column.name) for column in found)
+    if join.derived:
+        name = literal(join.derived[0].name)
+        return [
+            f"df[{name}] = df[{quantity}] * df[{price}]",
+            f'tell("derived", column={name}, one={quantity}, other={price})',
+        ]
+    total = cols.default_measure(join.columns)
+    if total is None or total in found or not cols.is_money(total) or not total.missing:
+        return []
+    return [f"df = fill_product(df, {literal(total.name)}, {quantity}, {price})"]
+
+
+def _marking_refunds(thread: Thread, join: Join) -> list[str]:
+    measure = cols.default_measure(join.columns)
+    if thread.refunds is None or measure is None:
+        return []
+    amount = literal(measure.name)
+    marks = f"df[{literal(thread.refunds.column)}]"
+    told = join.column(thread.refunds.column)
+    if told and told.kind == "flag":  # may be numbers or booleans
+        marks += ".astype(str).str.strip()"
+    marked = f'df["is_refund"] = {marks}.isin({literal(thread.refunds.values)})'
+    refunded = f'refunded = df.loc[df["is_refund"], {amount}]'
+    if not thread.refunds.own_rows:
+        return [
+            marked,
+            refunded,
+            "on_orders = bool((refunded > 0).mean() > 0.5)  # not amounts that were paid back",
+            "total = round(float(refunded.abs().sum()) * (1 if on_orders else -1), 2)",
+            'tell("refunds", count=len(refunded), total=total, flipped=False, on_orders=on_orders)',
+        ]
+    return [
+        marked,
+        refunded,
+        f'others = df.loc[~df["is_refund"], {amount}]',
+        "flipped = bool((refunded > 0).mean() > 0.5 and (others > 0).mean() > 0.5)",
+        "if flipped:  # refunds written without a minus sign",
+        f'    df.loc[df["is_refund"], {amount}] = -refunded',
+        'tell("refunds", count=len(refunded), total=round(float(-refunded.abs().sum()), 2), flipped=flipped)',
+    ]

@@ -1,0 +1,112 @@
+"""The steps of a thread, read as what the analyst works from: texts, tables and cells, turn by turn."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from core.steps import Asked, Briefed, CellRan, ColumnNote, FileAbstract, Questioned, Replied, Step
+from workers.agent.turn import Turn
+from workers.offline.columns import kind_of
+from workers.offline.pasted import pasted_table
+from workers.offline.values import Column, Facts, Table, TurnContent
+
+_FACT = re.compile(r"^([a-z_]+): (\{.*\})$", re.MULTILINE)
+_MAX_TEXT = 12_000
+"""Characters of one message that are read: the search for column names takes time with each word."""
+
+
+def read(turn: Turn) -> tuple[TurnContent, ...]:
+    """The turns of the thread, oldest first; the last one is being worked on."""
+    return tuple(_content(steps, n) for n, steps in enumerate((*turn.earlier, turn.steps), start=1))
+
+
+def _content(given: Sequence[Step], number: int) -> TurnContent:
+    """One turn; a table that stands in a message is one of its tables and no longer part of the text."""
+    steps, pasted = list(given), list[Table]()
+    for place, step in enumerate(steps):
+        if isinstance(step, Asked):
+            text, table = pasted_table(step.text, f"message-{number}-{len(pasted) + 1}.csv")
+            if table:
+                steps[place] = step.model_copy(update={"text": text})
+                pasted.append(table)
+    briefings = [step for step in steps if isinstance(step, Briefed)]
+    files = [file for briefed in briefings for file in briefed.files]
+    replies = [step for step in steps if isinstance(step, Replied) and step.purpose == "act"]
+    return TurnContent(
+        texts=tuple(filter(None, _texts(steps))),
+        tables=(*(table for file in files for table in _tables(file)), *pasted),
+        documents=tuple(file.path for file in files if not file.tables),
+        problems=tuple(f"{problem.name}: {problem.why}" for briefed in briefings for problem in briefed.problems),
+        cells=tuple(step for step in steps if isinstance(step, CellRan) and step.language == "python"),
+        calls=sum(len(reply.calls) for reply in replies),
+        questions=sum(isinstance(step, Questioned) for step in steps),
+    )
+
+
+def _texts(steps: Sequence[Step]) -> Iterator[str]:
+    """What people wrote. Messages that the analyst sees together are one text; an answer to a question stands alone."""
+    together: list[str] = []
+    answering = False
+    for step in steps:
+        if isinstance(step, Asked):
+            text = "\n".join(line.strip() for line in step.text[:_MAX_TEXT].splitlines()).strip()
+            if answering:
+                yield text
+            else:
+                together.append(text)
+            answering = False
+        elif isinstance(step, Questioned) or (isinstance(step, Replied) and step.purpose == "act"):
+            yield "\n".join(together).strip()
+            together = []
+            answering = isinstance(step, Questioned)
+    yield "\n".join(together).strip()
+
+
+def _tables(file: FileAbstract) -> list[Table]:
+    """The tables of a file that have columns. A sheet is named when its file can hold several."""
+    found = []
+    several = len(file.tables) > 1
+    for note in file.tables:
+        if note.columns:
+            numbered = file.format == "html" and note.name.isdecimal()
+            found.append(
+                Table(
+                    name=note.name if several and note.name else file.path.rsplit("/", 1)[-1].rsplit(".", 1)[0],
+                    path=file.path,
+                    format=file.format,
+                    columns=tuple(_column(column, note.rows) for column in note.columns),
+                    rows=note.rows,
+                    sheet=note.name if note.name and (file.format.startswith("xls") or numbered) else None,
+                    encoding=file.encoding,
+                    separator=file.separator,
+                    read=file.read_hint,
+                )
+            )
+    return found
+
+
+def _column(note: ColumnNote, rows: int | None) -> Column:
+    kind, raw = kind_of(note.name, note.dtype, note.unique, rows, note.samples)
+    return Column(note.name, kind, note.dtype, raw, note.missing, note.unique, note.samples)
+
+
+def facts_of(cells: Iterable[CellRan]) -> Facts:
+    """Everything that cells which ended well printed as facts, in order."""
+    facts: Facts = {}
+    for cell in cells:
+        if cell.status == "ok":
+            for name, document in _FACT.findall(cell.stdout):
+                try:
+                    facts.setdefault(name, []).append(json.loads(document))
+                except ValueError:
+                    continue
+    return facts
+
+
+def last_told(facts: Facts, name: str) -> dict[str, Any] | None:
+    """The last fact of this name; None when there is none."""
+    told = facts.get(name)
+    return told[-1] if told else None

@@ -1,0 +1,110 @@
+"""The report: the answer first, findings, method, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from workers.offline.notes import caveats, left_out, preparation, unread
+from workers.offline.repair import error_of
+from workers.offline.sections import Section, section
+from workers.offline.subject import leaves_out_refunded, scope
+from workers.offline.tasks import Task, tasks
+from workers.offline.thread import Thread, attempts, done
+from workers.offline.unanswered import not_understood, unanswered
+from workers.offline.values import Intent, Join
+from workers.offline.wording import say, sentences
+
+_SPREAD = ("rows", "compare", "correlate", "predict", "distribution")
+"""Analyses of single values: how a measure is put together says nothing of them."""
+
+
+def report(thread: Thread, join: Join) -> tuple[str, bool]:
+    """The report of a turn whose cells have run, and whether it leaves a part of the question without an answer."""
+    language = thread.language
+    found = [(task, section(task)) for task in tasks(thread, join)]
+    found.sort(key=lambda item: item[0].analysis.kind == "predict")  # what is seen comes before what is modelled
+    sections = [part for _, part in found if part]
+    answers = [*not_understood(thread, join, computed=bool(sections)), *unread(thread, join)]
+    partial = bool(answers) or len(sections) < len(found)
+    for intent in thread.intents:
+        own = [part.answer for task, part in found if part and task.intent is intent]
+        refused = unanswered(thread, join, intent)
+        partial |= bool(refused)
+        answers += _headed(thread, intent, [*refused, *own])
+    if any(intent.saved for intent in thread.intents):
+        answers.insert(0, say("frame", "saved" if (kept := done("tables", thread.since)) else "not_saved", language,
+                              {"file": f"tables-{thread.number}.xlsx"}))  # fmt: skip
+        partial |= not kept
+    answers += left_out(thread)
+    method = [*preparation(thread), *(part.method for part in sections if part.method)]
+    limits = [part.limits for part in sections if part.limits]
+    limits += [_failure(task) for task, part in found if part is None]
+    for intent in thread.intents:
+        if any(task.intent is intent for task, _ in found):
+            limits += caveats(thread, join, intent)
+    parts = [
+        "\n\n".join(answers),
+        _assumed(thread, found),
+        _block(say("frame", "findings", language), [line for part in sections for line in part.findings]),
+        "\n\n".join(part.table for part in sections if part.table),
+        _block(say("frame", "method", language), method),
+        _block(say("frame", "limits", language), limits),
+    ]
+    if thread.number == 1:
+        parts.append(f"_{say('frame', 'introduction', language)}_")
+    return "\n\n".join(part for part in parts if part), partial
+
+
+def _headed(thread: Thread, intent: Intent, answers: Sequence[str]) -> list[str]:
+    """The answers to one of several parts, under its own words."""
+    several = len({part.text for part in thread.intents}) > 1
+    return [f"“{' '.join(intent.text.split())[:200]}”", *answers] if several and answers else list(answers)
+
+
+def _block(title: str, lines: Iterable[str]) -> str:
+    bullets = [line if line.startswith("- ") else f"- {line}" for line in dict.fromkeys(lines)]
+    return f"## {title}\n\n" + "\n".join(bullets) if bullets else ""
+
+
+def _failure(task: Task) -> str:
+    failed = attempts(task.stage, task.thread.since)
+    title = failed[-1].title if failed else task.stage
+    error = error_of(failed[-1])[:120] if failed else "–"
+    return say("frame", "failed", task.language, {"title": title, "error": error})
+
+
+def _assumed(thread: Thread, found: Sequence[tuple[Task, Section | None]]) -> str:
+    """What the question left open and how it was read."""
+    language = thread.language
+    answered = [intent for intent in thread.intents if any(task.intent is intent for task, _ in found)]
+    parts = dict.fromkeys(part for intent in answered for part in _assumptions(thread, intent))
+    told = [say("frame", "assumed", language, {"parts": list(parts)})] if parts else []
+    if thread.number > 1 and answered and not done("load", thread.since):
+        told.append(say("frame", "session", language))
+    return ("" if language == "zh" else " ").join(told)
+
+
+def _assumptions(thread: Thread, intent: Intent) -> list[str]:
+    """The measure, the date and the rows that one part of the question was taken to mean."""
+    language = thread.language
+    kinds = {analysis.kind for analysis in intent.analyses}
+    key = "scope" if any(item.keep for item in intent.filters) else "scope_without"
+    scoped = [say("frame", key, language, {"scope": rows})] if (rows := scope(thread, intent)) else []
+    if kinds == {"profile"}:
+        return scoped
+    parts = []
+    if intent.widened:
+        parts.append(
+            say("frame", "widened", language, {"scope": scope(thread, replace(intent, filters=intent.widened))})
+        )
+    whole = all(analysis.kind == "correlate" and not analysis.other for analysis in intent.analyses)
+    if intent.measure and not intent.target and not whole:
+        how = sentences()["frame"][language]["aggregates"][intent.aggregate]
+        key = "counted" if intent.aggregate == "count" else "measure_only" if kinds & set(_SPREAD) else "measure"
+        parts.append(say("frame", key, language, {"column": intent.measure, "aggregate": how}))
+    if intent.date and kinds & {"trend", "forecast", "change"}:
+        parts.append(say("frame", "date", language, {"column": intent.date}))
+    if thread.join and leaves_out_refunded(thread, thread.join, intent) and not intent.no_refunds:
+        parts.append(say("frame", "refunded", language, {"r": thread.facts["refunds"][-1]}))
+    return parts + scoped

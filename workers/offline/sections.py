@@ -1,0 +1,324 @@
+"""What each analysis has to say; every number read from what its cell printed."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from jinja2 import Environment, UndefinedError
+
+from workers.offline import columns as cols
+from workers.offline.cells import stage_of
+from workers.offline.lexicon import has
+from workers.offline.reading import facts_of, last_told
+from workers.offline.subject import BAND, ORDERED, Subject, period, pretty, scope, time_said
+from workers.offline.tasks import REPORT_ROWS, Task
+from workers.offline.values import Facts
+from workers.offline.wording import environment, number, percent, say, sentences
+
+_FEW_ROWS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What one analysis has to say. All texts are Markdown on one line."""
+
+    answer: str
+    findings: tuple[str, ...] = ()
+    method: str = ""
+    limits: str = ""
+    table: str = ""
+
+
+def section(task: Task) -> Section | None:
+    """What an analysis found; None when its cell did not run or its output is incomplete."""
+    facts = facts_of([cell for cell in task.thread.since if stage_of(cell.code) == task.stage])
+    kind = _kind(task)
+    measured = task.measured
+    try:
+        variables = {**_common(task, measured), **_VARIABLES[kind](task, facts)}
+        own = kind in (
+            "distribution",
+            "rows",
+            "compare",
+            "predict_number",
+        )  # these show the column itself, not its total or mean
+        made = environment(task.language, _sign(task) if own else measured.unit, measured.rate)
+        texts = sentences()[kind][task.language]
+
+        def render(key: str) -> str:
+            return made.from_string(texts.get(key, "")).render(variables)
+
+        if kind == "distribution" and variables["other"]:
+            variables["odd"] = _flat(render("odd"))
+        return Section(
+            answer="\n\n".join(filter(None, [_flat(render("answer")), _moved(task, facts)])),
+            findings=tuple(filter(None, map(_flat, render("findings").splitlines()))),
+            method=_flat(render("method")),
+            limits=_flat(render("limits")),
+            table=_table(task, made, kind, variables),
+        )
+    except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError, UndefinedError):
+        return None  # output that was cut: the report says that this part is missing
+
+
+def _moved(task: Task, facts: Facts) -> str:
+    """What is said of means that rest on one value, with the medians; empty when none does."""
+    told = {"moved": facts.get("moved", [])[:3], "medians": facts.get("median", [])[:8]}
+    return say("frame", "moved", task.language, told, sign=_sign(task)) if told["moved"] else ""
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _kind(task: Task) -> str:
+    kind = task.analysis.kind
+    if kind == "trend" and task.analysis.by:
+        return "trend_by"
+    if kind == "predict" and not task.intent.target:
+        return "predict_number"
+    column = task.join.column(task.intent.measure)
+    if kind == "compare" and (column is None or column.kind != "number"):
+        return "breakdown"
+    return kind
+
+
+def _common(task: Task, measured: Subject) -> dict[str, Any]:
+    return {
+        "measure": measured.label,
+        "counted": measured.column is None and not measured.rate,
+        "additive": measured.additive,
+        "rate": measured.rate,
+        "scope": scope(task.thread, task.intent),
+        "how": _how(task, measured),
+        "by": task.by,
+        "period": task.period,
+        "anomalies": task.intent.anomalies,
+        "ascending": task.intent.ascending,
+        "column": task.name(task.intent.measure or ""),
+        "target": task.name(task.intent.target or task.intent.measure or ""),
+    }
+
+
+def _sign(task: Task) -> str:
+    column = task.join.column(task.intent.measure)
+    return task.thread.currency if column and cols.is_money(column) else ""
+
+
+def _how(task: Task, measured: Subject) -> str:
+    if measured.rate or measured.column is None:
+        return ""
+    aggregates: Mapping[str, str] = sentences()["frame"][task.language]["aggregates"]
+    return aggregates[task.intent.aggregate]
+
+
+def _real(value: object) -> float | None:
+    return float(value) if isinstance(value, int | float) and math.isfinite(value) else None
+
+
+def _trend(task: Task, facts: Facts) -> dict[str, Any]:
+    years = facts.get("year", [])
+    compared = [year for year in years if _real(year.get("change")) is not None]
+    return {
+        "t": facts["trend"][-1],
+        "years": years,
+        "last": compared[-1] if compared else None,
+        "prior": compared[-2] if len(compared) > 1 and not compared[-1].get("whole") else None,
+        "season": last_told(facts, "season"),
+        "peak": task.intent.peak,
+        "moved_by": lambda year: _moved_by(task, year),
+    }
+
+
+def _moved_by(task: Task, year: Mapping[str, Any]) -> str:
+    """A year's change in percent; of a share, in points."""
+    if not task.measured.rate:
+        return f"{year['change'] * 100:+.1f}%"
+    return say("words", "points", task.language, {"n": f"{(year['value'] - year['before']) * 100:+.1f}"})
+
+
+def _trend_by(task: Task, facts: Facts) -> dict[str, Any]:
+    return {"t": facts["trend_by"][-1], "lines": facts["line"]}
+
+
+def _rows(task: Task, facts: Facts) -> dict[str, Any]:
+    rows = facts["row"]
+    own = [key for key in rows[0] if key != "value"]
+    told = {"r": facts["ranked"][-1], "rows": rows, "own": own, "label": own[0] if own else ""}
+    return told | {"listed": task.intent.listed}
+
+
+def _change(task: Task, facts: Facts) -> dict[str, Any]:
+    parts: dict[str, list[dict[str, Any]]] = {}
+    told = last_told(facts, "change")
+    for part in facts.get("part", ()):
+        if told and part["change"] * told["change"] > 0:
+            parts.setdefault(pretty(str(part["by"]), task.language), []).append(part)
+    steps = last_told(facts, "same_step")
+    return {
+        "c": told,
+        "period": period(task.language, task.change_frequency),
+        "outside": last_told(facts, "no_change"),
+        "parts": parts,
+        "steps": steps["steps"] if steps else [],
+        "singles": facts.get("single", []) if len(facts.get("single", [])) == 2 else [],
+        "fell": has("falls", task.intent.text),
+        "rose": has("rises", task.intent.text),
+        "said": time_said(task.thread, task.intent.period) if task.intent.period else "",
+    }
+
+
+def _breakdown(task: Task, facts: Facts) -> dict[str, Any]:
+    by = task.analysis.by[0]
+    groups = [
+        {**group, "share": _real(group.get("share")), "change": _real(group.get("change"))} for group in facts["group"]
+    ]
+    averaged = task.intent.aggregate not in ("sum", "count")
+    return {
+        "g": facts["groups"][-1],
+        "groups": groups,
+        "changes": last_told(facts, "changes"),
+        "ordered": by in ORDERED or by.startswith(BAND),
+        "small": [group["name"] for group in groups if group.get("rows", 0) < _FEW_ROWS] if averaged else [],
+        "test": last_told(facts, "test"),
+        "named": lambda name: f"{task.by} {name}" if str(name).isdigit() else name,  # "store 7", not "7"
+        "tested": task.intent.tested,
+        "focused": next((group for group in groups if group["name"] == task.intent.focus), None),
+        "cut": last_told(facts, "cut"),
+        "no_pie": task.intent.chart == "pie" and (not task.measured.additive or "no_pie" in facts),
+    }
+
+
+def _compare(task: Task, facts: Facts) -> dict[str, Any]:
+    column = task.join.column(task.analysis.by[0])
+    said = (lambda name: f"{task.by}: {name}") if column and column.kind == "flag" else str
+    return {
+        "c": facts["compared"][-1],
+        "sides": [{**side, "name": said(side["name"])} for side in facts["side"]],
+        "test": last_told(facts, "test"),
+        "of_sums": task.intent.tested and task.intent.aggregate == "sum",
+    }
+
+
+def _correlate(task: Task, facts: Facts) -> dict[str, Any]:
+    single = "correlations" not in facts
+    pairs = facts["pair"]
+    return {"pairs": pairs, "single": single, "x": task.name(str(pairs[0]["x"])), "y": task.name(str(pairs[0]["y"]))}
+
+
+def _distribution(task: Task, facts: Facts) -> dict[str, Any]:
+    other = last_told(facts, "other_extreme")
+    typing_error = other and other["largest"] > 3 * max(other["next"], 1)
+    extremes = facts.get("extreme", [])
+    return {
+        "s": facts["spread"][-1],
+        "extremes": extremes,
+        "extreme": extremes[0]["value"] if extremes else 0,
+        "other": other if typing_error else None,
+        "odd": "",
+    }
+
+
+def _predict(task: Task, facts: Facts) -> dict[str, Any]:
+    model = last_told(facts, "model")
+    boosted = model is not None and model["model"] == "gradient boosting"  # takes blank cells as they are
+    return {
+        "m": facts["modelled"][-1],
+        "model": model,
+        "candidates": facts.get("candidate", []),
+        "gaps": [] if boosted else list((last_told(facts, "gaps") or {"columns": {}})["columns"].items()),
+        "drivers": [driver for driver in facts.get("driver", []) if driver["importance"] > 0],
+        "clear": [
+            d
+            for d in facts.get("driver", [])
+            if d["importance"] > 0 and d.get("high_rate", 1) - d.get("low_rate", 0) >= 0.03
+        ],
+    }
+
+
+def _forecast(task: Task, facts: Facts) -> dict[str, Any]:
+    names = sentences()["frame"][task.language]["methods"]
+    forecast = last_told(facts, "forecast")
+    return {
+        "h": facts["history"][-1],
+        "f": forecast and {**forecast, "method": names.get(forecast["method"], forecast["method"])},
+        "steps": facts.get("next", []),
+        "methods": [{**told, "name": names.get(told["name"], told["name"])} for told in facts.get("method", [])],
+    }
+
+
+def _total(task: Task, facts: Facts) -> dict[str, Any]:
+    return {"t": {"missing": 0, **facts["total"][-1]}}
+
+
+def _profile(task: Task, facts: Facts) -> dict[str, Any]:
+    paths = list(dict.fromkeys(table.path for table in task.join.tables))
+    return {
+        "p": facts["profile"][-1],
+        "numbers": facts.get("number", [])[:8],
+        "categories": facts.get("category", [])[:8],
+        "spans": facts.get("span", []),
+        "name": ", ".join(paths),
+        "several": len(paths) > 1,
+    }
+
+
+_VARIABLES: Mapping[str, Callable[[Task, Facts], dict[str, Any]]] = {
+    "rows": _rows,
+    "trend": _trend,
+    "trend_by": _trend_by,
+    "change": _change,
+    "breakdown": _breakdown,
+    "compare": _compare,
+    "correlate": _correlate,
+    "distribution": _distribution,
+    "predict": _predict,
+    "predict_number": _predict,
+    "forecast": _forecast,
+    "total": _total,
+    "profile": _profile,
+}
+
+
+def _table(task: Task, made: Environment, kind: str, variables: Mapping[str, Any]) -> str:
+    """The groups of a breakdown as a Markdown table; empty for anything else."""
+    if kind == "rows" and (variables["listed"] or len(variables["rows"]) > 1):
+        return _rows_table(task, made, variables)
+    if kind != "breakdown" or len(variables["groups"]) < 2:
+        return ""
+    names = sentences()["frame"][task.language]["columns"]
+    value, plus = made.filters["v"], made.filters["plus"]
+    groups = variables["groups"][:REPORT_ROWS]
+    columns: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
+        (variables["by"], lambda group: _cell(str(group["name"]))),
+        (variables["measure"], lambda group: value(group["value"])),
+    ]
+    if all(group["share"] is not None for group in groups):
+        columns.append((names["share"], lambda group: percent(group["share"])))
+    if any(group["change"] is not None for group in groups):
+        columns.append((names["last"], lambda group: value(group.get("last_12_months"))))
+        columns.append((names["change"], lambda group: plus(group["change"]) if group["change"] is not None else "–"))
+    if task.measured.rate:
+        columns.append((names["cases"], lambda group: number(group.get("cases"))))
+    if task.measured.column is not None:
+        columns.append((names["rows"], lambda group: number(group.get("rows"))))
+    lines = [[title for title, _ in columns], ["---", *["---:"] * (len(columns) - 1)]]
+    lines += [[write(group) for _, write in columns] for group in groups]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _rows_table(task: Task, made: Environment, variables: Mapping[str, Any]) -> str:
+    """Single rows as a Markdown table, the measure last."""
+    own, day = variables["own"], made.filters["day"]
+    lines = [[*(task.name(key) for key in own), variables["column"]], [*["---"] * len(own), "---:"]]
+    for row in variables["rows"]:
+        value = "–" if row["value"] is None else made.filters["m"](row["value"])
+        lines.append([*(_cell(day(row[key])) for key in own), value])
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

@@ -1,0 +1,257 @@
+"""What an intent is about: the measure, the rows, the groups; each as code and in words."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+
+from workers.offline import columns as cols
+from workers.offline import dates
+from workers.offline.cells import literal
+from workers.offline.intent import conditions
+from workers.offline.lexicon import CJK, lexicon, stem, words
+from workers.offline.thread import Thread, known_values
+from workers.offline.values import Column, Filter, Intent, Join
+from workers.offline.wording import say
+
+ORDERED = ("@year", "@month", "@weekday", "@quarter", "@months", "@quarters")
+"""Groupings that are parts of a date; they stand in their own order."""
+
+BAND = "~"
+"""Stands before the name of a number that is grouped by in bands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What an intent measures, in code and in words. `aggregation` follows a groupby, `total` stands alone."""
+
+    label: str
+    column: str | None
+    aggregation: str
+    total: str
+    additive: bool
+    rate: bool
+    axis_format: str
+    label_format: str
+    unit: str
+
+    @property
+    def amount(self) -> str:
+        """The label of an axis: the measure with its unit."""
+        return f"{self.label} ({self.unit})" if self.unit else self.label
+
+
+def pretty(name: str, language: str = "en") -> str:
+    """A column's name for people: "tenure_months" is "tenure (months)"; "region" is said in Chinese to its readers."""
+    parts = words(name)
+    if language == "zh" and len(parts) == 1 and not CJK.search(name):
+        for concept, phrases in lexicon()["concepts"].items():
+            if concept == "date" and parts[0].text.casefold() in lexicon()["units"]:  # "days" is a length of time
+                continue
+            if any(not CJK.search(phrase) and stem(phrase) == parts[0].stem for phrase in phrases):
+                return next((phrase for phrase in phrases if CJK.search(phrase)), name)
+    if "_" in name and len(parts) > 1 and parts[-1].text.casefold() in lexicon()["units"]:
+        unit = parts[-1].text
+        rest = name[: name.rfind(unit)].replace("_", " ").strip()
+        return f"{rest} ({unit.upper() if unit.casefold() in lexicon()['currency_codes'] else unit})"
+    return name.replace("_", " ").strip()
+
+
+def word(thread: Thread, key: str, **values: object) -> str:
+    """One of our own words in the thread's language."""
+    return say("words", key, thread.language, values)
+
+
+def positive_value(join: Join, thread: Thread, column: str) -> str:
+    """The value of a yes-no column that means yes."""
+    told = join.column(column)
+    values = known_values(join, thread.facts).get(column) or list(told.samples if told else ())
+    yes = [value for value in values if value.casefold() in lexicon()["positive_values"]]
+    return yes[0] if yes else (values[-1] if values else "Yes")
+
+
+def subject(thread: Thread, join: Join, intent: Intent) -> Subject:
+    """What the intent measures."""
+    if intent.target and (intent.measure == intent.target):
+        name = word(thread, "refunds") if intent.target == "is_refund" else pretty(intent.target, thread.language)
+        return Subject(
+            word(thread, "rate", m=name), "is_target", '["is_target"].mean()', 'work["is_target"].mean()',
+            False, True, "{x:.0%}", "{:.1%}", "",
+        )  # fmt: skip
+    column = join.column(intent.measure)
+    if column is None or intent.aggregate == "count":
+        return Subject(word(thread, "count"), None, ".size()", "len(work)", True, False, "{x:,.0f}", "{:,.0f}", "")
+    source = f"[{literal(column.name)}].{intent.aggregate}()"
+    sign = thread.currency if cols.is_money(column) else ""
+    additive = intent.aggregate == "sum"
+    return Subject(
+        label=word(thread, intent.aggregate, m=pretty(column.name, thread.language)),
+        column=column.name,
+        aggregation=source,
+        total=f"work{source}",
+        additive=additive,
+        rate=False,
+        axis_format=f"{sign}{{x:,.10g}}",
+        label_format=f"{sign}{{:,.0f}}" if additive and not _small(column) else f"{sign}{{:,.2f}}",
+        unit=sign,
+    )
+
+
+def _small(column: Column) -> bool:
+    """True when the samples are so small that whole numbers would hide them."""
+    values = []
+    for sample in column.samples:
+        digits = "".join(char for char in sample if char.isdigit() or char == ".")
+        try:
+            values.append(float(digits))
+        except ValueError:
+            continue
+    return bool(values) and max(values) < 10
+
+
+# --- which rows -------------------------------------------------------------------------------------------------------
+
+
+def selection(thread: Thread, join: Join, intent: Intent, by: tuple[str, ...] = ()) -> list[str]:
+    """The lines that make `work` from `df`."""
+    lines = ["work = df", *(f"work = work[{mask}]" for mask, _, _ in _conditions(thread, join, intent))]
+    if intent.target:
+        if intent.target == "is_refund":
+            lines.append('work = work.assign(is_target=work["is_refund"].astype(int))')
+        else:
+            target, yes = literal(intent.target), literal(positive_value(join, thread, intent.target))
+            lines.append(f"work = work[work[{target}].notna()]")
+            lines.append(f"work = work.assign(is_target=(work[{target}].astype(str).str.strip() == {yes}).astype(int))")
+    if intent.date:
+        moment = f"work[{literal(intent.date)}].dt"
+        days = literal(say("words", "days", thread.language).split())
+        parts = {
+            "@year": f'year={moment}.year.astype("Int64")',
+            "@months": f'months={moment}.to_period("M").astype(str).where(work[{literal(intent.date)}].notna())',
+            "@quarters": f'quarters={moment}.to_period("Q").astype(str).where(work[{literal(intent.date)}].notna())',
+            "@quarter": f"quarter={moment}.quarter",
+            "@month": f"month={moment}.month",
+            "@weekday": f"weekday={moment}.day_of_week.map(dict(enumerate({days})))",
+        }
+        lines += [f"work = work.assign({parts[name]})" for name in by if name in parts]
+    for name in by:
+        if name.startswith(BAND):
+            lines.append(f"work = work.assign(**{{{literal(plain(name))}: bands(work[{literal(name[1:])}])}})")
+    return lines
+
+
+def rows_lines(thread: Thread, join: Join, intent: Intent) -> list[str]:
+    """The lines that narrow `work` down one condition at a time and note in `steps` what each of them leaves."""
+    return [
+        f"work = keep(work, {mask}, {literal(column)}, {literal(said)}, steps)"
+        for mask, column, said in _conditions(thread, join, intent)
+    ]
+
+
+def _conditions(thread: Thread, join: Join, intent: Intent) -> list[tuple[str, str, str]]:
+    """The conditions that the rows of an intent meet: as code on `work`, the column, and in words."""
+    found = []
+    for item in intent.filters:
+        mask = _mask(join, item)
+        found.append((mask if item.keep else f"~({mask})", item.column, _filter_said(thread, join, item)))
+    if (intent.no_refunds and thread.refunds) or leaves_out_refunded(thread, join, intent):
+        found.append(('~work["is_refund"]', "is_refund", word(thread, "no_refunds")))
+    return found
+
+
+def _mask(join: Join, item: Filter) -> str:
+    name, column = literal(item.column), join.column(item.column)
+    kind = column.kind if column else "category"
+    if kind == "date":
+        return dates.mask(item.values, f"work[{name}]", f"df[{name}]")
+    if kind == "number":
+        return conditions.mask(item.values, f"work[{name}]")
+    return f"work[{name}].astype(str).isin({literal(item.values)})"
+
+
+def leaves_out_refunded(thread: Thread, join: Join, intent: Intent) -> bool:
+    """True for amounts of data that marks refunds on the orders themselves: a refunded order comes to nothing."""
+    told = thread.facts.get("refunds", [{}])[-1]
+    column = join.column(intent.measure)
+    if thread.refunds is None or not told.get("on_orders") or column is None or column.kind != "number":
+        return False
+    used = {*(item.column for item in intent.filters), *(by for each in intent.analyses for by in each.by)}
+    amount = column == cols.default_measure(join.columns) or cols.is_money(column)
+    return amount and intent.aggregate != "count" and not intent.target and thread.refunds.column not in used
+
+
+def plain(by: str) -> str:
+    """The column of `work` that a grouping stands in."""
+    return f"{by[1:]}_band" if by.startswith(BAND) else by.removeprefix("@")
+
+
+def label(thread: Thread, by: str) -> str:
+    """The name of a grouping for people."""
+    return word(thread, by.removeprefix("@")) if by in ORDERED else pretty(by.removeprefix(BAND), thread.language)
+
+
+def period(language: str, frequency: str) -> str:
+    """The word for one step of a trend."""
+    return say("periods", frequency, language)
+
+
+def spacing(thread: Thread, date: str | None) -> str:
+    """The shortest step in which the dates of a column follow each other: D, W, M, Q or Y."""
+    return next((str(told["step"]) for told in thread.facts.get("dates", ()) if told.get("column") == date), "D")
+
+
+def span_in_years(thread: Thread) -> float | None:
+    """From the first to the last date of the data; None when there is none."""
+    told = thread.facts.get("clean", [{}])[-1]
+    try:
+        first, last = (date.fromisoformat(str(told[key])) for key in ("date_from", "date_to"))
+    except (KeyError, ValueError):
+        return None
+    return (last - first).days / 365.25
+
+
+def scope(thread: Thread, intent: Intent) -> str:
+    """The rows that the question is about, in words: "2023, North, without refunds"; empty for all."""
+    parts = [_filter_said(thread, thread.join, item) for item in intent.filters if thread.join]
+    if intent.no_refunds and thread.refunds:
+        parts.append(word(thread, "no_refunds"))
+    return ("，" if thread.language == "zh" else ", ").join(parts)
+
+
+def _filter_said(thread: Thread, join: Join, item: Filter) -> str:
+    column = join.column(item.column)
+    if column and column.kind == "number":
+        listed = ", ".join(f"{pretty(item.column, thread.language)} {_bound_said(value)}" for value in item.values)
+    else:
+        values = (
+            [time_said(thread, value) for value in item.values] if column and column.kind == "date" else item.values
+        )
+        years = len(values) > 2 and all(value.isdigit() for value in values)
+        listed = f"{values[0]}–{values[-1]}" if years else "/".join(values)
+    return listed if item.keep else word(thread, "not", text=listed)
+
+
+def _bound_said(value: str) -> str:
+    """ ">=1000" as "≥ 1,000"."""
+    sign = value.rstrip("0123456789.")
+    number = float(value[len(sign) :])
+    return f"{ {'>=': '≥', '<=': '≤'}.get(sign, sign) } {number:,.10g}"
+
+
+_TIMES = (("since", r">=(.+)"), ("after", r">(.+)"), ("until", r"<=(.+)"), ("before", r"<(.+)"))
+
+
+def time_said(thread: Thread, value: str) -> str:
+    """A value of dates.py in words."""
+    if value.startswith("M"):
+        return say("months", int(value[1:]), thread.language) if value[1:].isdigit() else word(thread, value)
+    if relative := re.fullmatch(r"last:(\d+)([DWMQY])", value):
+        steps = f"last_{relative[2]}"
+        return word(thread, steps, n=int(relative[1]))
+    if re.fullmatch(r"[YQ]-\d", value):
+        return word(thread, value)
+    for key, pattern in _TIMES:
+        if compared := re.fullmatch(pattern, value):
+            return word(thread, key, y=time_said(thread, compared[1]))
+    return value.replace("..", "–")

@@ -1,0 +1,179 @@
+"""The cells that predict a column from the others."""
+
+# ruff: noqa: PLR0912, PLR0915 - a cell is read from top to bottom, so a template is one function
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+from sklearn.compose import ColumnTransformer
+from sklearn.ensemble import HistGradientBoostingClassifier, HistGradientBoostingRegressor
+from sklearn.impute import SimpleImputer
+from sklearn.inspection import permutation_importance
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.metrics import accuracy_score, mean_absolute_error, r2_score, roc_auc_score
+from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
+
+from workers.offline.cell_functions import bands, tell
+
+
+def predict(
+    work: Any, *, number: str | None, numbers: list[str], categories: list[str], target: str,
+    target_cap: str, unit: str, amount: str, axis_format: str, zh: bool,
+) -> None:  # fmt: skip
+    """A model of a number or of a yes-no column (`number` is None), judged on rows that it has not seen.
+
+    It is set against the simplest guess, and the columns that it relies on are named.
+    """
+    if number:
+        work = work[work[number].notna()]
+    work = work.sample(min(len(work), 20000), random_state=0)
+    numeric, categorical = numbers, categories
+    words = work[categorical].astype(object).where(work[categorical].notna(), "(blank)").astype(str)
+    X = pd.concat([work[numeric].astype(float), words], axis=1)
+    X = X.loc[:, X.nunique() > 1]
+    if number:
+        y = work[number].astype(float)
+        leaking = [name for name in numeric if name in X and abs(X[name].corr(y, method="spearman")) > 0.995]
+    else:
+        y = work["is_target"]
+        fewest = int(min(y.sum(), len(y) - y.sum()))
+
+        # A column that alone nearly gives the answer away is usually written after the fact.
+        leaking = []
+        for column in X.columns if fewest >= 30 else []:
+            if column in numeric:
+                guesses = [X[column].fillna(X[column].median()), X[column].isna().astype(int)]
+            else:
+                guesses = [X[column].map(y.groupby(X[column]).mean())]
+            if max(abs(roc_auc_score(y, guess) - 0.5) for guess in guesses) > 0.47:
+                leaking.append(column)
+    X = X.drop(columns=leaking)
+    numeric, categorical = [c for c in numeric if c in X], [c for c in categorical if c in X]
+    if number:
+        possible = bool(len(X) >= 80 and X.shape[1] > 0 and y.nunique() > 5)
+        tell("modelled", rows=len(X), columns=X.shape[1], leaking=leaking, possible=possible)
+    else:
+        possible = bool(fewest >= 30 and X.shape[1] > 0)
+        tell("modelled", rows=len(X), positive=int(y.sum()), rate=round(y.mean(), 6), columns=X.shape[1],
+             leaking=leaking, possible=possible)  # fmt: skip
+
+    tell("gaps", columns={name: int(count) for name, count in X[numeric].isna().sum().nlargest(6).items() if count})
+    print(f"{len(X):,}行，{X.shape[1]}个预测列" if zh else f"{len(X):,} rows, {X.shape[1]} columns to predict from")
+
+    if possible:
+        if number:
+            X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0)
+        else:
+            X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=0)
+        filled = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
+        one_hot = OneHotEncoder(handle_unknown="ignore", min_frequency=10)
+        scaled = ColumnTransformer([("numbers", filled, numeric), ("categories", one_hot, categorical)])
+        ordinal = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1)
+        plain = ColumnTransformer([("numbers", "passthrough", numeric), ("categories", ordinal, categorical)])
+        if number:
+            boosting = HistGradientBoostingRegressor(
+                loss="absolute_error", max_iter=120, learning_rate=0.08, max_leaf_nodes=15, random_state=0
+            )
+            linear = {"ridge regression": make_pipeline(scaled, Ridge())}
+            folds, scoring = KFold(5, shuffle=True, random_state=0), "neg_mean_absolute_error"
+        else:
+            boosting = HistGradientBoostingClassifier(
+                max_iter=80, learning_rate=0.08, max_leaf_nodes=15, random_state=0
+            )
+            linear = {"logistic regression": make_pipeline(scaled, LogisticRegression(max_iter=2000))}
+            folds, scoring = StratifiedKFold(5, shuffle=True, random_state=0), "roc_auc"
+        models = {**linear, "gradient boosting": make_pipeline(plain, boosting)}
+        scores = {name: cross_val_score(m, X_train, y_train, cv=folds, scoring=scoring) for name, m in models.items()}
+        for name, score in scores.items():
+            if number:
+                tell("candidate", model=name, mae=round(-score.mean(), 4), spread=round(score.std(), 4))
+            else:
+                tell("candidate", model=name, auc=round(score.mean(), 4), spread=round(score.std(), 4))
+        best = max(scores, key=lambda name: scores[name].mean())
+        model = models[best].fit(X_train, y_train)
+        if number:
+            predicted = model.predict(X_test)
+            baseline = float((y_test - y_train.median()).abs().mean())
+            tell("model", model=best, train=len(X_train), test=len(X_test),
+                 mae=round(mean_absolute_error(y_test, predicted), 4), baseline_mae=round(baseline, 4),
+                 r2=round(r2_score(y_test, predicted), 4))  # fmt: skip
+        else:
+            risk = pd.Series(model.predict_proba(X_test)[:, 1], index=X_test.index)
+            ranked = y_test.loc[risk.sort_values(ascending=False).index]
+            riskiest = ranked.head(max(1, len(ranked) // 10))
+            tell("model", model=best, train=len(X_train), test=len(X_test), auc=round(roc_auc_score(y_test, risk), 4),
+                 accuracy=round(accuracy_score(y_test, risk > 0.5), 4),
+                 baseline_accuracy=round(max(y_test.mean(), 1 - y_test.mean()), 4),
+                 top_tenth_rate=round(riskiest.mean(), 4), top_tenth_share=round(riskiest.sum() / y_test.sum(), 4),
+                 test_rate=round(y_test.mean(), 4))  # fmt: skip
+
+        importance = permutation_importance(model, X_test, y_test, scoring=scoring, n_repeats=5, random_state=0)
+        table = pd.DataFrame({"column": X.columns, "importance": importance.importances_mean})
+        table = table.sort_values("importance", ascending=False, ignore_index=True)
+        for column, weight in table.head(6).itertuples(index=False):
+            if number:
+                tell("driver", column=column, importance=round(weight, 4))
+            else:
+                parts = bands(X[column], 4) if column in numeric else X[column]
+                rates = y.groupby(parts, observed=True).agg(["mean", "size"])
+                rates = rates[rates["size"] >= 20].sort_values("mean")
+                if len(rates) >= 2:
+                    low, high = rates["mean"].iloc[0], rates["mean"].iloc[-1]
+                    tell("driver", column=column, importance=round(weight, 4),
+                         high=str(rates.index[-1])[:40], high_rate=round(high, 4),
+                         low=str(rates.index[0])[:40], low_rate=round(low, 4))  # fmt: skip
+
+        top = table[table["importance"] > 0].head(10)[::-1]
+        if len(top):
+            _, ax = plt.subplots(figsize=(9, max(2.6, 1.6 + 0.4 * len(top))))
+            names = [name.replace("_", " ")[:32] for name in top["column"]]
+            ax.barh(names, top["importance"], color="#2563eb", height=0.65)
+            ax.set_title("模型预测 " + target + " 的依据" if zh else "What the model relies on to predict " + target)
+            if number:
+                shuffled = "打乱该列后平均误差的上升" if zh else "rise of the mean error when the column is shuffled"
+                ax.set_xlabel(shuffled + unit)
+                ax.xaxis.set_major_formatter(axis_format)
+            else:
+                ax.set_xlabel("打乱该列后 AUC 的下降" if zh else "loss of AUC when the column is shuffled")
+            ax.set_ylabel("列" if zh else "column")
+            ax.grid(axis="y", visible=False)
+
+        if number:
+            _, ax = plt.subplots(figsize=(7, 5.5))
+            ax.scatter(y_test, predicted, s=14, alpha=0.4, color="#2563eb", edgecolors="none")
+            ends = [min(y_test.min(), predicted.min()), max(y_test.max(), predicted.max())]
+            perfect = "完全一致" if zh else "perfect prediction"
+            ax.plot(ends, ends, color="#6b7280", linestyle="--", linewidth=1.2, label=perfect)
+            if zh:
+                ax.set_title(target + "的预测值与实际值（未见过的数据）")
+            else:
+                ax.set_title("Predicted and actual " + target + ", on unseen rows")
+            ax.set_xlabel("实际 " + amount if zh else "actual " + amount)
+            ax.set_ylabel("预测 " + amount if zh else "predicted " + amount)
+            ax.xaxis.set_major_formatter(axis_format)
+            ax.yaxis.set_major_formatter(axis_format)
+            ax.legend()
+        elif len(ranked) >= 50:
+            tenths = ranked.groupby(np.arange(len(ranked)) * 10 // len(ranked) + 1).mean()
+            _, ax = plt.subplots()
+            drawn = ax.bar(tenths.index, tenths, color=["#2563eb"] + ["#93c5fd"] * (len(tenths) - 1), width=0.7)
+            ax.bar_label(drawn, fmt="{:.0%}", padding=3, fontsize=9)
+            overall = f"全部未见过的数据: {y_test.mean():.1%}" if zh else f"all unseen rows: {y_test.mean():.1%}"
+            ax.axhline(y_test.mean(), color="#6b7280", linestyle="--", linewidth=1.2, label=overall)
+            if zh:
+                ax.set_title("各预测风险组的实际 " + target + "（未见过的数据）")
+            else:
+                ax.set_title(target_cap + " by predicted risk, on unseen rows")
+            ax.set_xlabel(
+                "按预测风险分为十组（1 为最高）" if zh else "tenths of the rows by predicted risk (1 = highest)"
+            )
+            ax.set_ylabel(target + " 占比" if zh else "share with " + target)
+            ax.set_xticks(tenths.index)
+            ax.yaxis.set_major_formatter("{x:.0%}")
+            ax.grid(axis="x", visible=False)
+            ax.legend()

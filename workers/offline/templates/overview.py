@@ -1,0 +1,145 @@
+"""The cells that look at single values: the columns, single rows, one number, how a measure is spread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+
+from workers.offline.cell_functions import bars, copies_of, tell, tell_moved
+
+
+def profile(
+    work: Any, *, numbers: list[str], dates: list[str], categories: list[str],
+    shown: str | None, counted: bool, shown_title: str, amount: str, axis_format: str, zh: bool,
+) -> Any:  # fmt: skip
+    """What is in the data, column by column."""
+    table = pd.DataFrame({
+        "dtype": work.dtypes.astype(str), "filled": work.notna().sum(), "missing": work.isna().mean().round(4),
+        "unique": work.astype(str).nunique(),
+        "example": [next((str(value)[:40] for value in work[column].dropna()), "") for column in work.columns],
+    })  # fmt: skip
+    empty = [column for column in work.columns if work[column].isna().all()][:20]
+    tell("profile", rows=len(work), columns=work.shape[1], copies=int(copies_of(work).sum()),
+         missing_cells=int(work.isna().sum().sum()), empty_columns=empty)  # fmt: skip
+    for column in numbers:
+        values = work[column].dropna()
+        if len(values):
+            tell("number", column=column, minimum=round(values.min(), 4), median=round(values.median(), 4),
+                 mean=round(values.mean(), 4), maximum=round(values.max(), 4),
+                 missing=int(work[column].isna().sum()))  # fmt: skip
+    for column in dates:
+        values = work[column].dropna()
+        if len(values):
+            first, last = str(values.min())[:10], str(values.max())[:10]
+            tell("span", column=column, first=first, last=last, missing=int(work[column].isna().sum()))
+    for column in categories:
+        counts = work[column].astype(object).dropna().astype(str).value_counts()
+        if len(counts):
+            tell("category", column=column, unique=len(counts), top=counts.index[0][:40],
+                 top_share=round(counts.iloc[0] / max(1, counts.sum()), 4),
+                 missing=int(work[column].isna().sum()))  # fmt: skip
+
+    print(f"{len(work):,}行，{work.shape[1]}列" if zh else f"{len(work):,} rows, {work.shape[1]} columns")
+
+    if shown and counted:
+        counts = work[shown].dropna().astype(str).str.slice(0, 32).value_counts().head(12)
+        if len(counts):
+            bars(counts.index, counts, shown_title, "行数" if zh else "rows", amount, "{x:,.0f}", "{:,.0f}")
+    elif shown:
+        values = work[shown].dropna()
+        near = values[values.between(values.quantile(0.01), values.quantile(0.99))]
+        near = near if near.nunique() > 1 else values
+        if len(near):
+            _, ax = plt.subplots()
+            ax.hist(near, bins=min(40, max(5, near.nunique())), color="#2563eb", edgecolor="white", linewidth=0.5)
+            ax.set_title(shown_title)
+            ax.set_xlabel(amount)
+            ax.set_ylabel("行数" if zh else "rows")
+            ax.xaxis.set_major_formatter(axis_format)
+            ax.yaxis.set_major_formatter("{x:,.0f}")
+            ax.grid(axis="x", visible=False)
+    return table
+
+
+def rows(
+    work: Any, *, column: str, columns: list[str], label: str, label_name: str, count: int,
+    listed: bool, ascending: bool, title: str, amount: str, axis_format: str, label_format: str, zh: bool,
+) -> Any:  # fmt: skip
+    """The single rows at the top or the bottom of a measure, or those that meet a condition."""
+    if listed:
+        ranked = work.sort_values(column, ascending=ascending, kind="stable")
+        table = ranked[columns]
+        shown = table.head(count)
+        tell("ranked", rows=len(ranked), shown=len(shown), ties=1)
+    else:
+        ranked = work.dropna(subset=[column]).sort_values(column, ascending=ascending, kind="stable")
+        shown = table = ranked[columns].head(count)
+        ties = int((ranked[column] == shown[column].min()).sum()) if len(shown) == 1 else 1
+        tell("ranked", rows=len(ranked), shown=len(shown), ties=ties)
+    for _, row in shown.iterrows():
+        value = row[column]
+        others = row.drop(column).astype(str).str.slice(0, 40).to_dict()
+        tell("row", value=None if pd.isna(value) else round(float(value), 4), **others)
+    print(f"{len(ranked):,}行中的{len(shown)}行" if zh else f"{len(shown)} of {len(ranked):,} rows")
+    if count > 1 and not listed:
+        names = [f"{number}. {name}" for number, name in enumerate(shown[label].astype(str).str.slice(0, 32), start=1)]
+        bars(names, shown[column], title, amount, label_name, axis_format, label_format)
+    return table
+
+
+def single_number(work: Any, *, total: Any, column: str | None, rate: bool, averaged: bool, zh: bool) -> None:
+    """One number."""
+    value = round(total, 4) if len(work) else None
+    if rate:
+        tell("total", value=value, rows=len(work), cases=int(work["is_target"].sum()))
+    elif column:
+        tell("total", value=value, rows=len(work), missing=int(work[column].isna().sum()))
+    else:
+        tell("total", value=value, rows=len(work))
+    if averaged:
+        tell_moved({"": work[column]})
+    print(f"{len(work):,}行" if zh else f"{len(work):,} rows")
+
+
+def distribution(
+    work: Any, *, column: str, columns: list[str], other: str | None, label: str, title: str,
+    amount: str, axis_format: str, sign: str, zh: bool,
+) -> Any:  # fmt: skip
+    """How a measure is spread, and its values that stand far out."""
+    values = work[column].dropna().astype(float)
+    low, middle, high = values.quantile([0.25, 0.5, 0.75])
+    fence = 1.5 * (high - low)
+    far = values[(values < low - 2 * fence) | (values > high + 2 * fence)]
+    outliers = int(((values < low - fence) | (values > high + fence)).sum())
+    tell("spread", column=column, count=len(values), mean=round(values.mean(), 4), sd=round(values.std(), 4),
+         minimum=round(values.min(), 4), p5=round(values.quantile(0.05), 4), q1=round(low, 4), median=round(middle, 4),
+         q3=round(high, 4), p95=round(values.quantile(0.95), 4), maximum=round(values.max(), 4),
+         skew=round(values.skew(), 2), outliers=outliers, far=len(far), negative=int((values < 0).sum()),
+         zero=int((values == 0).sum()), missing=int(work[column].isna().sum()))  # fmt: skip
+    print(f"{len(values):,}个值，中位数 {middle:,.6g}" if zh else f"{len(values):,} values, median {middle:,.6g}")
+    table = work.loc[values.sub(middle).abs().nlargest(10).index, columns]
+    for _, row in table.head(3).iterrows():
+        others = row.drop(column).astype(str).str.slice(0, 40).to_dict()
+        tell("extreme", value=round(float(row[column]), 4), **others)
+    if other:
+        largest = work[other].dropna().astype(float).nlargest(2)
+        where = str(work.loc[largest.index[0], label])
+        tell("other_extreme", column=other, largest=largest.iloc[0], next=largest.iloc[-1], row=where)
+
+    # The outer percent on each side would squeeze the rest into a few bars; it is counted above.
+    near = values[values.between(values.quantile(0.01), values.quantile(0.99))]
+    near = near if near.nunique() > 1 else values
+    _, ax = plt.subplots()
+    ax.hist(near, bins=min(40, max(8, near.nunique())), color="#2563eb", edgecolor="white", linewidth=0.5)
+    median = f"中位数 {sign}{middle:,.2f}" if zh else f"median {sign}{middle:,.2f}"
+    ax.axvline(middle, color="#dc2626", linewidth=1.5, linestyle="--", label=median)
+    ax.set_title(title)
+    ax.set_xlabel(amount)
+    ax.set_ylabel("行数" if zh else "rows")
+    ax.xaxis.set_major_formatter(axis_format)
+    ax.yaxis.set_major_formatter("{x:,.0f}")
+    ax.grid(axis="x", visible=False)
+    ax.legend()
+    return table

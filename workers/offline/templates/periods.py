@@ -1,0 +1,286 @@
+"""The cells that follow a measure over time."""
+
+# ruff: noqa: PLR0912, PLR0915 - a cell is read from top to bottom, so a template is one function
+# mypy: disallow-untyped-calls=False
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import matplotlib.pyplot as plt
+import numpy as np
+import pandas as pd
+
+from workers.offline.cell_functions import bars, covered, ends_early, last_season, months_below, name_of, tell
+
+
+def trend(
+    work: Any, *, date: str, frequency: str, period: str, steps_of_a_year: int,
+    aggregate: Callable[[Any], Any], total: Any, additive: bool, chart: str | None, title: str, measure_name: str,
+    amount: str, axis_format: str, zh: bool,
+) -> Any:  # fmt: skip
+    """A measure over time, per year against the same months of the year before, with its season."""
+    dated = work.dropna(subset=[date])
+    series = aggregate(dated.groupby(dated[date].dt.to_period(frequency)))
+    every = pd.period_range(series.index.min(), series.index.max(), freq=frequency)
+    series = series.reindex(every)  # a period without a row is no value, and not 0
+
+    # A period that the data covers only in part would look like a fall.
+    first_day, last_day = dated[date].min().normalize(), dated[date].max().normalize()
+    length = (every.end_time - every.start_time).days + 1
+    several = len(series) > 2
+    skipped = int(several and (covered(dated[date])[0] - every[0].start_time).days > 0.15 * length[0])
+    end = len(series) - int(several and ends_early(dated[date], every))
+    empty = int(series.iloc[skipped:end].isna().sum())
+    whole = series.iloc[skipped:end].dropna()
+    partial = ", ".join(name_of(part) for part in [*every[:skipped], *every[end:]]) or None
+
+    tell(
+        "trend", periods=len(whole), first=name_of(whole.index[0]), last=name_of(whole.index[-1]),
+        first_value=round(whole.iloc[0], 4), last_value=round(whole.iloc[-1], 4),
+        best=name_of(whole.idxmax()), best_value=round(whole.max(), 4),
+        worst=name_of(whole.idxmin()), worst_value=round(whole.min(), 4),
+        average=round(whole.mean(), 4), partial=partial, total=round(series.sum(), 4), rows=len(work), empty=empty,
+        undated=len(work) - len(dated), undated_total=round(total - series.sum(), 4) if additive else None,
+        from_day=str(first_day.date()), to_day=str(last_day.date()),
+    )  # fmt: skip
+    for year in sorted(set(whole.index.year)):
+        now = whole[whole.index.year == year]
+        before = whole[(whole.index.year == year - 1) & whole.index.month.isin(now.index.month)]
+        comparable = set(before.index.month) == set(now.index.month) and before.sum() > 0
+        value, earlier = (now.sum(), before.sum()) if additive else (now.mean(), before.mean())
+        tell(
+            "year", year=int(year), value=round(value, 4), periods=len(now), whole=len(now) >= steps_of_a_year,
+            since=name_of(now.index[0]) if now.index[0].start_time.month > 1 else None, through=name_of(now.index[-1]),
+            before=round(earlier, 4) if comparable else None,
+            change=round(now.mean() / before.mean() - 1, 4) if comparable else None,
+        )  # fmt: skip
+    if frequency == "M" and len(whole) >= 24:
+        season = whole.groupby(whole.index.month).mean() / whole.mean()
+        tell("season", high=int(season.idxmax()), high_ratio=round(season.max(), 3), low=int(season.idxmin()),
+             low_ratio=round(season.min(), 3))  # fmt: skip
+
+    if zh:
+        print(f"{len(whole)}个{period}，{whole.min():,.6g} 至 {whole.max():,.6g}")
+    else:
+        print(f"{len(whole)} {period}s, {whole.min():,.6g} to {whole.max():,.6g}")
+
+    _, ax = plt.subplots()
+    if chart == "bar":
+        colors = ["#2563eb" if part in whole.index else "#bfdbfe" for part in every]
+        ax.bar(every.to_timestamp(), series, width=0.8 * length, color=colors, align="edge")
+        ax.grid(axis="x", visible=False)
+    else:
+        if len(whole) + empty < len(series):
+            partial = f"不完整的{period}" if zh else f"incomplete {period}"
+            ax.plot(every.to_timestamp(), series, color="#93c5fd", linestyle=":", linewidth=1.5, label=partial)
+        marker = "o" if len(whole) <= 40 or empty else None
+        ax.plot(whole.index.to_timestamp(), whole, marker=marker, markersize=4, linewidth=2)
+        ax.axhline(whole.mean(), color="#9ca3af", linewidth=1, linestyle="--", label="平均" if zh else "average")
+        ax.legend(loc="upper left")
+    if additive:
+        ax.set_ylim(bottom=min(0, series.min() * 1.05))
+    ax.set(title=title, ylabel=amount)
+    ax.yaxis.set_major_formatter(axis_format)
+    months_below(ax, zh)
+    return series.rename(measure_name).rename_axis(period).reset_index().astype({period: str})
+
+
+def trend_by(
+    work: Any, *, date: str, frequency: str, period: str, by_name: str, aggregate: Callable[[Any], Any],
+    total: Any, additive: bool, most: int, chart: str | None, title: str, amount: str, axis_format: str, zh: bool,
+) -> Any:  # fmt: skip
+    """A measure over time, one line for each of the largest groups."""
+    dated = work.dropna(subset=[date])
+    dated = dated[dated[by_name].notna()]
+    groups = dated[by_name].astype(str)
+    wide = aggregate(dated.groupby([dated[date].dt.to_period(frequency), groups])).unstack()
+    every = pd.period_range(wide.index.min(), wide.index.max(), freq=frequency)
+    wide = (wide.fillna(0) if additive else wide).reindex(every)
+    whole = wide.iloc[:-1] if len(wide) > 2 and ends_early(dated[date], every) else wide
+    sizes = wide.sum() if additive else wide.mean()
+    largest = sizes.nlargest(most).index
+
+    tell("trend_by", by=by_name, groups=int(groups.nunique()), shown=len(largest), first=name_of(whole.index[0]),
+         last=name_of(whole.index[-1]), partial=name_of(every[-1]) if len(whole) < len(wide) else None, rows=len(dated),
+         left_out=len(work) - len(dated), total=round(total, 4))  # fmt: skip
+    known = whole.dropna(how="all")
+    half = len(known) // 2
+    for name in largest:
+        line = known[name]
+        early, late = line.iloc[:half].mean(), line.iloc[-half:].mean() if half else line.mean()
+        tell("line", by=by_name, name=name, value=round(sizes[name], 4), first=round(line.iloc[0], 4),
+             last=round(line.iloc[-1], 4), best=name_of(line.idxmax()),
+             change=round(late / early - 1, 4) if half and early > 0 else None)  # fmt: skip
+
+    print(f"{len(whole)}个{period}，{len(largest)}条线" if zh else f"{len(whole)} {period}s, {len(largest)} lines")
+
+    fig, ax = plt.subplots()
+    if chart == "bar":
+        stacked = additive and len(whole) > 8 and bool((whole[largest] >= 0).all(axis=None))
+        width = 0.8 if stacked else 0.8 / len(largest)
+        for number, name in enumerate(largest):
+            below = whole[largest[:number]].sum(axis=1) if stacked else None
+            place = 0 if stacked else width * (number - (len(largest) - 1) / 2)
+            ax.bar(np.arange(len(whole)) + place, whole[name], width=width, bottom=below, label=name)
+        step, many = max(1, len(whole) // 12), len(whole) > 8
+        names = [name_of(part) for part in whole.index[::step]]
+        ax.set_xticks(range(0, len(whole), step), names, rotation=45 if many else 0, ha="right" if many else "center")
+        ax.grid(axis="x", visible=False)
+    else:
+        marker = "o" if len(whole) <= 40 else None
+        for name in largest:
+            ax.plot(whole.index.to_timestamp(), whole[name], linewidth=2, marker=marker, markersize=3.5, label=name)
+        months_below(ax, zh)
+    if additive:
+        ax.set_ylim(bottom=min(0, np.nanmin(whole[largest].to_numpy()) * 1.05))
+    ax.set(title=title, ylabel=amount)
+    ax.yaxis.set_major_formatter(axis_format)
+    fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=min(len(largest), 6))
+    return wide.rename_axis(period).reset_index().astype({period: str})
+
+
+def change(
+    work: Any, *, date: str, frequency: str, period: str, season: int, asked_for: str,
+    asked: Callable[[Any], Any] | None, by: str, splits: list[str], aggregate: Callable[[Any], Any], additive: bool,
+    column: str | None, measure: str, measure_name: str, amount: str, axis_format: str, written: str, zh: bool,
+) -> None:  # fmt: skip
+    """A period against the one before, and which groups the change comes from."""
+    dated = work.dropna(subset=[date])
+    periods = dated[date].dt.to_period(frequency)
+    series = aggregate(dated.groupby(periods))
+    every = pd.period_range(series.index.min(), series.index.max(), freq=frequency)
+    series = series.reindex(every)
+    incomplete = ends_early(dated[date], every)
+    last = len(every) - 1 - int(incomplete)
+    now = asked(every) if asked else every[last] if last >= 0 else None
+    if now is None or pd.isna(series.get(now)) or pd.isna(series.get(now - 1)):
+        tell("no_change", asked=asked_for, first=name_of(every[0]), last=name_of(every[-1]))
+        print(f"没有可比较的前一个{period}" if zh else f"No {period} before it to compare with")
+    else:
+        here, before = dated[periods == now], dated[periods == now - 1]
+        value, earlier = float(series[now]), float(series[now - 1])
+        year_ago = series.get(now - season) if season > 1 else None
+        tell("change", period=name_of(now), before=name_of(now - 1), value=round(value, 4), earlier=round(earlier, 4),
+             change=round(value - earlier, 4), share=round(value / earlier - 1, 4) if earlier > 0 else None,
+             partial=bool(incomplete and now == every[-1]), rows=len(here), rows_before=len(before),
+             year_ago=round(float(year_ago), 4) if year_ago and year_ago > 0 else None)  # fmt: skip
+        if season > 1:
+            same = [other for other in every[1:] if other != now and (other - now).n % season == 0]
+            steps = [[name_of(other), round(float(series[other] / series[other - 1] - 1), 4)]
+                     for other in same if series[other - 1] > 0]  # fmt: skip
+            if steps:
+                tell("same_step", steps=steps[-5:])
+        if column and additive:
+            for rows, when in ((here, now), (before, now - 1)):
+                if len(rows):
+                    amounts = rows[column]
+                    tell("single", period=name_of(when), rows=len(rows), mean=round(amounts.mean(), 4),
+                         largest=round(amounts.max(), 4), total=round(amounts.sum(), 4))  # fmt: skip
+
+        parts = {}
+        for group in splits:
+            groups = (
+                dated[group].astype(object).where(dated[group].notna(), "（空白）" if zh else "(blank)").astype(str)
+            )
+            part = pd.DataFrame({"now": aggregate(here.groupby(groups)), "before": aggregate(before.groupby(groups))})
+            part = part.fillna(0) if additive else part.dropna()
+            part["change"] = part["now"] - part["before"]
+            parts[group] = part.sort_values("change", ascending=value < earlier)
+            for name, row in parts[group].head(4).iterrows():
+                tell("part", by=group, name=name, now=round(row["now"], 4), before=round(row["before"], 4),
+                     change=round(row["change"], 4))  # fmt: skip
+        if zh:
+            print(f"{now}：{value:,.6g}，{now - 1}：{earlier:,.6g}")
+        else:
+            print(f"{now}: {value:,.6g}, {now - 1}: {earlier:,.6g}")
+
+        near = series[:-1] if incomplete and now != every[-1] else series
+        near = near[(near.index >= now - 12) & (near.index <= now + 2)]
+        _, ax = plt.subplots()
+        marked = {now: "#2563eb", now - 1: "#93c5fd"}
+        ax.bar(near.index.astype(str), near, color=[marked.get(when, "#d1d5db") for when in near.index])
+        ax.set_title(f"{now}前后的" + measure if zh else measure + f" around {now}")
+        ax.set_ylabel(amount)
+        ax.yaxis.set_major_formatter(axis_format)
+        ax.tick_params(axis="x", rotation=45)
+        ax.grid(axis="x", visible=False)
+
+        shown = parts[splits[0]]["change"] if splits else pd.Series(dtype=float)
+        shown = shown[shown.abs().nlargest(12).index].sort_values(ascending=False)
+        if len(shown) > 1:
+            names = [name if len(name) <= 32 else name[:31] + "…" for name in shown.index]
+            if zh:
+                heading = "各" + by + measure_name + f"的变化（{now}与{now - 1}相比）"
+            else:
+                heading = "Change of " + measure_name + " by " + by + f", {now} against {now - 1}"
+            label = amount + "的变化" if zh else "change of " + amount
+            colors = ["#dc2626" if moved < 0 else "#059669" for moved in shown]
+            ax = bars(names, shown, heading, label, by, "{x:,.10g}", written, colors)
+            ax.axvline(0, color="#6b7280", linewidth=1)
+
+
+def forecast(
+    work: Any, *, date: str, frequency: str, period: str, steps_ahead: int, steps_of_season: int,
+    aggregate: Callable[[Any], Any], additive: bool, title: str, amount: str, axis_format: str, zh: bool,
+) -> None:  # fmt: skip
+    """The next periods of a measure, by the simple method that did best on the periods already known."""
+    dated = work.dropna(subset=[date])
+    series = aggregate(dated.groupby(dated[date].dt.to_period(frequency))).astype(float)
+    every = pd.period_range(series.index.min(), series.index.max(), freq=frequency)
+    empty = int(series.reindex(every).isna().sum())
+    series = series.reindex(every).fillna(0) if additive else series.reindex(every).interpolate()
+    if ends_early(dated[date], every):
+        series = series.iloc[:-1]  # the last period is not over yet
+    ahead, season = steps_ahead, steps_of_season
+
+    methods = {
+        "last value": lambda known: np.repeat(known.iloc[-1], ahead),
+        "average of the last four": lambda known: np.repeat(known.iloc[-4:].mean(), ahead),
+    }
+    if len(series) >= season + 6:
+        methods["same period of last year, scaled by growth"] = lambda known: last_season(known, season, ahead)
+
+    # Each method forecasts the known past from what was known before.
+    needed = season + 2 if len(methods) == 3 else 4
+    origins = range(max(needed, len(series) - 12), len(series))
+    errors: dict[str, list[float]] = {name: [] for name in methods}
+    for origin in origins:
+        actual = series.iloc[origin : origin + ahead].to_numpy()
+        for name, method in methods.items():
+            errors[name].extend(method(series.iloc[:origin])[: len(actual)] - actual)
+    possible = len(origins) >= 3
+    first, last = name_of(series.index[0]), name_of(series.index[-1])
+    tell("history", periods=len(series), first=first, last=last, tries=len(origins), possible=possible,
+         empty=empty)  # fmt: skip
+    print(f"已知{len(series)}个{period}，预测{ahead}个" if zh else f"{len(series)} {period}s known, {ahead} ahead")
+    if possible:
+        mean_errors = {name: float(np.mean(np.abs(found))) for name, found in errors.items()}
+        for name, error in mean_errors.items():
+            tell("method", name=name, mae=round(error, 4))
+        best = min(mean_errors, key=lambda name: mean_errors[name])
+        width = float(np.quantile(np.abs(errors[best]), 0.8))
+        coming = pd.period_range(series.index[-1] + 1, periods=ahead, freq=frequency)
+        future = pd.Series(methods[best](series), index=coming)
+        tell("forecast", method=best, mae=round(mean_errors[best], 4), naive_mae=round(mean_errors["last value"], 4),
+             total=round(future.sum(), 4), width=round(width, 4),
+             typical=round(series.iloc[-season:].mean(), 4))  # fmt: skip
+        for when, value in zip(coming, future, strict=True):
+            low, high = round(value - width, 4), round(value + width, 4)
+            tell("next", period=name_of(when), value=round(value, 4), low=low, high=high)
+
+        fig, ax = plt.subplots()
+        marker = "o" if len(series) <= 40 else None
+        past = "历史" if zh else "so far"
+        ax.plot(series.index.to_timestamp(), series, linewidth=2, marker=marker, markersize=4, label=past)
+        joined = pd.concat([series.iloc[-1:], future])
+        ax.plot(joined.index.to_timestamp(), joined, linewidth=2, linestyle="--", marker="o", markersize=4,
+                color="#f59e0b", label="预测" if zh else "forecast")  # fmt: skip
+        ax.fill_between(coming.to_timestamp(), future - width, future + width, color="#fde68a", alpha=0.6,
+                        label="覆盖80%历史误差的范围" if zh else "range that covered 80% of past errors")  # fmt: skip
+        ax.set(title=title, ylabel=amount)
+        ax.yaxis.set_major_formatter(axis_format)
+        months_below(ax, zh)
+        fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
+        if additive:
+            ax.set_ylim(bottom=min(0, series.min(), (future - width).min()))

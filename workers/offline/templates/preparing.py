@@ -1,0 +1,76 @@
+"""The cells around an analysis: load, clean, look a name up, choose the rows, save the tables."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import matplotlib.pyplot as plt
+import pandas as pd
+from cycler import cycler
+
+from workers.offline.cell_functions import seek, spacing, tell
+
+
+def style() -> None:
+    """How charts look."""
+    plt.rcParams.update({
+        "figure.figsize": (9, 4.8), "figure.dpi": 120, "figure.constrained_layout.use": True, "text.parse_math": False,
+        "axes.spines.top": False, "axes.spines.right": False, "axes.axisbelow": True, "axes.unicode_minus": False,
+        "axes.grid": True, "grid.color": "#e5e7eb", "axes.edgecolor": "#9ca3af", "axes.labelcolor": "#374151",
+        "xtick.color": "#374151", "ytick.color": "#374151", "axes.titlelocation": "left", "axes.titlesize": 13,
+        "axes.titlepad": 12, "legend.frameon": False,
+        "axes.prop_cycle": cycler(
+            color=["#2563eb", "#f59e0b", "#059669", "#dc2626", "#7c3aed", "#0891b2", "#6b7280"]
+        ),
+    })  # fmt: skip
+
+
+def load(rows: int, *, first: Any, tables: int, zh: bool) -> Any:
+    """Says how much was read, after every table was loaded and looked at."""
+    if zh:
+        print(f"{tables}张表，共{rows:,}行")
+    elif tables == 1:
+        print(f"{rows:,} rows in 1 table")
+    else:
+        print(f"{rows:,} rows in {tables} tables")
+    return first.head()
+
+
+def clean(
+    df: Any, rows_read: int, *, date: str | None, dates: list[str], used: list[str], categories: list[str], zh: bool
+) -> None:
+    """Says what the clean data holds, after `df` was made."""
+    missing = {column: int(count) for column, count in df[used].isna().sum().items() if count}
+    if date:
+        span = {"date_from": str(df[date].min())[:10], "date_to": str(df[date].max())[:10]}
+        tell("clean", rows_read=rows_read, rows=len(df), **span, missing=missing)
+    else:
+        tell("clean", rows_read=rows_read, rows=len(df), missing=missing)
+    for column in dates:
+        tell("dates", column=column, step=spacing(df[column]))
+    if categories:
+        for column in categories:
+            values = df[column].dropna().astype(str).value_counts().index[:15]
+            tell("values", column=column, values=[value[:32] for value in values])
+    print(f"读取{rows_read:,}行，保留{len(df):,}行" if zh else f"{rows_read:,} rows read, {len(df):,} kept")
+
+
+def look_up(df: Any, *, names: list[str], columns: list[str], zh: bool) -> None:
+    """Where names that no known value holds stand in the data, if anywhere."""
+    for name in names:
+        seek(df, name, columns)
+    print(f"共查找{len(df):,}行" if zh else f"{len(df):,} rows searched")
+
+
+def choose(df: Any, work: Any, steps: list[Any], *, of: list[Any], zh: bool) -> None:
+    """How many rows each filter of the question left, and what there is instead when one left none."""
+    tell("chosen", of=of, steps=steps)
+    print(f"{len(df):,}行中的{len(work):,}行" if zh else f"{len(work):,} of {len(df):,} rows")
+
+
+def tables(*, file: str, sheets: dict[str, tuple[Any, bool]], count: int, zh: bool) -> None:
+    """Saves the tables behind an answer as one workbook, so that a report need not hold them whole."""
+    with pd.ExcelWriter(file) as book:
+        for sheet, (table, index) in sheets.items():
+            table.to_excel(book, sheet_name=sheet, index=index)
+    print(f"{count}张工作表" if zh else "1 sheet" if count == 1 else f"{count} sheets")

@@ -1,0 +1,305 @@
+"""What the analyst makes of a thread: the tables as one frame, what was found out so far, what is asked now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import chain
+from typing import Any
+
+from core.phrases import detect
+from core.steps import CellRan
+from workers.offline import columns as cols
+from workers.offline.cells import literal, stage_of
+from workers.offline.intent import Known, understand
+from workers.offline.joining import joined, rejoined
+from workers.offline.lexicon import concepts_of, find, lexicon, words
+from workers.offline.reading import facts_of
+from workers.offline.values import Facts, Filter, Intent, Join, Table, TurnContent, Unclear
+
+
+@dataclass(frozen=True, slots=True)
+class Refunds:
+    """How the data marks refunds: the column and its values that say so.
+
+    `own_rows` says that a refund is a row beside the sale that it undoes, not a mark on the order itself.
+    """
+
+    column: str
+    values: tuple[str, ...]
+    own_rows: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Thread:
+    """Everything that the next move follows from.
+
+    `turns` are the thread's turns; the last one is being worked on. `intents` are the parts of what is asked now;
+    `unclear` is set instead when a word of it has to be asked about. `since` are this turn's cells that still count
+    (those after the session was last lost); `loaded` are the thread's cells since these tables were last loaded.
+    """
+
+    turns: tuple[TurnContent, ...]
+    language: str
+    text: str
+    tables: tuple[Table, ...]
+    join: Join | None
+    facts: Facts
+    intents: tuple[Intent, ...]
+    unclear: Unclear | None
+    refunds: Refunds | None
+    currency: str
+    since: tuple[CellRan, ...]
+    loaded: tuple[CellRan, ...]
+
+    @property
+    def ready(self) -> bool:
+        """True when the session holds `df`, loaded and cleaned from these tables."""
+        return done("clean", self.loaded)
+
+    @property
+    def number(self) -> int:
+        """Which turn of the thread this is, from 1."""
+        return len(self.turns)
+
+    @property
+    def current(self) -> TurnContent:
+        """The turn being worked on."""
+        return self.turns[-1]
+
+    @property
+    def cells(self) -> tuple[CellRan, ...]:
+        """All cells of the thread, oldest first."""
+        return _cells(self.turns)
+
+
+def understand_thread(turns: tuple[TurnContent, ...]) -> Thread:
+    """The thread as the analyst sees it. Pure: the same turns give the same thread."""
+    current = turns[-1]
+    text = current.texts[-1] if current.texts else ""
+    tables = _tables(turns)
+    join = _frame(turns, tables)
+    since = _since_session_lost(current.cells)
+    loaded = _since_loaded(turns, since, join) if join else ()
+    facts = facts_of(loaded)
+    if join and (derived := cols.amount_to_derive(join.columns)):
+        join = replace(join, derived=(derived,))
+    refunds = _refunds(join, facts) if join else None
+    asked_now = _asked_now(turns, join, facts, refunds)
+    unclear = asked_now if isinstance(asked_now, Unclear) else None
+    return Thread(
+        turns=turns,
+        language=_language(current),
+        text=text,
+        tables=tables,
+        join=join,
+        facts=facts,
+        intents=() if isinstance(asked_now, Unclear) else asked_now,
+        unclear=unclear,
+        refunds=refunds,
+        currency=_currency(join) if join else "",
+        since=since,
+        loaded=loaded,
+    )
+
+
+def _cells(turns: Sequence[TurnContent]) -> tuple[CellRan, ...]:
+    return tuple(chain.from_iterable(turn.cells for turn in turns))
+
+
+def _frame(turns: Sequence[TurnContent], tables: Sequence[Table]) -> Join | None:
+    """The tables as one frame. What was asked when the files came decides how they are put together, until a question
+    names columns that are only in tables left out."""
+    if not tables:
+        return None
+    first, *later = _since_last_files(turns)
+    join = joined(tables, " ".join(first.texts))
+    for text in chain.from_iterable(turn.texts for turn in later):
+        join = rejoined(join, tables, text)
+    return join
+
+
+def _language(current: TurnContent) -> str:
+    """The language of what was asked last; an answer in one word keeps the language of the question."""
+    for text in reversed(current.texts):
+        if len(text) > 3:
+            return detect(text)
+    return detect(" ".join(current.texts))
+
+
+def _tables(turns: Sequence[TurnContent]) -> tuple[Table, ...]:
+    """All tables of the thread. A file that came again under its name replaces the earlier one; a table in a message
+    is about that message until other data comes."""
+    found: dict[tuple[str, str | None], Table] = {}
+    for turn in turns:
+        if turn.tables:
+            found = {place: table for place, table in found.items() if not table.content}
+        for table in turn.tables:
+            found[table.path, table.sheet] = table
+    return tuple(found.values())
+
+
+def known_values(join: Join, facts: Facts) -> dict[str, list[str]]:
+    """The values of categories, as cells told them, else as the abstracts sampled them."""
+    values = {
+        column.name: [sample.strip() for sample in column.samples]
+        for column in join.columns
+        if column.kind in ("category", "flag")
+    }
+    for told in facts.get("values", ()):
+        if isinstance(told.get("values"), list):
+            values[str(told.get("column"))] = [str(value) for value in told["values"]]
+    return values
+
+
+def _refunds(join: Join, facts: Facts) -> Refunds | None:
+    if cols.default_measure(join.columns) is None:
+        return None
+    names = lexicon()["refunds"]
+    for column, values in known_values(join, facts).items():
+        marked = tuple(value for value in values if find(names, value))
+        if marked and len(marked) < len(values):
+            return Refunds(column, marked, _own_rows(column, marked))
+    return _flagged_refunds(join, facts)
+
+
+def _own_rows(column: str, marked: Sequence[str]) -> bool:
+    """True when the values name a kind of row ("Return") rather than a state of an order ("refunded")."""
+    named = concepts_of([word.stem for word in words(column)])
+    state = "status" in named or all(value.casefold().endswith("ed") or value.startswith("已") for value in marked)
+    return "type" in named or not state
+
+
+def _flagged_refunds(join: Join, facts: Facts) -> Refunds | None:
+    """The yes-no column that is named like refunds; a returning customer is none."""
+    positive, values = lexicon()["positive_values"], known_values(join, facts)
+    for column in join.columns:
+        named = find(lexicon()["refunds"], column.name) and "customer" not in cols.concepts(column)
+        marked = tuple(value for value in values.get(column.name, ()) if value.casefold() in positive)
+        if column.kind == "flag" and named and marked:
+            return Refunds(column.name, marked, own_rows=False)
+    return None
+
+
+def _asked_now(
+    turns: Sequence[TurnContent], join: Join | None, facts: Facts, refunds: Refunds | None
+) -> tuple[Intent, ...] | Unclear:
+    """What the last text asks for, given all that was asked before it; nothing without data."""
+    if join is None:
+        return ()
+    looked_up = names_looked_up(facts)
+    known = Known(known_values(join, facts), refunds is not None, refunds.column if refunds else "", looked_up)
+    before: tuple[Intent, ...] = ()
+    now: tuple[Intent, ...] | Unclear = ()
+    open_text = ""
+    for turn in turns:
+        for place, text in enumerate(turn.texts):
+            if isinstance(now, Unclear):
+                text = _with_choice(open_text, now, text)  # noqa: PLW2901 - the answer completes the question
+            elif now:
+                before = (
+                    tuple(
+                        without_empty_filters(intent, facts) for intent in now if intent.analyses and not intent.beyond
+                    )
+                    or before
+                )
+            heard = understand(text, join, before, known)
+            adds_nothing = not isinstance(heard, Unclear) and all(intent.beyond for intent in heard)
+            if place and now and adds_nothing:
+                continue  # "here it is" adds nothing to the question that it follows
+            now, open_text = heard, text
+    return now
+
+
+def names_looked_up(facts: Facts) -> dict[str, Filter | None]:
+    """The names that a cell has looked for in the data: where each stands, None for one that is nowhere."""
+    return {
+        str(told.get("name")): Filter(str(told["column"]), tuple(map(str, told.get("values") or ())))
+        if told.get("column")
+        else None
+        for told in facts.get("sought", ())
+    }
+
+
+def chosen(intent: Intent, facts: Facts) -> list[dict[str, Any]] | None:
+    """What a cell counted for the filters of an intent, one after another; None when none has counted yet."""
+    told = [told for told in facts.get("chosen", ()) if told.get("of") == rows_meant(intent)]
+    return list(told[-1].get("steps") or ()) if told else None
+
+
+def rows_meant(intent: Intent) -> list[object]:
+    """The rows that an intent is about, as a cell repeats them in its output."""
+    return [[item.column, list(item.values), item.keep] for item in intent.filters] + [intent.no_refunds]
+
+
+def without_empty_filters(intent: Intent, facts: Facts) -> Intent:
+    """The intent without the filters that were found to leave no row: the next question does not inherit them."""
+    steps = chosen(intent, facts) or []
+    if all(step.get("rows") for step in steps):
+        return intent
+    kept = tuple(item for item, step in zip(intent.filters, steps, strict=False) if step.get("rows"))
+    return replace(intent, filters=kept)
+
+
+def _with_choice(question: str, unclear: Unclear, answer: str) -> str:
+    """The question with its unclear word replaced by the option that the answer names, or comes nearest to."""
+    plain = answer.casefold()
+    chosen = [option for option in unclear.options if option.casefold() in plain]
+    if not chosen:
+        near = cols.nearest(answer, unclear.options)
+        chosen = [near] if near else [unclear.options[0]]
+    return question.replace(unclear.word, max(chosen, key=len), 1)
+
+
+def _currency(join: Join) -> str:
+    """The sign of currency that the samples of money columns are written with; empty when there is none."""
+    signs: Mapping[str, str] = lexicon()["currencies"]
+    samples = [s for column in join.columns if column.kind == "number" for s in column.samples]
+    names = [column.name for column in join.columns if column.kind == "number"]
+    for sign, shown in signs.items():
+        if any(sign in sample for sample in samples):
+            return shown
+    for sign, shown in signs.items():
+        if any(sign in name if not sign.isalpha() else sign.casefold() in name.casefold().split("_") for name in names):
+            return shown
+    return ""
+
+
+def _since_session_lost(ran: tuple[CellRan, ...]) -> tuple[CellRan, ...]:
+    """The cells after the last one that failed because the session's variables were gone."""
+    lost = [place for place, cell in enumerate(ran) if lost_session(cell)]
+    return ran[lost[-1] + 1 :] if lost else ran
+
+
+def lost_session(cell: CellRan) -> bool:
+    """True when a cell that builds on others did not find what they made."""
+    missing = cell.error_name == "NameError" and "is not defined" in cell.error
+    return missing and cell.status != "ok" and stage_of(cell.code) != "load"
+
+
+def _since_loaded(turns: Sequence[TurnContent], since: Sequence[CellRan], join: Join) -> tuple[CellRan, ...]:
+    """The cells from the one that last loaded a table, if it loaded those of the frame; what others told of other
+    tables is not known of these."""
+    lost = len(since) < len(turns[-1].cells)
+    ran = tuple(since) if lost else _cells(_since_last_files(turns))
+    loads = [place for place, cell in enumerate(ran) if cell.status == "ok" and stage_of(cell.code) == "load"]
+    if not loads:
+        return ()
+    code = ran[loads[-1]].code
+    named = all(f"\nlook_at({literal(table.name)}, " in code and literal(table.path) in code for table in join.tables)
+    return ran[loads[-1] :] if named and code.count("\nlook_at(") == len(join.tables) else ()
+
+
+def _since_last_files(turns: Sequence[TurnContent]) -> Sequence[TurnContent]:
+    places = [place for place, turn in enumerate(turns) if turn.tables]
+    return turns[places[-1] :] if places else ()
+
+
+def done(stage: str, ran: Iterable[CellRan]) -> bool:
+    """True when a cell of this stage ran to its end."""
+    return any(cell.status == "ok" and stage_of(cell.code) == stage for cell in ran)
+
+
+def attempts(stage: str, ran: Iterable[CellRan]) -> list[CellRan]:
+    """The cells that were run for a stage and failed."""
+    return [cell for cell in ran if cell.status != "ok" and stage_of(cell.code) == stage]

@@ -1,0 +1,69 @@
+"""The entry: describe these files, print one JSON document between two marks."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from .bounds import Bounds
+from .formats import describe_file
+from .frames import cut
+from .kinds import Unusable
+
+_NARROWER = ((60, 10, 5, 2_000), (60, 5, 3, 1_000), (40, 3, 2, 400), (20, 2, 1, 200), (8, 1, 0, 80), (0, 0, 0, 0))
+"""Columns, first rows, samples and characters of text, for an answer that would be too long."""
+
+
+def main(paths: Sequence[str], mark: str, bounds: Bounds) -> None:
+    """Print the answer. A file that cannot be described is a problem in it, never an exception."""
+    answer = {"files": [describe(path, bounds) for path in paths]}
+    text = shortened(answer, bounds.answer)
+    sys.stdout.write(f"\n{mark}\n{text}\n{mark}\n")
+    sys.stdout.flush()
+
+
+def describe(path: str, bounds: Bounds) -> dict[str, Any]:
+    """What is known of one file: {"path", "size", "sha256", "about"} or {"path", "problem"}."""
+    try:
+        size = os.path.getsize(path)
+        about = describe_file(path, bounds)
+        return {"path": path, "size": size, "sha256": _sha256(path), "about": about}
+    except Unusable as reason:
+        return {"path": path, "problem": {"code": reason.code, "values": reason.values}}
+    except FileNotFoundError:
+        return {"path": path, "problem": {"code": "vanished", "values": {}}}
+    except Exception as error:
+        # a hostile file makes its reader raise anything: only this file gets a problem
+        detail = f"{type(error).__name__}: {cut(error, 160)}"
+        return {"path": path, "problem": {"code": "corrupt", "values": {"detail": detail}}}
+
+
+def shortened(answer: dict[str, Any], limit: int) -> str:
+    """The answer as JSON of at most about `limit` characters. Every file keeps its line; each line says less."""
+    text = _dump(answer)
+    for columns, rows, samples, characters in _NARROWER:
+        if len(text) <= limit:
+            break
+        for about in (file["about"] for file in answer["files"] if "about" in file):
+            about["text"] = about.get("text", "")[:characters]
+            for table in about.get("tables", ()):
+                table["more_columns"] += max(0, len(table["columns"]) - columns)
+                table["columns"] = table["columns"][:columns]
+                table["head"] = table["head"][: rows + 1] if rows else []
+                for column in table["columns"]:
+                    column["samples"] = column["samples"][:samples]
+        text = _dump(answer)
+    return text
+
+
+def _dump(answer: dict[str, Any]) -> str:
+    return json.dumps(answer, ensure_ascii=False).encode("utf-8", "replace").decode()
+
+
+def _sha256(path: str) -> str:
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

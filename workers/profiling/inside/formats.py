@@ -1,0 +1,436 @@
+"""One reader per kind of file. Each describes the file and gives a line of Python that loads it. The line was tried."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from . import kinds
+from .bounds import Bounds
+from .encodings import Encoding, detect
+from .frames import cut, describe_frame
+from .kinds import Unusable
+from .layout import Layout, find_layout, single_column
+
+Described = dict[str, Any]
+"""A profile without path, size and hash: format, encoding, separator, tables, text, read_hint, notes."""
+
+
+def describe_file(path: str, bounds: Bounds) -> Described:
+    """What is in the file. Raises Unusable with the reason when nothing can be done with it."""
+    size = os.path.getsize(path)
+    with open(path, "rb") as file:
+        head = file.read(65_536)
+    if not head.strip(b"\0 \t\r\n\xef\xbb\xbf\xff\xfe"):
+        raise Unusable("empty")
+    extension = os.path.splitext(path)[1].lower().lstrip(".")
+    found = kinds.kind_of(path, head)
+    if extension in kinds.BINARY_TABLES:
+        if kinds.is_protected(path, found):
+            raise Unusable("password")
+        if found != kinds.BINARY_TABLES[extension]:
+            raise Unusable("disguised", extension=extension, found=found)
+    elif extension in kinds.UNSUPPORTED:
+        raise Unusable("unsupported", extension=extension)
+    elif found != "text":
+        if extension in kinds.TEXTS:
+            raise Unusable("disguised", extension=extension, found=found)
+        raise Unusable("unsupported", extension=extension or found)
+    reader = _READERS.get(extension, _plain)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return reader(path, size, bounds)
+
+
+# --- text tables
+
+
+def _delimited(path: str, size: int, bounds: Bounds) -> Described:
+    text = _Text(path, size, bounds)
+    layout = find_layout(text.head[:300_000]) or single_column(text.head[:300_000])
+    if layout is None:
+        return _document(text, "txt") | {"notes": [_note("no_columns")]}
+    return _table_in_text(text, layout)
+
+
+def _plain(path: str, size: int, bounds: Bounds) -> Described:
+    """A text file of no particular kind: a table when its lines agree on three columns or more, else a document."""
+    text = _Text(path, size, bounds)
+    layout = find_layout(text.head[:300_000])
+    lines = text.head[:300_000].count("\n")
+    sure = layout is not None and not layout.ragged and layout.columns >= (2 if layout.separator in "\t;|" else 3)
+    if layout and sure and lines >= 3 and layout.header is not None and all(len(name) < 60 for name in layout.header):
+        return _table_in_text(text, layout)
+    return _document(text, "txt")
+
+
+def _table_in_text(text: _Text, layout: Layout) -> Described:
+    import pandas as pd  # noqa: PLC0415 - imported where it is installed: inside the sandbox
+
+    arguments = text.arguments() | layout.arguments()
+    try:
+        sample, rows = _read_table(pd, text, layout, arguments)
+    except pd.errors.ParserError:
+        arguments["on_bad_lines"] = "skip"
+        sample, rows = _read_table(pd, text, layout, arguments)
+    notes = []
+    if arguments.get("on_bad_lines"):
+        notes.append(_note("ragged"))
+    if layout.duplicates:
+        notes.append(_note("duplicates", names=cut(", ".join(layout.duplicates), 200)))
+    if layout.skip:
+        notes.append(_note("preamble", lines=layout.skip))
+    if layout.header is None:
+        notes.append(_note("no_header"))
+    if text.is_sampled:
+        notes.append(_note("sampled", rows=len(sample)))
+    if text.encoding.broken:
+        notes.append(_note("broken_bytes"))
+    return {
+        "format": "tsv" if layout.separator == "\t" else "csv",
+        "encoding": text.encoding.name,
+        "separator": layout.separator,
+        "tables": [describe_frame(sample, text.stem, text.bounds, rows=rows, sampled=text.is_sampled)],
+        "read_hint": _call("pd.read_csv", text.path, arguments),
+        "notes": notes,
+    }
+
+
+def _read_table(pd: Any, text: _Text, layout: Layout, arguments: dict[str, Any]) -> tuple[Any, int | None]:
+    if not text.is_sampled:
+        frame = pd.read_csv(text.path, **arguments)
+        return frame, len(frame)
+    above = layout.skip + (layout.header is not None)
+    rows = None if layout.quoted_lines else max(0, text.count_lines() - above)
+    first = pd.read_csv(text.path, nrows=text.bounds.rows, **arguments)
+    if layout.quoted_lines:
+        # a block could begin inside a quoted cell
+        return first, rows
+    inner = {key: value for key, value in arguments.items() if key not in ("encoding", "encoding_errors", "low_memory")}
+    pieces = io.StringIO(text.head + "".join(text.blocks()))
+    try:
+        return pd.read_csv(pieces, **(inner | {"on_bad_lines": "skip"})), rows
+    except pd.errors.ParserError:
+        return first, rows
+
+
+class _Text:
+    """A text file. Only the parts that are looked at are decoded."""
+
+    def __init__(self, path: str, size: int, bounds: Bounds) -> None:
+        self.path = path
+        self.bounds = bounds
+        self.stem = os.path.splitext(os.path.basename(path))[0]
+        self.is_sampled = size > bounds.whole
+        self._size = size
+        with open(path, "rb") as file:
+            first = file.read(bounds.head if self.is_sampled else size)
+        self._starts = [size * number // (bounds.blocks + 1) for number in range(1, bounds.blocks + 1)]
+        self._raw = list(self._read_blocks()) if self.is_sampled else []
+        self.encoding: Encoding = detect([first, *self._raw], whole=not self.is_sampled)
+        decoded = self.encoding.decode(first)
+        self.head = decoded[: decoded.rfind("\n") + 1] or decoded if self.is_sampled else decoded
+
+    def arguments(self) -> dict[str, Any]:
+        """What a reader must be told of the encoding, and of the size."""
+        found: dict[str, Any] = {}
+        if self.encoding.name != "utf-8":
+            found["encoding"] = self.encoding.name
+        if self.encoding.broken:
+            found["encoding_errors"] = "replace"
+        if self.is_sampled:
+            found["low_memory"] = False
+        return found
+
+    def blocks(self) -> Iterator[str]:
+        """Whole lines from further places of the file."""
+        name = "utf-16-le" if self.encoding.name == "utf-16" and not self._is_big_endian() else self.encoding.name
+        name = "utf-16-be" if name == "utf-16" else name
+        for raw in self._raw:
+            block = raw.decode(name, errors="replace")
+            first, last = block.find("\n") + 1, block.rfind("\n") + 1
+            if 0 < first < last:
+                yield block[first:last]
+
+    def count_lines(self) -> int:
+        """Line ends of the whole file, an unfinished last line counted too."""
+        mark = {"utf-16": b"\n\0", "utf-16-le": b"\n\0", "utf-16-be": b"\0\n"}.get(self.encoding.name, b"\n")
+        if mark == b"\n\0" and self._is_big_endian():
+            mark = b"\0\n"
+        lines, last = 0, b""
+        with open(self.path, "rb") as file:
+            while chunk := file.read(4 << 20):
+                lines += chunk.count(mark)
+                last = chunk
+        return lines + (not last.endswith(mark))
+
+    def _is_big_endian(self) -> bool:
+        with open(self.path, "rb") as file:
+            return file.read(2) == b"\xfe\xff"
+
+    def _read_blocks(self) -> Iterator[bytes]:
+        with open(self.path, "rb") as file:
+            for start in self._starts:
+                # an even place, so that characters of two bytes stay whole
+                file.seek(start - start % 2)
+                yield file.read(self.bounds.block)
+
+
+# --- documents
+
+
+def _document(text: _Text, kind: str) -> Described:
+    arguments = {"encoding": text.encoding.name} | ({"errors": "replace"} if text.encoding.broken else {})
+    return {
+        "format": kind,
+        "encoding": text.encoding.name,
+        "text": text.head[: text.bounds.text],
+        "read_hint": _call("Path", text.path, {}) + _call(".read_text", None, arguments),
+    }
+
+
+def _markdown(path: str, size: int, bounds: Bounds) -> Described:
+    return _document(_Text(path, size, bounds), "md")
+
+
+def _html(path: str, size: int, bounds: Bounds) -> Described:
+    import pandas as pd  # noqa: PLC0415 - as above
+    from lxml import html  # type: ignore[import-untyped]  # noqa: PLC0415 - as above
+
+    text = _Text(path, size, bounds)
+    described = _document(text, "html")
+    try:
+        root = html.document_fromstring(text.head)
+        for element in root.xpath("//script|//style|//comment()"):
+            element.drop_tree()
+        described["text"] = "\n".join(line for raw in root.text_content().splitlines() if (line := raw.strip()))
+        frames = pd.read_html(io.StringIO(text.head), flavor="lxml") if root.xpath("//table//td") else []
+    except (ValueError, html.etree.LxmlError):
+        frames = []
+    described["text"] = described["text"][: bounds.text]
+    if frames:
+        arguments = {"encoding": text.encoding.name} if text.encoding.name != "utf-8" else {}
+        described["read_hint"] = _call("pd.read_html", path, arguments) + "[0]"
+        described["tables"] = [
+            describe_frame(frame, str(number), bounds) for number, frame in enumerate(frames[: bounds.sheets])
+        ]
+    return described
+
+
+# --- JSON
+
+_AS_WRITTEN = {"convert_axes": False, "dtype": False}
+"""Without these pandas takes the key "2024" for a number, and the key "" for nothing at all."""
+
+
+def _json(path: str, size: int, bounds: Bounds) -> Described:
+    text = _Text(path, size, bounds)
+    if text.is_sampled:
+        return (
+            _json_lines(path, size, bounds)
+            if _is_json_line(text.head)
+            else _document(text, "json") | {"notes": [_note("large_json")]}
+        )
+    try:
+        value = json.loads(text.head)
+    except ValueError as error:
+        if _is_json_line(text.head):
+            return _json_lines(path, size, bounds)
+        raise Unusable("corrupt", detail=f"JSON: {cut(error, 120)}") from None
+    except RecursionError:
+        raise Unusable("corrupt", detail="JSON: nested too deeply") from None
+    return _records_of(text, value) or _document(text, "json")
+
+
+def _records_of(text: _Text, value: Any) -> Described | None:
+    """A JSON value that holds one list of records, at its top or under a key, as a table."""
+    import pandas as pd  # noqa: PLC0415 - as above
+
+    arguments = text.arguments() | _AS_WRITTEN
+    loading = _call("pd.read_json", text.path, arguments)
+    if _is_records(value):
+        if any(isinstance(field, dict) for record in value[:1_000] for field in record.values()):
+            loading = f"pd.json_normalize({_call('pd.read_json', text.path, arguments)}.to_dict('records'))"
+        frame = pd.json_normalize(value)
+    elif isinstance(value, dict) and (keys := [key for key, held in value.items() if _is_records(held)]):
+        series = _call("pd.read_json", text.path, {"typ": "series"} | arguments)
+        loading = f"pd.json_normalize({series}[{keys[0]!r}])"
+        frame = pd.json_normalize(value[keys[0]])
+    else:
+        return None
+    return {
+        "format": "json",
+        "encoding": text.encoding.name,
+        "tables": [describe_frame(frame, text.stem, text.bounds)],
+        "read_hint": loading,
+    }
+
+
+def _is_records(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(record, dict) for record in value[:1_000])
+
+
+def _is_json_line(head: str) -> bool:
+    line = head.lstrip().partition("\n")[0]
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def _json_lines(path: str, size: int, bounds: Bounds) -> Described:
+    import pandas as pd  # noqa: PLC0415 - as above
+
+    text = _Text(path, size, bounds)
+    lines = [line for line in text.head.splitlines() if line.strip()]
+    records, bad = [], 0
+    for line in lines[: bounds.rows] if text.is_sampled else lines:
+        try:
+            records.append(json.loads(line))
+        except (ValueError, RecursionError):
+            bad += 1
+    if bad or not records:
+        raise Unusable("corrupt", detail=f"JSON lines: {bad} of {len(records) + bad} lines are not JSON")
+    if not _is_records(records):
+        return _document(text, "jsonl")
+    arguments = {"lines": True} | _AS_WRITTEN | text.arguments()
+    arguments.pop("low_memory", None)
+    loading = _call("pd.read_json", path, arguments)
+    if any(isinstance(field, dict) for record in records[:1_000] for field in record.values()):
+        loading = f"pd.json_normalize({loading}.to_dict('records'))"
+    rows = text.count_lines() if text.is_sampled else len(records)
+    table = describe_frame(pd.json_normalize(records), text.stem, bounds, rows=rows, sampled=text.is_sampled)
+    notes = [_note("sampled", rows=len(records))] if text.is_sampled else []
+    return {
+        "format": "jsonl",
+        "encoding": text.encoding.name,
+        "tables": [table],
+        "read_hint": loading,
+        "notes": notes,
+    }
+
+
+# --- workbooks and Parquet
+
+
+def _workbook(path: str, size: int, bounds: Bounds) -> Described:
+    import pandas as pd  # noqa: PLC0415 - as above
+
+    with zipfile.ZipFile(path) as archive:
+        unpacked = sum(part.file_size for part in archive.infolist())
+    if unpacked > bounds.unpacked:
+        raise Unusable("corrupt", detail=f"{unpacked // 1_000_000:,} MB unpacked")
+    try:
+        book = pd.ExcelFile(path, engine="openpyxl")
+    except Exception as error:
+        # openpyxl raises whatever its XML and zip readers raise
+        raise Unusable("corrupt", detail=cut(error, 160)) from None
+    with book:
+        sheets = [_sheet(book, str(name), bounds) for name in book.sheet_names[: bounds.sheets]]
+        more = len(book.sheet_names) - len(sheets)
+        several = len(book.sheet_names) > 1
+    notes = [_note("more_sheets", count=more)] if more else []
+    first: dict[str, Any] = {}
+    tables = []
+    for table, header in sheets:
+        tables.append(table)
+        if header:
+            notes.append(_note("sheet_header", sheet=cut(table["name"], 60), header=header))
+        if not first and table["columns"]:
+            first = ({"sheet_name": table["name"]} if several else {}) | ({"header": header} if header else {})
+    if several:
+        notes.append(_note("sheets"))
+    return {"format": "xlsx", "tables": tables, "read_hint": _call("pd.read_excel", path, first), "notes": notes}
+
+
+def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int]:
+    """A sheet's note and the row that holds its header, counted from 0 as pandas does."""
+    try:
+        top = book.parse(name, header=None, nrows=30)
+    except Exception as error:
+        # one broken sheet (a chart sheet, odd XML) is no reason to refuse the others
+        return describe_frame(_nothing(), name, bounds) | {"head": [cut(error, 160)]}, 0
+    if top.empty:
+        return describe_frame(_nothing(), name, bounds), 0
+    header = _header_row(top)
+    frame = book.parse(name, header=header, nrows=bounds.rows + 1)
+    sampled = len(frame) > bounds.rows
+    rows = None
+    if sampled:
+        rows = (book.book[name].max_row or 0) - header - 1
+        rows = rows if rows > bounds.rows else None
+    return describe_frame(frame, name, bounds, rows=rows, sampled=sampled), header
+
+
+def _nothing() -> Any:
+    import pandas as pd  # noqa: PLC0415 - as above
+
+    return pd.DataFrame()
+
+
+def _header_row(top: Any) -> int:
+    """The first row that is about as wide as the table and holds words: titles above it are narrow."""
+    filled = top.notna().sum(axis=1)
+    wide = 0.7 * filled.max()
+    for number in range(len(top)):
+        values = top.iloc[number].dropna()
+        words = sum(isinstance(value, str) for value in values)
+        if filled.iloc[number] >= wide and 2 * words >= len(values):
+            return number
+    return 0
+
+
+def _parquet(path: str, size: int, bounds: Bounds) -> Described:
+    from pyarrow import ArrowException, parquet  # noqa: PLC0415 - as above
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            rows = int(file.metadata.num_rows)
+            sampled = rows > bounds.rows and (size > bounds.whole or rows * len(file.schema_arrow.names) > 5_000_000)
+            batches = file.iter_batches(batch_size=bounds.rows)
+            frame = next(batches).to_pandas() if sampled else file.read().to_pandas()
+    except (ArrowException, OSError, StopIteration) as error:
+        raise Unusable("corrupt", detail=cut(error, 160)) from None
+    stem = os.path.splitext(os.path.basename(path))[0]
+    return {
+        "format": "parquet",
+        "tables": [describe_frame(frame, stem, bounds, rows=rows, sampled=sampled)],
+        "read_hint": _call("pd.read_parquet", path, {}),
+        "notes": [_note("sampled", rows=len(frame))] if sampled else [],
+    }
+
+
+def _note(code: str, **values: object) -> dict[str, Any]:
+    return {"code": code, "values": values}
+
+
+def _call(function: str, path: str | None, arguments: dict[str, Any]) -> str:
+    shown = [
+        "{" + ", ".join(f"{key!r}: str" for key in value) + "}" if isinstance(value, dict) else repr(value)
+        for value in arguments.values()
+    ]
+    named = [f"{name}={value}" for name, value in zip(arguments, shown, strict=True)]
+    return f"{function}({', '.join([*([repr(path)] if path is not None else []), *named])})"
+
+
+_READERS: dict[str, Callable[[str, int, Bounds], Described]] = {
+    "csv": _delimited,
+    "tsv": _delimited,
+    "tab": _delimited,
+    "json": _json,
+    "jsonl": _json_lines,
+    "ndjson": _json_lines,
+    "md": _markdown,
+    "markdown": _markdown,
+    "html": _html,
+    "htm": _html,
+    "xlsx": _workbook,
+    "xlsm": _workbook,
+    "parquet": _parquet,
+    "pq": _parquet,
+}
