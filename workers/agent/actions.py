@@ -1,10 +1,12 @@
-"""What `decide` can ask for. `workers/turns.py` performs an action, stores the step that comes of it, and asks
+"""What `decide` can ask for. `workers/turn/runner.py` performs an action, stores the step that comes of it, and asks
 again."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any, Literal
+
+from core.steps import Commanded
 
 Message = dict[str, Any]
 """One message in the Chat Completions format: role, content, and tool_calls or tool_call_id where they belong."""
@@ -22,9 +24,9 @@ class AskModel:
 
 @dataclass(frozen=True, slots=True)
 class RunCell:
-    """Run this code in the thread's session → `CellRan`; a command of bash only after a person approved it.
+    """Run this code in the thread's session → `CellRan`. A bash command runs only after a person approved it.
 
-    The id is the same whenever the same steps are decided again.
+    Deciding on the same steps again gives the same id.
     """
 
     call_id: str
@@ -54,7 +56,7 @@ class CorrectModel:
 
 @dataclass(frozen=True, slots=True)
 class RecordVerdict:
-    """Write down what the judge's reply amounts to → `Checked`."""
+    """Store the judge's verdict → `Checked`."""
 
     is_final: bool
     reason: str = ""
@@ -62,9 +64,10 @@ class RecordVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Render and post the report, close the turn → `Finished`."""
+    """Render and post the report, close the turn → `Finished`. `partial`: without a sign of success."""
 
     report: str
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +80,27 @@ class GiveUp:
 
 
 @dataclass(frozen=True, slots=True)
+class Obey:
+    """Carry out a person's command → the steps that its module in `workers/turn/commands/` returns, `Acknowledged`."""
+
+    command: Commanded
+
+
+@dataclass(frozen=True, slots=True)
+class Compact:
+    """Ask again with a prompt of at most `context_chars` characters → `Compacted`."""
+
+    context_chars: int
+
+
+@dataclass(frozen=True, slots=True)
+class LetGo:
+    """Another worker has the thread: write nothing, post nothing, stop."""
+
+
+@dataclass(frozen=True, slots=True)
 class Wait:
-    """Nothing to do until a person answers: the turn stays parked."""
+    """Do nothing until a person answers. The turn stays parked."""
 
 
-Action = AskModel | RunCell | AskHuman | CorrectModel | RecordVerdict | Finish | GiveUp | Wait
+Action = AskModel | RunCell | AskHuman | CorrectModel | RecordVerdict | Finish | GiveUp | Obey | Compact | LetGo | Wait

@@ -1,7 +1,7 @@
-"""File abstracts as the model reads them: one YAML document per file, bounded, in a stable form.
+"""File profiles as the model reads them: one YAML document per file, bounded, in a stable form.
 
-The form is documented at the top of prompts/files.yaml. Column names stay longest when space is short: a wrong column
-name is the commonest error in generated code.
+The form is documented at the top of prompts/files.yaml. When space is short, column names are dropped last: a wrong
+column name is the commonest error in generated code.
 """
 
 from __future__ import annotations
@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 
 import yaml
 
-from workers.agent.steps import ColumnNote, FileAbstract, TableNote
+from core.steps import ColumnNote, FileAbstract, TableNote
 from workers.agent.text import clean, clip, one_line, shares
 
 
 class _Leaner(NamedTuple):
-    """How much of a file is told: lines of head, sample values, columns with their notes, characters of text."""
+    """How much the model is told of a file: head lines, sample values, columns with notes, characters of text."""
 
     head: int
     samples: int
@@ -42,7 +42,7 @@ _COLUMN_CHARS = 60
 
 
 def file_blocks(files: tuple[FileAbstract, ...], limit: int) -> list[str]:
-    """One YAML text per file; together about `limit` characters at most, small files first served whole."""
+    """One YAML text per file, together at most about `limit` characters. Small files stay whole."""
     whole = [len(file_block(file, limit)) for file in files]
     return [file_block(file, max(share, _MIN_CHARS)) for file, share in zip(files, shares(whole, limit), strict=True)]
 
@@ -61,7 +61,7 @@ def file_block(file: FileAbstract, limit: int) -> str:
 
 
 def _least_chars(file: FileAbstract, stage: _Leaner) -> int:
-    """What the columns of a file take at this stage at the very least: cheaper to know than to write them."""
+    """A lower bound for the characters of a file's columns at this stage. It is cheaper than writing them."""
     return sum(min(len(table.columns), stage.columns) for table in file.tables[:_MAX_TABLES]) * _COLUMN_CHARS
 
 

@@ -1,38 +1,67 @@
-"""What happens next in a turn. A pure function of the steps so far: the same steps give the same action, so a worker
-that died is resumed by asking again.
+"""Decides what happens next in a turn. A pure function of the steps so far: the same steps give the same action. So the
+next worker resumes a turn by asking again.
 
+    another worker has the thread                     → LetGo
+    a person gave a command                           → Obey
     nobody asked, closed, or a question is open       → Wait
+    the model could not be asked                      → Compact when the prompt was too long, else GiveUp
+    files came and none can be read                   → GiveUp
     the model's last reply has an open intent         → do it: run the cell, ask the person, judge and post the report
     too many replies that led to nothing              → GiveUp
     the same code or error too often                  → CorrectModel "change of approach", the next time GiveUp
     replies used up                                   → GiveUp
     else                                              → AskModel
 
-A person's message never cancels cells that were asked for; the model reads it with their outputs. A report or question
-written before that message is not posted: the model is told to read it first.
+A person's message never cancels cells that the model asked for; the model reads it together with their outputs. A
+report or question written before that message is not posted: the model is told to read the message first.
 """
 
 from __future__ import annotations
 
 from typing import assert_never
 
+from core.phrases import say
+from core.steps import Asked, CellRan, Checked, Corrected, LeaseGone, ModelFailed, Questioned, Replied
 from workers.agent import guards
-from workers.agent.actions import Action, AskHuman, AskModel, CorrectModel, Finish, GiveUp, RecordVerdict, RunCell, Wait
+from workers.agent.about_steps import only_unreadable_files, pending_command
+from workers.agent.actions import (
+    Action,
+    AskHuman,
+    AskModel,
+    Compact,
+    CorrectModel,
+    Finish,
+    GiveUp,
+    LetGo,
+    Obey,
+    RecordVerdict,
+    RunCell,
+    Wait,
+)
 from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
 from workers.agent.messages import check_messages, messages
 from workers.agent.parse import read_reply
-from workers.agent.steps import Asked, CellRan, Checked, Corrected, Questioned, Replied
 from workers.agent.tools import TOOLS, TOOLS_WITH_BASH
 from workers.agent.turn import Episode, Turn, episodes
 from workers.agent.verdict import read_verdict
 
 _UNREADABLE_VERDICTS = 2
+MAX_COMPACTIONS = 2
+"""Times in a row that a prompt is halved when the endpoint finds it too long."""
 
 
 def decide(turn: Turn) -> Action:
-    """The next action. Never raises for anything a model, a cell or a person may have said."""
+    """Returns the next action. Never raises, whatever a model, a cell or a person has said."""
+    if any(isinstance(step, LeaseGone) for step in turn.steps):
+        return LetGo()
+    if command := pending_command(turn.steps):
+        return Obey(command)
     if turn.resting:
         return Wait()
+    if isinstance(failure := turn.steps[-1], ModelFailed):
+        return _after_failure(turn, failure)
+    if only_unreadable_files((*turn.earlier, turn.steps)):
+        return GiveUp("needs_readable_file", say("needs_readable_file", turn.language), "user")
     episode = turn.episode
     if episode is not None:
         intents = read_reply(episode.reply, episode.number).intents
@@ -43,8 +72,17 @@ def decide(turn: Turn) -> Action:
     return _stop_or_change(turn) or _ask(turn)
 
 
+def _after_failure(turn: Turn, failure: ModelFailed) -> Action:
+    """A judge that cannot be asked must not cost the answer. A prompt that is too long is halved, a few times."""
+    if failure.purpose == "check":
+        return RecordVerdict(True, "the judge could not be asked")
+    if failure.reason == "model_context" and guards.compactions(turn) < MAX_COMPACTIONS:
+        return Compact(failure.prompt_chars // 2)
+    return GiveUp(failure.reason, say(failure.reason, turn.language))
+
+
 def _follow(turn: Turn, episode: Episode, intent: Intent, alone: bool) -> Action:
-    """Act on one intent of the last reply. `alone`: no other call stood before it in the reply."""
+    """Acts on one intent of the last reply. `alone`: it was the reply's first call."""
     match intent:
         case Malformed():
             return _correct_malformed(turn, intent)
@@ -82,16 +120,19 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
 
 
 def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
-    """Let a report through: the data must have been read, the judge asked once. The judge may send reports of a turn
-    back `max_refusals` times; it never loses an answer: one whose reply cannot be read twice, or that there is no call
-    left for, counts as content, and a report that was sent back is posted when nothing better comes of it."""
+    """Lets a report through once the data was read and the judge agreed.
+
+    The judge may send reports of a turn back `max_refusals` times. It never costs an answer: it counts as satisfied
+    when its reply was unreadable twice or when no model call is left. `_give_up` posts a report that was sent back when
+    no better one follows.
+    """
     if paths := guards.unread_files(turn):
         if guards.corrections(turn, guards.NO_DATA_READ) >= turn.limits.max_futile:
             return _give_up(turn, "data_not_read", turn.limits.max_futile)
         return _correct(turn, guards.NO_DATA_READ, report.call_id, paths=paths)
     for checked in (step for step in episode.steps if isinstance(step, Checked)):
         if checked.is_final:
-            return Finish(_with_budget_note(turn, report.text))
+            return Finish(_with_budget_note(turn, report.text), report.partial)
         return _correct(turn, "not_final", report.call_id, reason=checked.reason)
     verdicts = [step for step in episode.steps if isinstance(step, Replied) and step.purpose == "check"]
     if verdicts and (verdict := read_verdict(verdicts[-1].text)):
@@ -99,12 +140,12 @@ def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
     if len(verdicts) >= _UNREADABLE_VERDICTS:
         return RecordVerdict(True, "the judge's reply could not be read")
     if guards.refusals(turn) >= turn.limits.max_refusals or not guards.replies_left(turn):
-        return Finish(_with_budget_note(turn, report.text))
+        return Finish(_with_budget_note(turn, report.text), report.partial)
     return AskModel("check", check_messages(turn, report.text))
 
 
 def _stop_or_change(turn: Turn) -> Action | None:
-    """The guards that end a turn or turn it round; None when it may go on."""
+    """The guards that end a turn or ask for a change of approach. None when the turn may go on."""
     futile = guards.futile_replies(turn)
     if futile >= turn.limits.max_futile:
         unread = guards.corrections(turn, guards.NO_DATA_READ) >= turn.limits.max_futile
@@ -138,14 +179,14 @@ def _correct_malformed(turn: Turn, intent: Malformed) -> CorrectModel:
 
 
 def _with_budget_note(turn: Turn, report: str) -> str:
-    """The report, with a line below it when a budget made it the turn's last word."""
+    """The report, with a line below it when a budget ended the turn."""
     if turn.allowance is None or not guards.is_short_of_budget(turn):
         return report
     return f"{report}\n\n{turn.prompts.render('budget_note', language=turn.language, scope=turn.allowance.scope)}"
 
 
 def _give_up(turn: Turn, reason: str, count: int) -> GiveUp | Finish:
-    """Stop honestly: with the last report that the judge sent back, said to be incomplete, else with what is known."""
+    """Stops with the last report that the judge sent back, marked as incomplete, or else with what is known."""
     if reason != "data_not_read" and (refused := _refused_report(turn)):
         return Finish(refused)
     text = turn.prompts.render(
@@ -161,7 +202,7 @@ def _give_up(turn: Turn, reason: str, count: int) -> GiveUp | Finish:
 
 
 def _refused_report(turn: Turn) -> str:
-    """The turn's last report that the judge sent back, with a line that says so; "" when there is none."""
+    """The turn's last report that the judge sent back, with a line that says so. "" when there is none."""
     for episode in reversed(episodes(turn.steps)[1]):
         checked = next((step for step in episode.steps if isinstance(step, Checked)), None)
         intent = read_reply(episode.reply, episode.number).intents[0]

@@ -1,7 +1,7 @@
 """The guards: pure questions about a turn that `decide` asks before it lets the model go on.
 
-Each one answers a complaint that people have about such systems: the same failing code for ever, no cap, empty replies
-in an endless loop, data that was made up although a file was given.
+Each guard answers a known complaint about such systems: the same failing code for ever, no cap, endless empty replies,
+invented data although a file was given.
 """
 
 from __future__ import annotations
@@ -14,23 +14,23 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
+from core.steps import Asked, CellRan, Checked, Compacted, Corrected, FileAbstract, Questioned, Replied, Step
 from workers.agent.hints import error_line
 from workers.agent.source import fingerprint, strings
-from workers.agent.steps import Asked, CellRan, Checked, Corrected, FileAbstract, Questioned, Replied, Step
 from workers.agent.text import one_line
-from workers.agent.turn import Turn, episodes, files_of
+from workers.agent.turn import Turn, episodes, files_of, steps_after
 
 CHANGE_OF_APPROACH = "change_of_approach"
 OUT_OF_CELLS = "out_of_cells"
 NO_DATA_READ = "no_data_read"
 NEAR_THE_END = 2
-"""Replies or cells that are left when the model is told to come to an end."""
+"""The model is told to finish when this many replies or cells are left."""
 
 _VARIES = re.compile(r"0x[0-9a-f]+|(?<=\bline )\d+|(?<=\bposition )\d+|(?<=\brow )\d+", re.IGNORECASE)
 
 
 class Repetition(NamedTuple):
-    """The same code or the same error, again: `what` is "code" or "error", `detail` says which."""
+    """The same code or error came again. `what` is "code" or "error", `detail` says which one."""
 
     what: str
     times: int
@@ -43,13 +43,13 @@ def cells_run(turn: Turn) -> int:
 
 
 def replies_left(turn: Turn) -> int:
-    """Model calls that this turn may still make, by its limit and by the budgets; those of the judge count too."""
+    """Model calls that this turn may still make, by its limit and the budgets. The judge's calls count too."""
     left = turn.limits.max_model_calls - sum(isinstance(step, Replied) for step in turn.steps)
     return max(left if turn.allowance is None else min(left, turn.allowance.calls), 0)
 
 
 def is_short_of_budget(turn: Turn) -> bool:
-    """Whether it is a budget that leaves the turn no more than its last word."""
+    """Whether a budget, not the turn's limit, leaves only the last reply."""
     return turn.allowance is not None and turn.allowance.calls <= replies_left(turn) < NEAR_THE_END
 
 
@@ -66,6 +66,12 @@ def corrections(turn: Turn, reason: str) -> int:
 def refusals(turn: Turn) -> int:
     """How often the judge sent a report of this turn back."""
     return sum(isinstance(step, Checked) and not step.is_final for step in turn.steps)
+
+
+def compactions(turn: Turn) -> int:
+    """How often the prompt was made shorter since the model last replied."""
+    since = steps_after(turn.steps, Replied)
+    return sum(isinstance(step, Compacted) for step in (turn.steps if since is None else since))
 
 
 def repetition(turn: Turn) -> Repetition | None:
@@ -143,7 +149,7 @@ def last_error(steps: Sequence[Step]) -> str:
 
 
 def known_so_far(steps: Sequence[Step]) -> list[dict[str, str]]:
-    """What the cells that ran showed, newest last, for an honest end: title and the last lines of output, bounded."""
+    """What the successful cells showed, newest last: titles and last lines of output, for a turn that gives up."""
     ran = [step for step in steps if isinstance(step, CellRan) and step.status == "ok"]
     shown = []
     for cell in ran[-5:]:

@@ -1,4 +1,4 @@
-"""Concrete hints after an error: near names, the columns that exist, the modules at hand. Cheap, and only when sure."""
+"""Concrete hints after an error: similar names, existing columns, available modules. Given only when sure."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import difflib
 import re
 from collections.abc import Iterable, Sequence
 
+from core.steps import CellRan, Step
 from workers.agent.source import assigned_names
-from workers.agent.steps import CellRan, Step
 from workers.agent.text import one_line
 from workers.agent.turn import files_of
 
@@ -25,7 +25,7 @@ def error_line(cell: CellRan) -> str:
 
 
 def hint(cell: CellRan, before: Sequence[Step], packages: Iterable[str]) -> str:
-    """One line that helps to repair this cell, or "". `before` are the thread's steps up to the cell."""
+    """One line that helps to repair this cell, or "". `before`: the thread's steps up to the cell."""
     line = error_line(cell)
     words = [a or b for a, b in _QUOTED.findall(line)]
     if cell.error_name == "NameError" and words:
@@ -45,7 +45,7 @@ def hint(cell: CellRan, before: Sequence[Step], packages: Iterable[str]) -> str:
 
 
 def _near(word: str, what: str, candidates: Iterable[str], list_all: bool = False) -> str:
-    """ "Did you mean …?" when something is near, else (if wanted) what there is."""
+    """ "Did you mean …?" when a name is similar, else (if wanted) the existing names."""
     known = list(dict.fromkeys(candidates))
     folded = {name.casefold().strip(): name for name in reversed(known)}
     close = difflib.get_close_matches(word.casefold().strip(), folded, n=3, cutoff=0.7)

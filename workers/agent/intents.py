@@ -1,4 +1,4 @@
-"""What a model's reply amounts to, once read: run code, ask a person, finish, or nothing that can be acted on."""
+"""What a model's reply asks for: run code, ask a person, finish, or nothing that can be acted on."""
 
 from __future__ import annotations
 
@@ -35,16 +35,20 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Finish with this report (Markdown)."""
+    """Finish with this report (Markdown); `partial` when it answers the question only in part, or not."""
 
     call_id: str
     text: str
+    partial: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Malformed:
-    """Nothing that can be acted on. `reason` is a key of prompts/malformed.yaml, `detail` what it is about; `tool` and
-    `raw` are what the model called and the arguments that it gave."""
+    """Nothing that can be acted on.
+
+    `reason` is a key of prompts/malformed.yaml, `detail` says what it is about. `tool` is what the model called, `raw`
+    the arguments that it gave.
+    """
 
     call_id: str
     reason: str
@@ -58,8 +62,7 @@ Intent = RunPython | RunBash | Question | Report | Malformed
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A reply, read. `text` is what of its words is kept in memory; `as_calls` says that the intents came as tool
-    calls."""
+    """A reply, parsed. `text`: the words that memory keeps. `as_calls`: the intents came as tool calls."""
 
     text: str
     intents: tuple[Intent, ...]

@@ -1,6 +1,6 @@
-"""A turn's steps as blocks of messages, each in several lengths: what `messages.py` chooses from when space is short.
+"""A turn's steps as blocks of messages. Each block can be rendered in several lengths; `messages.py` chooses one.
 
-A block stands or falls as a whole, because an endpoint refuses a tool call without its result.
+A block is kept or left out as a whole, because an endpoint refuses a tool call without its result.
 """
 
 from __future__ import annotations
@@ -11,12 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from workers.agent.actions import Message
-from workers.agent.briefing import file_blocks
-from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
-from workers.agent.observation import observation
-from workers.agent.parse import read_reply
-from workers.agent.steps import (
+from core.steps import (
     Asked,
     Briefed,
     CellRan,
@@ -24,10 +19,16 @@ from workers.agent.steps import (
     Finished,
     Forgot,
     GaveUp,
+    Moved,
     Questioned,
     Step,
     Undone,
 )
+from workers.agent.actions import Message
+from workers.agent.briefing import file_blocks
+from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
+from workers.agent.observation import observation
+from workers.agent.parse import read_reply
 from workers.agent.text import clip, one_line, quoted
 from workers.agent.tools import ASK_USER, FINISH, RUN_PYTHON
 from workers.agent.turn import Episode, Turn, episodes
@@ -35,6 +36,7 @@ from workers.agent.turn import Episode, Turn, episodes
 AUTHOR_CHARS = 60
 _UNREADABLE_CHARS = 1_000
 _MAX_PROBLEMS = 20
+_MAX_MISSING = 30
 
 
 class Detail(NamedTuple):
@@ -48,8 +50,11 @@ class Detail(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """Messages that stand or fall together. `render` makes them at a level of detail; `title` names the cells in it
-    when it may be left out altogether, and is empty when it may not."""
+    """Messages that are kept or left out together.
+
+    `render` makes them at a level of detail. `title` names the cells in a block that may be left out; it is empty for a
+    block that must stay.
+    """
 
     render: Callable[[Detail], list[Message]]
     title: str = ""
@@ -73,7 +78,29 @@ def remember(turn: Turn, steps: Sequence[Step], thread: Sequence[Step], first: b
         text = ending[-1].text
         blocks.append(Block(lambda detail: [_ended(turn, clip(text, detail.message))]))
     name = "task" if first else "follow_up"
-    return Memory(Block(lambda detail: [_opening(turn, name, opening, detail, files_chars)]), tuple(blocks))
+    moved = _moved(turn, opening)
+    return Memory(Block(lambda detail: [_opening(turn, name, opening, detail, files_chars), *moved]), tuple(blocks))
+
+
+def _moved(turn: Turn, steps: Sequence[Step]) -> list[Message]:
+    """What is missing since the session moved to another node."""
+    missing = [step for step in steps if isinstance(step, Moved) and not step.is_whole]
+    return [
+        user(
+            turn.prompts.render(
+                "moved",
+                came=step.came,
+                cells=_some(step.cells),
+                lost=_some(step.lost),
+            )
+        )
+        for step in missing
+    ]
+
+
+def _some(names: Sequence[str]) -> list[str]:
+    more = [f"and {len(names) - _MAX_MISSING} more"] if len(names) > _MAX_MISSING else []
+    return [one_line(name, 120) for name in names[-_MAX_MISSING:]] + more
 
 
 def _ended(turn: Turn, text: str) -> Message:
@@ -86,11 +113,11 @@ def user(content: str) -> Message:
 
 
 def author(asked: Asked) -> str:
-    """The name of a message's author, harmless inside our own marks."""
-    return harmless_name(asked.author or asked.user)
+    """The name of a message's author, safe inside our own marks."""
+    return sanitize_name(asked.author or asked.user)
 
 
-def harmless_name(name: str) -> str:
+def sanitize_name(name: str) -> str:
     """A name that a person chose, fit to stand inside our own marks."""
     return one_line(re.sub(r"[\[\]`#>*]", "", name), AUTHOR_CHARS)
 
@@ -128,10 +155,10 @@ def _episode_block(turn: Turn, episode: Episode, thread: Sequence[Step]) -> Bloc
 
 
 def _episode(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail) -> list[Message]:
-    """A reply, what each of its calls led to, and what people said meanwhile, in the order that endpoints insist on."""
+    """A reply, the result of each of its calls, and what people said meanwhile, in the order that endpoints require."""
     reading = read_reply(episode.reply, episode.number)
     outcomes = {intent.call_id: _outcome(turn, intent, episode, thread, detail) for intent in reading.intents}
-    aside = [user(text) for text in _aside(turn, episode, thread, detail)]
+    aside = [*(user(text) for text in _aside(turn, episode, thread, detail)), *_moved(turn, episode.steps)]
     if reading.as_calls and turn.native_tools:
         calls = [_call(intent, detail) for intent in reading.intents]
         assistant: Message = {"role": "assistant", "content": clip(reading.text, detail.message), "tool_calls": calls}
@@ -146,7 +173,7 @@ def _episode(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detai
 
 
 def _call(intent: Intent, detail: Detail) -> Message:
-    """An intent as a tool call in its right form: the model sees its calls as they should have been."""
+    """An intent as a well-formed tool call: the model sees its calls as they should have been."""
     arguments: dict[str, object]
     match intent:
         case RunPython():
@@ -169,7 +196,7 @@ def _call(intent: Intent, detail: Detail) -> Message:
 
 
 def _fenced(intent: Intent) -> str:
-    """A call that a model with tools once made, in the form of one without."""
+    """A tool call in the fenced form, for a thread whose model no longer has tools."""
     match intent:
         case RunPython():
             return f"```python\n{intent.code}\n```"
@@ -184,7 +211,7 @@ def _fenced(intent: Intent) -> str:
 
 
 def _outcome(turn: Turn, intent: Intent, episode: Episode, thread: Sequence[Step], detail: Detail) -> str:
-    """What came of one intent, "" when nothing did (yet)."""
+    """The result of one intent, "" when there is none (yet)."""
     for place, step in enumerate(episode.steps):
         if isinstance(step, CellRan) and step.call_id == intent.call_id:
             return observation(turn, step, _before(thread, step), detail.observation)
@@ -212,12 +239,11 @@ def _said(turn: Turn, name: str, asked: Asked, detail: Detail, **variables: obje
 
 
 def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail) -> Iterator[str]:
-    """What was said in an episode beside the outcomes of its calls: people who joined, their files, a word of the
-    guards."""
+    """What an episode holds beside the results of its calls: messages that joined, their files, corrections."""
     waiting: Questioned | None = None
     for step in episode.steps:
         if isinstance(step, Finished | GaveUp):
-            return  # what is taken back later shows where it ran
+            return  # an undo that comes later is shown where the cell ran
         if isinstance(step, Questioned):
             waiting = step
         elif isinstance(step, Asked):
@@ -228,14 +254,14 @@ def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail)
             if text := files_text(turn, [step], turn.limits.files_chars // 2):
                 yield text
         elif isinstance(step, Undone):
-            name = harmless_name(step.author or step.user)
+            name = sanitize_name(step.author or step.user)
             yield turn.prompts.render("undone", author=name, title=one_line(step.title, 120))
         elif isinstance(step, Corrected) and step.call_id is None and step.text:
             yield clip(step.text, detail.message)
 
 
 def _joins(asked: Asked, thread: Sequence[Step]) -> bool:
-    """Whether this is the first that its author writes in the turn."""
+    """Whether this is its author's first message in the turn."""
     earlier: list[str] = []
     for step in thread:
         if step is asked:

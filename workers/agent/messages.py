@@ -1,8 +1,8 @@
 """The steps of a thread as Chat Completions messages, bounded to a budget.
 
-Order: the system prompt, the thread's earlier turns, this turn. When it is too long, what is oldest gets shorter
-first: earlier turns are told in brief, then left out (their files stay described), then the middle of this turn; the
-question and its files stay whole, the last cells and the last errors as long as can be.
+Order: the system prompt, the thread's earlier turns, this turn. When the prompt is too long, the oldest parts get
+shorter first: earlier turns are shortened, then left out (their files stay described), then the middle of this turn.
+The question and its files stay whole. The last cells and the last errors stay as long as possible.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import groupby
 
+from core.steps import Asked, Briefed, CellRan
 from workers.agent import guards
 from workers.agent.actions import Message
 from workers.agent.memory import Block, Detail, Memory, files_text, questions, remember, user
 from workers.agent.observation import observation
-from workers.agent.steps import Asked, Briefed, CellRan
 from workers.agent.text import clip
 from workers.agent.turn import Turn
 
 _LANGUAGES = {"en": "English", "zh": "Chinese"}
 _MAX_TURNS = 20
-_WHOLE_TURNS = 2  # this turn and the one before it, which a follow-up most likely means
+_WHOLE_TURNS = 2  # this turn and the one before it: a follow-up most likely refers to that one
 _PROTECTED = 3  # the last cells of this turn stay whole: the model is working on them
 _LAST_ERRORS = 2
 _PROCEDURE_MESSAGES = 2
@@ -84,7 +84,7 @@ def _procedures(turn: Turn) -> tuple[str, ...]:
 
 
 def _ending(turn: Turn) -> list[Message]:
-    """A last word when the turn nears its limits, so that it ends with a report and not with a stop."""
+    """A note when the turn nears its limits, so that it ends with a report instead of a stop."""
     replies, cells = guards.replies_left(turn), guards.cells_left(turn)
     if not guards.cells_run(turn) or (replies > guards.NEAR_THE_END and cells > guards.NEAR_THE_END):
         return []
@@ -92,7 +92,7 @@ def _ending(turn: Turn) -> list[Message]:
 
 
 def _fit(turn: Turn, budget: int) -> list[Message]:
-    """The thread's turns as messages of at most `budget` characters, as far as what must stay allows."""
+    """The thread's turns as messages of at most `budget` characters. Parts that must stay may exceed it."""
     draft = _Draft(turn)
     for shorten in _shortenings(draft):
         if draft.size <= budget:
@@ -119,13 +119,12 @@ def _shortenings(draft: _Draft) -> Iterator[Callable[[], None]]:
 
 
 def _last_errors(blocks: Sequence[Block]) -> list[int]:
-    """The places of the last errors, wherever they stand: what must not be forgotten while they are repaired."""
+    """The places of the last errors. The model must not forget them while it repairs them."""
     return [place for place, block in enumerate(blocks) if block.failed][-_LAST_ERRORS:]
 
 
 class _Draft:
-    """The blocks of every turn of a thread, each told at some level of detail or left out (None), and how long that
-    is."""
+    """The blocks of every turn of a thread, each at a level of detail or left out (None), and their total length."""
 
     def __init__(self, turn: Turn) -> None:
         limits = turn.limits
@@ -143,20 +142,20 @@ class _Draft:
         self.size = len(self._note) + sum(size(told) for blocks in self._told for told in blocks if told)
 
     def tell(self, at: int, place: int, detail: Detail | None) -> None:
-        """Tell a block at this level. One that may not be left out is told at its barest instead."""
+        """Sets a block's level of detail. A block that must stay gets the lowest level instead of None."""
         block, before = self.blocks[at][place], self._told[at][place] or ()
         told = block.render(detail or _BARE) if detail or not block.title else None
         self._told[at][place] = told
         self.size += (size(told) if told else len(block.title)) - size(before)
 
     def drop(self, at: int) -> None:
-        """Leave out the whole turn `at`, the oldest one that is still there. Its files stay described."""
+        """Leaves out the whole turn `at`, the oldest one that is still there. Its files stay described."""
         note = _left_out_turns(self._turn, self._skipped + at + 1)
         self.size += len(note) - len(self._note) - sum(size(told) for told in self._told[at] if told)
         self._dropped, self._note = at + 1, note
 
     def messages(self) -> list[Message]:
-        """What is told, in order, with a note in place of each run of blocks that is left out."""
+        """The messages in order, with a note in place of each run of blocks that is left out."""
         found: list[Message] = []
         for blocks, told in zip(self.blocks[self._dropped :], self._told[self._dropped :], strict=True):
             for gone, run in groupby(zip(blocks, told, strict=True), key=lambda pair: pair[1] is None):
@@ -171,8 +170,10 @@ class _Draft:
 
 
 def _memories(turn: Turn, skip: int) -> list[Memory]:
-    """Every turn of the thread but the first `skip` as blocks, this one last. File descriptions may take a third of
-    the prompt, shared evenly; they stay whole when a prompt that was too long is made shorter."""
+    """Every turn of the thread except the first `skip` as blocks, this turn last.
+
+    File descriptions share a third of the prompt evenly. They stay whole when a prompt is made shorter.
+    """
     turns = list(enumerate((*turn.earlier, turn.steps)))[skip:]
     with_files = sum(any(isinstance(step, Briefed) and step.files for step in steps) for _, steps in turns)
     files_chars = min(turn.limits.files_chars, turn.limits.context_chars // 3 // max(with_files, 1))
@@ -181,7 +182,7 @@ def _memories(turn: Turn, skip: int) -> list[Memory]:
 
 
 def _left_out_turns(turn: Turn, count: int) -> str:
-    """What stands for the thread's first `count` turns. Their files stay described."""
+    """What replaces the thread's first `count` turns. Their files stay described."""
     if not count:
         return ""
     briefings = [step for steps in turn.earlier[:count] for step in steps if isinstance(step, Briefed) and step.files]
@@ -192,8 +193,7 @@ def _left_out_turns(turn: Turn, count: int) -> str:
 
 
 def _joined(told: Sequence[Message]) -> list[Message]:
-    """Neighbouring messages of one author's role as one: many chat templates insist that user and assistant
-    alternate."""
+    """Joins neighbouring messages of one role, because many chat templates require user and assistant to alternate."""
     found: list[Message] = []
     for message in told:
         if found and message["role"] == "user" == found[-1]["role"]:

@@ -1,12 +1,12 @@
-"""What a cell did, as the model reads it: every part bounded together, nothing left unsaid, not even silence."""
+"""What a cell did, as the model reads it. All parts share one bound. No output is said too."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.steps import CellRan, Step
 from workers.agent.hints import hint
 from workers.agent.source import assigned_names
-from workers.agent.steps import CellRan, Step
 from workers.agent.text import clip, fenced_off, one_line, shares
 from workers.agent.turn import Turn
 

@@ -1,8 +1,8 @@
 """Reading a model's reply: native tool calls, or text in the fenced form (for models without tools).
 
-The fenced form has one action per reply, whichever comes first: a ```python block runs, <finish>…</finish> is the
-report, <ask>…</ask> is a question with its options as list items. What a model writes behind its first action is
-dropped: weak models imagine the output there, and it must not pass for memory.
+The fenced form has one action per reply, the first one: a ```python block runs, <finish>…</finish> is the report,
+<ask>…</ask> is a question with its options as list items. Text behind the first action is dropped: weak models invent
+the output there, and an invented output must not enter the memory.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from itertools import islice
 
+from core.steps import Replied
 from workers.agent.intents import Intent, Malformed, Reading, Report
 from workers.agent.repair import Unreadable, read_json
 from workers.agent.source import compiles
-from workers.agent.steps import Replied
 from workers.agent.text import clean, one_line
 from workers.agent.tools import (
     ASK_USER,
@@ -58,9 +58,9 @@ _PYTHON_WORDS = {"python", "py", "python3", "ipython", "tool_code"}
 
 
 def read_reply(reply: Replied, number: int) -> Reading:
-    """What a reply amounts to. `number` is the reply's place in the turn; ids made up here come from it. Never raises.
+    """Reads a reply. `number` is the reply's place in the turn; ids that are made here follow from it. Never raises.
 
-    Calls are read as calls and text as text whatever mode the model is in now: a thread may have changed its model.
+    Calls are read as calls and text as text, whatever the model's mode is now: a thread may have changed its model.
     """
     text = clean(_THOUGHTS.sub("", reply.text)).strip()
     if reply.calls:
@@ -108,18 +108,18 @@ def _read_text(text: str, call_id: str, cut: bool) -> Reading:
 
 
 def announces_more(text: str) -> bool:
-    """True when a text without an action ends by saying what comes next ("Let me load the file:"), so it is no answer.
+    """True when a text without an action announces the next step ("Let me load the file:"), so it is no answer.
 
-    Only the last paragraph is looked at. Any other text is taken as a report and goes the way of every report: the
-    data must have been read and the judge must agree. That costs one short call, as a reminder to use `finish` would,
-    and saves having the whole report written twice.
+    Only the last paragraph counts. Any other text is taken as a report and checked like every report: the data must
+    have been read and the judge must agree. That costs one short call, the same as a reminder to use `finish`, and the
+    model need not write the whole report twice.
     """
     last = text.rstrip().rsplit("\n\n", 1)[-1].strip()
     return last.endswith((":", "：", "...", "…")) or bool(_ANNOUNCES.search(last[-400:]))
 
 
 def is_only_a_question(text: str) -> bool:
-    """True for a short text that is nothing but a question to the people: it waits for them, as ask_user would."""
+    """True for a short text that is only a question to the people. It waits for them, like ask_user."""
     short = len(text) <= _QUESTION_CHARS and "\n\n" not in text
     return short and text.endswith(("?", "？")) and not any(char.isdigit() for char in text)
 
@@ -195,9 +195,11 @@ def _code(text: str, call_id: str, cut: bool) -> Iterator[_Found]:
 
 
 def _fenced(text: str, opening: re.Match[str], is_python: bool) -> tuple[str, int, bool]:
-    """What stands in a fence, where the fence ends, and whether it was closed. A line of backticks inside a string of
-    a program does not end it: of the possible ends, the first that leaves whole Python is taken, else the very
-    first."""
+    """The content of a fence, where the fence ends, and whether it was closed.
+
+    A line of backticks inside a Python string does not end the fence. The first possible end that leaves valid Python
+    counts, else the very first one.
+    """
     closing = re.compile(rf"^[ \t]*{re.escape(opening['fence'])}[ \t]*$", re.MULTILINE)
     ends = list(islice(closing.finditer(text, opening.end()), 5 if is_python else 1))
     if not ends:

@@ -1,4 +1,4 @@
-"""Reading JSON as models really write it: kindly, but never taking a text that was cut for a whole one."""
+"""Reads JSON as models really write it. It is tolerant, but never takes a cut-off text for a whole one."""
 
 from __future__ import annotations
 
@@ -23,9 +23,11 @@ class Unreadable(ValueError):
 
 
 def read_json(text: str, *, in_prose: bool = False) -> Any:
-    """The value that a model's JSON stands for: plain, fenced, with raw line breaks in strings, with trailing commas,
-    as a Python literal, without its last brackets, with rubbish behind it; `in_prose` also finds an object among
-    words. Raises Unreadable."""
+    """Reads a model's JSON: plain, fenced, with raw line breaks in strings, with trailing commas, as a Python literal,
+    without its last brackets, or with rubbish behind it. `in_prose` also finds an object among words.
+
+    Raises Unreadable.
+    """
     text = text.strip()
     if len(text) > MAX_CHARS:
         raise Unreadable

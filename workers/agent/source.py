@@ -14,7 +14,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 def tree(code: str) -> ast.Module | None:
     """The syntax tree of a program, None when it is not Python."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a wrong escape in a model's string is no business of our log
+        warnings.simplefilter("ignore")  # a wrong escape in a model's string must not fill our log
         try:
             return ast.parse(code)
         except (SyntaxError, ValueError, RecursionError, MemoryError):

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 
 _HEAD_SHARE = 0.6
-"""Of a text that must be cut: the first error and the column names stand at the top, the final figures at the end."""
+"""The part of a cut text that its head keeps. The first error and the column names are at the top, the final figures at
+the end."""
 
 
 def clean(text: str) -> str:
@@ -20,8 +21,10 @@ def one_line(text: str, limit: int) -> str:
 
 
 def clip(text: str, limit: int) -> str:
-    """The text, or its head and tail with a line between them that says how much is missing. Never longer than `limit`
-    by more than that line (at most 120 characters)."""
+    """The text, or its head and tail with a line between them that says how much is missing.
+
+    That line has at most 120 characters and comes on top of `limit`.
+    """
     if len(text) <= limit:
         return text
     head = text[: int(limit * _HEAD_SHARE)]
@@ -48,7 +51,7 @@ def shares(lengths: list[int], total: int) -> list[int]:
 
 
 def quoted(text: str) -> str:
-    """The text as a Markdown quotation, so that nothing in it can pass for a heading or a fence of ours."""
+    """The text as a Markdown quotation, so that nothing in it looks like a heading or a fence of ours."""
     return "\n".join(f"> {line}" if line else ">" for line in text.splitlines() or [""])
 
 
@@ -56,6 +59,5 @@ _TAG = re.compile(r"<(?=/?(?:stdout|stderr|result|error)>)")
 
 
 def fenced_off(tag: str, text: str) -> str:
-    """The text between <tag> lines; tags of this kind inside it are defused, so that output cannot end its own
-    block."""
+    """The text between <tag> lines. The same tags inside it are escaped, so output cannot end its own block."""
     return "\n".join((f"<{tag}>", _TAG.sub("<\u200b", text.rstrip()), f"</{tag}>"))

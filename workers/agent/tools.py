@@ -8,10 +8,10 @@ import textwrap
 from collections.abc import Mapping
 from typing import Any
 
+from core.steps import ToolCall
 from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
 from workers.agent.repair import Unreadable, read_json
 from workers.agent.source import compiles
-from workers.agent.steps import ToolCall
 from workers.agent.text import clean, one_line
 
 RUN_PYTHON, RUN_BASH, ASK_USER, FINISH = "run_python", "run_bash", "ask_user", "finish"
@@ -132,8 +132,7 @@ _CODE_FENCE = re.compile(
 
 
 def known_name(name: str) -> str | None:
-    """The tool that this name means: its own, one that models invent for it, or one with a prefix or rubbish around
-    it."""
+    """The tool of this name: its own, one that models invent for it, or one with a prefix or rubbish around it."""
     word = re.split(r"[^\w.:/-]", name.strip())[0]
     word = re.split(r"[.:/]", word)[-1].lower().replace("-", "_")
     return _KNOWN.get(word)
@@ -166,7 +165,7 @@ def single_calls(call: ToolCall) -> list[ToolCall]:
 
 
 def read_call(call: ToolCall, call_id: str) -> Intent:
-    """What a native call means. What cannot be read comes back as Malformed, never as an exception."""
+    """What a native call means. An unreadable call comes back as Malformed, never as an exception."""
     tool, raw = known_name(call.name), clean(call.arguments)
     if tool is None:
         return Malformed(call_id, "unknown_tool", one_line(clean(call.name), 60), tool=call.name, raw=raw)
@@ -178,7 +177,7 @@ def read_call(call: ToolCall, call_id: str) -> Intent:
 
 
 def _read_arguments(raw: str, tool: str) -> Any:
-    """The arguments as JSON; a bare program or a bare text stands for itself."""
+    """The arguments as JSON. A bare program or text is taken as it is."""
     if not raw.strip():
         return {}
     starts_like_json = raw.lstrip()[:1] in '{["'
@@ -224,11 +223,12 @@ def read_arguments(tool: str, call_id: str, value: Any, called: str = "") -> Int
     if tool == ASK_USER:
         return _question(call_id, value)
     report = _text(value, _REPORT_KEYS).strip()
-    return Report(call_id, report) if report else Malformed(call_id, "empty_report", tool=FINISH)
+    partial = isinstance(value, Mapping) and value.get("partial") is True
+    return Report(call_id, report, partial) if report else Malformed(call_id, "empty_report", tool=FINISH)
 
 
 def run_python(call_id: str, code: str, title: str = "", language: str = "python") -> Intent:
-    """The intent to run this code, after fences and common indentation are taken off."""
+    """The intent to run this code, without fences and common indentation."""
     if language.strip().lower() not in ("", "python", "python3", "py", "ipython"):
         return Malformed(call_id, "wrong_language", one_line(language, 30), tool=RUN_PYTHON)
     if fenced := _CODE_FENCE.match(code):

@@ -1,5 +1,4 @@
-"""A turn as `decide` sees it: the steps that count, what came before in the thread, the limits, and the words to speak
-with."""
+"""A turn as `decide` sees it: the steps that count, the thread's earlier turns, the limits, and the prompts."""
 
 from __future__ import annotations
 
@@ -7,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from core.steps import Compacted, FileAbstract, Finished, Forgot, GaveUp, Replied, Step, open_question
 from core.values import Language
-from workers.agent.steps import Asked, Compacted, FileAbstract, Finished, Forgot, GaveUp, Questioned, Replied, Step
 
 
 class Prompts(Protocol):
-    """The prompt texts, already loaded (`workers/prompts.py`). Rendering refuses a missing or an undeclared
+    """The prompt texts, already loaded (`workers/turn/prompts.py`). Rendering refuses a missing or an undeclared
     variable."""
 
     def render(self, name: str, /, **variables: object) -> str:
@@ -54,8 +53,11 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class Environment:
-    """What the analyst is told of the place where its code runs. `packages` are lines such as "pandas 2.2.3"; `bash`
-    says that the thread has a shell beside Python. An analyst without one never hears of it."""
+    """What the analyst is told about the place where its code runs.
+
+    `packages` are lines such as "pandas 2.2.3". `bash`: the thread has a shell beside Python. An analyst without a
+    shell is not told about shells.
+    """
 
     python_version: str
     packages: tuple[str, ...]
@@ -70,8 +72,7 @@ class Environment:
 class Episode:
     """One reply of the model (asked to act) and every step that followed, up to the next such reply.
 
-    `number` counts from 1 within the turn, so what is derived from it is the same whenever the same steps are read
-    again.
+    `number` counts from 1 within the turn. Reading the same steps again gives the same numbers.
     """
 
     number: int
@@ -102,13 +103,13 @@ class Turn:
 
     @property
     def context_chars(self) -> int:
-        """The characters that the prompt may have: the limit, or what the endpoint turned out to take."""
+        """The characters that the prompt may have: the limit, or less when the endpoint refused that much."""
         compacted = [step.context_chars for step in self.steps if isinstance(step, Compacted)]
         return min([self.limits.context_chars, *compacted])
 
     @property
     def has_bash(self) -> bool:
-        """Whether the analyst may ask for commands of a shell: where there is one, and by a tool call only."""
+        """Whether the analyst may ask for shell commands: the thread has a shell, and the model has native tools."""
         return self.environment.bash and self.native_tools
 
     @property
@@ -116,12 +117,11 @@ class Turn:
         """True when the turn waits for a person: it is closed, nobody asked yet, or a question of ours is open."""
         if not self.steps or any(isinstance(step, Finished | GaveUp | Forgot) for step in self.steps):
             return True
-        since_question = steps_after(self.steps, Questioned)
-        return since_question is not None and not any(isinstance(step, Asked) for step in since_question)
+        return open_question(self.steps) is not None
 
     @property
     def episode(self) -> Episode | None:
-        """The model's last reply and what came of it so far; None before the first."""
+        """The model's last reply and its results so far. None before the first reply."""
         _, found = episodes(self.steps)
         return found[-1] if found else None
 

@@ -27,8 +27,10 @@ class Verdict(NamedTuple):
 
 
 def read_verdict(text: str) -> Verdict | None:
-    """The verdict in a judge's reply: JSON, fenced, in a list, repaired, or prose. An empty reply is "not final"; None
-    when it cannot be told."""
+    """The verdict in a judge's reply: JSON, fenced, in a list, repaired, or prose.
+
+    An empty reply is "not final". None when the reply cannot be understood.
+    """
     text = clean(_THOUGHTS.sub("", text)).strip()
     if not text:
         return Verdict(False)

@@ -1,0 +1,131 @@
+"""Questions about steps, each a pure function: is a question open, which files were read, which cell is the last."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TypeGuard
+
+from core.steps import (
+    Acknowledged,
+    Asked,
+    Briefed,
+    CellRan,
+    Commanded,
+    Finished,
+    Forgot,
+    GaveUp,
+    Moved,
+    Questioned,
+    Replied,
+    Resumed,
+    Step,
+    Undone,
+    Unread,
+    answers_reset,
+)
+from core.values import FileRef
+
+Turns = Sequence[Sequence[Step]]
+"""The turns of a thread, oldest first."""
+
+
+def cells(steps: Sequence[Step]) -> list[CellRan]:
+    """The cells among these steps."""
+    return [step for step in steps if isinstance(step, CellRan)]
+
+
+def ending(steps: Sequence[Step]) -> Finished | Forgot | GaveUp | None:
+    """The step that closed the turn, when it is the last one."""
+    last = steps[-1] if steps else None
+    return last if isinstance(last, Finished | Forgot | GaveUp) else None
+
+
+def last_answer(steps: Sequence[Step]) -> tuple[Questioned, Asked | Commanded] | None:
+    """The last question, with the words or the stop that came first since it was posted; None while it waits."""
+    place = next((n for n in range(len(steps) - 1, -1, -1) if isinstance(steps[n], Questioned)), None)
+    if place is None or not isinstance(question := steps[place], Questioned):
+        return None
+    resumed = [n for n, step in enumerate(steps) if n > place and isinstance(step, Resumed)]
+    for step in steps[max([place, *resumed]) :]:
+        if isinstance(step, Asked) or _ends_question(step):
+            return question, step
+    return None
+
+
+def _ends_question(step: Step) -> TypeGuard[Commanded]:
+    return answers_reset(step) or (isinstance(step, Commanded) and step.command == "stop")
+
+
+def pending_command(steps: Sequence[Step]) -> Commanded | None:
+    """The first command that was not carried out yet."""
+    done = {step.ts for step in steps if isinstance(step, Acknowledged)}
+    return next((step for step in steps if isinstance(step, Commanded) and step.ts not in done), None)
+
+
+def opens_turn(steps: Sequence[Step], command: Commanded) -> bool:
+    """Whether the turn was opened by this command."""
+    return next((step for step in steps if not isinstance(step, Moved)), None) == command
+
+
+def asker(steps: Sequence[Step]) -> str:
+    """The id of the person whose message began the turn, "" for none."""
+    return next((step.user for step in steps if isinstance(step, Asked | Commanded)), "")
+
+
+def has_readable_file(turns: Turns) -> bool:
+    """Whether the thread has a file that the analyst can read."""
+    return any(isinstance(step, Briefed) and step.files for step in _all(turns))
+
+
+def only_unreadable_files(turns: Turns) -> bool:
+    """Whether files were refused since the model last replied, and the thread has none that can be read."""
+    steps = turns[-1] if turns else ()
+    since = next((n for n in range(len(steps) - 1, -1, -1) if isinstance(steps[n], Replied)), -1)
+    return any(isinstance(step, Briefed) and step.problems for step in steps[since + 1 :]) and not has_readable_file(
+        turns
+    )
+
+
+def unread_files(turns: Turns) -> tuple[FileRef, ...]:
+    """The files that were sent right before a stop and that nobody has read since."""
+    files: dict[str, FileRef] = {}
+    for step in _all(turns):
+        if isinstance(step, Briefed):
+            files.clear()
+        elif isinstance(step, Unread):
+            files |= {file.id: file for file in step.files}
+    return tuple(files.values())
+
+
+def last_cell(turns: Turns) -> CellRan | None:
+    """The last cell that nobody took back, unless the session was reset after it."""
+    undone: set[str] = set()
+    for step in (step for steps in reversed(turns) for step in reversed(steps)):
+        if isinstance(step, Forgot) and step.done:
+            return None
+        if isinstance(step, Undone):
+            undone.add(step.cell_id)
+        elif isinstance(step, CellRan) and step.cell_id not in undone:
+            return step
+    return None
+
+
+def cells_not_in(turns: Turns, known: Collection[str]) -> list[CellRan]:
+    """The cells whose effects a session should have, and of which it knows nothing: `known` are those that it knows.
+
+    A cell that was undone, or that a reset followed, has no effects any more. One that died has left none.
+    """
+    found: list[CellRan] = []
+    undone: set[str] = set()
+    for step in _all(turns):
+        if isinstance(step, Forgot) and step.done:
+            found = []
+        elif isinstance(step, Undone):
+            undone.add(step.cell_id)
+        elif isinstance(step, CellRan) and step.status != "died":
+            found.append(step)
+    return [cell for cell in found if cell.cell_id not in undone and cell.cell_id not in known]
+
+
+def _all(turns: Turns) -> Iterator[Step]:
+    return (step for steps in turns for step in steps)

@@ -1,0 +1,58 @@
+"""The steps of a thread that still count. The Store keeps everything; people may have undone some of it."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from core.steps import (
+    RESET_CALL,
+    Asked,
+    CellRan,
+    Forgot,
+    GaveUp,
+    ModelFailed,
+    Questioned,
+    Resumed,
+    Step,
+    Undone,
+    UnknownStep,
+)
+
+
+def effective_steps(turns: Sequence[Sequence[Step]]) -> tuple[tuple[Step, ...], ...]:
+    """The same turns, with what people changed applied.
+
+    An end that a person continued from is left out, with the failures of the model before it. A cell that was undone
+    has the status "undone". A question about a reset that nobody confirmed is left out, and so are steps that this
+    version does not know. A turn of which nothing is left is empty.
+    """
+    known = [[step for step in steps if not isinstance(step, UnknownStep)] for steps in turns]
+    undone = {step.cell_id for steps in known for step in steps if isinstance(step, Undone)}
+    return tuple(_standing(steps, undone) for steps in known)
+
+
+def _standing(steps: Sequence[Step], undone: Collection[str]) -> tuple[Step, ...]:
+    if steps and isinstance(last := steps[-1], Forgot) and not last.done:
+        return ()
+    kept: list[Step] = []
+    for step in _without_reset(steps):
+        if isinstance(step, Resumed):
+            kept = [before for before in kept if not isinstance(before, ModelFailed)]
+            end = max((place for place, before in enumerate(kept) if isinstance(before, GaveUp)), default=None)
+            if end is not None:
+                del kept[end]
+        elif isinstance(step, CellRan) and step.cell_id in undone:
+            kept.append(step.model_copy(update={"status": "undone"}))
+        else:
+            kept.append(step)
+    return tuple(kept)
+
+
+def _without_reset(steps: Sequence[Step]) -> Sequence[Step]:
+    """Leaves out our question about a reset, and the message before it, when the answer was about something else."""
+    place = next(
+        (n for n, step in enumerate(steps) if isinstance(step, Questioned) and step.call_id == RESET_CALL), None
+    )
+    if place is None or isinstance(steps[-1], Forgot) or not any(isinstance(step, Asked) for step in steps[place:]):
+        return steps
+    return steps[place + 1 :]

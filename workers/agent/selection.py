@@ -1,0 +1,91 @@
+"""Which turn a thread's mail is for, when no turn is open: none, the last one once more, or a new one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.commands import commands, is_command
+from core.rows import StoredMessage
+from core.steps import STOPPED, Finished, Forgot, GaveUp, Step
+
+RESUMABLE = frozenset(
+    {"model_down", "model_refused", "model_nonsense", "model_context", "out_of_budget", "our_fault", STOPPED}
+)
+"""Why a turn may have ended that "continue" takes up again: nothing is wrong with how far it got."""
+
+
+@dataclass(frozen=True, slots=True)
+class Drop:
+    """These messages were meant for a turn that is over: they are read, and nothing follows."""
+
+    mail: tuple[StoredMessage, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CarryOut:
+    """This command is carried out without a turn; its steps are the last turn's."""
+
+    message: StoredMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Reopen:
+    """The turn at this place (0 is the oldest) goes on, as this command asks."""
+
+    message: StoredMessage
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """A new turn begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """Nothing is to be done."""
+
+
+Selection = Drop | CarryOut | Reopen | Open | Rest
+
+
+def select(mail: Sequence[StoredMessage], past: Sequence[Sequence[Step]]) -> Selection:
+    """What a thread without an open turn does with its unread mail. `past` are its closed turns, oldest first."""
+    if not mail:
+        return Rest()
+    if past and (late := _late(mail)):
+        return Drop(late)
+    first = mail[0]
+    if past and is_command(first.kind):
+        at_rest = commands()[first.kind].at_rest
+        if at_rest == "last_turn":
+            return CarryOut(first)
+        if at_rest == "reopen" and (place := resumable(past)) is not None:
+            return Reopen(first, place)
+    return Open()
+
+
+def resumable(past: Sequence[Sequence[Step]]) -> int | None:
+    """The place of the last turn, when "continue" may take it up again. A reset that was declined is passed over."""
+    for place in range(len(past) - 1, -1, -1):
+        ends = [step for step in past[place] if isinstance(step, Finished | GaveUp | Forgot)]
+        if ends and isinstance(end := ends[-1], Forgot) and not end.done:
+            continue
+        return place if ends and isinstance(end := ends[-1], GaveUp) and end.reason in RESUMABLE else None
+    return None
+
+
+def _late(mail: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
+    """Presses of answers, and commands to drop at rest that nothing else came before."""
+    others = [message.id for message in mail if message.kind != "answer" and not _is_dropped(message.kind)]
+    first = min(others, default=None)
+    return tuple(
+        message
+        for message in mail
+        if message.kind == "answer" or (_is_dropped(message.kind) and (first is None or message.id < first))
+    )
+
+
+def _is_dropped(kind: str) -> bool:
+    return is_command(kind) and commands()[kind].at_rest == "drop"

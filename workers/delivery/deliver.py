@@ -1,0 +1,302 @@
+"""What a turn shows in its thread: the progress card, charts, questions, the report, and the small signs around them.
+
+Messages have deterministic outbox keys, so showing a step again after a crash shows nothing twice. Whatever is
+only nice to have (card, status line, reactions) is logged when it fails and never stops the work.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import TypeGuard
+
+from core.blobs import Blobs
+from core.errors import BlobMissing, OursToFix, SlackFailed
+from core.interactions import Reaction
+from core.phrases import say
+from core.slack.blocks import SlackMessage
+from core.slack.rates import decorative
+from core.slack.sanitize import sanitize
+from core.slack.text import escape
+from core.slack.uploads import NEVER_OFFERED, Upload
+from core.slack.writer import AgentSession, SlackWriter
+from core.steps import STOPPED, Asked, CellRan, Commanded, Finished, GaveUp, Questioned, Resumed, Step, answers_reset
+from core.store import CARD_SLOT, Store, TurnRow
+from core.telemetry import get_logger
+from core.values import Lease, StoredFile, ThreadKey, TurnStatus
+from workers.delivery.card import Card
+from workers.delivery.endings import gave_up_blocks
+from workers.delivery.progress import ProgressView, TurnState, bare_title, progress_blocks, progress_of
+from workers.delivery.questions import answered_blocks, question_blocks, question_slots
+
+log = get_logger(__name__)
+
+_REFUSED_FILES = {"missing_scope": "files_no_scope", "storage_limit_reached": "files_no_storage"}
+_OUTCOME: dict[TurnStatus, str] = {"done": Reaction.DONE, "stopped": Reaction.FAILED, "failed": Reaction.FAILED}
+
+
+class Delivery:
+    """One turn's voice in its thread. A `with` block: inside it the card and the status line are kept fresh."""
+
+    def __init__(
+        self,
+        *,
+        slack: SlackWriter,
+        store: Store,
+        blobs: Blobs,
+        lease: Lease,
+        turn: TurnRow,
+        interval_s: float,
+        view: Callable[[TurnState], ProgressView],
+        resumed: bool,
+    ) -> None:
+        """`view` is the turn as it stands; `resumed`: another process worked on it, and may have shown something."""
+        self._slack = slack
+        self._store = store
+        self._blobs = blobs
+        self._lease = lease
+        self._turn = turn
+        self._view = view
+        self._thread = ThreadKey.parse(turn.thread_id)
+        self._card = Card(self._draw, self._set_status, interval_s)
+        self._posting = threading.Lock()
+        self._card_ts: str | None = None
+        self._leaves: str | None = None
+        self._drawn: ProgressView | None = None
+        self._state: TurnState = "running"
+        self._line: str | None = None if resumed else ""
+        self._works = resumed
+        """Whether Slack may have been told that an agent is at work."""
+
+    def __enter__(self) -> Delivery:
+        self._card.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._card.stop()
+
+    # --- the card and the signs
+
+    def progress(self, view: ProgressView, status: str = "") -> None:
+        """Show this state when its time comes; a newer one may replace it before.
+
+        `status` is the key of a phrase for the status line; empty leaves none.
+        """
+        self._card.show(view, say(status, self._turn.language) if status else "")
+
+    def ends(self, status: TurnStatus) -> None:
+        """The turn is about to rest: what is posted now stands below a card that shows no work going on any more."""
+        self._state = status
+        self._card.pause()
+
+    def rest(self, steps: Sequence[Step], status: TurnStatus) -> None:
+        """Show that the turn came to rest: the card's last state, no status line, the outcome on what was asked."""
+        view = progress_of(steps, self._turn.language, status)
+        self._above(view)
+        signs = [*self._outcome_signs(steps, status), *self._last_signs(status)]
+        self._card.settle(None if view == self._drawn else view, signs)
+
+    def _last_signs(self, status: TurnStatus) -> Iterator[Callable[[], None]]:
+        if self._works or status == "waiting":
+            state: AgentSession = "suspended" if status == "waiting" else "active"
+            yield lambda: self._slack.set_session(self._thread, state, lease=self._lease)
+        if self._line != "":
+            yield lambda: self._set_status("")
+
+    def _outcome_signs(self, steps: Sequence[Step], status: TurnStatus) -> Iterator[Callable[[], None]]:
+        if not (outcome := _outcome(steps, status)):
+            return
+        pressed = {self._question_ts(steps, step) for step in steps if isinstance(step, Questioned)}
+        for place, step in enumerate(steps):
+            # A pressed button has the ts of our own question.
+            if _shows_outcome(step, opens=place == 0) and step.ts not in pressed:
+                for sign in _outdated(steps, outcome):
+                    yield partial(self._slack.unreact, self._thread, step.ts, sign, lease=self._lease)
+                yield partial(self._slack.react, self._thread, step.ts, outcome, lease=self._lease)
+
+    def _above(self, view: ProgressView | None = None) -> None:
+        """Make sure that the card stands in the thread, before something that belongs below it.
+
+        The work goes on without a card that Slack refuses. Raises SlackUnreachable.
+        """
+        with self._posting:
+            if self._card_ts is None:
+                try:
+                    self._post_card(view or self._view(self._state))
+                except SlackFailed as error:
+                    log.warning("card_not_posted", error=error)
+                    self._card_ts = ""
+
+    def _post_card(self, view: ProgressView) -> None:
+        message = self._message_of(view)
+        posted = self._slack.post_once(
+            self._lease, self._thread, f"{self._turn.id}:{CARD_SLOT}", message.text, message.blocks
+        )
+        self._card_ts = posted.ts
+        if posted.new:
+            self._drawn, self._line = view, ""
+
+    def _draw(self, view: ProgressView, may_wait: bool) -> None:
+        """In the card's thread: the first frame is a message, the others redraw it."""
+        if not self._works and view.state == "running":
+            self._works = True
+            self._slack.set_session(self._thread, "processing", lease=self._lease)
+        with self._posting:
+            if self._card_ts is None:
+                with decorative():
+                    self._post_card(view)
+                return
+        if self._card_ts:
+            message = self._message_of(view)
+            self._slack.update(
+                self._lease, self._thread, self._card_ts, message.text, message.blocks, may_wait=may_wait
+            )
+            self._drawn = view
+
+    def _message_of(self, view: ProgressView) -> SlackMessage:
+        """The card; in a talk of people that the bot was called into, with a button that makes it leave."""
+        if self._leaves is None:
+            self._leaves = self._thread.id if self._store.was_called_in(self._thread) else ""
+        return progress_blocks(view, self._turn.id, leaves=self._leaves)
+
+    def _set_status(self, text: str) -> None:
+        self._slack.set_status(self._thread, text, lease=self._lease)
+        self._line = text
+
+    # --- messages, each once
+
+    def say(self, slot: str, text: str, *, below_card: bool = False) -> None:
+        """A sentence of ours; data in it is escaped."""
+        self._post(slot, SlackMessage(text, []), below_card=below_card)
+
+    def say_once_per_thread(self, slot: str, text: str) -> None:
+        """A sentence of ours that a thread hears only once, however many turns it has."""
+        self._slack.post(self._lease, self._thread, f"{self._turn.thread_id}:{slot}", text)
+
+    def figures(self, step: CellRan) -> None:
+        """A cell's charts, in one message under the cell's title.
+
+        The title is the model's text, and a comment has no flag against unfurling: an address in it is shown as code.
+        """
+        if step.figures:
+            self._above()
+            self.files(f"figures:{step.cell_id}", step.figures, escape(sanitize(bare_title(step.title))))
+
+    def figures_were_taken(self, step: CellRan) -> bool:
+        """Whether Slack took a cell's charts, as far as we know; True for a cell without any."""
+        return not step.figures or self.was_posted(f"figures:{step.cell_id}")
+
+    def files(self, slot: str, files: Sequence[StoredFile], comment: str = "") -> None:
+        """These files in one message; `comment` is mrkdwn. A refusal is said in the thread, and the work goes on."""
+        with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
+            uploads, gone = [], []
+            for number, file in enumerate(files):
+                try:
+                    uploads.append(self._upload(file, Path(folder) / str(number)))
+                except BlobMissing:
+                    gone.append(file.name)
+            if gone:
+                log.error("files_lost", files=len(gone))
+                self.say(f"{slot}:gone", escape(say("files_gone", self._turn.language, names=", ".join(gone))))
+            try:
+                self._slack.upload(self._lease, self._thread, f"{self._turn.id}:{slot}", uploads, comment)
+                self._line = ""
+            except SlackFailed as error:
+                log.exception("files_not_posted", files=len(files))
+                self._tell_refused(slot, [file.name for file in files], error.error)
+
+    def _tell_refused(self, slot: str, names: Sequence[str], error: str) -> None:
+        """Say why Slack did not take files; once per thread when it takes none at all."""
+        if error in NEVER_OFFERED:
+            self.say_once_per_thread("files_not_offered", say("files_not_offered", self._turn.language, why=error))
+            return
+        phrase = _REFUSED_FILES.get(error, "files_not_posted")
+        text = say(phrase, self._turn.language, names=", ".join(names), why=error)
+        self.say(f"{slot}:refused", escape(text))
+
+    def tell_dropped_files(self) -> None:
+        """Say which files of earlier turns Slack took and does not show; each is told once."""
+        if self._turn.number == 1:
+            return
+        for row in self._slack.unshown(self._lease, self._thread, but=f"{self._turn.id}:"):
+            names = ", ".join(str(name) for name in row.response.get("names") or ())
+            text = escape(say("files_not_shown", self._turn.language, names=names))
+            self._slack.post(self._lease, self._thread, f"{row.key}:dropped", text)
+            self._slack.give_up_files(self._lease, row)
+
+    def _upload(self, file: StoredFile, copy: Path) -> Upload:
+        self._blobs.fetch(file.sha256, copy)
+        return Upload(name=file.name, data=copy, title=file.name)
+
+    def question(self, steps: Sequence[Step], step: Questioned) -> None:
+        """A question of these steps, with its buttons; once more when the turn was stopped there and goes on."""
+        message = question_blocks(step.question, step.options, self._turn.id, step.call_id, self._turn.language)
+        self._post(question_slots(steps, step)[-1], message, below_card=True)
+
+    def answered(self, steps: Sequence[Step], step: Questioned, author: str, answer: str) -> None:
+        """The same question without buttons: who answered what."""
+        ts = self._question_ts(steps, step)
+        if not ts:
+            return
+        message = answered_blocks(step.question, answer, author, self._turn.language)
+        try:
+            self._slack.update(self._lease, self._thread, ts, message.text, message.blocks)
+        except OursToFix as error:
+            log.warning("question_not_redrawn", error=error)
+
+    def _question_ts(self, steps: Sequence[Step], step: Questioned) -> str:
+        for slot in reversed(question_slots(steps, step)):
+            if (sent := self._store.outbox_get(f"{self._turn.id}:{slot}")) is not None and sent.ts:
+                return sent.ts
+        return ""
+
+    def gave_up(self, steps: Sequence[Step], step: GaveUp) -> None:
+        """The honest end of a turn; one that was taken up again may have another."""
+        resumed = sum(isinstance(each, Resumed) for each in steps)
+        cells = [each for each in steps if isinstance(each, CellRan)]
+        end = gave_up_blocks(step, self._turn.language, cells)
+        self._post(f"end:{resumed}" if resumed else "end", end, below_card=True)
+
+    def messages(self, slot: str, messages: Sequence[SlackMessage]) -> None:
+        """Several messages in order."""
+        for number, message in enumerate(messages):
+            self._post(f"{slot}:{number}", message, below_card=True)
+
+    def was_posted(self, slot: str) -> bool:
+        """Whether the message of this slot stands in the thread, as far as we know."""
+        row = self._store.outbox_get(f"{self._turn.id}:{slot}")
+        return row is not None and row.status == "sent"
+
+    def _post(self, slot: str, message: SlackMessage, *, below_card: bool) -> None:
+        if below_card:
+            self._above()
+        key = f"{self._turn.id}:{slot}"
+        if self._slack.post_once(self._lease, self._thread, key, message.text, message.blocks or None).new:
+            self._line = ""  # Slack clears it with every message of ours
+
+
+def _shows_outcome(step: Step, *, opens: bool) -> TypeGuard[Asked | Resumed | Commanded]:
+    """Whether the message of this step carries the outcome of its turn. A command that opened the turn does."""
+    return isinstance(step, Asked | Resumed) or (isinstance(step, Commanded) and (opens or answers_reset(step)))
+
+
+def _outdated(steps: Sequence[Step], outcome: str) -> list[str]:
+    """The signs that a message may still carry: also those of an end that was not the last."""
+    resumed = any(isinstance(step, Resumed) for step in steps)
+    ends = {*_OUTCOME.values(), Reaction.STOPPED, Reaction.PARTIAL} if resumed else set()
+    return [Reaction.RECEIVED, *sorted(ends - {outcome})]
+
+
+def _outcome(steps: Sequence[Step], status: TurnStatus) -> str | None:
+    match steps[-1] if steps else None:
+        case GaveUp(reason=reason) if reason == STOPPED:
+            return Reaction.STOPPED
+        case Finished(partial=True):
+            return Reaction.PARTIAL
+    return _OUTCOME.get(status)

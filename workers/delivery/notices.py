@@ -1,0 +1,35 @@
+"""What the executor has to say about a session, in words. The executor has codes with values; `phrases.yaml` has words.
+
+People read it in the language of their thread, the model reads it in English.
+"""
+
+from __future__ import annotations
+
+from jinja2 import UndefinedError
+
+from core.phrases import say
+from core.values import Language
+from executor.notices import for_log
+from executor.values import CellResult, Notice
+
+
+def worded(result: CellResult, language: Language) -> str:
+    """The result's notices as sentences; "" when there are none.
+
+    A notice of another version of the executor, for which there is no phrase, is shown as its code with its values.
+    """
+    sentences = [_sentence(notice, language).strip() for notice in result.notices]
+    return ("" if language == "zh" else " ").join(sentence for sentence in sentences if sentence)
+
+
+def _sentence(notice: Notice, language: Language) -> str:
+    if notice.code == "text":
+        return str(notice.values.get("text", ""))
+    values = {
+        name: _sentence(value, language) if isinstance(value, Notice) else value
+        for name, value in notice.values.items()
+    }
+    try:
+        return say(f"notice_{notice.code}", language, **values)
+    except (KeyError, TypeError, ValueError, UndefinedError):  # a session host of another version
+        return for_log(notice)

@@ -1,0 +1,193 @@
+"""The card of a running turn: a full redraw from what is known.
+
+Any worker can draw the card of any turn from its steps (`progress_of`), so nothing is lost with a worker that died.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from core.interactions import LeaveButton, StopButton
+from core.phrases import say
+from core.slack import blocks as kit
+from core.slack.blocks import Block, SlackMessage, TaskStatus
+from core.slack.text import clip, escape
+from core.steps import Asked, Briefed, CellRan, Finished, Moved, Questioned, Resumed, Step, Undone
+from core.values import Language
+from workers.agent.actions import RunCell
+
+TurnState = Literal["running", "waiting", "done", "stopped", "failed"]
+
+_MOST_TASKS = 45
+"""A plan shows 50 tasks at most; the first ones fold into one line before that."""
+_CARD_BUDGET = 9_000
+"""Characters of a whole card. Slack was seen to refuse from about 10,600 on."""
+_DETAILS = 600
+_OUTPUT = 200
+_BARE_TITLE = 90
+_BARE_OUTPUT = 80
+_STOPPED_CELLS = 8
+STOPPED = "stopped"
+"""The reason of a turn that a person stopped."""
+_NO_CELLS = ("files-", "question-", "asked-", "resumed-", "undone-", "report", "folded")
+_SIGN = {"pending": "○", "in_progress": "◐", "complete": "✓", "error": "✗"}
+
+
+@dataclass(frozen=True, slots=True)
+class TaskView:
+    """One line of the card: a cell, the reading of files, a question. `output` and `details` are raw text.
+
+    `cut_off`: a cell whose process went away under it. It is shown and does not count; it may have been run again.
+    """
+
+    id: str
+    title: str
+    status: TaskStatus
+    output: str = ""
+    details: str = ""
+    cut_off: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressView:
+    """All that the card shows. `note` is one line about this moment ("Thinking about the result")."""
+
+    language: Language
+    state: TurnState
+    tasks: tuple[TaskView, ...] = ()
+    note: str = ""
+
+
+def progress_of(
+    steps: Sequence[Step],
+    language: Language,
+    state: TurnState = "running",
+    *,
+    running: RunCell | None = None,
+    live_output: str = "",
+    note: str = "",
+) -> ProgressView:
+    """The view of a turn: its stored steps and the cell that runs right now, with the last of its output."""
+    opening = next((n for n, step in enumerate(steps) if not isinstance(step, Asked | Moved)), len(steps))
+    tasks = [task for n, step in enumerate(steps) if n >= opening for task in _tasks_of(n, step, language)]
+    if running is not None:
+        title = running.title or say("progress_cell", language)
+        tasks.append(TaskView(running.cell_id, title, "in_progress", _last_line(live_output), running.code))
+    if state != "running":
+        tasks = [replace(task, status=_settled(task.status)) for task in tasks]
+    return ProgressView(language, state, tuple(tasks), note)
+
+
+def progress_blocks(view: ProgressView, turn_id: str = "", *, leaves: str = "") -> SlackMessage:
+    """The card as a `plan` block, and its text for notifications (at most 3,000 characters).
+
+    With a `turn_id` the card of a running turn has a Stop button that carries it. `leaves` is the thread's id when the
+    card is to have a Leave button, in every state.
+    """
+    title = _title(view)
+    tasks = _folded(view)
+    if not tasks:
+        return SlackMessage(
+            _text(view, title, tasks), [kit.section(f"*{escape(title)}*"), *_foot(view, turn_id, leaves)]
+        )
+    blocks = [kit.plan(title, [_card(task) for task in tasks])]
+    if kit.characters(blocks) > _CARD_BUDGET:
+        blocks = [kit.plan(title, [_card(replace(task, details="")) for task in tasks])]
+    if kit.characters(blocks) > _CARD_BUDGET:
+        short = [replace(t, details="", output=clip(t.output, _BARE_OUTPUT), title=bare_title(t.title)) for t in tasks]
+        blocks = [kit.plan(title, [_card(task) for task in short])]
+    return SlackMessage(_text(view, title, tasks), blocks + _foot(view, turn_id, leaves))
+
+
+def _foot(view: ProgressView, turn_id: str, leaves: str) -> list[Block]:
+    """What stands under the card: while its turn runs a line about this moment and Stop, and always Leave."""
+    runs = view.state == "running"
+    buttons = []
+    if runs and turn_id:
+        buttons.append(kit.button(say("stop_button", view.language), StopButton(turn=turn_id)))
+    if leaves:
+        buttons.append(kit.button(say("leave_button", view.language), LeaveButton(thread=leaves)))
+    foot = [kit.context(escape(view.note))] if runs and view.note else []
+    return [*foot, kit.actions(*buttons)] if buttons else foot
+
+
+def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
+    match step:
+        case Briefed(files=files, problems=problems) if files or problems:
+            names = ", ".join(file.path for file in files)
+            troubles = "; ".join(f"{problem.name}: {problem.why}" for problem in problems)
+            status: TaskStatus = "error" if problems and not files else "complete"
+            title = say("progress_files", language, count=len(files) + len(problems))
+            return [TaskView(f"files-{number}", title, status, "; ".join(filter(None, (names, troubles))))]
+        case CellRan():
+            title = step.title or say("progress_cell", language)
+            ended: TaskStatus = "complete" if step.status == "ok" else "error"
+            cut_off = step.status == "died"
+            return [TaskView(step.cell_id, title, ended, outcome_line(step), step.code, cut_off)]
+        case Questioned():
+            return [TaskView(f"question-{number}", say("progress_question", language), "complete", step.question)]
+        case Asked():
+            title = say("progress_joined", language, author=step.author or step.user)
+            return [TaskView(f"asked-{number}", title, "complete", step.text)]
+        case Undone():
+            title = say("progress_undone", language, author=step.author or step.user, title=bare_title(step.title))
+            return [TaskView(f"undone-{number}", title, "complete")]
+        case Resumed():
+            title = say("progress_resumed", language, author=step.author or step.user)
+            return [TaskView(f"resumed-{number}", title, "complete")]
+        case Finished():
+            return [TaskView("report", say("progress_report", language), "complete")]
+        case _:
+            return []
+
+
+def outcome_line(cell: CellRan) -> str:
+    """What came of a cell, in one line: its error, what it showed last, the files it made."""
+    if cell.status == "error":
+        said = _last_line(cell.error)
+        return said if said.startswith(cell.error_name) else f"{cell.error_name}: {said}"
+    if cell.status != "ok":
+        return cell.notice_text or cell.notice or cell.status
+    made = ", ".join(file.name for file in (*cell.figures, *cell.files))
+    said = _last_line(cell.stdout) or _last_line(cell.result)
+    return " · ".join(filter(None, (clip(said, _OUTPUT), made)))
+
+
+def _settled(status: TaskStatus) -> TaskStatus:
+    """A turn at rest shows nothing as still going on: Slack draws that as an error mark or an endless spinner."""
+    return "error" if status in ("in_progress", "pending") else status
+
+
+def _title(view: ProgressView) -> str:
+    cells = sum(not task.id.startswith(_NO_CELLS) and not task.cut_off for task in view.tasks)
+    return say(f"progress_{view.state}", view.language, cells=cells)
+
+
+def _folded(view: ProgressView) -> tuple[TaskView, ...]:
+    if len(view.tasks) <= _MOST_TASKS:
+        return view.tasks
+    hidden = len(view.tasks) - (_MOST_TASKS - 1)
+    fold = TaskView("folded", say("progress_folded", view.language, count=hidden), "complete")
+    return (fold, *view.tasks[hidden:])
+
+
+def _card(task: TaskView) -> Block:
+    output = kit.paragraph(clip(task.output, _OUTPUT)) if task.output.strip() else None
+    details = kit.code(clip(task.details, _DETAILS)) if task.details.strip() else None
+    return kit.task_card(task.id, task.title, task.status, output=output, details=details)
+
+
+def bare_title(title: str) -> str:
+    """A title cut to one short line."""
+    return clip(title, _BARE_TITLE)
+
+
+def _text(view: ProgressView, title: str, tasks: Sequence[TaskView]) -> str:
+    lines = [title, *(f"{_SIGN[task.status]} {bare_title(task.title)}" for task in tasks), view.note]
+    return kit.fallback("\n".join(filter(None, lines)))
+
+
+def _last_line(text: str) -> str:
+    return next((line.strip() for line in reversed(text.splitlines()) if line.strip()), "")

@@ -1,0 +1,48 @@
+"""A question to people, with a button per option, and the same question once it is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.interactions import OptionButton
+from core.phrases import say
+from core.slack import blocks as kit
+from core.slack.blocks import Block, Limit, SlackMessage
+from core.slack.text import clip, escape
+from core.steps import Questioned, Resumed, Step
+from core.values import Language
+
+
+def question_blocks(
+    question: str, options: Sequence[str], turn_id: str, call_id: str, language: Language = "en"
+) -> SlackMessage:
+    """A question with a button per option. Options too long for a button stand in full above them."""
+    blocks: list[Block] = [kit.paragraph(clip(question, Limit.SECTION))]
+    numbered = [(n, option) for n, option in enumerate(options) if option.strip()][: Limit.BUTTONS]
+    if any(len(option) > Limit.BUTTON_TEXT for _, option in numbered):
+        each = max(60, 6_000 // len(numbered))
+        blocks.append(kit.paragraph("\n".join(f"{n + 1}. {clip(option, each)}" for n, option in numbered)))
+    if numbered:
+        blocks.append(kit.actions(*(_option_button(n, option, turn_id, call_id) for n, option in numbered)))
+    blocks.append(kit.context(escape(say("question_hint" if numbered else "question_open_hint", language))))
+    listed = "\n".join(f"{n + 1}. {option}" for n, option in numbered)
+    return SlackMessage(kit.fallback(f"{question}\n{listed}".strip()), blocks)
+
+
+def answered_blocks(question: str, answer: str, author: str, language: Language) -> SlackMessage:
+    """The question once it is answered: no buttons left, who chose what."""
+    line = say("question_answered", language, author=clip(author, 80), answer=clip(answer, 1_000))
+    blocks = [kit.paragraph(clip(question, Limit.SECTION)), kit.context(escape(line))]
+    return SlackMessage(kit.fallback(f"{question}\n{line}"), blocks)
+
+
+def question_slots(steps: Sequence[Step], question: Questioned) -> list[str]:
+    """Where a question was posted, in order: once, and again each time that its turn was taken up since."""
+    asked = [place for place, step in enumerate(steps) if isinstance(step, Questioned)]
+    number = next(n for n, place in enumerate(asked) if steps[place] is question)
+    again = sum(isinstance(step, Resumed) for step in steps[asked[number] :])
+    return [f"question:{number}", *(f"question:{number}:{time}" for time in range(1, again + 1))]
+
+
+def _option_button(number: int, text: str, turn_id: str, call_id: str) -> dict[str, object]:
+    return kit.button(text, OptionButton(turn=turn_id, call=call_id, n=number))

@@ -1,0 +1,161 @@
+"""The words of a report: the model's own text, and what we know for certain (charts, method, files, limits)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.phrases import say
+from core.rows import money
+from core.slack.markdown import escape_markdown, headings
+from core.steps import FileAbstract, TableNote
+from workers.delivery.reports.values import ReportInput
+
+_METHOD_WORDS = ("method", "approach", "how i ", "how it was", "steps taken", "方法", "步骤", "分析过程")
+_MOST_LINES = 30
+
+
+def sections(given: ReportInput) -> str:
+    """Our part of the report, as Markdown below the model's: nothing that the model has a say in."""
+    own = [heading.lower() for heading in headings(given.report)]
+    has_method = any(word in heading for heading in own for word in _METHOD_WORDS)
+    parts = (
+        _section(given, "report_charts", _charts(given)),
+        _section(given, "report_method", [] if has_method else _method(given)),
+        _section(given, "report_files", _files(given)),
+        _section(given, "report_limits", _limits(given)),
+    )
+    return "\n\n".join(part for part in parts if part)
+
+
+def footer(given: ReportInput) -> str:
+    """One quiet line of plain text: who worked, how much, how long, at what cost if that can be told."""
+    failed = _failed(given)
+    parts = [
+        given.model,
+        say("report_cells", given.language, count=len(given.cells), failed=failed) if given.cells else "",
+        _duration(given) if given.duration_s > 0 else "",
+        _tokens(given),
+        _cost(given),
+    ]
+    return " · ".join(part for part in parts if part)
+
+
+def whole(given: ReportInput) -> str:
+    """report.md: question, the model's report, our sections, footer."""
+    asked = "\n".join(f"> {line}" for line in given.question.strip().splitlines()) or "> …"
+    by = say("report_asked_by", given.language, author=escape_markdown(given.asker)) if given.asker else ""
+    foot = footer(given)
+    parts = [asked, by, given.safe_report.strip(), sections(given), f"---\n\n{escape_markdown(foot)}" if foot else ""]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _section(given: ReportInput, key: str, lines: Sequence[str]) -> str:
+    if not lines:
+        return ""
+    shown = list(lines[:_MOST_LINES])
+    if more := len(lines) - len(shown):
+        shown.append(say("report_more", given.language, count=more))
+    return f"## {say(key, given.language)}\n\n" + "\n".join(f"- {line}" for line in shown)
+
+
+def _charts(given: ReportInput) -> list[str]:
+    return [
+        f"`{_code(figure.name)}`" + ("" if _same(figure.name, cell.title) else f" — {escape_markdown(cell.title)}")
+        for cell in given.cells
+        if cell.cell_id not in given.unshown
+        for figure in cell.figures
+    ]
+
+
+def _same(name: str, title: str) -> bool:
+    """Whether a chart's file name says all that its cell's title says."""
+    letters = [[letter for letter in text.casefold() if letter.isalnum()] for text in (name.rpartition(".")[0], title)]
+    return letters[0] == letters[1] or not letters[1]
+
+
+def _method(given: ReportInput) -> list[str]:
+    return [escape_markdown(cell.title) for cell in given.cells if cell.status == "ok" and cell.title.strip()]
+
+
+def _files(given: ReportInput) -> list[str]:
+    cells = (*given.earlier, *given.cells)
+    read = {name for cell in cells for name in cell.files_read or ()}
+    told = any(cell.files_read is not None for cell in cells)
+    lines = []
+    for file in given.files:
+        use = "report_file_read" if file.path in read else "report_file_unread" if told else ""
+        told_use = say(use, given.language) if use else ""
+        lines.append(_joined(f"`{_code(file.path)}`", given, _shape(given, file), told_use))
+    made = [file for cell in given.cells for file in cell.files]
+    lines += [_joined(f"`{_code(file.name)}`", given, say("report_file_made", given.language)) for file in made]
+    return list(dict.fromkeys(lines))
+
+
+def _shape(given: ReportInput, file: FileAbstract) -> str:
+    tables = [_table_shape(given, table, named=len(file.tables) > 1) for table in file.tables[:6]]
+    if more := len(file.tables) - len(tables):
+        tables.append(say("report_more", given.language, count=more))
+    return "; ".join(tables)
+
+
+def _table_shape(given: ReportInput, table: TableNote, *, named: bool) -> str:
+    rows = f"{table.rows:,}" if table.rows is not None else ""
+    shape = say("report_shape", given.language, rows=rows, columns=len(table.columns))
+    return f"{escape_markdown(table.name)} {shape}" if named else shape
+
+
+def _limits(given: ReportInput) -> list[str]:
+    lines = [f"`{_code(problem.name)}`: {escape_markdown(problem.why)}" for problem in given.problems]
+    lines += [
+        f"`{_code(refused.name)}`: {escape_markdown(refused.why)}" for cell in given.cells for refused in cell.rejected
+    ]
+    lines += [
+        say(f"report_cell_{cell.status}", given.language, title=escape_markdown(cell.title))
+        for cell in given.cells
+        if cell.status in ("timeout", "killed", "died")
+    ]
+    if left := _not_repaired(given):
+        lines.append(say("report_failed_cells", given.language, count=left, total=len(given.cells)))
+    return list(dict.fromkeys(lines))
+
+
+def _joined(name: str, given: ReportInput, *facts: str) -> str:
+    told = ("，" if given.language == "zh" else ", ").join(fact for fact in facts if fact)
+    return f"{name}{'：' if given.language == 'zh' else ': '}{told}" if told else name
+
+
+def _code(name: str) -> str:
+    return " ".join(name.replace("`", "'").split())
+
+
+def _duration(given: ReportInput) -> str:
+    seconds = round(given.duration_s, 1) if given.duration_s < 10 else round(given.duration_s)
+    if seconds < 60:
+        return say("report_seconds", given.language, seconds=seconds)
+    return say("report_minutes", given.language, minutes=int(seconds) // 60, seconds=int(seconds) % 60)
+
+
+def _failed(given: ReportInput) -> int:
+    return sum(cell.status not in ("ok", "undone") for cell in given.cells)
+
+
+def _not_repaired(given: ReportInput) -> int:
+    """How many cells failed with no later one of the same title that ran: an error that was mended is no limit."""
+    count, mended = 0, set[str]()
+    for cell in reversed(given.cells):
+        if cell.status == "ok":
+            mended.add(cell.title)
+        elif cell.status != "undone":
+            count += cell.title not in mended
+    return count
+
+
+def _tokens(given: ReportInput) -> str:
+    return say("report_tokens", given.language, count=f"{given.spent.tokens:,}") if given.spent.tokens else ""
+
+
+def _cost(given: ReportInput) -> str:
+    if given.spent.cost_micros is None:
+        return ""
+    amount = money(given.spent.cost_micros)
+    return say("report_cost", given.language, amount=amount, currency=given.currency)

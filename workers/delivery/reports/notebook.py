@@ -1,0 +1,178 @@
+"""The analysis as a notebook and as a script. Both run on their own, beside the input files, without Threadbook."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import json
+from collections.abc import Sequence
+from pathlib import PurePath
+from typing import Any
+
+from nbformat import from_dict, v4
+
+from core.phrases import say
+from core.slack.text import clip
+from core.steps import CellRan
+from core.values import Language
+from workers.delivery.reports.replay import Part, parsed, program
+from workers.delivery.reports.values import ReportInput
+
+_V4: Any = v4
+"""nbformat carries no types of its own."""
+_from_dict: Any = from_dict
+
+_OUTPUT = 50_000
+"""Characters of one output in the notebook: running it again shows the rest."""
+
+_PLOTTING = ("matplotlib", "seaborn", "plt.", ".plot")
+_FONTS = """\
+import matplotlib
+{backend}import matplotlib.pyplot as plt
+from matplotlib import font_manager
+
+_installed = {{font.name for font in font_manager.fontManager.ttflist}}
+_wanted = ("DejaVu Sans", "Noto Sans CJK SC", "Source Han Sans SC", "Microsoft YaHei", "PingFang SC")
+plt.rcParams["font.family"] = [name for name in _wanted if name in _installed] or ["sans-serif"]
+plt.rcParams["axes.unicode_minus"] = False
+"""
+_SAVING = '''
+
+def _save_charts(step, *names):
+    """Save the charts that a step left open under the names they had in the thread, and close them."""
+    for index, number in enumerate(plt.get_fignums()):
+        name = names[index] if index < len(names) else f"chart-{step}-{number}.png"
+        plt.figure(number).savefig(name, dpi=150, bbox_inches="tight")
+        print(f"saved {name}")
+    plt.close("all")
+'''
+_COMMAND = 200
+_NOT_WORTH_PRINTING = ("<Axes", "<matplotlib", "[<matplotlib", "Text(", "(<Figure", "<seaborn", "array([<Axes")
+
+
+def notebook(given: ReportInput) -> str:
+    """analysis.ipynb as JSON: the question, every cell that ran well with its outputs, the report."""
+    parts = program((*given.earlier, *given.cells))
+    cells = [_markdown("\n".join(f"> {line}" for line in given.question.splitlines()) or "…")]
+    if setup := _setup(parts, backend=""):
+        cells.append(_code(setup, None, []))
+    for number, part in enumerate(parts, 1):
+        heading = f"### {number}. {_title(part.cell, given.language)}"
+        if part.kept != "whole":
+            heading += f"\n\n{_why(part, given.language)}"
+        cells.append(_markdown(heading))
+        if part.code:
+            outputs = _outputs(part.cell, given, number) if part.kept == "whole" else []
+            cells.append(_code(part.code, number, outputs))
+    cells.append(_markdown(given.safe_report))
+    for number, cell in enumerate(cells):
+        cell["id"] = f"cell-{number}"
+    kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
+    # The whole is checked against the format's schema here; nbformat's own functions for cells check each by itself.
+    made = _V4.new_notebook(cells=_from_dict(cells), metadata=kernel | {"language_info": {"name": "python"}})
+    return json.dumps(made, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
+
+
+def _markdown(source: str) -> dict[str, Any]:
+    return {"cell_type": "markdown", "metadata": {}, "source": source}
+
+
+def _code(source: str, count: int | None, outputs: list[Any]) -> dict[str, Any]:
+    return {"cell_type": "code", "metadata": {}, "source": source, "execution_count": count, "outputs": outputs}
+
+
+def script(given: ReportInput) -> str:
+    """analysis.py: the same code in one file; last values are printed, charts saved beside it."""
+    parts = program((*given.earlier, *given.cells))
+    futures = sorted({line for part in parts for line in _futures(part.code)})
+    setup = _setup(parts, backend='matplotlib.use("Agg")  # charts are saved as files\n')
+    saving = "_save_charts" if "pyplot" in setup else ""
+    blocks = ["\n".join([*_intro(given), *futures]), setup + _SAVING if saving else setup]
+    for number, part in enumerate(parts, 1):
+        title = f"# %% {number}. {_title(part.cell, given.language)}"
+        if part.kept != "whole":
+            title += f"\n# {_why(part, given.language)}"
+        code = _shown(_without_futures(part.code), part.cell) if part.kept == "whole" else _without_futures(part.code)
+        names = [PurePath(figure.name.replace("\\", "/")).name for figure in part.cell.figures]
+        save = f"_save_charts({', '.join(map(repr, [number, *names]))})" if saving and part.code else ""
+        blocks.append("\n".join(filter(None, (title, code, save))))
+    return "\n\n".join(block.rstrip() for block in blocks if block.strip()) + "\n"
+
+
+def _intro(given: ReportInput) -> list[str]:
+    files = ", ".join(file.path for file in given.files)
+    lines = [*given.question.splitlines(), "", say("report_script", given.language)]
+    if files:
+        lines.append(say("report_script_files", given.language, files=files))
+    return [f"# {line}".rstrip() for line in lines]
+
+
+def _setup(parts: Sequence[Part], backend: str) -> str:
+    """What a session gives its cells without their asking: fonts for charts."""
+    code = "\n".join(part.code for part in parts)
+    plots = any(word in code for word in _PLOTTING) or any(part.cell.figures for part in parts)
+    return _FONTS.format(backend=backend) if plots else ""
+
+
+def _title(cell: CellRan, language: Language) -> str:
+    return " ".join(cell.title.split()) or say("progress_cell", language)
+
+
+def _why(part: Part, language: Language) -> str:
+    if part.cell.status == "undone":
+        return say("report_cell_undone", language)
+    key = "report_cell_partly" if part.kept == "partly" else "report_cell_left_out"
+    if part.cell.language == "bash":
+        return say("report_cell_shell", language, command=clip(" ".join(part.cell.code.split()), _COMMAND))
+    reason = " ".join((part.cell.error_name or part.cell.status).split())
+    return say(key, language, reason=reason)
+
+
+def _outputs(cell: CellRan, given: ReportInput, number: int) -> list[Any]:
+    outputs = []
+    for name, text in (("stdout", cell.stdout), ("stderr", cell.stderr)):
+        if text:
+            outputs.append(_V4.new_output("stream", name=name, text=clip(text, _OUTPUT)))
+    if cell.result:
+        shown = {"text/plain": clip(cell.result, _OUTPUT)}
+        outputs.append(_V4.new_output("execute_result", shown, execution_count=number))
+    for figure in cell.figures:
+        if picture := given.pictures.get(figure.sha256):
+            data = {"image/png": base64.b64encode(picture).decode(), "text/plain": figure.name}
+            outputs.append(_V4.new_output("display_data", data))
+    return outputs
+
+
+def _futures(code: str) -> list[str]:
+    statements = ast.parse(code).body if code else []
+    return [ast.unparse(statement) for statement in statements if _is_future(statement)]
+
+
+def _without_futures(code: str) -> str:
+    """The code without its `from __future__` lines: in a file they may stand only at the top."""
+    lines = code.split("\n")
+    for statement in ast.parse(code).body if code else []:
+        if _is_future(statement):
+            for number in range(statement.lineno - 1, statement.end_lineno or statement.lineno):
+                lines[number] = ""
+    return "\n".join(lines).strip("\n")
+
+
+def _is_future(statement: ast.stmt) -> bool:
+    return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
+
+
+def _shown(code: str, cell: CellRan) -> str:
+    """The code with its last expression printed, where the session showed a value worth reading."""
+    statements = ast.parse(code).body
+    last = statements[-1] if statements else None
+    shown = cell.result.strip()
+    if not isinstance(last, ast.Expr) or not shown or shown.startswith(_NOT_WORTH_PRINTING):
+        return code
+    source = code.encode().split(b"\n")
+    before = b"\n".join([*source[: last.lineno - 1], source[last.lineno - 1][: last.col_offset]])
+    end = (last.end_lineno or last.lineno) - 1
+    after = b"\n".join([source[end][last.end_col_offset :], *source[end + 1 :]])
+    value = code.encode()[len(before) : len(code.encode()) - len(after)]
+    printing = (before + b"print(" + value + b")" + after).decode()
+    return printing if parsed(printing) else code

@@ -1,0 +1,58 @@
+"""The tables of a report: as table blocks where Slack takes them, else as a preview and a CSV file with all of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterable, Sequence
+
+from core.slack.blocks import Align, Limit, fits_table
+from core.slack.text import clip
+
+_NUMBER = re.compile(r"[-+−(]?\s*[$€£¥₩₹]?\s*[-+−]?[\d.,'  ]*\d[\d.,]*\s*[%‰)]?\s*[kKmMbB万亿]?")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_PREVIEW_ROWS = 10
+_PREVIEW_CELLS = (200, 60, 30)
+"""Characters of a cell, the widest that lets the preview fit; 20 columns of 30 always do."""
+
+
+def is_number(text: str) -> bool:
+    """Whether a cell shows a number: with separators, a sign, a currency or a percent sign at most."""
+    return _NUMBER.fullmatch(text.strip()) is not None
+
+
+def alignments(rows: Sequence[Sequence[str]], written: Sequence[Align | None]) -> list[Align | None]:
+    """The alignment of each column: as written, else right where every filled cell below the header is a number."""
+
+    def align(column: int) -> Align | None:
+        if column < len(written) and written[column]:
+            return written[column]
+        cells = [row[column].strip() for row in rows[1:] if column < len(row) and row[column].strip() not in _BLANKS]
+        return "right" if cells and all(map(is_number, cells)) else None
+
+    return [align(column) for column in range(max(map(len, rows), default=0))]
+
+
+_BLANKS = ("", "-", "–", "—", "n/a", "NaN", "nan", "None", "<NA>")
+
+
+def preview(rows: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The first rows and columns of a table that is too large for a table block."""
+    first = [row[: Limit.TABLE_COLUMNS] for row in rows[: _PREVIEW_ROWS + 1]]
+    for width in _PREVIEW_CELLS:
+        shown = [[clip(cell, width) for cell in row] for row in first]
+        if fits_table(shown):
+            break
+    return shown
+
+
+def to_csv(rows: Iterable[Sequence[str]]) -> bytes:
+    """CSV that spreadsheets open as it is meant: UTF-8 with a mark, and no cell that would run as a formula."""
+    text = io.StringIO()
+    csv.writer(text).writerows([_inert(cell) for cell in row] for row in rows)
+    return text.getvalue().encode("utf-8-sig")
+
+
+def _inert(cell: str) -> str:
+    return "'" + cell if cell.startswith(_FORMULA) and not is_number(cell) else cell

@@ -1,0 +1,112 @@
+"""What a report is made from, and what it is when it is made."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from core.rows import Spent
+from core.slack.blocks import SlackMessage
+from core.slack.sanitize import addresses, sanitize
+from core.steps import Asked, Briefed, CellRan, FileAbstract, FileProblem, Finished, Forgot, Replied, Step, total_spent
+from core.values import Language
+
+
+@dataclass(frozen=True, slots=True)
+class ReportInput:
+    """A finished turn, as far as its report needs it.
+
+    `report` is the model's Markdown. `earlier` are the cells of the thread's earlier turns, oldest first: the notebook
+    and the script need them to run. `pictures` are PNG bytes of figures by their sha256; the notebook embeds those
+    it is given. `unshown` are the ids of cells whose charts Slack did not take. `duration_s` is the whole turn,
+    `spent` what its model calls took, its cost in `currency`.
+    """
+
+    question: str
+    asker: str
+    language: Language
+    report: str
+    cells: tuple[CellRan, ...] = ()
+    earlier: tuple[CellRan, ...] = ()
+    files: tuple[FileAbstract, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
+    model: str = ""
+    duration_s: float = 0.0
+    spent: Spent = field(default_factory=lambda: Spent(calls=0))
+    currency: str = "USD"
+    pictures: Mapping[str, bytes] = field(default_factory=dict)
+    unshown: frozenset[str] = frozenset()
+
+    @property
+    def safe_report(self) -> str:
+        """The report for a file that somebody opens. Only the thread's charts and addresses of the question are linked.
+
+        Another image or link, of the model's or of the data's, would tell a stranger that the file was opened.
+        """
+        charts = {figure.name for cell in (*self.earlier, *self.cells) for figure in cell.figures}
+        return sanitize(self.report, addresses(self.question) | charts)
+
+
+@dataclass(frozen=True, slots=True)
+class ReportFile:
+    """A file that goes with the report."""
+
+    name: str
+    mimetype: str
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The report, ready to post: `messages` in order, then `files` in one upload. `markdown` is the whole text, as in
+    report.md."""
+
+    messages: tuple[SlackMessage, ...]
+    files: tuple[ReportFile, ...]
+    markdown: str
+
+
+def _since_reset(turns: Sequence[Sequence[Step]]) -> Sequence[Sequence[Step]]:
+    """The turns whose variables a session may still hold."""
+    for place in range(len(turns) - 1, -1, -1):
+        if any(isinstance(step, Forgot) and step.done for step in turns[place]):
+            return turns[place + 1 :]
+    return turns
+
+
+def report_input(
+    steps: Sequence[Step],
+    language: Language,
+    *,
+    earlier: Sequence[Sequence[Step]] = (),
+    model: str = "",
+    duration_s: float = 0.0,
+    currency: str = "USD",
+    pictures: Mapping[str, bytes] | None = None,
+    unshown: Collection[str] = (),
+) -> ReportInput:
+    """The input that a turn's steps hold. Files of earlier turns count: they are still in the workspace.
+
+    Raises ValueError when the steps hold no report.
+    """
+    finished = next((step.report for step in reversed(steps) if isinstance(step, Finished)), None)
+    if finished is None:
+        raise ValueError("this turn has no report yet: its steps hold no Finished")
+    asked = [step for step in steps if isinstance(step, Asked)]
+    briefed = [step for turn in (*earlier, steps) for step in turn if isinstance(step, Briefed)]
+    return ReportInput(
+        question="\n".join(step.text for step in asked if step.text.strip()),
+        asker=asked[0].author or asked[0].user if asked else "",
+        language=language,
+        report=finished,
+        cells=tuple(step for step in steps if isinstance(step, CellRan)),
+        earlier=tuple(step for turn in _since_reset(earlier) for step in turn if isinstance(step, CellRan)),
+        files=tuple({file.path: file for step in briefed for file in step.files}.values()),
+        problems=tuple(problem for step in steps if isinstance(step, Briefed) for problem in step.problems),
+        model=model,
+        duration_s=duration_s,
+        spent=total_spent([step for step in steps if isinstance(step, Replied)]),
+        currency=currency,
+        pictures=pictures or {},
+        unshown=frozenset(unshown),
+    )

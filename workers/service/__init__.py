@@ -1,0 +1,1 @@
+"""What runs on a node: the supervisor, the RQ jobs, the janitor, admission, health, and the warm-up."""

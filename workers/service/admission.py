@@ -1,0 +1,110 @@
+"""Which threads may run: limits on running turns in all, per channel and per person. Nobody starves the others.
+
+The running threads are kept in a hash in Redis, beside the leases. An entry counts while its thread's lease is held:
+a killed worker takes a place no longer than its lease. When the hash is lost, the limits are passed for a moment.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+
+from redis import Redis, RedisError
+from redis.client import Pipeline
+
+from core.leases import Leases
+from core.store.wait_queue import QueuedThread
+from core.team_settings import FairnessSettings
+
+_RUNNING = "threadbook:running"
+
+Place = tuple[str, str]
+"""The channel and the person that a running turn is counted for."""
+
+
+class Admission:
+    """Admits threads, counts them while they run, and says which threads of a queue could be admitted next."""
+
+    def __init__(self, redis: Redis, leases: Leases, limits: FairnessSettings) -> None:
+        self._redis = redis
+        self._leases = leases
+        self._limits = limits
+
+    @contextmanager
+    def admit(self, thread: QueuedThread) -> Iterator[bool]:
+        """Count the thread, whose lease the caller holds, as running in the block; yield False when it must wait.
+
+        A stop command is always admitted: it must not wait for the turn that it ends.
+        """
+        if not self._enter(thread):
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            with suppress(RedisError):  # the entry ends with the lease
+                self._redis.hdel(_RUNNING, thread.thread_id)
+
+    def admissible(self, queue: Sequence[QueuedThread]) -> list[QueuedThread]:
+        """Those threads of a queue, in its order, that could all run now beside what runs already."""
+        taken = _Taken(self._running(self._redis)[0].values())
+        fitting = []
+        for thread in queue:
+            if thread.stops or self._fits(thread, taken):
+                fitting.append(thread)
+                taken.add((thread.channel, thread.user))
+        return fitting
+
+    def _enter(self, thread: QueuedThread) -> bool:
+        admitted = False
+
+        def enter(pipe: Pipeline) -> None:
+            nonlocal admitted
+            running, expired = self._running(pipe)
+            running.pop(thread.thread_id, None)
+            admitted = thread.stops or self._fits(thread, _Taken(running.values()))
+            pipe.multi()
+            if expired:
+                pipe.hdel(_RUNNING, *expired)
+            if admitted:
+                pipe.hset(_RUNNING, thread.thread_id, json.dumps([thread.channel, thread.user]))
+
+        self._redis.transaction(enter, _RUNNING)
+        return admitted
+
+    def _running(self, redis: Redis) -> tuple[dict[str, Place], list[str]]:
+        """The places of the running threads, and the threads whose entry outlived their lease."""
+        entries = {_text(thread): json.loads(place) for thread, place in redis.hgetall(_RUNNING).items()}
+        held = self._leases.held(entries)
+        running = {thread: (str(place[0]), str(place[1])) for thread, place in entries.items() if thread in held}
+        return running, [thread for thread in entries if thread not in held]
+
+    def _fits(self, thread: QueuedThread, taken: _Taken) -> bool:
+        counts = (
+            (self._limits.running, taken.all),
+            (self._limits.per_channel, taken.channels[thread.channel]),
+            (self._limits.per_person, taken.people[thread.user]),
+        )
+        return all(not limit or count < limit for limit, count in counts)
+
+
+class _Taken:
+    """How many places are taken, in all, per channel and per person."""
+
+    def __init__(self, places: Iterable[Place]) -> None:
+        self.all = 0
+        self.channels: Counter[str] = Counter()
+        self.people: Counter[str] = Counter()
+        for place in places:
+            self.add(place)
+
+    def add(self, place: Place) -> None:
+        self.all += 1
+        self.channels[place[0]] += 1
+        self.people[place[1]] += 1
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode() if isinstance(value, bytes) else value

@@ -1,0 +1,154 @@
+"""Everything that a worker works with: opened in one visible place, closed in the opposite order."""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import cache, partial
+from importlib.metadata import PackageNotFoundError, version
+from urllib.parse import urlsplit
+
+from slack_sdk import WebClient
+
+from core.blobs import Blobs
+from core.leases import Leases
+from core.metrics import handing_over
+from core.queue import Wakes, connect_redis
+from core.settings import Settings
+from core.slack.client import web_client
+from core.slack.writer import SlackWriter
+from core.store import Store
+from executor.client import SessionClient
+from workers.agent.turn import Environment
+from workers.models.base import Model
+from workers.service.admission import Admission
+from workers.service.backoff import Backoff
+from workers.service.model_choice import opened_model
+from workers.turn.context import TurnContext
+from workers.turn.downloads import Downloader, look_up_with
+from workers.turn.files import ThreadFiles
+from workers.turn.limits import limits_of
+from workers.turn.prompts import load_prompts
+from workers.turn.session_transfer import SessionTransfer
+from workers.turn.unexported import Unexported
+
+LEASE_TTL_S = 10
+"""A killed worker blocks its thread for so long at most. A live one renews its lease after every third of it."""
+
+PACKAGES = (
+    "pandas",
+    "numpy",
+    "pyarrow",
+    "scipy",
+    "statsmodels",
+    "scikit-learn",
+    "matplotlib",
+    "seaborn",
+    "openpyxl",
+    "lxml",
+    "duckdb",
+)
+"""What the analyst is told that it may import, if it is installed."""
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerContext:
+    """What a job works with: the turn's context, and what decides which thread runs, where, and when again."""
+
+    context: TurnContext
+    leases: Leases
+    wakes: Wakes
+    backoff: Backoff
+    admission: Admission
+
+
+@contextmanager
+def opened(settings: Settings, model: Model | None = None, store: Store | None = None) -> Iterator[WorkerContext]:
+    """Open everything in this order, close it in the opposite one. Call it after a fork, never before it.
+
+    `store` is one that was closed before the fork; without it a new one is opened. `model` is for tests.
+    """
+    with ExitStack() as stack:
+        store = stack.enter_context(closing(store or Store(settings.database_url)))
+        redis = stack.enter_context(closing(connect_redis(settings.redis_url)))
+        stack.enter_context(handing_over(redis, settings.node_id))
+        client = web_client(settings, redis)
+        slack = SlackWriter(client, store)
+        downloader = stack.enter_context(_downloader(settings, client))
+        sessions = SessionClient(settings.session_socket, partial(limits_of, settings))
+        blobs = Blobs(settings.files)
+        files = ThreadFiles(store=store, slack=slack, sessions=sessions, blobs=blobs, downloader=downloader)
+        transfer = session_transfer(settings, store, blobs, sessions)
+        model = model or stack.enter_context(opened_model(settings))
+        leases = Leases(redis, store, LEASE_TTL_S)
+        yield WorkerContext(
+            context=TurnContext(
+                settings=settings,
+                store=store,
+                blobs=blobs,
+                slack=slack,
+                sessions=sessions,
+                files=files,
+                transfer=transfer,
+                model=model,
+                prompts=load_prompts(),
+                environment=environment(settings),
+            ),
+            leases=leases,
+            wakes=Wakes(redis, store),
+            backoff=Backoff(redis),
+            admission=Admission(redis, leases, settings.fairness),
+        )
+
+
+def session_transfer(settings: Settings, store: Store, blobs: Blobs, sessions: SessionClient) -> SessionTransfer:
+    """What exports and imports the sessions of this node."""
+    return SessionTransfer(
+        store,
+        blobs,
+        sessions,
+        node_id=settings.node_id,
+        enabled=settings.hands_threads_over,
+        unexported=Unexported(settings.home),
+        limits=settings.storage,
+    )
+
+
+def environment(settings: Settings) -> Environment:
+    """What the analyst is told of the place where its code runs: the session host runs the same interpreter."""
+    return Environment(
+        python_version=platform.python_version(),
+        packages=_packages(),
+        today=f"{datetime.now(UTC):%Y-%m-%d}",
+        cell_timeout_s=settings.limits.cell_timeout_s,
+        memory_mb=settings.limits.memory_mb,
+        file_max_mb=settings.limits.file_max_mb,
+    )
+
+
+@cache
+def _packages() -> tuple[str, ...]:
+    found = []
+    for name in PACKAGES:
+        try:
+            found.append(f"{name} {version(name)}")
+        except PackageNotFoundError:
+            continue
+    return tuple(found)
+
+
+def _downloader(settings: Settings, client: WebClient) -> Downloader:
+    token = settings.slack_bot_token
+    hosts = settings.slack.file_hosts
+    if not settings.is_real_slack:
+        # A local Slack knows the token already, and serves its files beside its Web API.
+        hosts = (*hosts, urlsplit(settings.slack_api_url).netloc)
+    return Downloader(
+        token.get_secret_value() if token else "",
+        hosts=hosts,
+        max_bytes=settings.limits.file_max_mb * 1_000_000,
+        look_up=look_up_with(client),
+    )

@@ -1,0 +1,149 @@
+"""The process of the worker service that answers `/healthz` and `/metrics`; the supervisor forks it.
+
+It is a process of its own because the supervisor forks: that one must have no threads and no database.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack, closing, suppress
+
+from prometheus_client import CollectorRegistry, Gauge
+from redis import Redis, RedisError
+
+from core.health import Check, Health, Missing, Pages, Part, pages, serving
+from core.metrics import HandedOver
+from core.queue import connect_redis, queue_lengths
+from core.settings import Settings
+from core.slack.client import ours, web_client
+from core.store.history import History
+from core.turn_metrics import CountedUntil, TurnMetrics
+from executor.client import HostUnavailable, SessionClient
+from workers.service.process_registry import live_processes, sweep_file
+from workers.service.session_metrics import SessionMetrics
+
+ANSWER_S = 3.0
+"""How long Redis and the session host may take to answer."""
+SLACK_ANSWER_S = 5
+SLACK_EVERY_S = 30.0
+SWEEP_LATE_S = 30.0
+
+
+def run(settings: Settings) -> None:
+    """Serve until the process ends."""
+    with ExitStack() as stack:
+        redis = stack.enter_context(closing(connect_redis(settings.redis_url, timeout_s=ANSWER_S)))
+        history = stack.enter_context(closing(History(settings.database_url)))
+        health = Health(checks(settings, redis, history), settings.secrets())
+        shown = worker_pages(settings, redis, history, health)
+        stack.enter_context(serving(settings.health_address, settings.worker_health_port, health, shown))
+        threading.Event().wait()
+
+
+def checks(settings: Settings, redis: Redis, history: History) -> dict[str, Check]:
+    """What a worker service needs, as one check per part."""
+
+    def redis_answers() -> str:
+        redis.ping()
+        return "answers"
+
+    def store_answers() -> str:
+        history.ping()
+        return "answers"
+
+    def session_host_answers() -> str:
+        try:
+            host = SessionClient(settings.session_socket, answer_s=ANSWER_S).ping()
+        except HostUnavailable as error:
+            raise Missing(f"the session host does not answer: {error}") from error
+        return f"sandbox {host.sandbox.level}, {host.sessions} sessions"
+
+    def workers_live() -> str:
+        live = [lives for name, lives in live_processes(settings).items() if name.startswith("worker-")]
+        alive = f"{sum(live)} of {settings.workers.count} alive"
+        if not any(live):
+            raise Missing(alive)
+        return alive
+
+    def janitor_sweeps() -> str:
+        if not live_processes(settings).get("janitor"):
+            raise Missing("its process is gone")
+        try:
+            ago = time.time() - sweep_file(settings).stat().st_mtime
+        except FileNotFoundError:
+            raise Missing("it has not swept yet") from None
+        if ago > SWEEP_LATE_S:
+            raise Missing(f"its last sweep was {ago:.0f} s ago")
+        return "sweeps"
+
+    return {
+        "redis": redis_answers,
+        "store": store_answers,
+        "slack": _at_most_every(_slack_answers(settings), SLACK_EVERY_S),
+        "session_host": session_host_answers,
+        "workers": workers_live,
+        "janitor": janitor_sweeps,
+    }
+
+
+def worker_pages(settings: Settings, redis: Redis, history: History, health: Health) -> Pages:
+    """The pages of a worker service: figures of the Store and of the jobs, queued jobs, live sessions of this node."""
+    registry = CollectorRegistry()
+    turns = TurnMetrics(history, registry, CountedUntil(redis, settings.node_id))
+    registry.register(HandedOver(redis, settings.node_id))
+    queued = Gauge("threadbook_queued_jobs", "Jobs that wait, by queue.", ("queue",), registry=registry)
+    counted = SessionMetrics()
+    registry.register(counted)
+    sessions = Gauge("threadbook_sessions", "Live sessions of this node, by state.", ("state",), registry=registry)
+
+    def refresh(parts: Mapping[str, Part]) -> None:
+        with suppress(RedisError):
+            lengths = queue_lengths(redis)
+            queued.clear()
+            for queue, length in lengths.items():
+                queued.labels(queue).set(length)
+        sessions.clear()
+        if parts["session_host"].up:
+            client = SessionClient(settings.session_socket, answer_s=ANSWER_S)
+            live, counted.counters = client.sessions(), client.ping().counters
+            running = sum(session.cell_id is not None for session in live)
+            sessions.labels("running").set(running)
+            sessions.labels("idle").set(len(live) - running)
+        if parts["store"].up:
+            turns.refresh()
+
+    return pages(health, registry, refresh)
+
+
+def _slack_answers(settings: Settings) -> Check:
+    client = web_client(settings)
+    client.timeout = SLACK_ANSWER_S
+    client.retry_handlers = []
+
+    def check() -> str:
+        with ours("auth.test"):
+            client.auth_test()
+        return "answers, and takes the token"
+
+    return check
+
+
+def _at_most_every(check: Check, every_s: float, clock: Callable[[], float] = time.monotonic) -> Check:
+    """The same check, made at most once in `every_s` seconds; in between it gives its last result."""
+    last: tuple[float, str, Exception | None] | None = None
+
+    def remembered() -> str:
+        nonlocal last
+        if last is None or clock() - last[0] >= every_s:
+            try:
+                last = clock(), check(), None
+            except Exception as failed:
+                last = clock(), "", failed
+        _, what, error = last
+        if error is not None:
+            raise error
+        return what
+
+    return remembered

@@ -1,0 +1,104 @@
+"""Wakes threads that have something to do and no worker: what a crash or a lost wake leaves behind.
+
+Each node has a janitor, and one of them sweeps for all (`SweepLease`). The status lines of waiting threads are set by a
+thread of its own, so that a slow Slack keeps nobody waiting.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import closing
+
+from core.blobs import Blobs
+from core.leases import Leases
+from core.queue import Wakes, connect_redis, drop_dead_queues
+from core.settings import Settings
+from core.slack.client import web_client
+from core.slack.writer import SlackWriter
+from core.spool import Spool
+from core.store import Store
+from core.store.wait_queue import QueuedThread
+from core.telemetry import get_logger
+from executor.client import SessionClient
+from workers.service.admission import Admission
+from workers.service.backoff import Backoff
+from workers.service.context import LEASE_TTL_S
+from workers.service.process_registry import sweep_file
+from workers.service.purges import carry_out_orders, keep_retention
+from workers.service.queue_status import QueueStatus
+from workers.service.sweep_lease import Newest, SweepLease
+from workers.service.tempdir import sweep_tempdirs
+
+log = get_logger(__name__)
+
+SWEEP_EVERY_S = 2.0
+
+
+def waiting(store: Store, leases: Leases, backoff: Backoff) -> list[QueuedThread]:
+    """The threads with unread mail or a running turn, that no worker holds and no backoff delays, oldest first."""
+    queue = store.wait_queue()
+    ids = [queued.thread_id for queued in queue]
+    busy = leases.held(ids) | backoff.postponed(ids)
+    if busy.issuperset(ids):
+        return []
+    still_due = set(store.threads_needing_a_wake())  # a turn that ended meanwhile has given its lease back
+    return [queued for queued in queue if queued.thread_id not in busy and queued.thread_id in still_due]
+
+
+def notify(queue: Sequence[QueuedThread], wakes: Wakes, admission: Admission, *, force: bool = False) -> list[str]:
+    """Wake the threads of the queue that may run now, oldest first. Returns the threads that were woken.
+
+    A thread that was notified before is left alone. With `force` it is checked again: its wake may have been lost.
+    """
+    fitting = [queued.thread_id for queued in admission.admissible(queue)]
+    due = wakes.lost(fitting) if force else wakes.unnotified(fitting)
+    # Each wake goes to the front of the queue, so the oldest thread is woken last.
+    return [thread_id for thread_id in reversed(due) if wakes.wake(thread_id, first=True)]
+
+
+def keep_sweeping(
+    sweep: Callable[[], Iterable[str]], stop: threading.Event, *, swept: Callable[[], None] = lambda: None
+) -> None:
+    """Call `sweep` every two seconds until `stop`; it returns the threads that it woke. `swept` follows a good sweep.
+
+    A sweep that fails, because the Store or Redis is away, is logged; the next one tries again.
+    """
+    while not stop.wait(SWEEP_EVERY_S):
+        try:
+            for thread_id in sweep():
+                log.info("thread_woken", thread=thread_id)
+            swept()
+        except Exception as error:
+            log.warning("sweep_failed", error=error)
+
+
+def run(settings: Settings) -> None:
+    """Sweep until the process ends: wake what was left behind, show the places in the queue, delete what has to go."""
+    with closing(Store(settings.database_url)) as store, closing(connect_redis(settings.redis_url)) as redis:
+        leases = Leases(redis, store, LEASE_TTL_S)
+        wakes = Wakes(redis, store)
+        backoff = Backoff(redis)
+        admission = Admission(redis, leases, settings.fairness)
+        blobs, sessions = Blobs(settings.files), SessionClient(settings.session_socket)
+        status = QueueStatus(redis, SlackWriter(web_client(settings, redis), store))
+        mine = SweepLease(redis)
+        shown = Newest(status.show, "queue status")
+
+        def sweep() -> list[str]:
+            if not mine.take():
+                return []
+            queue = waiting(store, leases, backoff)
+            woken = notify(queue, wakes, admission, force=True)
+            shown.put(queue)
+            for name in drop_dead_queues(redis):
+                log.info("dead_queue_dropped", queue=name)
+            return woken
+
+        def swept() -> None:
+            sweep_file(settings).touch()
+            sweep_tempdirs(settings)
+            carry_out_orders(store, sessions, settings.node_id, Spool(settings.spool))
+            keep_retention(settings, store, blobs, redis)
+
+        keep_sweeping(sweep, threading.Event(), swept=swept)

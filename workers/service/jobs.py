@@ -1,0 +1,149 @@
+"""The RQ job: advance one thread until it rests. RQ carries the wake only; the Store says what is to be done.
+
+A job's process takes further threads while it is young: a fork, with the pages that it copies, costs about a third of a
+short turn (docs/performance.md).
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+from core.errors import LeaseLost, OursToFix
+from core.leases import HeldLease
+from core.metrics import RETRIES
+from core.settings import Settings, load_settings
+from core.store import Store
+from core.telemetry import bind_fields, get_logger
+from workers.delivery.card import finish_late_cards
+from workers.service.context import WorkerContext, opened
+from workers.service.janitor import notify, waiting
+from workers.service.tempdir import job_tempdir
+from workers.turn import runner
+from workers.turn.context import RetryLater
+
+log = get_logger(__name__)
+
+
+class JobFailed(OursToFix):
+    """What RQ learns of a job that failed; the log has the error."""
+
+
+_prepared: list[tuple[Settings, Store]] = []
+"""What the worker that forks the jobs gives them. RQ hands a job its arguments only, and those must hold no secret."""
+
+TAKE_MORE_S = 5.0
+"""The process of a job takes further threads for so long after its start."""
+
+STOP_AFTER_THREAD = signal.SIGUSR1
+"""A worker that is told to stop sends this to the process of its job: end after the thread at work."""
+
+
+def prepare(settings: Settings, store: Store) -> None:
+    """Let the jobs of this process and of its forks use these settings and this Store, which must be closed."""
+    _prepared[:] = [(settings, store)]
+
+
+def block_stop_signal() -> None:
+    """Block `STOP_AFTER_THREAD`: it stays pending until a job's process checks for it. Call it before the forks."""
+    signal.pthread_sigmask(signal.SIG_BLOCK, {STOP_AFTER_THREAD})
+
+
+def advance(thread_id: str) -> None:
+    """What RQ calls, in a fork of its own. Everything is opened here and closed here.
+
+    Further waiting threads follow while the process is young, was not told to stop, and its worker still watches it.
+    """
+    try:
+        _advance_threads(thread_id)
+    except Exception:
+        log.exception("job_failed", thread=thread_id)
+        # RQ logs the error of a failed job and keeps it in Redis, with all that its message quotes.
+        raise JobFailed(thread_id) from None
+
+
+def _advance_threads(thread_id: str) -> None:
+    settings, store = _prepared[0] if _prepared else (load_settings(), None)
+    parent, old_at = os.getppid(), time.monotonic() + TAKE_MORE_S
+    next_thread: str | None = thread_id
+    with job_tempdir(settings), opened(settings, store=store) as worker:
+        while next_thread:
+            with bind_fields(thread=next_thread):
+                run(worker, next_thread)
+            told_to_stop = STOP_AFTER_THREAD in signal.sigpending()
+            takes_more = time.monotonic() < old_at and not told_to_stop and os.getppid() == parent
+            next_thread = worker.wakes.take(settings.node_id) if takes_more else None
+        finish_late_cards()
+
+
+def run(worker: WorkerContext, thread_id: str) -> None:
+    """Take the thread's lease and work until nothing is left to do.
+
+    Does nothing when another worker has the lease, or when the limits on running turns say that the thread must wait.
+    The mail is read again after the lease was given back: mail that came in between is never left.
+    """
+    worker.wakes.claimed(thread_id)
+    if worker.wakes.lives_elsewhere(thread_id, worker.context.settings.node_id):
+        # An old wake, from while that node was away. The thread is woken on the node that has its session now.
+        worker.wakes.wake(thread_id)
+        return
+    while queue := worker.context.store.wait_queue(thread_id):
+        with worker.leases.hold(thread_id) as held:
+            if held is None:
+                return
+            with worker.admission.admit(queue[0]) as admitted:
+                may_go_on = admitted and _advance(worker, held)
+        if not admitted:  # the next thread that ends wakes it
+            return
+        others = [
+            queued
+            for queued in waiting(worker.context.store, worker.leases, worker.backoff)
+            if queued.thread_id != thread_id
+        ]
+        notify(others, worker.wakes, worker.admission)
+        if not may_go_on:
+            return
+        if others:  # a thread that never rests lets the others go first
+            if has_work(worker, thread_id):
+                worker.wakes.wake(thread_id)
+            return
+
+
+def has_work(worker: WorkerContext, thread_id: str) -> bool:
+    """Whether the thread has unread mail or a turn that is not at rest."""
+    current = worker.context.store.current_turn(thread_id)
+    running = current is not None and current.status == "running"
+    return running or bool(worker.context.store.unread(thread_id))
+
+
+def _advance(worker: WorkerContext, held: HeldLease) -> bool:
+    """Advance the thread once under its lease; False when it is to be left alone for now."""
+    lease = held.lease
+    step = _current_step(worker, lease.thread_id)
+    try:
+        if worker.backoff.begin(step):
+            runner.advance(worker.context, lease, held.is_lost)
+        else:
+            runner.abandon(worker.context, lease)
+    except LeaseLost:
+        RETRIES.labels("turn", "lease_lost").inc()
+        log.warning("lease_lost")
+    except RetryLater as error:
+        RETRIES.labels("turn", "put_off").inc()
+        log.warning("turn_postponed", why=error, seconds=worker.backoff.postpone(lease.thread_id, step))
+    except Exception:
+        # It counts like a crash: after a few of them the turn is closed instead of tried for ever.
+        RETRIES.labels("turn", "failed").inc()
+        log.exception("turn_failed", seconds=worker.backoff.postpone(lease.thread_id, step))
+        return False
+    else:
+        worker.backoff.end(step)
+        return True
+    worker.backoff.end(step)
+    return False
+
+
+def _current_step(worker: WorkerContext, thread_id: str) -> str:
+    """Where the thread stands, as a key for the backoff: it changes with every stored step and every message sent."""
+    return worker.context.store.progress_mark(thread_id)

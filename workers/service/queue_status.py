@@ -1,0 +1,57 @@
+"""What a waiting thread shows in its status line: its place in the queue, kept up to date."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from redis import Redis
+
+from core.phrases import say
+from core.slack.writer import SlackWriter
+from core.store.wait_queue import QueuedThread
+from core.values import ThreadKey
+
+_SHOWN = "threadbook:places"
+_TURN = "threadbook:places:turn"
+MOST_AT_ONCE = 20
+"""Status lines set in one sweep, those of the oldest threads: Slack limits the rate of calls."""
+SHOW_AFTER_S = 3.0
+"""A thread that waits for less shows nothing: its turn is about to begin."""
+REPEAT_S = 60.0
+"""Slack drops a status line after two minutes."""
+TURN_S = 1.5
+
+
+class QueueStatus:
+    """Sets the status lines of waiting threads. Any number of janitors may call it: one at a time does the work."""
+
+    def __init__(self, redis: Redis, slack: SlackWriter) -> None:
+        self._redis = redis
+        self._slack = slack
+
+    def show(self, waiting: Sequence[QueuedThread]) -> None:
+        """Show each thread its place. `waiting` is the queue, the next thread first."""
+        if not self._redis.set(_TURN, "1", nx=True, px=int(TURN_S * 1000)):
+            return
+        shown = {_text(thread): _text(place) for thread, place in self._redis.hgetall(_SHOWN).items()}
+        if gone := set(shown) - {queued.thread_id for queued in waiting}:
+            self._redis.hdel(_SHOWN, *gone)
+        now, left = datetime.now(UTC), MOST_AT_ONCE
+        for place, queued in enumerate(waiting, start=1):
+            before, _, at = shown.get(queued.thread_id, "").partition(" ")
+            fresh = before == str(place) and time.time() - float(at or 0) < REPEAT_S
+            if fresh or (now - queued.since).total_seconds() < SHOW_AFTER_S:
+                continue
+            if not left:
+                return
+            left -= 1
+            self._redis.hset(_SHOWN, queued.thread_id, f"{place} {time.time():.0f}")
+            self._slack.set_status(
+                ThreadKey.parse(queued.thread_id), say("place_in_queue", queued.language, place=place)
+            )
+
+
+def _text(value: bytes | str) -> str:
+    return value.decode() if isinstance(value, bytes) else value

@@ -1,0 +1,132 @@
+"""What must hold before a worker service takes work: Redis answers, no second node clashes, the sandbox is strong."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from redis import Redis, RedisError, ResponseError
+
+from core.errors import OursToFix
+from core.node_file import node_file, read_node_file
+from core.queue import NodeSeen, Wakes, nodes
+from core.retry import retry_call, wait_until
+from core.settings import Settings
+
+START_TIMEOUT_S = 30.0
+"""How long a start waits for Redis, for the database, and for an older session host to end."""
+POLL_S = 0.5
+NODE_POLL_S = 0.1
+"""Often enough to see that a node announced itself again."""
+
+LEVELS = ("none", "reduced", "strong")
+
+
+class CannotStart(OursToFix):
+    """The worker service cannot start; the message says why and what to do."""
+
+
+def wait_for_redis(redis: Redis) -> None:
+    """Return once Redis answers. Raises CannotStart when it does not in `START_TIMEOUT_S`."""
+    retry_call(
+        redis.ping,
+        on=RedisError,
+        for_s=START_TIMEOUT_S,
+        every_s=POLL_S,
+        give_up=lambda error: CannotStart(f"Redis does not answer ({error}). Check REDIS_URL."),
+    )
+    refuse_unfit_redis(redis)
+
+
+def refuse_unfit_redis(redis: Redis) -> None:
+    """Raise CannotStart for a Sentinel, which keeps nothing, and for a Cluster, which spreads our keys."""
+    with suppress(ResponseError):  # a managed server may refuse INFO: then it is taken for what most are
+        server = redis.info("server")
+        mode = server.get("redis_mode") or server.get("server_mode", "standalone")  # Redis, Valkey
+        if mode != "standalone":
+            raise CannotStart(
+                f"REDIS_URL leads to a Redis that runs as {mode}, which is not supported: give the address of one "
+                "server, or of a proxy that leads to the current primary."
+            )
+
+
+def refuse_second_node(redis: Redis, settings: Settings) -> None:
+    """Raise CannotStart when another live node works with this Redis and threads could not move between the two."""
+    missing = settings.missing_for_several_nodes
+    seen: dict[str, float] = {}
+
+    def is_alone() -> bool:
+        node = _clashing_node(redis, settings)
+        if node is None:
+            return True
+        # A node that was killed stays announced for a moment. Only one that announces itself again is alive.
+        if node.seen_s_ago < seen.get(node.id, node.seen_s_ago):
+            raise CannotStart(_why_alone(node.id, missing))
+        seen[node.id] = node.seen_s_ago
+        return False
+
+    if not wait_until(is_alone, for_s=START_TIMEOUT_S, every_s=NODE_POLL_S):
+        raise CannotStart(_why_alone(", ".join(seen), missing))
+
+
+def refuse_second_of_a_name(redis: Redis, wakes: Wakes, settings: Settings) -> None:
+    """Raise CannotStart when another live service has this node's name: its threads would run at both.
+
+    What a service of this very home left announced when it was killed is taken back at once.
+    """
+    seen: list[float] = []
+
+    def is_free() -> bool:
+        node = next((node for node in nodes(redis) if node.id == settings.node_id), None)
+        if node is None:
+            return True
+        own = read_node_file(settings.home)
+        if own is not None and own.is_original and own.instance and own.instance == node.instance:
+            wakes.retire_node(node.id, instance=node.instance)
+            return True
+        # A service that was killed stays announced for a moment. Only one that announces itself again is alive.
+        if node.seen_s_ago < min(seen, default=node.seen_s_ago):
+            raise CannotStart(name_taken(node, settings))
+        seen.append(node.seen_s_ago)
+        return False
+
+    if not wait_until(is_free, for_s=START_TIMEOUT_S, every_s=NODE_POLL_S):
+        raise CannotStart(f"the name {settings.node_id} of this node is taken, as far as Redis says.")
+
+
+def name_taken(other: NodeSeen | None, settings: Settings) -> str:
+    """The sentence for a node whose name another service has."""
+    machine = f" on {other.about['machine']}" if other is not None and other.about.get("machine") else ""
+    return (
+        f"another worker service{machine} works under this node's name, {settings.node_id!r}. Its threads would run "
+        "twice. Give this one another name (THREADBOOK_NODE_ID; a copied .env or home folder brings the old one along: "
+        f"then remove {node_file(settings.home)} too), or stop the other one."
+    )
+
+
+def _clashing_node(redis: Redis, settings: Settings) -> NodeSeen | None:
+    """Another announced node between which and this one no thread could move; None when there is none."""
+    others = [node for node in nodes(redis) if node.id != settings.node_id]
+    clash = next((node for node in others if not node.about.get("hands_over")), None)
+    if clash is None and settings.missing_for_several_nodes:
+        return next(iter(others), None)
+    return clash
+
+
+def refuse_weak_sandbox(level: str, settings: Settings) -> None:
+    """On real Slack, raise CannotStart when the sandbox is weaker than the team wants. Elsewhere any level will do."""
+    minimum = settings.sandbox.minimum
+    if settings.is_real_slack and LEVELS.index(level) < LEVELS.index(minimum):
+        raise CannotStart(
+            f"the sandbox on this node is {level!r}, [sandbox] minimum in threadbook.toml is {minimum!r}. "
+            "`threadbook doctor` says which layer is missing; a lower minimum is a decision for the whole team."
+        )
+
+
+def _why_alone(other: str, missing: tuple[str, ...]) -> str:
+    if not missing:
+        return f"node {other} works with this Redis already and cannot share its threads; its own log says why."
+    return (
+        f"node {other} works with this Redis already, and threads cannot move between the two: {'; '.join(missing)}. "
+        "For several nodes, set all of it, the same on each; else stop the other one, or give this one a Redis "
+        "database of its own (REDIS_URL)."
+    )

@@ -1,0 +1,209 @@
+"""`threadbook worker`: the worker service of one node. Starts its processes, watches them, and stops them in order.
+
+    supervisor (this process: one thread, no database, one Redis connection)
+      ├── session host       exec'ed with a clean environment; knows no secret
+      ├── RQ worker × N      forked from here with the imports done; each forks a horse for a job and what follows soon
+      ├── janitor            forked; wakes threads that were left behind
+      └── health             forked, if it has a port; answers /healthz and /metrics
+
+What dies is started again. Nothing here holds state: threads go on from the Store.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import uuid
+from contextlib import closing, suppress
+from pathlib import Path
+from types import FrameType
+
+from redis import RedisError
+
+from core.blobs import load_driver
+from core.errors import OursToFix
+from core.node_file import write_node_file
+from core.queue import Wakes, connect_redis
+from core.settings import Settings
+from core.spool import Spool
+from core.store import Store
+from core.telemetry import configure_logging, get_logger, log_uncaught
+from executor.client import SessionClient
+
+# The modules of the forked processes are imported here, before the forks, with all they need: no job pays for it.
+from workers.service import health, janitor, jobs, rq_worker
+from workers.service.forked_processes import ForkedProcesses, Target
+from workers.service.last_exports import LAST_EXPORTS_S, export_the_rest
+from workers.service.process_registry import registry_file, sweep_file
+from workers.service.purges import carry_out_orders
+from workers.service.session_host import SessionHost
+from workers.service.start_checks import (
+    START_TIMEOUT_S,
+    CannotStart,
+    name_taken,
+    refuse_second_node,
+    refuse_second_of_a_name,
+    wait_for_redis,
+)
+from workers.service.warmup import warm_up, warm_up_store
+
+log = get_logger(__name__)
+
+READY_LINE = "worker ready"
+WATCH_EVERY_S = 0.5
+ANNOUNCE_EVERY_S = 2.5
+STOP_S = 90
+"""A service that stops is done within this time: jobs, then the last exports."""
+
+
+def main(settings: Settings) -> None:
+    """Run until SIGTERM or SIGINT. Exits with 1 and one line when it cannot start."""
+    configure_logging(settings)
+    log_uncaught()
+    try:
+        Supervisor(settings).run()
+    except OursToFix as error:
+        print(f"threadbook worker: {error}", file=sys.stderr)
+        raise SystemExit(1) from None
+
+
+def ready_file(settings: Settings) -> Path:
+    """Exists, with the supervisor's pid, while the service takes work."""
+    return settings.home / "worker.ready"
+
+
+def forked_targets(settings: Settings) -> dict[str, Target]:
+    """The processes to fork, by name, in the order of their start."""
+    targets: dict[str, Target] = {f"worker-{number}": rq_worker.run for number in range(1, settings.workers.count + 1)}
+    targets["janitor"] = janitor.run
+    if settings.worker_health_port:
+        targets["health"] = health.run
+    return targets
+
+
+def _left_behind(threads: list[str]) -> str:
+    """The sentence for an admin about sessions that could not be stored."""
+    return (
+        f"the file store or the database was away for {LAST_EXPORTS_S:.0f} s, so the last session of {len(threads)} "
+        f"{'thread' if len(threads) == 1 else 'threads'} is not in it ({', '.join(threads[:5])}"
+        f"{' …' if len(threads) > 5 else ''}). Start this node again, and nothing is lost; "
+        "where another node goes on meanwhile, its threads are told which steps are missing."
+    )
+
+
+class Supervisor:
+    """Starts, watches and stops the processes of one node."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._settings = settings
+        self._session_host = SessionHost(settings)
+        self._forks = ForkedProcesses(settings, forked_targets(settings))
+        self._stopping = threading.Event()
+        self._began = time.monotonic()
+        self._instance = uuid.uuid4().hex
+        """Tells this service from any other one that has the node's name."""
+        self._starting = False
+
+    def run(self) -> None:
+        """Start everything, watch it until told to stop, stop it in order. Raises OursToFix when it cannot start."""
+        self._starting = True
+        for signum in (signal.SIGTERM, signal.SIGINT):
+            signal.signal(signum, self._request_stop)
+        settings = self._settings
+        settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        load_driver(settings.files)
+        warm_up(settings)
+        with closing(connect_redis(settings.redis_url)) as redis:
+            wait_for_redis(redis)
+            store = Store(settings.database_url)
+            store.migrate(START_TIMEOUT_S)
+            warm_up_store(store)  # it leaves the Store closed: no connection is open when the processes are forked
+            jobs.prepare(settings, store)
+            wakes = Wakes(redis, store)
+            try:
+                refuse_second_node(redis, settings)
+                refuse_second_of_a_name(redis, wakes, settings)
+                self._session_host.start()
+                # What was purged while this node was down leaves its disk before any thread comes to it.
+                carry_out_orders(store, SessionClient(settings.session_socket), settings.node_id, Spool(settings.spool))
+                store.close()
+                self._keep_name()
+                self._watch(wakes)
+            finally:
+                self._stop(wakes)
+
+    def _watch(self, wakes: Wakes) -> None:
+        """Keep every process running and the node announced, until told to stop."""
+        self._starting = False
+        announced_at = 0.0
+        is_ready = False
+        while not self._stopping.is_set():
+            self._forks.keep()
+            self._session_host.keep()
+            # A node whose session host does not answer is not announced: its threads may go on at another one.
+            if self._session_host.answers and time.monotonic() - announced_at > ANNOUNCE_EVERY_S:
+                announced_at = time.monotonic()
+                self._announce(wakes)
+            if not is_ready:
+                is_ready = True
+                ready_file(self._settings).write_text(str(os.getpid()))
+                print(READY_LINE, flush=True)
+            self._stopping.wait(WATCH_EVERY_S)
+
+    def _keep_name(self) -> None:
+        """Let the home folder remember the node's name. Without it the service works too: a full disk is no reason."""
+        try:
+            write_node_file(self._settings.home, self._settings.node_id, self._instance)
+        except OSError as error:
+            log.warning("node_file_not_written", error=error)
+
+    def _announce(self, wakes: Wakes) -> None:
+        """Say that the node is alive. Raises CannotStart when another service has its name by now."""
+        with suppress(RedisError):
+            if not wakes.announce_node(self._settings.node_id, about=self._about(), instance=self._instance):
+                raise CannotStart(name_taken(None, self._settings))
+
+    def _stop(self, wakes: Wakes) -> None:
+        """Take no new work, give the running jobs time, store what they left, then end the session host.
+
+        Where threads move, the node stays announced until its sessions are stored: no other node takes a thread whose
+        last session is still here.
+        """
+        self._starting = False
+        for file in (ready_file, registry_file, sweep_file):
+            file(self._settings).unlink(missing_ok=True)
+        settings = self._settings
+        with suppress(RedisError):
+            if settings.hands_threads_over:
+                about = {**self._about(), "stopping": True}
+                wakes.announce_node(settings.node_id, STOP_S, about, instance=self._instance)
+            else:
+                wakes.retire_node(settings.node_id, instance=self._instance)
+        self._forks.stop()
+        if left := export_the_rest(settings):
+            log.error("sessions_not_exported", threads=left)
+            print(f"threadbook worker: {_left_behind(left)}", file=sys.stderr)
+        with suppress(RedisError):
+            wakes.retire_node(settings.node_id, instance=self._instance)
+        self._session_host.stop()
+        log.info("worker_service_stopped")
+
+    def _about(self) -> dict[str, str | int | float]:
+        """What `threadbook status` shows of this node."""
+        return {
+            "pid": os.getpid(),
+            "machine": socket.gethostname(),
+            "workers": self._forks.alive("worker-"),
+            "sandbox": self._session_host.sandbox,
+            "hands_over": self._settings.hands_threads_over,
+            "up_s": round(time.monotonic() - self._began),
+        }
+
+    def _request_stop(self, signum: int, frame: FrameType | None) -> None:
+        self._stopping.set()
+        if self._starting:  # it waits for Redis, the database or the session host: nothing has to be brought to an end
+            raise SystemExit(0)

@@ -1,0 +1,67 @@
+"""Which janitor sweeps for all nodes, and a thread that does only the newest thing it was given."""
+
+from __future__ import annotations
+
+import threading
+import uuid
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from redis import Redis
+
+from core.telemetry import get_logger
+
+log = get_logger(__name__)
+
+SWEEP_LEASE_S = 6.0
+"""A janitor that took its turn sweeps for so long, and longer while it goes on taking it."""
+_KEY = "threadbook:janitor"
+
+Given = TypeVar("Given")
+
+
+class SweepLease:
+    """The right to sweep, for one janitor among those of all nodes. When its holder dies, another one has it soon.
+
+    Two may hold it for a moment, after a pause of one of them. That does no harm: waking twice is waking once.
+    """
+
+    def __init__(self, redis: Redis, ttl_s: float = SWEEP_LEASE_S) -> None:
+        self._redis = redis
+        self._ttl_ms = int(ttl_s * 1000)
+        self._owner = uuid.uuid4().hex
+
+    def take(self) -> bool:
+        """Whether this janitor is to sweep now. Raises redis.RedisError."""
+        if self._redis.set(_KEY, self._owner, nx=True, px=self._ttl_ms):
+            return True
+        holder = self._redis.get(_KEY)
+        if (holder.decode() if isinstance(holder, bytes) else holder) != self._owner:
+            return False
+        return bool(self._redis.pexpire(_KEY, self._ttl_ms))
+
+
+class Newest(Generic[Given]):
+    """Does one thing again and again in a thread of its own. What was not begun yet gives way to what came later."""
+
+    def __init__(self, do: Callable[[Given], object], name: str) -> None:
+        self._do = do
+        self._given: list[Given] = []
+        self._changed = threading.Condition()
+        threading.Thread(target=self._run, name=name, daemon=True).start()
+
+    def put(self, given: Given) -> None:
+        """Do it with this, as soon as what is being done has ended. Never waits."""
+        with self._changed:
+            self._given[:] = [given]
+            self._changed.notify()
+
+    def _run(self) -> None:
+        while True:
+            with self._changed:
+                self._changed.wait_for(lambda: self._given)
+                given = self._given.pop()
+            try:
+                self._do(given)
+            except Exception as error:
+                log.warning("sweep_failed", error=error)

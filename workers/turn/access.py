@@ -1,0 +1,80 @@
+"""May its author do what a message asks? Asked again before a turn reads it: the bot may not have known in time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from core.actions import Action
+from core.authorization import Authorizer
+from core.commands import commands
+from core.interactions import Reaction
+from core.phrases import say
+from core.rows import StoredMessage
+from core.slack.text import escape
+from core.steps import Asked, Commanded, Step
+from core.telemetry import get_logger
+from core.values import Lease
+from workers.turn.context import TurnContext
+
+log = get_logger(__name__)
+
+OpenSteps = Callable[[], Sequence[Step] | None]
+
+
+def permitted_mail(context: TurnContext, lease: Lease, open_turn: OpenSteps) -> list[StoredMessage]:
+    """The thread's unread messages whose authors may; the others are told once, and leave the Store.
+
+    `open_turn` gives the steps of the open turn, None without one. Raises SlackUnreachable, LeaseLost.
+    """
+    mail = context.store.unread(lease.thread_id)
+    if not mail:
+        return []
+    turn = open_turn()
+    began = _began(mail, turn)
+    authorizer = Authorizer(context.settings, context.store, context.slack)
+    permitted, refused = [], []
+    for message in mail:
+        if _is_talk(message, began):
+            permitted.append(message)
+            continue
+        action, verdict = authorizer.verdict(message, authorizer.standing(message), lambda: turn)
+        if verdict:
+            permitted.append(message)
+        else:
+            _tell(context, lease, message, action, verdict.phrase)
+            refused.append(message)
+    if refused and turn is None and all(_is_talk(message, began) for message in permitted):
+        refused, permitted = [*refused, *permitted], []  # nobody who may has asked for the talk
+    if refused:
+        context.store.drop_messages(lease, [message.id for message in refused])
+    return permitted
+
+
+def note_command(context: TurnContext, lease: Lease, command: Commanded) -> None:
+    """Write down who had a command carried out, once, if `[access]` knows it by name."""
+    if (action := commands()[command.command].action) is not None:
+        key = f"{lease.thread_id}/{command.command}:{command.ts}"
+        context.store.audit(command.user, action.value, lease.thread_id, "done", key=key)
+
+
+def _began(mail: Sequence[StoredMessage], turn: Sequence[Step] | None) -> float:
+    """When somebody first spoke to us: what stands before it was said among people."""
+    steps = (step for step in turn or () if isinstance(step, Asked | Commanded))
+    return min((float(said.ts) for said in (*steps, *(each for each in mail if each.mention))), default=0.0)
+
+
+def _is_talk(message: StoredMessage, began: float) -> bool:
+    """Whether the message was brought in with a talk that somebody called us into: it asks nothing of us."""
+    said_to_us = message.mention or message.channel_type == "im" or message.kind != "text"
+    return not said_to_us and float(message.ts) < began
+
+
+def _tell(context: TurnContext, lease: Lease, message: StoredMessage, action: Action, phrase: str) -> None:
+    thread, slack = message.thread, context.slack
+    key = f"{thread.id}/refused:{message.user}:{phrase}"
+    log.info("message_refused", user=message.user, action=action.value, why=phrase)
+    context.store.audit(message.user, action.value, thread.id, "refused", key=f"{key}:{message.ts}")
+    author = escape(message.author or slack.user_name(message.user))
+    slack.post(lease, thread, key, say(phrase, slack.user_language(message.user), author=author))
+    if message.text and message.kind != "answer":
+        slack.unreact(thread, message.ts, Reaction.RECEIVED, lease=lease)

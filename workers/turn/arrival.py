@@ -1,0 +1,73 @@
+"""A thread comes to this node: its session is brought along if it can be. People and model are told what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+
+from core.phrases import say
+from core.slack.text import escape
+from core.steps import Moved, Step
+from core.values import Language, Lease
+from workers.agent.about_steps import cells, cells_not_in
+from workers.turn.context import TurnContext
+from workers.turn.open_turn import OpenTurn
+from workers.turn.sessions import with_session_host
+
+_SHOWN = 6
+
+
+def arrive(turn: OpenTurn) -> None:
+    """Note that this node has the thread now. Does nothing when it had it before.
+
+    Safe to do again after a crash: the step is stored and shown once per arrival.
+    """
+    context = turn.context
+    here = context.settings.node_id
+    if here == context.store.thread_node(turn.thread_id):
+        return
+    last = turn.steps[-1] if turn.steps else None
+    if isinstance(last, Moved) and last.node == here:  # a worker died behind it
+        with_session_host(partial(context.transfer.import_state, turn.lease))
+    elif (moved := bring(context, turn.lease, turn.turns)) is not None:
+        turn.append(moved)
+    if isinstance(last := turn.steps[-1] if turn.steps else None, Moved):
+        place = sum(isinstance(step, Moved) for step in turn.steps)
+        turn.show.say(f"moved:{place}", escape(sentence(last, turn.language)))
+    context.store.set_thread_node(turn.lease, here)
+
+
+def bring(context: TurnContext, lease: Lease, turns: Sequence[Sequence[Step]]) -> Moved | None:
+    """Bring the thread's session here; None when there is nothing to say: it is new, or all of it is here already.
+
+    Raises HostUnavailable, BlobsUnreachable.
+    """
+    here, before = context.settings.node_id, context.store.thread_node(lease.thread_id)
+    is_new = before is None and not any(cells(steps) for steps in turns)
+    if is_new:  # or it was purged: what this host still has of it does not count
+        with_session_host(partial(context.sessions.purge, lease.thread_id))
+    imported = with_session_host(partial(context.transfer.import_state, lease))
+    if imported is not None and imported.was_here:  # it may be alive, and files came while the thread was elsewhere
+        with_session_host(partial(context.files.restore, lease.thread_id))
+    if before is None or not any(cells(steps) for steps in turns):
+        return None
+    missing = cells_not_in(turns, imported.cells if imported is not None else ())
+    came = imported is not None and (not missing or bool(imported.cells))
+    lost = imported.lost if imported is not None else ()
+    moved = Moved(node=here, came=came, cells=tuple(cell.title or cell.cell_id for cell in missing), lost=lost)
+    return None if moved.is_whole and imported is not None and imported.was_here else moved
+
+
+def sentence(moved: Moved, language: Language) -> str:
+    """What people read of it."""
+    if not moved.came:
+        return say("session_restarted", language)
+    if moved.is_whole:
+        return say("session_moved", language)
+    shown = {"cells": _shown(moved.cells, language), "names": _shown(moved.lost, language)}
+    return say("session_moved_partly", language, **shown)
+
+
+def _shown(names: Sequence[str], language: Language) -> str:
+    more = [say("report_more", language, count=len(names) - _SHOWN)] if len(names) > _SHOWN else []
+    return "; ".join([*names[:_SHOWN], *more])

@@ -1,0 +1,93 @@
+"""What model calls cost, and how many more of them the budgets of `[budget]` allow.
+
+The sums are read right before each call, the call itself is estimated: turns that go on at the same moment do not see
+each other's last call, so a budget of a day may be passed by as many calls as there are workers. An endpoint that
+reports no tokens is not counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Literal, NamedTuple, get_args
+
+from core.rows import Spent
+from core.settings import Settings
+from core.steps import Replied, Step, Usage, total_spent
+from core.store import Store, start_of_day
+from workers.agent.about_steps import asker
+from workers.agent.turn import Allowance
+
+Scope = Literal["turn", "thread", "person", "day"]
+_NAMES: dict[Scope, str] = {"turn": "turn", "thread": "thread", "person": "person_day", "day": "day"}
+
+CHARS_PER_TOKEN = 4
+"""Of English and code. Chinese has fewer, but it is the calls so far that weigh in an estimate."""
+FIRST_PROMPT_TOKENS = 6_000
+"""A prompt before the endpoint has counted one: our own words, the question and a file."""
+LEAST_REPLY_TOKENS = 1_000
+"""Room for a report, also after short replies."""
+
+
+class _Limit(NamedTuple):
+    scope: Scope
+    tokens: int
+    cost: float
+
+
+def spent_of(usage: Usage, model: str, settings: Settings) -> Spent:
+    """What one call took; without a cost when nothing was counted or the model has no price."""
+    price = settings.prices.get(model)
+    counted = usage.prompt_tokens + usage.completion_tokens > 0
+    return Spent(
+        prompt_tokens=usage.prompt_tokens,
+        cached_tokens=usage.cached_tokens,
+        completion_tokens=usage.completion_tokens,
+        cost_micros=price.micros(usage.prompt_tokens, usage.cached_tokens, usage.completion_tokens)
+        if price and counted
+        else None,
+    )
+
+
+def allowance(settings: Settings, store: Store, thread_id: str, model: str, steps: Sequence[Step]) -> Allowance | None:
+    """How many more calls of `model` the tightest budget allows the turn of these steps; None when no budget is set."""
+    limits = list(_limits(settings))
+    if not limits:
+        return None
+    replies = [step for step in steps if isinstance(step, Replied)]
+    call = spent_of(_next_call(replies, settings), model, settings)
+    found = []
+    for limit in limits:
+        spent = _so_far(limit.scope, store, thread_id, steps, replies)
+        left = [(limit.tokens - spent.tokens) // call.tokens] if limit.tokens else []
+        if limit.cost and call.cost_micros:
+            left.append(int((limit.cost * 1e6 - (spent.cost_micros or 0)) // call.cost_micros))
+        found += [Allowance(max(calls, 0), limit.scope) for calls in left]
+    return min(found, key=lambda one: one.calls, default=None)
+
+
+def _limits(settings: Settings) -> Iterator[_Limit]:
+    for scope in get_args(Scope):
+        tokens = getattr(settings.budget, f"{_NAMES[scope]}_tokens")
+        cost = getattr(settings.budget, f"{_NAMES[scope]}_cost")
+        if tokens or cost:
+            yield _Limit(scope, tokens, cost)
+
+
+def _next_call(replies: Sequence[Replied], settings: Settings) -> Usage:
+    """The next call, estimated: the last prompt with its reply and one more output of a cell behind it."""
+    last = next((step.usage for step in reversed(replies) if step.purpose == "act"), Usage())
+    output = settings.limits.output_to_model_chars // CHARS_PER_TOKEN
+    return Usage(
+        prompt_tokens=last.prompt_tokens + last.completion_tokens + output
+        if last.prompt_tokens
+        else FIRST_PROMPT_TOKENS,
+        completion_tokens=max(last.completion_tokens, LEAST_REPLY_TOKENS),
+    )
+
+
+def _so_far(scope: Scope, store: Store, thread_id: str, steps: Sequence[Step], replies: Sequence[Replied]) -> Spent:
+    if scope == "turn":
+        return total_spent(replies)
+    if scope == "thread":
+        return store.spent(thread_id=thread_id)
+    return store.spent(user=asker(steps) if scope == "person" else None, since=start_of_day())

@@ -1,0 +1,116 @@
+"""A cell's result, as the executor gives it, becomes a step.
+
+The data of tables and charts is bounded once more here, so that a step stays as small as a cell's shown result may be:
+at most `TABLE_CHARS` characters of table rows and `CHART_CHARS` characters of chart points per cell. Totals say how
+much there was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+from core.steps import CellRan, ChartData, FileProblem, Scalar, SeriesData, TableData
+from core.values import Language, StoredFile
+from executor.values import Artifact, CellResult, Series
+from workers.agent.actions import RunCell
+from workers.delivery.notices import worded
+
+TABLE_CHARS = 64_000
+"""Of a cell's tables, headings included: what the text of its result may have, too (`executor/wire.py`)."""
+CHART_CHARS = 64_000
+"""Of the points of all charts of a cell."""
+_ITEM_CHARS = 4  # quotes, comma and space of an item in JSON, or the brackets of a row
+
+Item = TypeVar("Item")
+
+
+def cell_ran(
+    action: RunCell, result: CellResult, keep: Callable[[Artifact], StoredFile], language: Language
+) -> CellRan:
+    """The step of a cell that ended. `keep` puts an artifact into the file store; `language` is that of the thread."""
+    error = result.error
+    return CellRan(
+        call_id=action.call_id,
+        cell_id=action.cell_id,
+        title=action.title,
+        code=action.code,
+        language=action.language,
+        status=result.status,
+        stdout=result.stdout,
+        stderr=result.stderr,
+        result=result.result.text if result.result else "",
+        tables=tables_of(result),
+        charts=charts_of(result),
+        error_name=error.name if error else "",
+        error=(error.traceback or error.message) if error else "",
+        error_line=error.line if error else None,
+        figures=tuple(keep(made) for made in result.artifacts if made.kind == "figure"),
+        files=tuple(keep(made) for made in result.artifacts if made.kind == "file"),
+        rejected=tuple(FileProblem(name=refused.name, why=refused.why) for refused in result.rejected),
+        files_read=result.files_read,
+        duration_s=result.duration_s,
+        notice=worded(result, "en"),
+        notice_text=worded(result, language),
+    )
+
+
+def tables_of(result: CellResult) -> tuple[TableData, ...]:
+    """The table that a cell's last value is, with as many of its first rows as have room; none for other values."""
+    table = result.result.table if result.result else None
+    if table is None:
+        return ()
+    room = TABLE_CHARS - _size(table.columns) - _size(table.dtypes)
+    rows = _while_there_is_room([tuple(map(_scalar, row)) for row in table.rows], room, _size)
+    return (
+        TableData(
+            columns=table.columns,
+            dtypes=table.dtypes,
+            rows=tuple(rows),
+            total_rows=table.total_rows,
+            total_columns=table.total_columns,
+        ),
+    )
+
+
+def charts_of(result: CellResult) -> tuple[ChartData, ...]:
+    """What the figures of a cell show, one entry per pair of axes. Points that have no room are left out."""
+    room = CHART_CHARS
+    found = []
+    for figure in (made for made in result.artifacts if made.kind == "figure"):
+        for chart in figure.chart:
+            series = []
+            for one in chart.series:
+                series.append(_series(one, room))
+                room -= sum(map(_size, series[-1].points))
+            found.append(ChartData(figure=figure.name, title=chart.title, x=chart.x, y=chart.y, series=tuple(series)))
+    return tuple(found)
+
+
+def _series(series: Series, room: int) -> SeriesData:
+    points = [(_scalar(x), _scalar(y)) for x, y in series.points]
+    return SeriesData(
+        kind=series.kind,
+        name=series.name,
+        points=tuple(_while_there_is_room(points, room, _size)),
+        total_points=series.total_points,
+    )
+
+
+def _while_there_is_room(items: Iterable[Item], room: int, size: Callable[[Item], int]) -> Iterator[Item]:
+    """The first items whose sizes together are at most `room`."""
+    for item in items:
+        room -= size(item)
+        if room < 0:
+            return
+        yield item
+
+
+def _size(items: Sequence[object]) -> int:
+    """About the characters that the items take as JSON."""
+    return _ITEM_CHARS + sum(len(str(item)) + _ITEM_CHARS for item in items)
+
+
+def _scalar(item: object) -> Scalar:
+    """The item itself: the executor has checked that it is a scalar."""
+    return item if item is None or isinstance(item, (bool, int, float, str)) else str(item)

@@ -1,0 +1,74 @@
+"""Running a cell in the thread's session, its result as a step, and what the thread sees of it."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from core.blobs import Blobs
+from core.phrases import say
+from core.slack.text import escape
+from core.steps import CellRan
+from core.telemetry import bind_fields, get_logger
+from core.values import StoredFile
+from executor.values import Artifact, CellResult, Notice
+from workers.agent.actions import RunCell
+from workers.turn.cell_results import cell_ran
+from workers.turn.live import LiveProgress
+from workers.turn.open_turn import OpenTurn
+from workers.turn.sessions import ready_session, with_session_host
+from workers.turn.stop_check import stopped_by
+
+log = get_logger(__name__)
+
+
+def run_cell(turn: OpenTurn, action: RunCell) -> None:
+    """Run the cell, keep its result as a step, show it. A cell that ran before gives its stored result."""
+    with bind_fields(cell=action.cell_id):
+        live = LiveProgress(turn, "status_running", action)
+        result = _lost_with_its_node(turn, action) or with_session_host(partial(_run, turn, action, live))
+        log.info("cell_ended", status=result.status, seconds=round(result.duration_s, 3))
+    export(turn)
+    step = cell_ran(action, result, partial(_kept, blobs=turn.context.blobs), turn.language)
+    turn.append(step)
+    show_cell(turn, step)
+
+
+def export(turn: OpenTurn) -> None:
+    """Keep the session for another node; once per turn and reason it is said when there is no room for it."""
+    over = with_session_host(partial(turn.context.transfer.export_state, turn.lease))
+    if over is not None:
+        text = say(f"session_over_{over.scope}", turn.language, used_mb=over.used_mb, limit_mb=over.limit_mb)
+        turn.show.say(f"quota:{over.scope}", text)
+
+
+def show_cell(turn: OpenTurn, cell: CellRan) -> None:
+    """A cell's charts, and what it says of its session; of a cell that was stopped the card says it."""
+    turn.show.figures(cell)
+    if cell.notice and cell.status == "ok":
+        text = say("session_notice", turn.language, notice=cell.notice_text or cell.notice)
+        turn.show.say(f"notice:{cell.cell_id}", escape(text), below_card=True)
+
+
+def _kept(artifact: Artifact, blobs: Blobs) -> StoredFile:
+    sha256 = blobs.put(Path(artifact.path))
+    return StoredFile(name=artifact.name, mimetype=artifact.mimetype, size=artifact.size, sha256=sha256)
+
+
+def _lost_with_its_node(turn: OpenTurn, action: RunCell) -> CellResult | None:
+    """The end of a cell that began at a node which is gone: perhaps it had effects, so it is not run again."""
+    if not turn.context.transfer.began_elsewhere(turn.thread_id, action.cell_id):
+        return None
+    lost = Notice("text", {"text": say("cell_lost_with_host", turn.language)})
+    return CellResult(action.cell_id, "died", notices=(lost,))
+
+
+def _run(turn: OpenTurn, action: RunCell, live: LiveProgress) -> CellResult:
+    ready_session(turn)
+    thread_id, context = turn.thread_id, turn.context
+    context.store.check(turn.lease)  # a worker that was paused past its lease starts no cell
+    context.transfer.begin_cell(turn.lease, action.cell_id)
+    with stopped_by(turn.stop_asked, partial(context.sessions.interrupt, thread_id)):
+        # Nobody can approve a command of bash yet, so the session host's answer is no.
+        run = context.sessions.bash if action.language == "bash" else context.sessions.run
+        return run(thread_id, action.cell_id, action.code, on_output=lambda _, text: live.add(text))

@@ -1,0 +1,123 @@
+"""The ends of a turn: a report, a session that was forgotten, an honest stop, or a fault of ours."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from contextlib import suppress
+
+from core.errors import BlobMissing, OursToFix, SlackUnreachable
+from core.phrases import say
+from core.slack.text import escape
+from core.steps import CellRan, Finished, Forgot, GaveUp, Replied, Step
+from core.telemetry import get_logger
+from core.values import StoredFile, TurnStatus
+from workers.agent.about_steps import cells, ending
+from workers.agent.inbox import as_asked
+from workers.delivery.reports import render_report, report_input
+from workers.turn.cells import export
+from workers.turn.context import RetryLater
+from workers.turn.inbox import author_of
+from workers.turn.live import show_progress
+from workers.turn.open_turn import OpenTurn
+
+log = get_logger(__name__)
+
+
+def close(turn: OpenTurn, end: Finished | Forgot | GaveUp) -> None:
+    """Show the end and close the turn; safe to do again."""
+    if isinstance(end, Finished):
+        show_progress(turn, "status_reporting")
+        _report(turn)
+    elif isinstance(end, Forgot):
+        turn.show.ends(_status_of(end))
+        turn.show.say("end", escape(end.text), below_card=True)
+    else:
+        turn.show.ends(_status_of(end))
+        turn.show.gave_up(turn.steps, end)
+    rest(turn, _status_of(end))
+
+
+def rest(turn: OpenTurn, status: TurnStatus) -> None:
+    """The turn comes to rest: closed, or "waiting" for a person."""
+    export(turn)
+    turn.show.rest(turn.steps, status)
+    turn.context.store.set_turn_status(turn.lease, turn.row.id, status)
+    log.info("turn_rests", status=status)
+
+
+def close_as_ours(turn: OpenTurn, *, at_last: bool = False) -> None:
+    """End a turn with the sentence that it was our fault, and a reference that the log has too. Its mail is read.
+
+    Raises RetryLater while Slack is away: the next try finds the sentence among the steps. With `at_last` the turn
+    ends all the same.
+    """
+    store, reference = turn.context.store, uuid.uuid4().hex[:8]
+    log.error("turn_closed_as_our_fault", turn=turn.row.id, reference=reference)
+    mail = store.unread(turn.thread_id)
+    end = GaveUp(reason="our_fault", text=say("our_fault", turn.language, reference=reference), fault="ours")
+    author = author_of(turn.context)
+    words: list[Step] = [as_asked(message, author) for message in mail if message.kind != "stop"]
+    turn.take(mail, [*words, end])
+    try:
+        turn.show.ends("failed")
+        turn.show.gave_up(turn.steps, end)
+        turn.show.rest(turn.steps, "failed")
+    except OursToFix as error:
+        log.exception("thread_not_notified")
+        if isinstance(error, SlackUnreachable) and not at_last:
+            raise RetryLater(str(error)) from error
+    store.set_turn_status(turn.lease, turn.row.id, "failed")
+
+
+def close_at_last(turn: OpenTurn) -> None:
+    """Close a turn at which worker after worker died. An answer that people have read stays their answer."""
+    end = ending(turn.steps)
+    if end is None or not turn.show.was_posted("report:0" if isinstance(end, Finished) else "end"):
+        close_as_ours(turn, at_last=True)
+        return
+    status = _status_of(end)
+    # The status comes first: should drawing the card be what kills, the turn is closed all the same.
+    turn.context.store.set_turn_status(turn.lease, turn.row.id, status)
+    log.error("turn_closed_after_answer", turn=turn.row.id, status=status)
+    with suppress(OursToFix):
+        turn.show.rest(turn.steps, status)
+
+
+def _status_of(end: Finished | Forgot | GaveUp) -> TurnStatus:
+    if isinstance(end, GaveUp):
+        return "failed" if end.fault == "ours" else "stopped"
+    return "done"
+
+
+def _report(turn: OpenTurn) -> None:
+    """Post the report and its files. The same steps make the same report."""
+    context = turn.context
+    earlier, steps = turn.effective()
+    given = report_input(
+        steps,
+        turn.language,
+        earlier=earlier,
+        model=turn.row.model,
+        currency=context.settings.budget.currency,
+        duration_s=sum(step.duration_s for step in turn.steps if isinstance(step, Replied | CellRan)),
+        pictures=dict(_pictures(turn)),
+        unshown=[cell.cell_id for cell in cells(turn.steps) if not turn.show.figures_were_taken(cell)],
+    )
+    report = render_report(given)
+    files = [
+        StoredFile(name=file.name, mimetype=file.mimetype, size=len(file.data), sha256=context.blobs.put(file.data))
+        for file in report.files
+    ]
+    made = {file.name: file for cell in cells(turn.steps) for file in cell.files}
+    context.store.save_report(turn.lease, turn.row.id, report.markdown, [*files, *made.values()])
+    turn.show.ends("done")
+    turn.show.messages("report", report.messages)
+    turn.show.files("report:files", [*files, *made.values()])
+
+
+def _pictures(turn: OpenTurn) -> Iterator[tuple[str, bytes]]:
+    """The charts by their hash; one that the file store has lost is left out of the report."""
+    for figure in (figure for cell in cells(turn.steps) for figure in cell.figures):
+        with suppress(BlobMissing):
+            yield figure.sha256, turn.context.blobs.get(figure.sha256)

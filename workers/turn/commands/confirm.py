@@ -1,0 +1,22 @@
+"""confirm: the yes to our question about a reset. The session is forgotten and the turn ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.phrases import say
+from core.steps import Forgot, Step
+from workers.agent.about_steps import cells
+from workers.turn.commands.thread import CommandThread
+
+
+def carry_out(thread: CommandThread) -> Sequence[Step]:
+    """Forget variables and the files that cells made; files that people gave stay. Raises HostUnavailable."""
+    command = thread.command
+    thread.context.sessions.reset(thread.lease.thread_id)
+    done = [cell for steps in thread.turns for cell in cells(steps)]
+    figures = {file.sha256 for cell in done for file in cell.figures}
+    made = {file.sha256 for cell in done for file in cell.files} - figures
+    thread.context.transfer.forget(thread.lease, made)
+    text = say("reset_done", thread.language, author=command.author or command.user)
+    return (Forgot(done=True, user=command.user, author=command.author, text=text),)

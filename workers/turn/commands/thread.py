@@ -1,0 +1,41 @@
+"""The thread as a command sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.interactions import Reaction
+from core.slack.text import escape
+from core.steps import Commanded, Step
+from core.values import Language, Lease, ThreadKey
+from workers.agent.about_steps import opens_turn
+from workers.turn.context import TurnContext
+
+
+@dataclass(frozen=True, slots=True)
+class CommandThread:
+    """`turns` are the steps of the thread's turns, the present one last; `command` is what a person said."""
+
+    context: TurnContext
+    lease: Lease
+    turns: Sequence[Sequence[Step]]
+    language: Language
+    command: Commanded
+
+    @property
+    def key(self) -> ThreadKey:
+        """Where the thread is in Slack."""
+        return ThreadKey.parse(self.lease.thread_id)
+
+    @property
+    def opens_turn(self) -> bool:
+        """Whether the present turn was opened by this command."""
+        return bool(self.turns) and opens_turn(self.turns[-1], self.command)
+
+    def answer(self, text: str) -> None:
+        """Post a sentence once and mark the command's message as dealt with. Data in the sentence is escaped here."""
+        slack, ts = self.context.slack, self.command.ts
+        slack.post(self.lease, self.key, f"{self.lease.thread_id}/{self.command.command}:{ts}", escape(text))
+        slack.unreact(self.key, ts, Reaction.RECEIVED, lease=self.lease)
+        slack.react(self.key, ts, Reaction.DONE, lease=self.lease)

@@ -1,0 +1,36 @@
+"""Everything that a turn works with, and the one way it puts itself off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from core.blobs import Blobs
+from core.errors import ThreadbookError
+from core.settings import Settings
+from core.slack.writer import SlackWriter
+from core.store import Store
+from executor.client import SessionClient
+from workers.agent.turn import Environment, Prompts
+from workers.models.base import Model
+from workers.turn.files import ThreadFiles
+from workers.turn.session_transfer import SessionTransfer
+
+
+class RetryLater(ThreadbookError):
+    """The turn cannot go on now for a reason that passes by itself; everything is kept, advance it again later."""
+
+
+@dataclass(frozen=True, slots=True)
+class TurnContext:
+    """The parts. Made in `workers/service/context.py`."""
+
+    settings: Settings
+    store: Store
+    blobs: Blobs
+    slack: SlackWriter
+    sessions: SessionClient
+    files: ThreadFiles
+    transfer: SessionTransfer
+    model: Model
+    prompts: Prompts
+    environment: Environment

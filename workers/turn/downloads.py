@@ -1,0 +1,198 @@
+"""Fetching a file that a person put into Slack: the token goes to known hosts only, and what comes back is checked.
+
+Slack answers a download it does not allow with status 200 and an HTML login page, may redirect to its own file servers,
+and announces files of shared channels without an address. A failure that lasts is a `UsersMove`: a sentence for its
+owner. One that passes by itself is a `FileUnreachable`: the turn waits and tries again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from functools import partial
+from pathlib import Path
+from urllib.parse import urljoin, urlsplit
+
+import httpcore  # noqa: F401  httpx imports it with its first client, and that would be in each job
+import httpx
+from slack_sdk import WebClient
+
+from core.errors import FileUnreachable, SlackFailed, SlackUnreachable, UsersMove, outline
+from core.slack.client import ours, repeating
+from core.slack.files import file_ref
+from core.telemetry import get_logger
+from core.values import FileRef
+
+log = get_logger(__name__)
+
+MAX_HOPS = 3
+ATTEMPTS = 2
+SLACK_DOMAINS = ("slack.com", "slack-edge.com", "slack-files.com")
+TIMEOUT = httpx.Timeout(30.0, connect=10.0)
+CHUNK_BYTES = 1 << 20
+
+_TLS = httpx.create_ssl_context()
+"""Reading the authorities takes 20 ms: once per worker, before it forks its jobs."""
+
+_PASSES = frozenset({408, 425, 429})
+"""Answers below 500 that mean "later"."""
+
+LookUp = Callable[[str], FileRef]
+"""Asks Slack for a file by its id (files.info). Raises UsersMove when Slack does not tell, SlackUnreachable when it
+cannot be asked now."""
+
+
+def look_up_with(client: WebClient) -> LookUp:
+    """Looks files up with this client. What Slack refuses for good is the owner's move, all else passes by itself."""
+    again = repeating(client)
+
+    def look_up(file_id: str) -> FileRef:
+        try:
+            with ours("files.info"):
+                found = file_ref(again.files_info(file=file_id).get("file"))
+        except SlackFailed as refused:
+            raise UsersMove("file_vanished" if refused.error == "file_deleted" else "file_no_access") from refused
+        if found is None:
+            raise UsersMove("file_no_access")
+        return found
+
+    return look_up
+
+
+class _LaterPerhaps(Exception):
+    """One try failed in a way that passes by itself."""
+
+
+class Downloader:
+    """Downloads files with the bot's token. Use as a `with` block; safe to use from one thread at a time."""
+
+    def __init__(
+        self,
+        token: str,
+        *,
+        hosts: Collection[str] = (),
+        max_bytes: int,
+        look_up: LookUp,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        """`hosts` are trusted beside Slack's own, as "host" or "host:port"; plain http is allowed for them alone."""
+        self._hosts = frozenset(host.lower() for host in hosts)
+        self._max_bytes = max_bytes
+        self._look_up = look_up
+        # Without "identity" a compressed answer would never have the size that Slack announced.
+        headers = {"Authorization": f"Bearer {token}", "Accept-Encoding": "identity"}
+        self._opened: httpx.Client | None = None
+        self._open = partial(
+            httpx.Client, follow_redirects=False, timeout=TIMEOUT, headers=headers, verify=_TLS, transport=transport
+        )
+
+    @property
+    def _client(self) -> httpx.Client:
+        """Made with the first file: most turns bring none."""
+        if self._opened is None:
+            self._opened = self._open()
+        return self._opened
+
+    def fetch(self, file: FileRef, to: Path) -> FileRef:
+        """Write the file's bytes to `to`; returns the file with its true name, type and size.
+
+        Raises UsersMove, or FileUnreachable when it may work later.
+        """
+        if file.mode == "tombstone":
+            raise UsersMove("file_vanished")
+        if file.mode == "external":
+            raise UsersMove("file_external")
+        if not file.url or file.mode == "file_access":
+            try:
+                file = self._look_up(file.id)
+            except SlackUnreachable as error:
+                raise FileUnreachable(file.name, str(error)) from error
+        if not file.url:
+            raise UsersMove("file_vanished")
+        self._refuse_too_large(file.size)
+        passing: Exception | None = None
+        for _ in range(ATTEMPTS):
+            try:
+                size = self._try(file, to)
+            except _LaterPerhaps as error:
+                passing = error
+                continue
+            if size is not None and file.size in (0, size):
+                return file.model_copy(update={"size": size})
+            passing = None
+        if passing is not None:
+            raise FileUnreachable(file.name, str(passing)) from passing
+        raise UsersMove("file_download_failed")
+
+    def _try(self, file: FileRef, to: Path) -> int | None:
+        """The number of bytes written; None for an answer of no use. Raises _LaterPerhaps, UsersMove."""
+        url = file.url
+        try:
+            for _ in range(MAX_HOPS + 1):
+                if not self._trusted(url):
+                    raise UsersMove("file_host_not_allowed", host=urlsplit(url).hostname or "?")
+                with self._client.stream("GET", url) as response:
+                    if not response.has_redirect_location:
+                        return self._save(file, response, to)
+                    url = urljoin(url, response.headers["location"])
+        except (httpx.UnsupportedProtocol, httpx.InvalidURL, ValueError) as error:
+            log.warning("download_broke_off", file=file.id, error=error)
+        except httpx.HTTPError as error:
+            log.warning("download_broke_off", file=file.id, error=error)
+            if not isinstance(error.__context__, httpx.InvalidURL):  # a redirect to nowhere stays one
+                raise _LaterPerhaps(outline(error)) from error
+        return None
+
+    def _save(self, file: FileRef, response: httpx.Response, to: Path) -> int | None:
+        if response.status_code in (404, 410):
+            raise UsersMove("file_vanished")
+        if response.status_code in (401, 403) or (_is_html(response) and not _expects_html(file)):
+            raise UsersMove("file_login_page")
+        if response.status_code != httpx.codes.OK:
+            log.warning("download_refused", file=file.id, status=response.status_code)
+            if response.status_code >= httpx.codes.INTERNAL_SERVER_ERROR or response.status_code in _PASSES:
+                raise _LaterPerhaps(f"status {response.status_code}")
+            return None
+        size = 0
+        with to.open("wb") as out:
+            for chunk in response.iter_bytes(CHUNK_BYTES):
+                size += len(chunk)
+                self._refuse_too_large(size)
+                out.write(chunk)
+        return size
+
+    def _refuse_too_large(self, size: int) -> None:
+        if size > self._max_bytes:
+            raise UsersMove("file_too_large", size_mb=f"{size / 1e6:.0f}", limit_mb=f"{self._max_bytes / 1e6:.0f}")
+
+    def _trusted(self, url: str) -> bool:
+        """Whether the token may go there: Slack's own servers over https, and hosts that an admin named."""
+        try:
+            parts = urlsplit(url)
+            host, port = (parts.hostname or "").lower(), parts.port
+        except ValueError:
+            return False
+        if parts.scheme in ("http", "https") and (host in self._hosts or f"{host}:{port}" in self._hosts):
+            return True
+        return parts.scheme == "https" and any(
+            host == domain or host.endswith("." + domain) for domain in SLACK_DOMAINS
+        )
+
+    def close(self) -> None:
+        """Close the connections."""
+        if self._opened is not None:
+            self._opened.close()
+
+    def __enter__(self) -> Downloader:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def _is_html(response: httpx.Response) -> bool:
+    kind: str = response.headers.get("content-type", "")
+    return kind.split(";", maxsplit=1)[0].strip().lower() in ("text/html", "application/xhtml+xml")
+
+
+def _expects_html(file: FileRef) -> bool:
+    return "html" in file.mimetype or file.name.lower().endswith((".html", ".htm", ".xhtml"))

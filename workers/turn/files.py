@@ -1,0 +1,127 @@
+"""From messages to a briefing: their files are fetched, kept, put into the thread's workspace, and described in a cell.
+
+The describing happens inside the sandbox: nothing that a person sent is parsed on the trusted side.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import tempfile
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+
+from core.blobs import Blobs
+from core.errors import BlobMissing, UsersMove
+from core.phrases import say
+from core.slack.writer import SlackWriter
+from core.steps import Briefed, FileProblem
+from core.store import Store, StoredMessage
+from core.telemetry import get_logger
+from core.values import FileRef, Language, Lease, StoredFile
+from executor.client import SessionClient
+from workers.profiling.file_profiles import describe_code, read_abstracts
+from workers.turn.downloads import Downloader
+from workers.turn.stop_check import StopCheck, stopped_by, unless_stopped
+
+log = get_logger(__name__)
+
+MAX_FILES = 20
+"""Files that are read at once; the others are named and left out."""
+MAX_NAMES = 10
+DESCRIBE_TIMEOUT_S = 120.0
+
+
+class ThreadFiles:
+    """Brings the files of messages to the analyst. All of it may be done again after a crash, with the same outcome."""
+
+    def __init__(
+        self, *, store: Store, slack: SlackWriter, sessions: SessionClient, blobs: Blobs, downloader: Downloader
+    ) -> None:
+        self._store = store
+        self._slack = slack
+        self._sessions = sessions
+        self._blobs = blobs
+        self._downloader = downloader
+
+    def announced(self, mail: Sequence[StoredMessage]) -> tuple[FileRef, ...]:
+        """The files of these messages, each once. Slack is asked where an event may have come without its files."""
+        found: dict[str, FileRef] = {}
+        for message in mail:
+            files = message.files if message.files_known else self._slack.message_files(message.thread, message.ts)
+            found |= {file.id: file for file in files}
+        return tuple(found.values())
+
+    def brief(
+        self, lease: Lease, turn_id: str, files: Sequence[FileRef], language: Language, stop: StopCheck = lambda: False
+    ) -> Briefed | None:
+        """Fetch, keep, place and describe these files; what could not be used is in it with its reason.
+
+        None as soon as `stop` says that somebody wants it to stop. `turn_id` tells one try from another after that.
+        """
+        problems = _left_out(files[MAX_FILES:], language)
+        paths: list[str] = []
+        with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
+            for number, file in enumerate(files[:MAX_FILES]):
+                copy = Path(folder) / str(number)
+                try:
+                    got = unless_stopped(partial(self._fetch, file, copy), stop, name="download")
+                    if got is None:
+                        return None
+                    paths.append(self._place(lease, got, copy))
+                except UsersMove as error:
+                    log.info("file_refused", file=file.id, reason=error.key)
+                    problems.append(FileProblem(name=file.name, why=say(error.key, language, **error.variables)))
+        paths = list(dict.fromkeys(paths))  # the same file given twice is one file
+        if not paths:
+            return Briefed(problems=tuple(problems))
+        # The same files are the same cell: after a crash its stored result comes back. Others are another cell.
+        digest = hashlib.sha256("\0".join(paths).encode()).hexdigest()[:12]
+        code = describe_code(paths)
+        with stopped_by(stop, partial(self._sessions.interrupt, lease.thread_id)):
+            result = self._sessions.run(
+                lease.thread_id, f"{turn_id}:files:{digest}", code, timeout_s=DESCRIBE_TIMEOUT_S
+            )
+        if stop():
+            return None
+        abstracts, unreadable = read_abstracts(result, language, paths)
+        return Briefed(files=tuple(abstracts), problems=(*problems, *unreadable))
+
+    def restore(self, thread_id: str) -> None:
+        """Give a thread its inputs again before its session starts: this host may never have had them.
+
+        In the order they came, so that each gets the name it had. What the host has already is not fetched again.
+        """
+        files = self._store.thread_files(thread_id)
+        held = self._sessions.held([file.sha256 for file in files]) if files else set()
+        with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
+            copy = Path(folder) / "file"
+            for file in files:
+                if file.sha256 in held:
+                    self._sessions.put_held(thread_id, file.name, file.sha256)
+                    continue
+                try:
+                    self._blobs.fetch(file.sha256, copy)
+                except BlobMissing:
+                    log.exception("file_lost", thread=thread_id, file=file.sha256)
+                    continue
+                self._sessions.put(thread_id, file.name, copy)
+
+    def _fetch(self, file: FileRef, copy: Path) -> FileRef:
+        return self._downloader.fetch(file, copy)
+
+    def _place(self, lease: Lease, got: FileRef, copy: Path) -> str:
+        """Keep a fetched file and put it into the workspace; returns its path there."""
+        kept = StoredFile(name=got.name, mimetype=got.mimetype, size=got.size, sha256=self._blobs.put(copy))
+        self._store.add_thread_file(lease, kept)
+        return self._sessions.put(lease.thread_id, got.name, copy)
+
+
+def _left_out(files: Sequence[FileRef], language: Language) -> list[FileProblem]:
+    """The files beyond the first ones, as one problem."""
+    if not files:
+        return []
+    names = [file.name for file in files[:MAX_NAMES]]
+    if more := len(files) - len(names):
+        names.append(say("report_more", language, count=more))
+    return [FileProblem(name=", ".join(names), why=say("file_too_many", language, limit=MAX_FILES))]

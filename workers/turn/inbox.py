@@ -1,0 +1,88 @@
+"""The mail of a turn: read, with its files, and taken as steps in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from core.phrases import say
+from core.rows import StoredMessage
+from core.slack.text import escape
+from core.steps import Asked, Briefed, Questioned, Step, Unread, open_question
+from core.values import FileRef
+from workers.agent.about_steps import has_readable_file, last_answer, unread_files
+from workers.agent.inbox import AuthorOf, Reading, read_mail
+from workers.turn.context import TurnContext
+from workers.turn.live import show_progress
+from workers.turn.open_turn import OpenTurn
+from workers.turn.sessions import with_session_host
+from workers.turn.talk import unread_mail
+
+
+def author_of(context: TurnContext) -> AuthorOf:
+    """Names authors: as stored with the message, else as Slack knows them."""
+    return lambda message: message.author or context.slack.user_name(message.user)
+
+
+def join_mail(turn: OpenTurn) -> None:
+    """Make steps of what people wrote since. A click that answers no open question is read and dropped."""
+    question = open_question(turn.steps)
+    reading = read_mail(unread_mail(turn.context, turn.lease, lambda: turn.steps), question, author_of(turn.context))
+    steps: list[Step] = list(reading.steps)
+    if reading.stops:
+        if files := turn.context.files.announced(reading.words):
+            steps.insert(_before_commands(reading), Unread(files=files))
+    else:
+        files = _files_to_read(turn, reading.words)
+        if not reading.mail and not files:
+            return
+        if files:
+            briefed = _briefed(turn, files, question)
+            if briefed is None:  # a stop came meanwhile: it is unread mail
+                join_mail(turn)
+                return
+            steps.insert(_before_commands(reading), briefed)
+    turn.take(reading.mail, steps)
+    show_answer(turn)
+    tell_file_problems(turn)
+
+
+def show_answer(turn: OpenTurn) -> None:
+    """Take the buttons from the last question once somebody has answered it or stopped the turn there."""
+    if (found := last_answer(turn.steps)) is not None:
+        question, answer = found
+        text = answer.text or say("stop_button", turn.language)
+        turn.show.answered(turn.steps, question, answer.author or answer.user, text)
+
+
+def tell_file_problems(turn: OpenTurn) -> None:
+    """Say of each file that could not be used why, in one message per briefing."""
+    briefings = [step for step in turn.steps if isinstance(step, Briefed)]
+    for number, briefed in enumerate(briefings):
+        if briefed.problems:
+            lines = [say("files_problem_intro", turn.language, name=p.name, why=p.why) for p in briefed.problems]
+            if has_readable_file(turn.turns):
+                lines.append(say("files_rest_goes_on", turn.language))
+            turn.show.say(f"problems:{number}", escape("\n".join(lines)), below_card=True)
+
+
+def _before_commands(reading: Reading) -> int:
+    """Where the files of a reading belong among its steps: behind the words, before the first command."""
+    return next((n for n, step in enumerate(reading.steps) if not isinstance(step, Asked)), len(reading.steps))
+
+
+def _files_to_read(turn: OpenTurn, words: Sequence[StoredMessage]) -> tuple[FileRef, ...]:
+    """The files of these messages, behind those that a stop left unread."""
+    files = (*unread_files(turn.turns), *turn.context.files.announced(words))
+    return tuple({file.id: file for file in files}.values())
+
+
+def _briefed(turn: OpenTurn, files: Sequence[FileRef], question: Questioned | None) -> Briefed | None:
+    """What is known of these files once they are in place; None as soon as somebody asked to stop."""
+    show_progress(turn, "status_reading_files")
+    tries = sum(isinstance(step, Unread) for step in turn.steps)
+    label = f"{turn.row.id}:{tries}" if tries else turn.row.id
+    # While a question is open, a word such as "cancel" may be its answer.
+    stop: Callable[[], bool] = turn.stop_asked if question is None else lambda: False
+    brief = partial(turn.context.files.brief, turn.lease, label, files, turn.language, stop)
+    return with_session_host(brief)

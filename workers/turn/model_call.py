@@ -1,0 +1,71 @@
+"""Asking the model: one call, its reply or its failure as a step."""
+
+from __future__ import annotations
+
+import time
+from typing import Literal
+
+from core.steps import ModelFailed, Replied
+from core.telemetry import get_logger
+from workers.agent.about_steps import asker
+from workers.agent.actions import AskModel
+from workers.agent.messages import size
+from workers.agent.turn import Turn
+from workers.models.base import (
+    ContextTooLong,
+    ModelError,
+    ModelNonsense,
+    ModelRefused,
+    ModelRequest,
+    ModelUnavailable,
+)
+from workers.turn.budgets import spent_of
+from workers.turn.live import LiveProgress
+from workers.turn.open_turn import OpenTurn
+from workers.turn.stop_check import complete_unless_stopped
+
+log = get_logger(__name__)
+
+Reason = Literal["model_down", "model_refused", "model_nonsense", "model_context"]
+
+_REASONS: dict[type[ModelError], Reason] = {
+    ModelUnavailable: "model_down",
+    ModelRefused: "model_refused",
+    ModelNonsense: "model_nonsense",
+    ContextTooLong: "model_context",
+}
+
+
+def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
+    """Ask and keep what comes of it: `Replied`, `ModelFailed`, or nothing when it was not waited for.
+
+    `view` is the turn that the messages were made from.
+    """
+    context = turn.context
+    live = LiveProgress(turn, "status_thinking" if action.purpose == "act" else "status_checking")
+    started = time.monotonic()
+    request = ModelRequest(action.messages, action.tools, action.purpose, view)
+    try:
+        reply = complete_unless_stopped(context.model, request, live.add, turn.is_unwanted)
+    except ModelError as error:
+        log.warning("model_failed", failure=type(error).__name__, error=error)
+        turn.append(ModelFailed(purpose=action.purpose, reason=_reason(error), prompt_chars=size(action.messages)))
+        return
+    if reply is None:
+        return
+    spent = spent_of(reply.usage, context.model.name, context.settings)
+    step = Replied(
+        purpose=action.purpose,
+        text=reply.text,
+        calls=reply.calls,
+        usage=reply.usage,
+        finish=reply.finish,
+        model=context.model.name,
+        cost_micros=spent.cost_micros,
+        duration_s=round(time.monotonic() - started, 3),
+    )
+    turn.append(step, spent=spent, user=asker(turn.steps))
+
+
+def _reason(error: ModelError) -> Reason:
+    return next((reason for kind, reason in _REASONS.items() if isinstance(error, kind)), "model_nonsense")

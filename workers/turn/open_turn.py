@@ -1,0 +1,126 @@
+"""A turn under its lease: its steps in memory, kept in step with the Store, and what everything else asks of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import takewhile
+
+from core.rows import Spent, StoredMessage, TurnRow
+from core.steps import LeaseGone, Step
+from core.values import Language, Lease
+from workers.agent.effective_steps import effective_steps
+from workers.agent.turn import AgentLimits, Turn
+from workers.delivery.deliver import Delivery
+from workers.delivery.progress import progress_of
+from workers.turn.access import permitted_mail
+from workers.turn.budgets import allowance
+from workers.turn.context import TurnContext
+from workers.turn.limits import environment_of
+
+IsLost = Callable[[], bool]
+"""Whether the lease is known to be lost."""
+
+
+class OpenTurn:
+    """One turn that is being worked on. A step is stored before it is in `steps`."""
+
+    def __init__(self, context: TurnContext, lease: Lease, row: TurnRow, is_lost: IsLost) -> None:
+        self.context = context
+        self.lease = lease
+        self.row = row
+        turns = context.store.thread_steps(lease.thread_id)
+        self.steps: list[Step] = turns[row.id]
+        past = takewhile(lambda turn_id: turn_id != row.id, turns)
+        self.earlier: tuple[tuple[Step, ...], ...] = tuple(tuple(turns[turn_id]) for turn_id in past)
+        self.show = Delivery(
+            slack=context.slack,
+            store=context.store,
+            blobs=context.blobs,
+            lease=lease,
+            turn=row,
+            interval_s=context.settings.slack.progress_interval_s,
+            view=lambda state: progress_of(self.steps, row.language, state),
+            resumed=bool(self.steps),
+        )
+        self._is_lost = is_lost
+        self._has_no_mail = False
+
+    @property
+    def thread_id(self) -> str:
+        """The thread that the turn belongs to."""
+        return self.lease.thread_id
+
+    @property
+    def language(self) -> Language:
+        """The language that people get sentences in."""
+        return self.row.language
+
+    @property
+    def turns(self) -> tuple[Sequence[Step], ...]:
+        """The steps of the thread's turns, this one last, as they are stored."""
+        return (*self.earlier, self.steps)
+
+    def effective(self) -> tuple[list[tuple[Step, ...]], tuple[Step, ...]]:
+        """The steps that still count: those of the earlier turns, and those of this one."""
+        *earlier, steps = effective_steps(self.turns)
+        return earlier, steps
+
+    def append(self, *steps: Step, spent: Spent | None = None, user: str = "") -> None:
+        """Store these steps, all or none, and remember them. Raises LeaseLost."""
+        store, lease, turn_id = self.context.store, self.lease, self.row.id
+        if len(steps) == 1:
+            self._has_no_mail = not store.append_step(lease, turn_id, steps[0], spent=spent, user=user).has_mail
+        else:
+            store.take_mail(lease, turn_id, [], steps)
+        self.steps.extend(steps)
+
+    def take(self, mail: Sequence[StoredMessage], steps: Sequence[Step]) -> None:
+        """Mark messages as read by this turn and store the steps that they became, all or none. Raises LeaseLost."""
+        ids = [message.id for message in mail]
+        self.context.store.take_mail(self.lease, self.row.id, ids, steps)
+        self.steps.extend(steps)
+
+    def had_no_mail_just_now(self) -> bool:
+        """Whether the last step was stored a moment ago, and the thread had no unread mail then. True once per step."""
+        known, self._has_no_mail = self._has_no_mail, False
+        return known
+
+    def view(self) -> Turn:
+        """The turn as `decide` sees it."""
+        context, limits = self.context, self.context.settings.limits
+        earlier, steps = self.effective()
+        if self._is_lost():
+            steps = (*steps, LeaseGone())
+        model = context.model
+        return Turn(
+            id=self.row.id,
+            language=self.language,
+            steps=steps,
+            earlier=tuple(past for past in earlier if past),
+            limits=AgentLimits(
+                max_cells=limits.max_cells,
+                max_model_calls=limits.max_model_calls,
+                output_chars=limits.output_to_model_chars,
+                files_chars=limits.files_chars,
+                context_chars=limits.context_chars,
+            ),
+            allowance=allowance(context.settings, context.store, self.thread_id, model.name, steps),
+            environment=environment_of(context.environment, context.settings, self.thread_id),
+            prompts=context.prompts,
+            native_tools=model.native_tools,
+        )
+
+    def stop_asked(self) -> bool:
+        """Whether a person asked for a stop that is not read yet."""
+        store = self.context.store
+        if not store.stop_asked(self.thread_id):
+            return False
+        permitted_mail(self.context, self.lease, lambda: self.steps)  # a stop of somebody who may not is taken out
+        return store.stop_asked(self.thread_id)
+
+    def is_unwanted(self) -> bool:
+        """Whether nobody waits for a reply of the model any more: a stop was asked for, or another worker goes on.
+
+        A cell is not stopped by a lost lease: the worker that goes on attaches to it.
+        """
+        return self._is_lost() or self.stop_asked()

@@ -1,0 +1,191 @@
+"""The one that does: performs what `decide` asks for, stores the step that comes of it, shows it, asks again.
+
+Everything is resumable. A step is stored before it is shown, showing is idempotent (deterministic outbox keys), a cell
+has the same id whenever the same steps are decided again, and mail becomes steps in one transaction. So after a crash
+anywhere, `advance` goes on from what the Store holds.
+"""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from core.errors import BlobsUnreachable, FileUnreachable, LeaseLost, SlackUnreachable
+from core.phrases import say
+from core.slack.text import escape
+from core.steps import (
+    Acknowledged,
+    Checked,
+    Commanded,
+    Compacted,
+    Corrected,
+    Finished,
+    Forgot,
+    GaveUp,
+    Questioned,
+    open_question,
+)
+from core.store import StoreUnreachable
+from core.telemetry import bind_fields, get_logger
+from core.values import Lease
+from executor.client import HostUnavailable
+from workers.agent.about_steps import cells, ending
+from workers.agent.actions import (
+    Action,
+    AskHuman,
+    AskModel,
+    Compact,
+    CorrectModel,
+    Finish,
+    GiveUp,
+    LetGo,
+    Obey,
+    RecordVerdict,
+    RunCell,
+    Wait,
+)
+from workers.agent.decide import decide
+from workers.agent.turn import Turn
+from workers.turn.access import note_command
+from workers.turn.arrival import arrive
+from workers.turn.cells import run_cell, show_cell
+from workers.turn.closing import close, close_as_ours, close_at_last, rest
+from workers.turn.commands import CommandThread, handler_of
+from workers.turn.context import RetryLater, TurnContext
+from workers.turn.inbox import join_mail, show_answer, tell_file_problems
+from workers.turn.model_call import ask_model
+from workers.turn.open_turn import IsLost, OpenTurn
+from workers.turn.selection import next_turn
+from workers.turn.sessions import ready_session, with_session_host
+
+log = get_logger(__name__)
+
+_INTRODUCTIONS = {"offline-analyst": "offline_introduction"}
+"""Models that say in a thread's first message what they are and how to get another."""
+
+
+def advance(context: TurnContext, lease: Lease, is_lost: IsLost = lambda: False) -> None:
+    """Work on the lease's thread until its turn rests; what was written meanwhile is for the next call.
+
+    Raises LeaseLost when another worker took over, RetryLater when Slack, the Store or the session host is away.
+    """
+    if (row := next_turn(context, lease)) is not None:
+        with bind_fields(thread=lease.thread_id, turn=row.id):
+            log.info("turn_goes_on", model=row.model)
+            _work(OpenTurn(context, lease, row, is_lost))
+
+
+def abandon(context: TurnContext, lease: Lease) -> None:
+    """Close the thread's turn without looking at it: it was resumed too often and got no further."""
+    if (row := next_turn(context, lease)) is not None:
+        turn = OpenTurn(context, lease, row, lambda: False)
+        with turn.show:
+            close_at_last(turn)
+
+
+def _work(turn: OpenTurn) -> None:
+    """Perform action after action until the turn rests. What goes wrong ends it with a sentence, never in a loop."""
+    with turn.show:
+        try:
+            _until_rest(turn)
+        except (LeaseLost, RetryLater):
+            raise
+        except FileUnreachable as error:
+            _tell_file_waits(turn, error)
+            raise RetryLater(str(error)) from error
+        except (SlackUnreachable, StoreUnreachable, BlobsUnreachable) as error:
+            raise RetryLater(str(error)) from error
+        except HostUnavailable as error:
+            turn.show.say("host", say("host_unavailable", turn.language))
+            raise RetryLater("the session host is away") from error
+        except Exception:
+            log.exception("turn_failed")
+            with suppress(Exception):  # what people sent meanwhile is kept with its files, if that can be done
+                join_mail(turn)
+            close_as_ours(turn)
+
+
+def _tell_file_waits(turn: OpenTurn, error: FileUnreachable) -> None:
+    """Say once per turn that a file cannot be fetched for now. Slack itself may be away too: then nothing is said."""
+    with suppress(SlackUnreachable):
+        turn.show.say("file_waits", escape(say("file_waits", turn.language, name=error.name)))
+
+
+def _until_rest(turn: OpenTurn) -> None:
+    if end := ending(turn.steps):  # it needs no session any more, so the thread stays where that is
+        _show_cells(turn)
+        close(turn, end)
+        return
+    _show_what_is_there(turn)
+    rests = False
+    while not rests:
+        if not turn.had_no_mail_just_now():
+            join_mail(turn)
+        view = turn.view()
+        rests = _perform(turn, view, decide(view))
+
+
+def _show_what_is_there(turn: OpenTurn) -> None:
+    """Show what a crash may have left unshown; nothing that was shown is shown twice."""
+    arrive(turn)
+    turn.show.tell_dropped_files()
+    if turn.row.model in _INTRODUCTIONS:
+        text = say(_INTRODUCTIONS[turn.row.model], turn.language)
+        turn.show.say_once_per_thread("introduction", text)
+    with_session_host(lambda: ready_session(turn))
+    _show_cells(turn)
+
+
+def _show_cells(turn: OpenTurn) -> None:
+    tell_file_problems(turn)
+    show_answer(turn)
+    for cell in cells(turn.steps):
+        show_cell(turn, cell)
+
+
+def _perform(turn: OpenTurn, view: Turn, action: Action) -> bool:
+    """Perform one action, decided from `view`; True when the turn rests now."""
+    match action:
+        case AskModel():
+            ask_model(turn, view, action)
+        case RunCell():
+            run_cell(turn, action)
+        case AskHuman(call_id, question, options):
+            turn.append(Questioned(call_id=call_id, question=question, options=options))
+        case CorrectModel(reason, text, call_id):
+            turn.append(Corrected(reason=reason, text=text, call_id=call_id))
+        case RecordVerdict(is_final, reason):
+            turn.append(Checked(is_final=is_final, reason=reason))
+        case Compact(context_chars):
+            turn.append(Compacted(context_chars=context_chars))
+        case Obey(command):
+            return _obey(turn, command)
+        case Finish(report, partial):
+            return _end(turn, Finished(report=report, partial=partial))
+        case GiveUp(reason, text, fault):
+            return _end(turn, GaveUp(reason=reason, text=text, fault=fault))
+        case LetGo():
+            raise LeaseLost(f"the lease of {turn.thread_id} is known to be lost")
+        case Wait():
+            turn.show.ends("waiting")
+            if asked := open_question(turn.steps):
+                turn.show.question(turn.steps, asked)
+            rest(turn, "waiting")
+            return True
+    return False
+
+
+def _obey(turn: OpenTurn, command: Commanded) -> bool:
+    """Carry out a command. Its steps are stored together with the word that it was carried out."""
+    thread = CommandThread(turn.context, turn.lease, turn.turns, turn.language, command)
+    steps = with_session_host(lambda: handler_of(command.command)(thread))
+    note_command(turn.context, turn.lease, command)
+    turn.append(Acknowledged(command=command.command, ts=command.ts), *steps)
+    if end := ending(turn.steps):
+        close(turn, end)
+    return end is not None
+
+
+def _end(turn: OpenTurn, end: Finished | Forgot | GaveUp) -> bool:
+    turn.append(end)
+    close(turn, end)
+    return True

@@ -1,0 +1,115 @@
+"""The turn that a thread's mail is for: the open one, or what `workers/agent/selection.py` says of a thread at rest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.errors import BlobsUnreachable, SlackUnreachable
+from core.phrases import detect
+from core.rows import StoredMessage, TurnRow
+from core.slack.text import escape
+from core.steps import Acknowledged, Step
+from core.store import open_turn_of
+from core.telemetry import get_logger
+from core.values import Language, Lease
+from executor.client import HostUnavailable
+from workers.agent.inbox import as_command
+from workers.agent.selection import CarryOut, Drop, Open, Reopen, Rest, select
+from workers.turn.access import note_command
+from workers.turn.arrival import bring, sentence
+from workers.turn.commands import CommandThread, handler_of
+from workers.turn.context import RetryLater, TurnContext
+from workers.turn.inbox import author_of
+from workers.turn.talk import unread_mail
+
+log = get_logger(__name__)
+
+
+def next_turn(context: TurnContext, lease: Lease) -> TurnRow | None:
+    """The turn to work on: the open one if something is to be done for it, else by the mail; None without any.
+
+    Raises RetryLater when the session host is away, or when Slack is and does not say who wrote, or what the talk above
+    the question is.
+    """
+    store, thread_id = context.store, lease.thread_id
+    while True:
+        past = store.turns(thread_id)
+        current = open_turn_of(past)
+        mail = _mail(context, lease, current)
+        if current is not None:
+            return current if mail or current.status == "running" else None
+        turns = list(store.thread_steps(thread_id).values()) if past and mail else []
+        match select(mail, turns):
+            case Rest():
+                return None
+            case Drop(late):
+                store.take_mail(lease, past[-1].id, sorted(message.id for message in late), [])
+            case CarryOut(message):
+                _carry_out(context, lease, message, past[-1], turns)
+            case Reopen(message, place):
+                return _reopened(context, lease, message, past[place], turns[place])
+            case Open():
+                return store.open_turn(lease, _language_of(context, mail, past), context.model.name)
+
+
+def _mail(context: TurnContext, lease: Lease, current: TurnRow | None) -> list[StoredMessage]:
+    try:
+        return unread_mail(context, lease, lambda: None if current is None else context.store.steps(current.id))
+    except SlackUnreachable as error:
+        raise RetryLater(f"Slack does not say who wrote, or what stands above the question: {error}") from error
+
+
+def _thread(
+    context: TurnContext, lease: Lease, message: StoredMessage, turns: Sequence[Sequence[Step]]
+) -> CommandThread:
+    command = as_command(message, message.kind, author_of(context))
+    return CommandThread(context, lease, turns, detect(message.text), command)
+
+
+def _carry_out(
+    context: TurnContext, lease: Lease, message: StoredMessage, last: TurnRow, turns: Sequence[Sequence[Step]]
+) -> None:
+    """Carry a command out without a turn. Its steps are the last turn's."""
+    thread = _thread(context, lease, message, turns)
+    command = thread.command
+    try:
+        _arrive(thread, last)
+        steps = handler_of(command.command)(thread)
+        context.transfer.export_state(lease)
+    except HostUnavailable as error:
+        raise RetryLater("the session host is away") from error
+    except BlobsUnreachable as error:
+        raise RetryLater(str(error)) from error
+    note_command(context, lease, command)
+    acknowledged = Acknowledged(command=command.command, ts=command.ts)
+    context.store.take_mail(lease, last.id, [message.id], [command, *steps, acknowledged])
+
+
+def _arrive(thread: CommandThread, last: TurnRow) -> None:
+    """Bring the session of a thread at rest here, if it is elsewhere. What is missing is the last turn's step."""
+    context, lease = thread.context, thread.lease
+    here = context.settings.node_id
+    if here == context.store.thread_node(lease.thread_id):
+        return
+    if (moved := bring(context, lease, thread.turns)) is not None:
+        key = f"{last.id}:moved:{thread.command.ts}"
+        context.slack.post(lease, thread.key, key, escape(sentence(moved, thread.language)))
+        context.store.append_step(lease, last.id, moved)
+    context.store.set_thread_node(lease, here)
+
+
+def _reopened(
+    context: TurnContext, lease: Lease, message: StoredMessage, row: TurnRow, steps: Sequence[Step]
+) -> TurnRow:
+    """The same turn, open again, with the model of now."""
+    (step,) = handler_of(message.kind)(_thread(context, lease, message, [steps]))
+    log.info("turn_reopened", turn=row.id)
+    return context.store.reopen_turn(lease, row.id, message.id, step, model=context.model.name)
+
+
+def _language_of(context: TurnContext, mail: Sequence[StoredMessage], past: Sequence[TurnRow]) -> Language:
+    """That of the words; of a file without words, that of the thread so far, else what its owner has set in Slack."""
+    text = "\n".join(message.text for message in mail)
+    if text.strip():
+        return detect(text)
+    return past[-1].language if past else context.slack.user_language(mail[0].user)

@@ -1,0 +1,226 @@
+"""What a thread takes along when it changes nodes: its session as it was after the last cell, kept in the file store.
+
+Only where several nodes share a Store, a file store and a key (`Settings.hands_threads_over`); elsewhere every method
+does nothing, because a thread can only come back to where it was.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from core.blobs import Blobs
+from core.errors import BlobMissing, BlobsUnreachable, LeaseLost
+from core.purging import delete_contents
+from core.rows import ExportedRow
+from core.store import Store
+from core.team_settings import StorageSettings
+from core.telemetry import get_logger
+from core.values import Lease
+from executor.client import HostUnavailable, RequestError, SessionClient
+from executor.exported import ExportedSession
+from executor.frames import ProtocolError
+from workers.turn.packs import Pack, PackStore, Plan, size_of
+from workers.turn.unexported import Unexported
+
+log = get_logger(__name__)
+
+_UNUSABLE = (BlobMissing, ProtocolError, RequestError, ValueError, KeyError, TypeError)
+"""What a pack that is not whole, or not ours, may be refused with."""
+
+
+@dataclass(frozen=True, slots=True)
+class OverQuota:
+    """A session that was not kept, because it would take more than `[storage]` allows."""
+
+    scope: Literal["thread", "node", "team"]
+    used_mb: int
+    limit_mb: int
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """A session that was brought along: the cells whose effects are in it, and variables that could not be kept.
+
+    `was_here`: nothing was brought, this node had it.
+    """
+
+    cells: frozenset[str]
+    lost: tuple[str, ...]
+    was_here: bool = False
+
+
+def _imported(session: ExportedSession, *, was_here: bool = False) -> Imported:
+    cells = frozenset(session.cells) - frozenset(session.unsaved_cells)
+    return Imported(cells if session.state is not None else frozenset(), tuple(session.lost), was_here)
+
+
+class SessionTransfer:
+    """Exports and imports sessions. Both may be done again at any time, with the same outcome."""
+
+    def __init__(
+        self,
+        store: Store,
+        blobs: Blobs,
+        sessions: SessionClient,
+        *,
+        node_id: str,
+        enabled: bool,
+        unexported: Unexported,
+        limits: StorageSettings,
+    ) -> None:
+        self._store = store
+        self._here = node_id.replace(" ", "_")
+        self._node_id = node_id
+        self._blobs = blobs
+        self._packs = PackStore(blobs)
+        self._sessions = sessions
+        self._enabled = enabled
+        self._unexported = unexported
+        self._limits = limits
+        self._known: dict[tuple[str, int], list[Pack]] = {}
+        """The last packs of a thread, the one that counts first, by thread and token: under one lease nobody else
+        exports."""
+
+    def begin_cell(self, lease: Lease, cell_id: str) -> None:
+        """Note that a cell begins here: should this node die in it, the next one knows better than to run it again."""
+        if self._enabled:
+            self._unexported.add(lease.thread_id)
+            self._store.begin_cell(lease, f"{self._here} {cell_id}")
+
+    def began_elsewhere(self, thread_id: str, cell_id: str) -> bool:
+        """Whether this cell is the last one of the thread that began, and began at another node."""
+        if not self._enabled or (begun := self._store.begun_cell(thread_id)) is None:
+            return False
+        host, _, cell = begun.partition(" ")
+        return cell == cell_id and host != self._here
+
+    def export_state(self, lease: Lease) -> OverQuota | None:
+        """Keep the session as it is after its last cell. What is in the file store already is not sent again.
+
+        A thread whose session is elsewhere is left alone: what is here is older. A file store that is away stops no
+        turn: the next export makes up for it, and so does the end of the service. Returns why the session was not kept,
+        when it is too large. Raises HostUnavailable, LeaseLost.
+        """
+        if not self._enabled or self._store.thread_node(lease.thread_id) != self._node_id:
+            return None
+        self._unexported.add(lease.thread_id)
+        exported = self._sessions.export_session(lease.thread_id)
+        try:
+            over = self._export(lease, exported)
+        except (LeaseLost, HostUnavailable):
+            raise
+        except Exception:  # whatever the driver of a file store raises
+            log.exception("session_not_exported", thread=lease.thread_id)
+            return None
+        self._unexported.remove(lease.thread_id)
+        return over
+
+    def forget(self, lease: Lease, made: Collection[str]) -> None:
+        """Delete what the file store has of the session, and these files that cells made: the thread was reset.
+
+        Raises LeaseLost, BlobsUnreachable.
+        """
+        contents = {sha256 for pack in self._known_packs(lease) for sha256 in (pack.name, *pack.session.contents)}
+        self._store.forget_contents(lease, contents, made)
+        self._known = {(lease.thread_id, lease.token): []}
+        self._packs.sweep(lease.thread_id, lease.token, [])
+        delete_contents(self._store, self._blobs)
+
+    def _export(self, lease: Lease, session: ExportedSession) -> OverQuota | None:
+        known = self._known_packs(lease)
+        if known and known[0].session.to_message() == session.to_message():
+            return None
+        over, is_whole = self._write(lease, session, known)
+        if known and not is_whole:  # somebody removed parts that were counted on: all of it is sent anew
+            log.error("packs_damaged", thread=lease.thread_id)
+            over, _ = self._write(lease, session, [])
+        return over
+
+    def _write(self, lease: Lease, session: ExportedSession, known: Sequence[Pack]) -> tuple[OverQuota | None, bool]:
+        """Write a pack and sweep what is not needed any more: (why it was not kept, whether all that counts is there).
+
+        What `known` packs have is neither read nor sent.
+        """
+        plan = self._packs.plan(lease.token, session, known)
+        before = list(known[:1])
+        if (over := self._over_quota(lease.thread_id, plan, before)) and over.scope == "thread" and before:
+            before = []  # alone it may have room
+            over = self._over_quota(lease.thread_id, plan, before)
+        if over is not None:
+            log.warning("session_over_quota", thread=lease.thread_id, scope=over.scope, used_mb=over.used_mb)
+            return over, True
+        pack = self._packs.store(lease.thread_id, lease.token, plan)
+        kept = [pack, *before]
+        row = ExportedRow(pack.name, before[0].name if before else None, size_of(kept))
+        blobs = {sha256 for each in kept for sha256 in each.session.contents if sha256 not in each.contents}
+        self._store.set_exported_session(lease, row, blobs)
+        self._known = {(lease.thread_id, lease.token): kept}
+        try:
+            return None, self._packs.sweep(lease.thread_id, lease.token, kept)
+        except BlobsUnreachable:
+            log.warning("packs_not_swept", thread=lease.thread_id)
+        return None, True
+
+    def _known_packs(self, lease: Lease) -> list[Pack]:
+        key = (lease.thread_id, lease.token)
+        if key not in self._known:
+            row = self._store.exported_session(lease.thread_id)
+            names = [] if row is None else [row.name, *([row.before] if row.before else [])]
+            found = [pack for name in names if (pack := self._loaded(lease.thread_id, name)) is not None]
+            self._known = {key: found}
+        return self._known[key]
+
+    def _loaded(self, thread_id: str, name: str) -> Pack | None:
+        try:
+            return self._packs.load(thread_id, name)
+        except _UNUSABLE as error:
+            log.exception("pack_not_read", thread=thread_id, pack=name, why=error)
+            return None
+
+    def _over_quota(self, thread_id: str, plan: Plan, before: list[Pack]) -> OverQuota | None:
+        used, size = self._store.exported_bytes(thread_id), size_of([plan.as_pack, *before])
+        limits = self._limits
+        sums: tuple[tuple[Literal["thread", "node", "team"], int, int], ...] = (
+            ("thread", size, limits.thread_mb),
+            ("node", used.node - used.thread + size, limits.node_mb),
+            ("team", used.team - used.thread + size, limits.team_mb),
+        )
+        for scope, total, limit_mb in sums:
+            # What does not make the sum larger is always taken.
+            if limit_mb and total > limit_mb * 1_000_000 and size > used.thread:
+                return OverQuota(scope, round(total / 1e6), limit_mb)
+        return None
+
+    def import_state(self, lease: Lease) -> Imported | None:
+        """Bring the session here; None when there is none to bring, or when none can be used.
+
+        When the last one cannot be used, the one before it is brought. What was on this node before is older and is
+        replaced; it stays when there is nothing else, as on a node that was renamed. Raises HostUnavailable,
+        BlobsUnreachable.
+        """
+        for pack in self._known_packs(lease) if self._enabled else ():
+            try:
+                self._bring(lease.thread_id, pack)
+            except _UNUSABLE as error:
+                log.exception("session_not_imported", thread=lease.thread_id, pack=pack.name, why=error)
+                continue
+            return _imported(pack.session)
+        here = _imported(self._sessions.export_session(lease.thread_id), was_here=True)
+        return here if here.cells else None
+
+    def _bring(self, thread_id: str, pack: Pack) -> None:
+        contents = pack.session.contents
+        held = self._sessions.held(contents)
+        with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
+            copy = Path(folder) / "content"
+            for content in contents:
+                if content in held:
+                    continue
+                self._packs.fetch(thread_id, pack, content, copy)
+                if self._sessions.keep(copy) != content:
+                    raise BlobMissing(f"content {content} of {thread_id} is damaged in the file store")
+        self._sessions.import_session(thread_id, pack.session)

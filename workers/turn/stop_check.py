@@ -1,0 +1,100 @@
+"""Work that a person may stop while it goes on. The wish stands in the Store; whoever works looks there often."""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TypeVar
+
+from core.telemetry import get_logger
+from workers.models.base import Model, ModelReply, ModelRequest, OnDelta
+
+log = get_logger(__name__)
+
+LOOK_EVERY_S = 0.4
+
+StopCheck = Callable[[], bool]
+Result = TypeVar("Result")
+
+
+class _NotWanted(Exception):
+    """Raised into a model's stream that nobody waits for any more."""
+
+
+def complete_unless_stopped(
+    model: Model, request: ModelRequest, on_delta: OnDelta, stop_asked: StopCheck
+) -> ModelReply | None:
+    """The model's reply, or None as soon as somebody asked to stop, however silent the model is.
+
+    A stream that is left ends with the next bytes that come, or with this process; `on_delta` is not called again.
+    """
+    gate = threading.Lock()
+    left = threading.Event()
+
+    def delta(text: str) -> None:
+        with gate:
+            if left.is_set():
+                raise _NotWanted
+            on_delta(text)
+
+    still_wanted = replace(request, wanted=lambda: not left.is_set())
+    try:
+        return unless_stopped(lambda: model.complete(still_wanted, delta), stop_asked, name="model")
+    finally:
+        left.set()
+        with gate:  # a piece that is being shown right now is shown to its end, none comes after it
+            pass
+
+
+def unless_stopped(work: Callable[[], Result], stop_asked: StopCheck, *, name: str) -> Result | None:
+    """What `work` returns or raises, or None as soon as somebody asked to stop, however long it takes.
+
+    It runs in a thread called `name`; one that is left ends by itself, or with this process.
+    """
+    outcome: Future[Result] = Future()
+
+    def run() -> None:
+        try:
+            outcome.set_result(work())
+        except BaseException as error:
+            outcome.set_exception(error)
+
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(run,), name=name, daemon=True).start()
+    while True:
+        try:
+            return outcome.result(timeout=LOOK_EVERY_S)
+        except FutureTimeout:
+            # The class is the built-in TimeoutError, which the work may have ended with too.
+            if outcome.done():
+                return outcome.result()
+        if stop_asked():
+            return None
+
+
+@contextmanager
+def stopped_by(stop_asked: StopCheck, stop: Callable[[], object]) -> Iterator[None]:
+    """While the block runs, call `stop` as soon as somebody asked for it, and again until the block ends."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(LOOK_EVERY_S):
+            try:
+                if stop_asked():
+                    stop()
+            except Exception as error:
+                log.warning("not_stopped_yet", error=error)
+
+    context = contextvars.copy_context()
+    watcher = threading.Thread(target=context.run, args=(watch,), name="stop", daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
