@@ -1,4 +1,4 @@
-"""The `threadbook` command: wires the processes and the ways to try them out."""
+"""The `threadbook` command: starts the processes, and the tools to try them out and to look into them."""
 
 # Each command imports only what it starts: `threadbook bot` must not load pandas, nor `threadbook run` Slack.
 # ruff: noqa: PLC0415
@@ -8,12 +8,16 @@ from __future__ import annotations
 import json
 import signal
 import sys
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, NoReturn
+from typing import TYPE_CHECKING, Annotated, NoReturn
 
 import typer
 
 from core.errors import OursToFix, SettingsError
+
+if TYPE_CHECKING:
+    from core.settings import Settings
 
 app = typer.Typer(
     help="A Slack thread as a shared, live notebook with an analyst in it.",
@@ -38,18 +42,16 @@ def bot(
 ) -> None:
     """Listen to Slack: store each message, wake its thread."""
     import bot as bot_room
-    from core.settings import load_settings
 
-    bot_room.main(load_settings(), (host, port) if http else None)
+    bot_room.main(_settings(), (host, port) if http else None)
 
 
 @app.command()
 def worker() -> None:
-    """The worker service of this host: session host, RQ workers, janitor."""
-    from core.settings import load_settings
-    from workers import supervisor
+    """The worker service of this node: session host, RQ workers, janitor."""
+    from workers.service import supervisor
 
-    supervisor.main(load_settings())
+    supervisor.main(_settings())
 
 
 @app.command()
@@ -108,11 +110,12 @@ def run(
     as_json: AsJson = False,
 ) -> None:
     """Run files as successive cells of one fresh sandboxed session, with the limits of threadbook.toml."""
-    from core.settings import load_settings
     from executor import launch
     from executor.wire import limits_from
+    from workers.delivery.notices import worded
 
-    outcome = launch.run_files(files, limits_from(load_settings().session_limits()))
+    limits = limits_from(_settings().session_limits())
+    outcome = launch.run_files(files, limits, worded=lambda result: worded(result, "en"))
     if as_json:
         print(json.dumps(outcome, ensure_ascii=False))
     else:
@@ -124,20 +127,18 @@ def run(
 
 @app.command()
 def doctor(as_json: AsJson = False) -> None:
-    """What works on this host, with a one-line fix for what does not; exit code 1 if something is missing."""
-    from core.settings import load_settings
+    """What works on this node, with a one-line fix for what does not; exit code 1 if something is missing."""
     from tryout import doctor as doctor_room
 
-    _exit(doctor_room.run(load_settings(), as_json=as_json))
+    _exit(doctor_room.run(_settings(), as_json=as_json))
 
 
 @app.command()
 def status(as_json: AsJson = False) -> None:
-    """What goes on now: running turns, threads that wait for a person, queues, hosts, sessions on this host."""
-    from core.settings import load_settings
+    """What goes on now: running turns, threads that wait for a person, queues, nodes, sessions on this node."""
     from tryout import status as status_room
 
-    _exit(status_room.run(load_settings(), as_json=as_json))
+    _exit(status_room.run(_settings(), as_json=as_json))
 
 
 @app.command()
@@ -146,10 +147,79 @@ def replay(
     as_json: AsJson = False,
 ) -> None:
     """A turn's steps as they happened, with their times; of a thread, all its turns."""
-    from core.settings import load_settings
     from tryout import replay as replay_room
 
-    _exit(replay_room.run(load_settings(), turn, as_json=as_json))
+    _exit(replay_room.run(_settings(), turn, as_json=as_json))
+
+
+@app.command()
+def query(
+    source: Annotated[str, typer.Argument(help="Name of a source in threadbook.toml.")],
+    sql: Annotated[str, typer.Argument(help="One SELECT.")],
+    *,
+    as_json: AsJson = False,
+    csv: Annotated[Path | None, typer.Option(help="Write the rows to this CSV file.")] = None,
+    parquet: Annotated[Path | None, typer.Option(help="Write the rows to this Parquet file.")] = None,
+    explain: Annotated[bool, typer.Option("--explain", help="Print what would be sent, and send nothing.")] = False,
+) -> None:
+    """Ask a named data source one read-only question; exit code 0 only if all rows arrived."""
+    from tryout import sources as sources_room
+
+    if sum((as_json, csv is not None, parquet is not None)) > 1:
+        raise typer.BadParameter("give only one of --json, --csv and --parquet")
+    output = sources_room.Output(as_json=as_json, csv=csv, parquet=parquet)
+    _exit(sources_room.run_query(_settings(), source, sql, output, explain=explain))
+
+
+@app.command()
+def sources(as_json: AsJson = False) -> None:
+    """Each data source: reachable, read-only (or the SQL that makes it so), tables seen, latency."""
+    from tryout import sources as sources_room
+
+    _exit(sources_room.run_sources(_settings(), as_json=as_json))
+
+
+def _settings() -> Settings:
+    """The settings, with the home's mode mended: an older version made it readable by everybody."""
+    from core.private import mend_mode
+    from core.settings import load_settings
+
+    settings = load_settings()
+    mend_mode(settings.home)
+    return settings
+
+
+@app.command()
+def purge(
+    thread: Annotated[str, typer.Argument(help="A thread's id, or a link to a message in Slack.")] = "",
+    person: Annotated[str, typer.Option(help="Slack's id of a person: all threads in which they wrote.")] = "",
+    older_than: Annotated[str, typer.Option(help="Threads in which nothing happened for so long: 90d.")] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Delete threads for good: rows, files, sessions on every node. What stands in Slack stays there."""
+    from core.settings import load_settings
+    from tryout import purge as purge_room
+
+    settings = load_settings()
+    _exit(
+        purge_room.run(settings, thread=thread, person=person, older_than=older_than, dry_run=dry_run, as_json=as_json)
+    )
+
+
+@app.command()
+def audit(
+    since: Annotated[datetime | None, typer.Option(help="Only lines since then, UTC.")] = None,
+    thread: Annotated[str, typer.Option(help="Only lines about this thread.")] = "",
+    person: Annotated[str, typer.Option(help="Only lines of this person: Slack's id, or cli:NAME@NODE.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Who did what: refusals, resets, confirmations, replays, purges. Lines are only ever added."""
+    from core.settings import load_settings
+    from tryout import audit as audit_room
+
+    at = since.replace(tzinfo=UTC) if since else None
+    _exit(audit_room.run(load_settings(), since=at, thread=thread, person=person, as_json=as_json))
 
 
 def _exit(code: int) -> NoReturn:
@@ -158,6 +228,9 @@ def _exit(code: int) -> NoReturn:
 
 def main() -> None:
     """The console entry. SIGTERM ends a command the way Ctrl-C does, so that every `with` block is left in order."""
+    from core.private import make_private
+
+    make_private()
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     try:
         app()

@@ -1,4 +1,4 @@
-"""Slack intake, fast and forgetful: events become stored messages and a wake; all else happens in the workers."""
+"""Slack intake: events become stored messages and a wake; all other work is done by the workers."""
 
 from bot.service import main, running_bot, running_web_bot
 

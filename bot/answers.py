@@ -1,42 +1,42 @@
 """A pressed option of a question, as a message from the person who pressed it.
 
-The button carries `{"turn", "call", "n"}` and is a claim only: the question is looked up in the Store, and a button of
-a question that is no longer open says nothing.
+What the button carries is a claim only: the question is looked up in the Store, and a button of a question that is no
+longer open says nothing.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.intake import Ignored
+from core.interactions import OptionButton
 from core.rows import TurnRow
+from core.steps import Step, open_question
 from core.store import Store
 from core.values import IncomingMessage, ThreadKey
 
-ACTION_PREFIX = "answer:"
-
 
 def to_answer(body: Mapping[str, Any], team: str, store: Store) -> IncomingMessage | Ignored:
-    """The answer in a `block_actions` payload, if its question is the one its thread is waiting on.
+    """The answer in a `block_actions` payload, if its question is the one that its thread waits for.
 
-    Its ts is that of the question's message: of two people who press, the first has answered.
+    Its ts is that of the question's message, so that of two people who press only the first one counts.
     """
     try:
-        value = json.loads(body["actions"][0]["value"])
-        turn_id, call_id, number = str(value["turn"]), str(value["call"]), int(value["n"])
+        button = OptionButton.decode(body["actions"][0]["value"])
         channel, ts = str(body["container"]["channel_id"]), str(body["container"]["message_ts"])
         user = str(body["user"]["id"])
-    except (KeyError, IndexError, TypeError, ValueError):
+    except (KeyError, IndexError, TypeError):
         return Ignored("malformed")
-    turn = store.turn(turn_id)
+    if button is None:
+        return Ignored("malformed")
+    turn = store.turn(button.turn)
     if turn is None:
         return Ignored("a question that is not known")
     key = ThreadKey.parse(turn.thread_id)
     if (key.team, key.channel) != (team, channel):
         return Ignored("a question of another channel")
-    option = _open_option(turn, store.steps(turn_id), call_id, number)
+    option = _open_option(turn, store.steps(button.turn), button.call, button.n)
     if option is None:
         return Ignored("a question that is no longer open")
     return IncomingMessage(
@@ -52,13 +52,12 @@ def to_answer(body: Mapping[str, Any], team: str, store: Store) -> IncomingMessa
     )
 
 
-def _open_option(turn: TurnRow, steps: Sequence[Mapping[str, Any]], call_id: str, number: int) -> str | None:
-    # It can be pressed a moment before its turn waits: the worker has more to do once the question stands there.
+def _open_option(turn: TurnRow, steps: Sequence[Step], call_id: str, number: int) -> str | None:
+    # A person may press a moment before the turn waits: the worker first posts the question, then changes the status.
     if turn.status not in ("running", "waiting"):
         return None
-    # What was stopped, continued or undone since leaves it open; only somebody's words have answered it.
-    question = next((step for step in reversed(steps) if step.get("kind") in ("questioned", "asked")), None)
-    if question is None or question.get("kind") != "questioned" or question.get("call_id") != call_id:
+    question = open_question(steps)
+    if question is None or question.call_id != call_id:
         return None
-    options = [option for option in question.get("options") or [] if option.strip()]
-    return str(options[number]) if 0 <= number < len(options) else None
+    options = [option for option in question.options if option.strip()]
+    return options[number] if 0 <= number < len(options) else None

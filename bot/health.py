@@ -1,4 +1,4 @@
-"""What `/healthz` and `/metrics` of the bot show: its own connections and what it counted itself."""
+"""The bot's `/healthz` and `/metrics`: its own connections, and what it counted itself."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from prometheus_client import CollectorRegistry
 from redis import Redis
 
 from core.health import Health, Missing, pages, serving
-from core.history import History
 from core.metrics import REGISTRY
 from core.settings import Settings
+from core.store.history import History
 
 
 @contextmanager
 def health_served(settings: Settings, redis: Redis, is_connected: Callable[[], bool] | None) -> Iterator[None]:
     """Serve both pages while the block runs, if the settings name a port.
 
-    `is_connected`: to Slack, by Socket Mode; None in HTTP mode, where there is no connection to look at.
+    `is_connected` tells whether Slack is heard on the Socket Mode connection; None in HTTP mode, which has none.
     """
 
     def redis_answers() -> str:
@@ -29,7 +29,7 @@ def health_served(settings: Settings, redis: Redis, is_connected: Callable[[], b
         if is_connected is None:
             return "listens for Slack's requests"
         if not is_connected():
-            raise Missing("the Socket Mode connection is gone; it is made again by itself")
+            raise Missing("Slack is not heard by Socket Mode; the connection is opened again automatically")
         return "connected by Socket Mode"
 
     with closing(History(settings.database_url)) as history:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -14,22 +16,28 @@ from slack_bolt.error import BoltError
 from slack_sdk import WebClient
 
 from bot.app import build_app
+from bot.catch_up import CatchUp
 from bot.health import health_served
-from bot.reception import Reception
+from bot.message_handler import MessageHandler
+from bot.retry_buffer import RetryBuffer
 from bot.socket_mode import connected
 from bot.web import served
 from core.errors import SettingsError, SlackUnreachable
 from core.queue import Wakes, connect_redis
+from core.retry import retry_call
 from core.settings import Settings
-from core.slack import SlackWriter, web_client
-from core.slack_client import LOST, passes_by_itself
+from core.slack.client import LOST, passes_by_itself, web_client
+from core.slack.writer import SlackWriter
+from core.spool import Spool
 from core.store import Store
-from core.telemetry import configure_logging, get_logger
+from core.telemetry import configure_logging, get_logger, log_uncaught
 
 log = get_logger(__name__)
 
 REDIS_TIMEOUT_S = 1.0
 START_WAIT_S = 30.0
+STOP_S = 15.0
+"""For what was begun after a message was acknowledged. Such work is a courtesy, or is done again by a worker."""
 STOPS = {signal.SIGTERM, signal.SIGINT}
 
 
@@ -40,25 +48,61 @@ def main(settings: Settings, http: tuple[str, int] | None = None) -> None:
     database stays away.
     """
     configure_logging(settings)
-    # Every thread that begins from here on inherits it: the signal waits for whoever asks for it. A handler that sets
-    # an Event may be called just before the wait for it begins to sleep, and then nothing wakes it.
+    log_uncaught()
+    # Threads inherit the mask, so a signal stays pending until sigwait takes it. A signal handler that sets an Event
+    # could run just before the wait for the Event begins, and then nothing would end the wait.
     signal.pthread_sigmask(signal.SIG_BLOCK, STOPS)
+    stop = StopSignal()
     with running_bot(settings) if http is None else running_web_bot(settings, *http):
-        signal.sigwait(STOPS)
+        stop.wait()
     log.info("bot_stopped")
+
+
+class StopSignal:
+    """Waits for SIGTERM or SIGINT in a thread of its own, so that a stop is heeded whatever the bot waits for.
+
+    While the bot starts it has taken no message: the process ends at once. After a stop it ends within `STOP_S`.
+    """
+
+    def __init__(self, end: Callable[[int], object] = os._exit) -> None:
+        """The signals must be blocked in every thread. `end` ends the process with a status."""
+        self._end = end
+        self._lock = threading.Lock()
+        self._started = False
+        self._stopped = threading.Event()
+        threading.Thread(target=self._watch, name="stop signal", daemon=True).start()
+
+    def wait(self) -> None:
+        """Return at a stop. From this call on the bot counts as started."""
+        with self._lock:
+            self._started = True
+        self._stopped.wait()
+
+    def _watch(self) -> None:
+        signal.sigwait(STOPS)
+        with self._lock:
+            if not self._started:
+                log.info("bot_stopped_while_starting")
+                self._end(0)
+                return
+        self._stopped.set()
+        time.sleep(STOP_S)
+        log.warning("bot_cut_off", seconds=STOP_S)
+        self._end(1)
 
 
 @contextmanager
 def running_bot(settings: Settings) -> Iterator[App]:
-    """The bot, connected to Slack while the block runs; at its end it finishes what it has begun."""
+    """The bot, connected to Slack while the block runs; at the end it finishes the work that it has taken."""
     if settings.slack_bot_token is None or settings.slack_app_token is None:
         raise SettingsError(
             "SLACK_BOT_TOKEN (xoxb-…) and SLACK_APP_TOKEN (xapp-…, with connections:write) must both be set: "
             "README.md says where Slack shows them."
         )
     with (
-        _opened(settings) as (app, redis),
-        connected(app, settings.slack_app_token.get_secret_value()) as is_connected,
+        _opened(settings) as (app, redis, catch_up),
+        connected(app, settings.slack_app_token.get_secret_value(), catch_up.note_gap) as is_connected,
+        catch_up.running(is_connected),
         health_served(settings, redis, is_connected),
     ):
         log.info("bot_listens", slack=settings.slack_api_url)
@@ -71,63 +115,75 @@ def running_web_bot(settings: Settings, host: str, port: int) -> Iterator[int]:
     if settings.slack_bot_token is None or settings.slack_signing_secret is None:
         raise SettingsError(
             "HTTP mode needs SLACK_BOT_TOKEN (xoxb-…) and SLACK_SIGNING_SECRET (Basic Information → App Credentials): "
-            "without the secret nobody can tell Slack's requests from a stranger's."
+            "without the secret the bot cannot tell Slack's requests from a stranger's."
         )
     secret = settings.slack_signing_secret.get_secret_value()
     with (
-        _opened(settings, secret) as (app, redis),
+        _opened(settings, secret) as (app, redis, catch_up),
         served(app, host, port) as taken,
+        catch_up.running(lambda: True),
         health_served(settings, redis, None),
     ):
         yield taken
 
 
 @contextmanager
-def _opened(settings: Settings, signing_secret: str | None = None) -> Iterator[tuple[App, Redis]]:
-    """The app with all that it works with, before it listens to anything."""
+def _opened(settings: Settings, signing_secret: str | None = None) -> Iterator[tuple[App, Redis, CatchUp]]:
+    """The app and its collaborators, before it listens to anything."""
     store = Store(settings.database_url)
     store.migrate(START_WAIT_S)
     redis = connect_redis(settings.redis_url, timeout_s=REDIS_TIMEOUT_S)
     client = web_client(settings, redis)
     later = ThreadPoolExecutor(max_workers=8, thread_name_prefix="later")
     lookups = ThreadPoolExecutor(max_workers=4, thread_name_prefix="lookup")
+    slack = SlackWriter(client, store)
+    handler = MessageHandler(
+        settings=settings,
+        store=store,
+        wakes=Wakes(redis, store),
+        slack=slack,
+        later=later,
+        lookups=lookups,
+    )
+    catch_up = CatchUp(store=store, slack=slack, redis=redis, take=handler.take_event)
+    retry_buffer = RetryBuffer(
+        lambda one: handler.take_event(one.event, one.team, one.bot_user_id), Spool(settings.spool)
+    )
     try:
-        reception = Reception(
-            settings=settings,
-            store=store,
-            wakes=Wakes(redis, store),
-            slack=SlackWriter(client, store),
-            later=later,
-            lookups=lookups,
-        )
-        yield _connected_app(client, store, reception, signing_secret), redis
+        app = _connected_app(client, store, handler, retry_buffer, signing_secret)
+        retry_buffer.resume()
+        catch_up.note_start()
+        yield app, redis, catch_up
     finally:
+        retry_buffer.close()
         later.shutdown(wait=True)
         lookups.shutdown(wait=True)
         redis.close()
         store.close()
 
 
-def _connected_app(client: WebClient, store: Store, reception: Reception, signing_secret: str | None) -> App:
-    """The app, once Slack answers: the processes of one machine may start in any order."""
-    deadline = time.monotonic() + START_WAIT_S
-    while True:
+def _connected_app(
+    client: WebClient, store: Store, handler: MessageHandler, retry_buffer: RetryBuffer, signing_secret: str | None
+) -> App:
+    """The app, once Slack answers: the processes of a node may start in any order."""
+
+    def build() -> App:
         try:
-            app = build_app(client, store, reception, signing_secret)
-        except (BoltError, *LOST) as error:
-            # Bolt calls the token invalid whatever Slack said; what it said is the error before.
-            if not passes_by_itself(error.__context__ if isinstance(error, BoltError) else error):
+            return build_app(client, store, handler, retry_buffer, signing_secret)
+        except BoltError as error:
+            # Bolt says "invalid token" whatever the cause; the error before it is what Slack answered.
+            if not passes_by_itself(error.__context__):
                 raise SettingsError(f"Slack refuses SLACK_BOT_TOKEN: {error}") from error
-            if time.monotonic() > deadline:
-                raise SlackUnreachable(
-                    f"Slack does not answer at {client.base_url} (SLACK_API_URL): {error}"
-                ) from error
-            log.info("waiting_for_slack", error=repr(error))
-            time.sleep(0.5)
-        else:
-            if app.oauth_flow is not None:
-                # Bolt switches to OAuth by itself when it finds both, and forgets the token.
-                raise SettingsError(
-                    "Unset SLACK_CLIENT_ID and SLACK_CLIENT_SECRET: this bot works with SLACK_BOT_TOKEN."
-                )
-            return app
+            raise
+
+    app = retry_call(
+        build,
+        on=(BoltError, *LOST),
+        for_s=START_WAIT_S,
+        on_retry=lambda error: log.info("waiting_for_slack", error=error),
+        give_up=lambda error: SlackUnreachable(f"Slack does not answer at {client.base_url} (SLACK_API_URL): {error}"),
+    )
+    if app.oauth_flow is not None:
+        # Bolt switches to OAuth when it finds both variables, and then ignores the token.
+        raise SettingsError("Unset SLACK_CLIENT_ID and SLACK_CLIENT_SECRET: this bot works with SLACK_BOT_TOKEN.")
+    return app

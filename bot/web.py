@@ -1,7 +1,7 @@
 """HTTP mode: Slack posts to `/slack/events` what it would send over the socket. The same app listens.
 
-Bolt checks the signature and its age (five minutes) and answers url_verification; what it must not be left alone with
-is done here: bodies without bound and bodies that are no text.
+Bolt checks the signature and its age (five minutes) and answers url_verification. This module refuses what Bolt does
+not handle: bodies without a bound, and bodies that are not text.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 import socket
 import threading
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -23,6 +22,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
 from core.errors import SettingsError
+from core.retry import wait_until
 from core.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -32,13 +32,13 @@ MAX_BODY_BYTES = 2_000_000
 START_WAIT_S = 60.0
 DRAIN_S = 5
 _DIGITS = re.compile(r"[0-9]{1,20}")
-"""Of a time that is none Bolt would make an error of ours."""
+"""Bolt raises on a timestamp that is not a number."""
 
 
 def web_app(app: App) -> Starlette:
-    """The ASGI application around a Bolt app."""
+    """The ASGI application of a Bolt app."""
 
-    async def take(request: Request) -> Response:
+    async def receive(request: Request) -> Response:
         body = b""
         async for chunk in request.stream():
             body += chunk
@@ -47,27 +47,27 @@ def web_app(app: App) -> Starlette:
         if not _DIGITS.fullmatch(request.headers.get("x-slack-request-timestamp", "")):
             return PlainTextResponse("invalid request", status_code=401)
         try:
-            question = to_bolt_request(request, body)
-        except Exception:  # Bolt reads a stranger's body before it checks who signed it, and trips over many a shape
+            bolt_request = to_bolt_request(request, body)
+        except Exception:  # Bolt parses the body before it checks the signature, and raises on many shapes
             return PlainTextResponse("malformed", status_code=400)
-        # Bolt's app is synchronous: in this thread it would hold up every other request.
-        return to_starlette_response(await run_in_threadpool(app.dispatch, question))
+        # Bolt's app is synchronous: in this thread it would block every other request.
+        return to_starlette_response(await run_in_threadpool(app.dispatch, bolt_request))
 
-    return Starlette(routes=[Route(PATH, take, methods=["POST"])])
+    return Starlette(routes=[Route(PATH, receive, methods=["POST"])])
 
 
 @contextmanager
 def served(app: App, host: str, port: int) -> Iterator[int]:
     """Serve the app while the block runs; yields the port, a free one for 0. Raises SettingsError when it is taken."""
     try:
-        door = socket.create_server((host, port))
+        listener = socket.create_server((host, port))
     except OSError as error:
         raise SettingsError(f"The bot cannot listen on {host}:{port}: {error.strerror or error}.") from error
-    # Its connections inherit this. asyncio would set it only where a socket names its protocol; without it, an answer
-    # written in two parts waits 40 ms for the acknowledgement of the first.
-    door.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    with door:
-        taken = int(door.getsockname()[1])
+    # Accepted connections inherit this option. Without it an answer that is written in two parts waits 40 ms for the
+    # acknowledgement of the first. asyncio sets it only on sockets that name their protocol.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    with listener:
+        taken = int(listener.getsockname()[1])
         config = uvicorn.Config(
             web_app(app),
             lifespan="off",
@@ -77,7 +77,7 @@ def served(app: App, host: str, port: int) -> Iterator[int]:
             timeout_graceful_shutdown=DRAIN_S,
         )
         server = uvicorn.Server(config)
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [door]}, name="web", daemon=True)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="web", daemon=True)
         thread.start()
         try:
             _await_start(server, thread)
@@ -89,8 +89,6 @@ def served(app: App, host: str, port: int) -> Iterator[int]:
 
 
 def _await_start(server: uvicorn.Server, thread: threading.Thread) -> None:
-    deadline = time.monotonic() + START_WAIT_S
-    while not server.started:
-        if not thread.is_alive() or time.monotonic() > deadline:
-            raise RuntimeError("the web server did not start")
-        time.sleep(0.01)
+    wait_until(lambda: server.started or not thread.is_alive(), for_s=START_WAIT_S, every_s=0.01)
+    if not server.started:
+        raise RuntimeError("the web server did not start")

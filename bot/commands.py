@@ -1,48 +1,43 @@
-"""The wish to stop, in each of its forms: a word in the thread, a press on the card, a reaction, Slack's own Stop.
-Beside it the words that wish a step undone or the session reset.
+"""Commands in each of their forms: a word in the thread, a press on the card, a reaction, Slack's own Stop.
 
-All forms of a stop become a message of kind "stop", which the worker that runs the turn looks for. A press and a
-reaction are claims only: the Store says whether the turn that they mean is still open.
+Each form of a stop becomes a message of kind "stop", which the worker that runs the turn looks for. A press and a
+reaction are claims only: the Store says whether the turn that they mean is still open. A press on "Leave" becomes the
+command of that name.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Any
 
 from bot.intake import Ignored
+from core.commands import command_in
+from core.interactions import LeaveButton, Reaction, StopButton
 from core.store import Store
 from core.values import IncomingMessage, ThreadKey
-from core.words import RESET, STOP, UNDO, says
 
-Wish = Literal["stop", "undo", "reset"]
-
-STOP_ACTION = "stop"
-STOP_REACTIONS = frozenset({"x", "octagonal_sign", "negative_squared_cross_mark"})
 _TS = re.compile(r"\d{1,20}\.\d{1,10}")
 
 
-def wish_of(message: IncomingMessage) -> Wish | None:
-    """The wish in a message that says nothing else: to stop, to take the last cell back, to forget the session."""
-    wishes: tuple[tuple[Wish, frozenset[str]], ...] = (("stop", STOP), ("undo", UNDO), ("reset", RESET))
-    if message.files:
-        return None
-    return next((wish for wish, words in wishes if says(message.text, words)), None)
+def command_of(message: IncomingMessage) -> str | None:
+    """The name of the command that a message says, when it says nothing else and brings no file."""
+    command = None if message.files else command_in(message.text)
+    return command.name if command else None
 
 
-def from_press(body: Mapping[str, Any], team: str, store: Store) -> IncomingMessage | Ignored:
+def stop_from_press(body: Mapping[str, Any], team: str, store: Store) -> IncomingMessage | Ignored:
     """The stop in the `block_actions` payload of a card's button, with the ts of the press.
 
-    A turn that went on after a stop has the same card and can be stopped once more.
+    A turn that went on after a stop keeps its card, so its button works more than once.
     """
     try:
-        turn_id = str(body["actions"][0]["value"])
+        button = StopButton.decode(body["actions"][0]["value"])
         channel, card, user = body["container"]["channel_id"], body["container"]["message_ts"], body["user"]["id"]
         ts = body["actions"][0].get("action_ts", card)
     except (KeyError, IndexError, TypeError):
         return Ignored("malformed")
-    turn = store.turn(turn_id)
+    turn = store.turn(button.turn) if button else None
     if turn is None or turn.status not in ("running", "waiting"):
         return Ignored("a turn that is not open")
     key = ThreadKey.parse(turn.thread_id)
@@ -51,9 +46,27 @@ def from_press(body: Mapping[str, Any], team: str, store: Store) -> IncomingMess
     return _stop(key, ts, user)
 
 
-def from_reaction(event: Mapping[str, Any], team: str, store: Store) -> IncomingMessage | Ignored:
+def leave_from_press(body: Mapping[str, Any], team: str, store: Store) -> IncomingMessage | Ignored:
+    """The leave in the `block_actions` payload of a Leave button, with the ts of the press."""
+    try:
+        button = LeaveButton.decode(body["actions"][0]["value"])
+        channel, shown, user = body["container"]["channel_id"], body["container"]["message_ts"], body["user"]["id"]
+        ts = body["actions"][0].get("action_ts", shown)
+    except (KeyError, IndexError, TypeError):
+        return Ignored("malformed")
+    if button is None:
+        return Ignored("malformed")
+    key = ThreadKey.parse(button.thread)
+    if (key.team, key.channel) != (team, channel):
+        return Ignored("a thread of another channel")
+    if store.has_left(key):
+        return Ignored("a thread that was left")
+    return _command("leave", key, ts, user)
+
+
+def stop_from_reaction(event: Mapping[str, Any], team: str, store: Store) -> IncomingMessage | Ignored:
     """The stop in a `reaction_added` event on the card or on a message of an open turn."""
-    if event.get("reaction") not in STOP_REACTIONS:
+    if event.get("reaction") not in Reaction.MEANS_STOP:
         return Ignored("another reaction")
     item = event.get("item")
     if not isinstance(item, Mapping):
@@ -67,7 +80,7 @@ def from_reaction(event: Mapping[str, Any], team: str, store: Store) -> Incoming
     return _stop(ThreadKey.parse(thread_id), event.get("event_ts"), event.get("user"))
 
 
-def from_session(event: Mapping[str, Any], team: str, store: Store) -> IncomingMessage | Ignored:
+def stop_from_session(event: Mapping[str, Any], team: str, store: Store) -> IncomingMessage | Ignored:
     """The stop in Slack's `agent_session_stopped`."""
     channel, root_ts = event.get("channel"), event.get("thread_ts")
     if not (isinstance(channel, str) and isinstance(root_ts, str)):
@@ -79,6 +92,10 @@ def from_session(event: Mapping[str, Any], team: str, store: Store) -> IncomingM
 
 
 def _stop(key: ThreadKey, ts: object, user: object) -> IncomingMessage | Ignored:
+    return _command("stop", key, ts, user)
+
+
+def _command(name: str, key: ThreadKey, ts: object, user: object) -> IncomingMessage | Ignored:
     if not (isinstance(ts, str) and _TS.fullmatch(ts) and isinstance(user, str)):
         return Ignored("malformed")
     return IncomingMessage(
@@ -89,6 +106,6 @@ def _stop(key: ThreadKey, ts: object, user: object) -> IncomingMessage | Ignored
         root_ts=key.root_ts,
         user=user,
         text="",
-        kind="stop",
+        kind=name,
         mention=True,
     )

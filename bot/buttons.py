@@ -1,0 +1,27 @@
+"""What each button does: the list of listeners for `block_actions`.
+
+A new button needs its class in `core/interactions.py` and its line here; a test compares the two lists. A reader turns
+the payload of a press into a message for the thread, or says why it means nothing. It may read the Store and writes
+nothing. A press is a claim only: the Store says whether what it means is still open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from bot.answers import to_answer
+from bot.commands import leave_from_press, stop_from_press
+from bot.intake import Ignored
+from core.interactions import Interaction, LeaveButton, OptionButton, StopButton
+from core.store import Store
+from core.values import IncomingMessage
+
+Reader = Callable[[Mapping[str, Any], str, Store], IncomingMessage | Ignored]
+"""From a payload, the team's id and the Store to a message."""
+
+BUTTONS: Final[tuple[tuple[type[Interaction], Reader], ...]] = (
+    (StopButton, stop_from_press),
+    (OptionButton, to_answer),
+    (LeaveButton, leave_from_press),
+)

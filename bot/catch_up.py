@@ -1,0 +1,167 @@
+"""Words that were said in our threads while no bot listened: looked up in Slack and taken in like an event.
+
+At the start, and when the connection was deaf or lost, the threads that were active lately are noted with the newest
+message that is known of each. Once the bot listens, what came after it is read, the most active thread first. A message
+that is known is left alone, so nothing is answered twice. It all happens beside the listening: a look-up gives way to
+every other call to Slack, and an app that may read a thread a minute is done after some time.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from redis import Redis, RedisError
+
+from core.errors import SlackBusy, SlackUnreachable
+from core.slack.incoming import listed
+from core.slack.reader import SlackReader
+from core.store import Store, StoreUnreachable
+from core.store.participation import moment
+from core.telemetry import get_logger
+from core.values import ThreadKey
+
+log = get_logger(__name__)
+
+START_THREADS, START_LATELY = 100, timedelta(days=7)
+"""At the start: the latest so many threads in which somebody wrote within this time."""
+GAP_THREADS, GAP_LATELY = 20, timedelta(days=1)
+"""After a gap of some seconds. Slack redelivers what it had no acknowledgement for, so few words are missed."""
+CLOCKS_S = 360.0
+"""Our clock and Slack's may differ by five minutes."""
+TICK_S = 2.0
+AGAIN_S = 5.0
+MAX_TRIES = 5
+
+_LISTENED = "threadbook:bot:listened"
+"""In Redis: until when some bot listened, in seconds since 1970."""
+
+Take = Callable[[Mapping[str, Any], str, str], None]
+"""Takes an event in, given the team's id and the bot's user id. Raises StoreUnreachable."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """A thread that is to be looked up: its messages after this ts. `tries` were in vain."""
+
+    after: str
+    tries: int = 0
+
+
+class CatchUp:
+    """Looks threads up in a thread of its own, while `running`."""
+
+    def __init__(self, *, store: Store, slack: SlackReader, redis: Redis, take: Take) -> None:
+        self._store = store
+        self._slack = slack
+        self._redis = redis
+        self._take = take
+        self._wanted: dict[ThreadKey, _Wanted] = {}
+        self._lock = threading.Lock()
+        self._gap_not_noted = False
+        self._bot_user = ""
+        self._stop = threading.Event()
+
+    def note_start(self) -> None:
+        """Note the threads of a bot that starts. Call it before the bot listens. Raises StoreUnreachable."""
+        self._note(START_THREADS, START_LATELY)
+
+    def note_gap(self) -> None:
+        """Note the threads of a bot that did not listen for a moment. Raises nothing."""
+        try:
+            self._note(GAP_THREADS, GAP_LATELY)
+        except StoreUnreachable:
+            self._gap_not_noted = True
+
+    @contextmanager
+    def running(self, is_listening: Callable[[], bool]) -> Iterator[None]:
+        """Look up what is noted while the block runs, whenever `is_listening`: a gap is over only then."""
+        thread = threading.Thread(target=self._run, args=(is_listening,), name="catch_up", daemon=True)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._stop.set()
+            thread.join(TICK_S)  # a call to Slack may take longer; what it finds is found again at the next start
+
+    def look_up_one(self) -> bool:
+        """Look up the next thread; False when none is left, or when it is better to wait a moment first."""
+        with self._lock:
+            thread, wanted = next(iter(self._wanted.items()), (None, None))
+        if thread is None or wanted is None:
+            return False
+        try:
+            self._look_up(thread, wanted.after)
+        except SlackBusy:
+            return False
+        except (SlackUnreachable, StoreUnreachable) as error:
+            log.info("thread_not_looked_up", thread=thread.id, error=error)
+            self._put_last(thread, wanted)
+            return False
+        except Exception:
+            log.exception("thread_not_looked_up", thread=thread.id)
+        with self._lock:
+            if self._wanted.get(thread) == wanted:  # else a gap was noted meanwhile
+                del self._wanted[thread]
+        return True
+
+    def _run(self, is_listening: Callable[[], bool]) -> None:
+        pause_s = 0.0
+        while not self._stop.wait(pause_s):
+            pause_s = TICK_S
+            if not is_listening():
+                continue
+            with suppress(RedisError):
+                self._redis.set(_LISTENED, f"{time.time():.6f}")
+            if self._gap_not_noted:
+                self._gap_not_noted = False
+                self.note_gap()
+            while not self._stop.is_set() and self.look_up_one():
+                pass
+            pause_s = AGAIN_S if self._wanted else TICK_S
+
+    def _note(self, limit: int, lately: timedelta) -> None:
+        floor = self._listened_until()
+        for active in self._store.lately_active(datetime.now(UTC) - lately, limit):
+            after = max(active.newest_ts, floor, key=moment)
+            with self._lock:
+                earlier = self._wanted.get(active.thread)
+                after = min(after, earlier.after, key=moment) if earlier else after
+                self._wanted[active.thread] = _Wanted(after)
+
+    def _listened_until(self) -> str:
+        """The ts up to which a bot has certainly listened. What it left alone before that was not for it."""
+        kept = None
+        with suppress(RedisError):
+            kept = self._redis.get(_LISTENED)
+        return f"{max(0.0, float(kept) - CLOCKS_S):.6f}" if kept else "0.0"
+
+    def _look_up(self, thread: ThreadKey, after: str) -> None:
+        self._bot_user = self._bot_user or self._slack.bot_user()
+        found = {str(message.get("ts")): message for message in self._slack.messages_since(thread, after)}
+        known = self._store.known_messages(thread.team, thread.channel, list(found))
+        missed = sorted(found.keys() - known, key=_moment_or_first)
+        for ts in missed:
+            self._take(listed(found[ts], thread.channel), thread.team, self._bot_user)
+        if missed:
+            log.info("thread_looked_up", thread=thread.id, unknown=len(missed))
+
+    def _put_last(self, thread: ThreadKey, wanted: _Wanted) -> None:
+        with self._lock:
+            if self._wanted.get(thread) != wanted:
+                return
+            del self._wanted[thread]
+            if wanted.tries + 1 < MAX_TRIES:
+                self._wanted[thread] = _Wanted(wanted.after, wanted.tries + 1)
+
+
+def _moment_or_first(ts: str) -> tuple[int, int]:
+    try:
+        return moment(ts)
+    except ValueError:
+        return 0, 0

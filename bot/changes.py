@@ -1,0 +1,85 @@
+"""Messages that people delete or change: the Store follows, and a turn that has read them is told."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bot.intake import EventContext, Ignored, read_message
+from core.phrases import detect, say
+from core.store import Store
+from core.store.changes import Touched
+from core.values import IncomingMessage
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A message with this ts was deleted (no `message`) or reads like `message` now. `at` is the ts of the event."""
+
+    team: str
+    channel: str
+    ts: str
+    at: str
+    message: IncomingMessage | None
+
+
+def deleted_in(event: Mapping[str, Any]) -> str | None:
+    """The ts of the message that people deleted, if the event tells of that."""
+    kind, inner = event.get("subtype"), event.get("message")
+    if kind == "message_deleted" and isinstance(ts := event.get("deleted_ts"), str):
+        return ts
+    if kind == "message_changed" and isinstance(inner, Mapping) and inner.get("subtype") == "tombstone":
+        return str(inner.get("ts"))  # the head of a thread that was deleted while it had replies
+    return None
+
+
+def change_in(event: Mapping[str, Any], context: EventContext) -> Change | None:
+    """The change that a `message` event tells of; None when it is a message, or a change of no person's words."""
+    kind, channel, at = event.get("subtype"), event.get("channel"), event.get("event_ts") or event.get("ts")
+    if not (isinstance(channel, str) and isinstance(at, str)):
+        return None
+    if (deleted := deleted_in(event)) is not None:
+        return Change(context.team, channel, deleted, at, None)
+    if kind == "message_changed" and isinstance(inner := event.get("message"), Mapping):
+        if not inner.get("edited"):  # Slack unfurled a link, or counted replies
+            return None
+        place = {"type": "message", "channel": channel, "channel_type": event.get("channel_type")}
+        now = {key: value for key, value in inner.items() if key not in ("edited", "hidden")}
+        message = read_message({**now, **place}, context)
+        return None if isinstance(message, Ignored) else Change(context.team, channel, message.ts, at, message)
+    return None
+
+
+def follow(change: Change, store: Store, wake: Callable[[str], None]) -> bool:
+    """Do in the Store what was done in Slack; True when a stored message was touched.
+
+    A turn that works with a deleted message is stopped; one that works with a changed message reads how it is now.
+    """
+    if change.message is None:
+        touched = store.delete_message(change.team, change.channel, change.ts)
+        news, kind = "", "stop"
+    else:
+        text = change.message.text
+        touched = store.change_message(change.team, change.channel, change.ts, text)
+        news, kind = say("message_changed", detect(text), text=text), "text"
+    if touched is None:
+        return False
+    if touched.turn_id is not None:
+        store.record_message(_word(change, touched, news, kind))
+        wake(touched.thread_id)
+    return True
+
+
+def _word(change: Change, touched: Touched, text: str, kind: str) -> IncomingMessage:
+    return IncomingMessage(
+        team=change.team,
+        channel=change.channel,
+        channel_type=touched.channel_type,
+        ts=change.at,
+        root_ts=touched.root_ts,
+        user=touched.user,
+        text=text,
+        kind=kind,
+        mention=False,  # it calls nobody back into a thread that was left
+    )

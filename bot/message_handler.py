@@ -1,0 +1,260 @@
+"""What happens to a message for us: it is kept before Slack gets its ack, the thread is woken, a first sign is shown.
+
+Nothing is kept in memory: a bot that dies between two lines loses no message, and two bots do not answer twice.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Executor, Future
+from concurrent.futures import TimeoutError as FutureTimeout
+from contextlib import suppress
+from contextvars import copy_context
+from typing import Any
+
+from redis import RedisError
+
+from bot.changes import Change, change_in, follow
+from bot.commands import command_of
+from bot.intake import EventContext, Ignored, is_empty, to_message
+from core.access import ALLOWED, Verdict
+from core.actions import Action
+from core.authorization import Authorizer
+from core.commands import Command, commands, is_command
+from core.errors import OursToFix, SlackUnreachable
+from core.interactions import Reaction
+from core.metrics import FIRST_SIGN, MESSAGES
+from core.phrases import say
+from core.queue import Wakes
+from core.settings import Settings
+from core.slack.replies import HELP, HELP_STRICT, reply_key, reply_message
+from core.slack.text import escape
+from core.slack.writer import SlackWriter
+from core.steps import Step, open_question
+from core.store import Store
+from core.telemetry import bind_fields, get_logger
+from core.values import FileRef, IncomingMessage, Standing, ThreadKey
+
+log = get_logger(__name__)
+
+
+NAME_WAIT_S = 1.0
+"""For all names of one event together: Slack wants its ack within 3 s. The next message looks up what is missing."""
+
+
+class MessageHandler:
+    """Takes messages in. `later` runs what must not delay the ack, `lookups` asks for names while the ack waits."""
+
+    def __init__(
+        self, *, settings: Settings, store: Store, wakes: Wakes, slack: SlackWriter, later: Executor, lookups: Executor
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._wakes = wakes
+        self._slack = slack
+        self._later = later
+        self._lookups = lookups
+        self._access = Authorizer(settings, store, slack)
+
+    def event_context(self, team: str, bot_user_id: str) -> EventContext:
+        """What `to_message` needs to know beside an event."""
+        return EventContext(
+            team=team,
+            bot_user_id=bot_user_id,
+            name_of=self._names_in_time(),
+            knows_thread=self._store.knows_thread,
+            is_strict=self._settings.strict_mention,
+            own_teams=frozenset(self._settings.access.own_teams),
+            has_left=self._store.has_left,
+        )
+
+    def take_event(self, event: Mapping[str, Any], team: str, bot_user_id: str) -> None:
+        """Take in a `message` or `app_mention` event, if it is for us, or follow a change. Raises as `take` does."""
+        context = self.event_context(team, bot_user_id)
+        if (change := change_in(event, context)) is not None:
+            self.follow(change)
+            return
+        message = to_message(event, context)
+        if isinstance(message, Ignored):
+            log.debug("event_ignored", reason=message.reason, channel=event.get("channel"), ts=event.get("ts"))
+            return
+        self.take(message.model_copy(update={"kind": command_of(message) or message.kind}), context)
+
+    def take(self, message: IncomingMessage, context: EventContext) -> None:
+        """Keep a message of any kind, wake its thread and show a sign. Raises when it was not kept: then no ack."""
+        with bind_fields(thread=message.thread.id):
+            standing, action, verdict = self._authorized(message)
+            if not verdict:
+                self._submit(self._refuse, message, action, verdict.phrase)
+                return
+            message = message.model_copy(update={"standing": standing})
+            if is_command(message.kind):
+                self._take_command(message, commands()[message.kind], context)
+            else:
+                self._take_message(message, context)
+
+    def follow(self, change: Change) -> None:
+        """A message was deleted or changed in Slack. Raises StoreUnreachable: then no ack."""
+        if follow(change, self._store, self._wake):
+            log.info("message_followed", ts=change.ts, deleted=change.message is None)
+
+    def _authorized(self, message: IncomingMessage) -> tuple[Standing, Action, Verdict]:
+        """What is known of the author, what the message would do, and whether it may.
+
+        What Slack does not tell in time stays open: the worker asks again before it reads the message.
+        """
+
+        def ask() -> tuple[Standing, Action, Verdict]:
+            standing = self._access.standing(message)
+            return standing, *self._access.verdict(message, standing, lambda: self._open_steps(message.thread))
+
+        try:
+            return self._lookups.submit(copy_context().run, ask).result(timeout=NAME_WAIT_S)
+        except (FutureTimeout, SlackUnreachable):
+            return "", Action.ASK, ALLOWED
+
+    def _open_steps(self, thread: ThreadKey) -> list[Step] | None:
+        turn = self._store.current_turn(thread.id)
+        if turn is None:
+            return None
+        return self._store.steps(turn.id) if turn.status == "waiting" else []
+
+    def _refuse(self, message: IncomingMessage, action: Action, phrase: str) -> None:
+        """Say once per person and thread why nothing happens. Nothing of the message is kept."""
+        thread = message.thread
+        self._store.note_thread(thread)
+        key = f"{thread.id}/refused:{message.user}:{phrase}"
+        self._store.audit(message.user, action.value, thread.id, "refused", key=f"{key}:{message.ts}")
+        author = escape(self._slack.user_name(message.user))
+        try:
+            text = say(phrase, self._slack.user_language(message.user), author=author)
+            self._slack.post(None, thread, key, text)
+        except OursToFix as error:
+            log.warning("refusal_not_posted", error=error)
+
+    def _take_command(self, message: IncomingMessage, command: Command, context: EventContext) -> None:
+        """A command without anything to act on is answered, or is a plain message where it has no such answer."""
+        if command.leaves:
+            self._take_leave(message, command, context)
+            return
+        applies = self._applies(message.thread, command)
+        if command.in_turn == "words":
+            self._take_message(message if applies else message.model_copy(update={"kind": "text"}), context)
+            return
+        recorded = self._store.record_message(message, context.name_of(message.user), quiet=not applies)
+        if recorded.to_notify:
+            self._wake(message.thread.id)
+            if message.text:
+                sign = Reaction.STOPPED if command.name == "stop" else Reaction.RECEIVED
+                self._submit(self._slack.react, message.thread, message.ts, sign)
+        elif recorded.new and message.text:
+            self._submit(self._answer_once, message, command.reply or command.nothing)
+
+    def _take_leave(self, message: IncomingMessage, command: Command, context: EventContext) -> None:
+        """Leave the thread, whatever is known of it. For the worker of an open turn it is a stop."""
+        thread_id = message.thread.id
+        turn = self._store.current_turn(thread_id)
+        if turn is not None and _is_option(message.text, self._store.steps(turn.id)):
+            self._take_message(message.model_copy(update={"kind": "text"}), context)
+            return
+        at_work = turn is not None or bool(self._store.unread(thread_id))
+        kept = message.model_copy(update={"kind": "stop"}) if at_work else message
+        author = context.name_of(message.user)
+        recorded = self._store.record_message(kept, author, quiet=not at_work, leaves=True)
+        if recorded.to_notify:
+            self._wake(thread_id)
+        if recorded.new:
+            action = Action.LEAVE if command.action is None else command.action
+            key = f"{thread_id}/{command.name}:{message.ts}"
+            self._store.audit(message.user, action.value, thread_id, "done", key=key)
+            self._submit(self._answer_once, message, command.reply)
+
+    def _applies(self, thread: ThreadKey, command: Command) -> bool:
+        """Whether the thread has something that the command could be about."""
+        if command.reply:
+            return False
+        if self._store.unread(thread.id):
+            return True
+        if command.at_rest == "drop":
+            return self._store.current_turn(thread.id) is not None
+        return bool(self._store.turns(thread.id))
+
+    def _take_message(self, message: IncomingMessage, context: EventContext) -> None:
+        arrived = time.monotonic()
+        empty = is_empty(message)
+        recorded = self._store.record_message(message, context.name_of(message.user), quiet=empty)
+        if recorded.to_notify:
+            MESSAGES.inc()
+            self._wake(recorded.thread_id)
+            self._submit(self._show_first_sign, message, arrived)
+        elif empty and recorded.new:
+            self._submit(self._answer_bare_mention, message, context)
+
+    def _wake(self, thread_id: str) -> None:
+        try:
+            self._wakes.wake(thread_id)
+        except RedisError as error:
+            # The message is kept: the janitor of any worker wakes the thread later.
+            log.warning("wake_failed", thread=thread_id, error=error)
+
+    def _show_first_sign(self, message: IncomingMessage, arrived: float) -> None:
+        self._show_sign(message)
+        FIRST_SIGN.observe(time.monotonic() - arrived)
+
+    def _show_sign(self, message: IncomingMessage) -> None:
+        if message.kind != "answer":
+            self._slack.react(message.thread, message.ts, Reaction.RECEIVED)
+        self._slack.set_status(message.thread, say("status_received", self._slack.user_language(message.user)))
+
+    def _answer_bare_mention(self, message: IncomingMessage, context: EventContext) -> None:
+        """Answer the first message of a thread that is a mention and nothing else.
+
+        Files that the event lacked are looked up; without them it gets the help text.
+        """
+        files: tuple[FileRef, ...] = ()
+        if not message.files_known:
+            with suppress(SlackUnreachable):  # its twin, the message event, names the files too
+                files = self._slack.message_files(message.thread, message.ts)
+        if files:
+            self.take(message.model_copy(update={"files": files, "files_known": True}), context)
+            return
+        strict = self._settings.strict_mention(message.channel) and message.channel_type != "im"
+        self._answer_once(message, HELP_STRICT if strict else HELP)
+
+    def _answer_once(self, message: IncomingMessage, phrase: str) -> None:
+        thread = message.thread
+        answer = reply_message(phrase, thread, self._slack.user_language(message.user))
+        try:
+            self._slack.post(None, thread, reply_key(thread, message.ts), answer.text, answer.blocks or None)
+        except OursToFix as error:
+            log.warning("answer_not_posted", phrase=phrase, thread=message.thread.id, error=error)
+
+    def _names_in_time(self) -> Callable[[str], str]:
+        """Names for one event: those that Slack gives in time, ids for the rest."""
+        deadline = time.monotonic() + NAME_WAIT_S
+
+        def name_of(user_id: str) -> str:
+            lookup: Future[str] = self._lookups.submit(self._slack.user_name, user_id)
+            try:
+                return lookup.result(timeout=max(0.0, deadline - time.monotonic()))
+            except FutureTimeout:
+                return user_id
+
+        return name_of
+
+    def _submit(self, work: Callable[..., None], *arguments: Any) -> None:
+        def guarded() -> None:
+            try:
+                work(*arguments)
+            except Exception:
+                log.exception("after_ack_failed", work=work.__name__)
+
+        self._later.submit(copy_context().run, guarded)  # the fields of the log lines are kept in the other thread
+
+
+def _is_option(text: str, steps: Sequence[Step]) -> bool:
+    """Whether a text is an option of the open question: then it is an answer, also when it is a command elsewhere."""
+    question = open_question(steps)
+    said = text.strip().casefold()
+    return bool(said) and question is not None and said in {option.strip().casefold() for option in question.options}
