@@ -1,4 +1,4 @@
-"""Slack's clock: it goes with the machine's until somebody speeds it up or moves it on."""
+"""Slack's clock. It follows the machine's clock until a test speeds it up or moves it ahead."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import time
 
 
 class Clock:
-    """Seconds that only rise. What Slack waits for waits by this clock; the app's time to acknowledge does not."""
+    """Seconds that only rise. Slack's own waits use this clock. The app's time to acknowledge stays real."""
 
     def __init__(self) -> None:
         self.rate = 1.0
@@ -19,7 +19,7 @@ class Clock:
         return self._base + (time.monotonic() - self._since) * self.rate
 
     def change(self, *, rate: float | None = None, advance: float = 0.0) -> None:
-        """Go `rate` times as fast from now on; jump `advance` seconds ahead. Raises ValueError for a step back."""
+        """Runs `rate` times as fast from now on, jumps `advance` seconds ahead. Raises ValueError for a step back."""
         if advance < 0 or (rate is not None and rate <= 0):
             raise ValueError("a clock goes forward: rate is above 0, advance at least 0")
         self._base, self._since = self.now() + advance, time.monotonic()

@@ -86,6 +86,15 @@ async def users(hub: Playground, _request: Request, _given: Json) -> Json:
     return {"users": [user_object(hub.space, each) for each in hub.space.users.values()], "bot": hub.space.bot.id}
 
 
+async def change_user(hub: Playground, request: Request, given: Json) -> Json:
+    """Changes what users.info says of a person: {"is_restricted": true}, {"team_id": "T0OTHER"}; and their groups."""
+    user = hub.space.find_user(str(request.path_params["user"]))
+    for group in given.pop("groups", ()):
+        hub.space.groups.setdefault(str(group), []).append(user.id)
+    hub.space.flags.setdefault(user.id, {}).update(given)
+    return {"user": user_object(hub.space, user)}
+
+
 async def channels(hub: Playground, _request: Request, _given: Json) -> Json:
     """Every conversation."""
     return {"channels": [channel_object(hub.space, each) for each in hub.space.channels.values()]}
@@ -280,6 +289,7 @@ async def reset(hub: Playground, _request: Request, _given: Json) -> Json:
 ROUTES = [
     Route("/users", door(users)),
     Route("/channels", door(channels)),
+    Route("/users/{user}", door(change_user), methods=["POST"]),
     Route("/channels/{channel}", door(change_channel), methods=["POST"]),
     Route("/messages", door(read_messages), methods=["GET"]),
     Route("/messages", door(say), methods=["POST"]),

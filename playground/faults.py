@@ -1,4 +1,4 @@
-"""Faults that a test orders in advance: the next calls of a method go wrong in the way that was asked for.
+"""Faults that a test orders in advance: the next calls of a method fail as ordered.
 
 Beside the Web API's methods there are four more things that can go wrong: `upload` and `download` (the bytes of files),
 `share` (what follows a completed upload) and `envelope` (an event on its way to the app).
@@ -21,7 +21,7 @@ _FIELDS = {"method", "kind", "times", "error", "retry_after", "status", "seconds
 
 @dataclass(frozen=True)
 class Fault:
-    """What befalls the next `times` calls of `method` ("*" is any method of the Web API). `retry_after` is in seconds.
+    """A fault of the next `times` calls of `method` ("*" is any method of the Web API). `retry_after` is in seconds.
 
     With `where` only calls with these arguments count: {"thread_ts": "1.2"}.
     """
@@ -38,7 +38,7 @@ class Fault:
 
     @classmethod
     def parse(cls, given: Mapping[str, Any]) -> Fault:
-        """A fault from a control request. Raises ValueError when it makes no sense."""
+        """Reads a fault from a control request. Raises ValueError when it makes no sense."""
         unknown = set(given) - _FIELDS
         if unknown:
             raise ValueError(f"a fault has no {', '.join(sorted(unknown))}")
@@ -55,7 +55,7 @@ class Fault:
         return cls(**given)
 
     def befalls(self, method: str, arguments: Mapping[str, Any]) -> bool:
-        """Whether this call is meant."""
+        """Whether the fault applies to this call."""
         named = self.method == method or (self.method == "*" and method not in _BESIDE)
         return named and all(str(arguments.get(name)) == value for name, value in self.where.items())
 

@@ -1,4 +1,4 @@
-"""Live notices for open pages, as server-sent events that may be resumed where they broke off."""
+"""Live notices for open pages, as server-sent events that can be resumed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Feed:
     async def stream(self, after: int) -> AsyncIterator[str]:
         """The notices numbered above `after`, as lines of text/event-stream, with a comment whenever it is quiet.
 
-        When some of them are forgotten, or `after` is of another life, it says "stale" and the page loads itself anew.
+        When some are forgotten, or `after` is from an earlier start, it says "stale" and the page reloads.
         """
         wake = asyncio.Event()
         self._wakes.add(wake)

@@ -44,7 +44,7 @@ async def upload(request: Request) -> Response:
 
 
 async def download(request: Request) -> Response:
-    """Gives the bytes to the app's token; everybody else gets the login page, with status 200, as in Slack."""
+    """Gives the bytes to the app's token. Everybody else gets the login page with status 200, as in Slack."""
     hub: Playground = request.app.state.hub
     known = (
         bearer(request.headers.get("authorization", "")) == hub.options.bot_token and "files:read" in hub.options.scopes

@@ -1,4 +1,4 @@
-"""The outermost layer: no foreign web page drives this Slack, answers carry strict headers, faults cut connections."""
+"""The outermost layer. It refuses foreign web pages, sets strict headers, and cuts connections for faults."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ CUT = "playground.cut"
 
 
 class CutConnection(Response):
-    """Instead of an answer the caller sees its connection die."""
+    """The caller gets a closed connection instead of an answer."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         await scope[CUT]()
@@ -79,7 +79,7 @@ class Guard:
 
 
 async def _cut(send: Send, receive: Receive) -> None:
-    """Closes the TCP connection without an answer. ASGI has no word for it, so uvicorn's transport is taken by hand."""
+    """Closes the TCP connection without an answer. ASGI offers no way to do so, so this uses uvicorn's transport."""
     cycle: Any = getattr(send, "__self__", None)
     transport = getattr(cycle, "transport", None)
     if transport is None:

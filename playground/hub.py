@@ -1,4 +1,4 @@
-"""The playground itself: state, wire, sockets and pages. Every change that others must learn of passes here."""
+"""The playground itself: state, wire, sockets and pages. Every change that others must know about passes here."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Playground:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
-        """Runs something beside the current request; cancelled when the playground closes."""
+        """Runs a task beside the current request. It is cancelled when the playground closes."""
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
@@ -121,7 +121,7 @@ class Playground:
             self.emit(kind, events.reaction_event(kind, message, user_id, name, self.space.clock.next()))
 
     def set_status(self, channel_id: str, thread_ts: str, text: str) -> None:
-        """Shows or clears the bot's line under a thread; it fades by itself after Slack's two minutes."""
+        """Shows or clears the bot's line under a thread. It disappears after Slack's two minutes."""
         known = self.space.statuses.pop((channel_id, thread_ts), None)
         if text:
             ttl = self.options.status_ttl_s

@@ -17,7 +17,7 @@ CHOICES = {"static_select", "radio_buttons", "overflow"}
 
 
 def find_element(blocks: list[Json], action_id: str, block_id: str = "") -> tuple[str, Json]:
-    """The block_id and the interactive element with this action_id. Raises SlackError action_not_found."""
+    """Finds the block_id and the interactive element with this action_id. Raises SlackError action_not_found."""
     for owner, element in _interactive(blocks, ""):
         if element.get("action_id") == action_id and block_id in ("", owner):
             return owner, element
@@ -132,7 +132,7 @@ def _given_view(answer: Json) -> Json:
 
 
 async def close(hub: Playground, view: View) -> None:
-    """A person closes a modal; the app hears of it when it asked to."""
+    """A person closes a modal. The app is told if it asked for that."""
     close_silently(hub, view)
     if view.payload.get("notify_on_close"):
         user = hub.space.user(view.user)
@@ -147,7 +147,7 @@ def close_silently(hub: Playground, view: View) -> None:
 
 
 def _state(view: View, values: Mapping[str, Any]) -> Json:
-    """Fills in what inputs hold already, then what the person gave."""
+    """Fills in the inputs' current values, then what the person gave."""
     state: Json = {}
     for block in view.payload.get("blocks", []):
         if block["type"] != "input":

@@ -1,4 +1,4 @@
-"""What a test or an owner may change about this Slack: tokens, clocks, habits. Frozen; a change makes a new value."""
+"""What a test or an owner may change about this Slack: tokens, clocks, behaviour. A change makes a new value."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ SCOPES = (
     "reactions:read",
     "reactions:write",
     "team:read",
+    "usergroups:read",
     "users:read",
 )
 """The scopes that the playground's bot token has until a test takes some away."""
@@ -36,6 +37,8 @@ class Options:
     `share_delay_s` is how long a completed upload stays without mimetype and shares. `mention_first` swaps the order of
     the twins `message` and `app_mention`; `mention_files` False leaves the files out of `app_mention`. `connect_files`
     gives files in events as Slack Connect does: an id to look up and nothing else. `revoked`: the bot token is.
+    `keeps_metadata` False: messages lose their metadata. `most_replies` is the longest page of a thread that is given;
+    Slack gives some apps 15.
     """
 
     bot_token: str = "xoxb-playground"  # noqa: S105  the playground's public default, worth nothing elsewhere
@@ -52,6 +55,8 @@ class Options:
     mention_first: bool = False
     mention_files: bool = True
     share_files: bool = True
+    keeps_metadata: bool = True
+    most_replies: int = 1000
     connect_files: bool = False
     revoked: bool = False
     subscriptions: tuple[str, ...] = (

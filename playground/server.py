@@ -1,4 +1,4 @@
-"""Running the playground: in the foreground, or in a thread for tests and for commands that bring everything along."""
+"""Runs the playground: in the foreground, or in a thread for tests and for commands that start everything."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def serve(
 def running(
     host: str = "127.0.0.1", port: int = 0, *, data_dir: Path | None = None, options: Options | None = None
 ) -> Iterator[Address]:
-    """A playground in a thread of this process, answering when the block begins and gone when it ends."""
+    """A playground in a thread of this process. It answers when the block begins and is gone when it ends."""
     with _server(host, port, data_dir, options) as (server, listener, address):
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, name="playground", daemon=True)
         thread.start()

@@ -52,6 +52,7 @@ def user_object(space: Workspace, user: User) -> Json:
         "is_bot": user.is_bot,
         "is_app_user": False,
         "updated": 1_700_000_000,
+        **space.flags.get(user.id, {}),
     }
 
 

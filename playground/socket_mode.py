@@ -60,7 +60,7 @@ class Connection:
         self._acks.pop(envelope_id, None)
 
     def close(self) -> None:
-        """Marks it as gone; whoever waits for an acknowledgement learns that at once."""
+        """Marks it as gone. Whoever waits for an acknowledgement is told at once."""
         self.open = False
         for waiting in self._acks.values():
             if not waiting.done():
@@ -98,7 +98,7 @@ class SocketMode:
 
     @property
     def leaving(self) -> list[Connection]:
-        """Those that were asked to go and are still there."""
+        """Those that were asked to close and are still there."""
         return [each for each in self._connections if each.open and each.leaving]
 
     async def serve(self, websocket: WebSocket) -> None:
@@ -151,7 +151,7 @@ class SocketMode:
             self._wire.add("stray_frame", connection=connection.number, text=text[:200])
 
     async def disconnect(self, reason: str, *, all_of_them: bool = False, abrupt: bool = False) -> int:
-        """Asks one connection (or all) to go, or cuts it without a word. Returns how many were told."""
+        """Asks one connection (or all) to close, or cuts it without notice. Returns how many were told."""
         chosen = self.connections if all_of_them else self.connections[:1]
         for connection in chosen:
             connection.leaving = True
@@ -256,7 +256,7 @@ class SocketMode:
         return acknowledged, "" if acknowledged is not None else "connection_failed"
 
     def _choose(self) -> Connection | None:
-        """One of the connections, in turn but from a random start: an app must not rely on affinity."""
+        """One of the connections, in turn from a random start. An app must not rely on affinity."""
         ready = self.connections
         if not ready:
             return None

@@ -1,4 +1,4 @@
-"""The door of the Web API: POST or GET /api/<method> with form, JSON or query arguments."""
+"""The endpoint of the Web API: POST or GET /api/<method> with form, JSON or query arguments."""
 
 from __future__ import annotations
 

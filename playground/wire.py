@@ -1,4 +1,4 @@
-"""The wire log: every call and every envelope, newest last, without tokens. For tests and for the curious."""
+"""The wire log: every call and every envelope, newest last, without tokens. For tests and debugging."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ class WireLog:
         ]
 
     def clear(self) -> None:
-        """Forgets the entries; the numbering goes on."""
+        """Forgets the entries. The numbering continues."""
         self._entries.clear()

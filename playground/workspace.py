@@ -1,4 +1,4 @@
-"""The workspace's memory: team, people, channels, messages, files, views. Plain state; nothing here sends anything."""
+"""The workspace's state: team, people, channels, messages, files, views. Nothing here sends anything."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Message:
 
     @property
     def is_reply(self) -> bool:
-        """Whether it stands inside a thread and not at its head."""
+        """Whether it is a reply in a thread and not its head."""
         return bool(self.thread_ts) and self.thread_ts != self.ts
 
 
@@ -134,7 +134,11 @@ class Status:
 
 
 class Workspace:
-    """Everything that this Slack knows."""
+    """Everything that this Slack knows.
+
+    `flags` are what differs in the object of a person (a guest, somebody of another workspace), `groups` the user
+    groups.
+    """
 
     def __init__(self, time: Clock) -> None:
         self.time = time
@@ -151,6 +155,8 @@ class Workspace:
             User("U0MAYA0001", "maya", "Maya Okafor", "amber", "Customer success"),
         )
         self.users = {each.id: each for each in (*people, self.bot)}
+        self.flags: dict[str, Json] = {}
+        self.groups: dict[str, list[str]] = {}
         everyone = [each.id for each in people]
         rooms = (
             Channel("C0GENERAL1", "general", "channel", [*everyone, self.bot.id], "Announcements and everything else"),

@@ -88,13 +88,13 @@ def _turn(talk: Conversation, turn: Any) -> Json:
         "status": turn.status,
         "cells": [
             {
-                "id": cell["cell_id"],
-                "title": cell["title"],
-                "code": cell["code"],
-                "status": cell["status"],
-                "stdout": cell["stdout"],
-                "error": cell["error"] or None,
-                "artifacts": [*cell["figures"], *cell["files"]],
+                "id": cell.cell_id,
+                "title": cell.title,
+                "code": cell.code,
+                "status": cell.status,
+                "stdout": cell.stdout,
+                "error": cell.error or None,
+                "artifacts": [file.model_dump(mode="json") for file in (*cell.figures, *cell.files)],
             }
             for cell in talk.cells(turn)
         ],

@@ -1,4 +1,4 @@
-"""Block Kit as Markdown for a terminal and for `--json`: what a reader of the thread would see, without the looks."""
+"""Block Kit as Markdown, for a terminal and for `--json`: the text that a reader of the thread sees."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _STATUS = {"pending": "○", "in_progress": "◐", "complete": "●", "error": "
 
 
 def message_text(message: Json) -> str:
-    """The text of a message in Slack's shape: its blocks when it has any that say something, else its text."""
+    """The text of a message in Slack's shape: its blocks when they hold text, else its `text`."""
     parts = [part for block in message.get("blocks") or () if (part := block_text(block).strip())]
     return "\n\n".join(parts) or str(message.get("text") or "")
 
 
 def block_text(block: Json) -> str:
-    """One block as lines of text; kinds that show nothing readable give ""."""
+    """One block as lines of text; kinds without readable text give ""."""
     match block.get("type"):
         case "markdown":
             return str(block.get("text", ""))
@@ -36,8 +36,8 @@ def block_text(block: Json) -> str:
             tasks = [block_text({"type": "task_card", **task}) for task in block.get("tasks") or ()]
             return "\n".join([f"**{block.get('title', '')}**", "", *tasks])
         case "task_card":
-            sign = _STATUS.get(str(block.get("status")), " ")
-            return f"- {sign} {block.get('title', '')}{_last_line(block.get('output'))}"
+            mark = _STATUS.get(str(block.get("status")), " ")
+            return f"- {mark} {block.get('title', '')}{_last_line(block.get('output'))}"
         case "rich_text":
             return _rich(block)
         case _:

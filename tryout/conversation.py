@@ -1,4 +1,4 @@
-"""A conversation with the running stack: say something, wait until the turn rests, read what came of it."""
+"""A conversation with the running stack: post a message, wait until the turn rests, read the result."""
 
 from __future__ import annotations
 
@@ -8,12 +8,16 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from core.retry import wait_until
+from core.steps import Asked, CellRan
 from core.store import TurnRow
 from core.values import ThreadKey
 from tryout.blocks_text import message_text
 from tryout.stack import Stack
 
 TURN_TIMEOUT_S = 600.0
+FILES_TIMEOUT_S = 15.0
+"""A turn does not wait for its last files; whoever reads the whole thread does."""
 _RESTING = ("done", "stopped", "failed", "waiting")
 
 Json = dict[str, Any]
@@ -21,7 +25,7 @@ Watch = Callable[[Json], None]
 
 
 class NoAnswer(Exception):
-    """The turn did not come to rest in time; the message says where the logs are."""
+    """The turn did not rest in time. The message says where the logs are."""
 
 
 @dataclass
@@ -35,9 +39,14 @@ class Conversation:
     _shown: dict[str, str] = field(default_factory=dict)
 
     def say(self, text: str, files: list[Path], user: str = "ana") -> str:
-        """Say it (the first message mentions the bot), wait, return the turn's status. Raises NoAnswer, ProcessDied."""
-        said = text if self.key else f"@threadbook {text}"
-        posted = self.stack.slack.say(self.channel, user, said, files, thread_ts=self.key.root_ts if self.key else "")
+        """Post the text, wait, return the turn's status. The first message mentions the bot.
+
+        Raises NoAnswer, ProcessDied.
+        """
+        written = text if self.key else f"@threadbook {text}"
+        posted = self.stack.slack.say(
+            self.channel, user, written, files, thread_ts=self.key.root_ts if self.key else ""
+        )
         self.key = posted.thread
         return self._wait(posted.ts)
 
@@ -49,14 +58,18 @@ class Conversation:
             self._show()
             turn = next((turn for turn in reversed(self.turns()) if self._read(turn, ts)), None)
             if turn and turn.status in _RESTING and not self.stack.store.unread(self.thread_id):
+                wait_until(self._shows_its_files, for_s=FILES_TIMEOUT_S, every_s=0.1)
                 self._show()
                 return turn.status
             if time.monotonic() > deadline:
                 raise NoAnswer(f"No answer within {TURN_TIMEOUT_S:.0f} s. The logs are in {self.stack.home / 'logs'}.")
             time.sleep(0.1)
 
+    def _shows_its_files(self) -> bool:
+        return self.key is None or self.stack.slack.shows_its_files(self.key)
+
     def _read(self, turn: TurnRow, ts: str) -> bool:
-        return any(step["kind"] == "asked" and step["ts"] == ts for step in self.stack.store.steps(turn.id))
+        return any(isinstance(step, Asked) and step.ts == ts for step in self.stack.store.steps(turn.id))
 
     def _show(self) -> None:
         for message in self.messages():
@@ -67,9 +80,9 @@ class Conversation:
 
     @property
     def thread_id(self) -> str:
-        """The Store's id of the thread. Raises ValueError before anything was said."""
+        """The Store's id of the thread. Raises ValueError before the first message."""
         if self.key is None:
-            raise ValueError("nothing was said yet")
+            raise ValueError("no message was posted yet")
         return self.key.id
 
     def messages(self) -> list[Json]:
@@ -80,9 +93,9 @@ class Conversation:
         """The thread's turns, oldest first."""
         return self.stack.store.turns(self.thread_id) if self.key else []
 
-    def cells(self, turn: TurnRow) -> Iterator[Json]:
-        """The cells of a turn as stored steps."""
-        return (step for step in self.stack.store.steps(turn.id) if step["kind"] == "cell")
+    def cells(self, turn: TurnRow) -> Iterator[CellRan]:
+        """The cells of a turn, in order."""
+        return (step for step in self.stack.store.steps(turn.id) if isinstance(step, CellRan))
 
     def save_files(self, folder: Path) -> dict[str, Path]:
         """Write every file of the thread under `folder`; paths by Slack's file id. Equal names get the id in front."""

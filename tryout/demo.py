@@ -1,4 +1,4 @@
-"""`make demo` and `make run`: the sales story, asked by people of the playground."""
+"""`make demo` and `make run`: people of the playground ask the sales story."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ HOME = Path(".threadbook")
 
 
 def run_once() -> int:
-    """Ask the story's question and its first follow-up; 0 only if report, chart and a re-used variable all arrived."""
+    """Ask the story's question and its first follow-up. Returns 0 only if all of the answer arrived."""
     story = _story()
     try:
         with running(_fresh(HOME / "demo"), show.line) as stack:
@@ -60,7 +60,7 @@ def stay_up(port: int) -> int:
 
 
 def _fresh(home: Path) -> Path:
-    """An empty folder: the playground forgets its threads when it ends, so what was kept about them is of no use."""
+    """Empty the folder. The playground forgets its threads when it ends: what was kept about them is of no use."""
     shutil.rmtree(home, ignore_errors=True)
     return home.resolve()
 
@@ -79,14 +79,14 @@ def _begin(stack: Stack, story: dict[str, Any]) -> Conversation:
 
 
 def _missing(talk: Conversation) -> list[str]:
-    """What should be in the thread and is not, in words."""
+    """What should be in the thread and is not, as phrases for a person."""
     turns = talk.turns()
     if [turn.status for turn in turns] != ["done", "done"]:
         return [f"two answered turns (there are: {', '.join(turn.status for turn in turns) or 'none'})"]
     names = [file["name"] for message in talk.messages() for file in message.get("files") or ()]
     wanted = {"a chart": ".png", "a report": ".md", "a notebook": ".ipynb", "a program": ".py"}
     missing = [what for what, ending in wanted.items() if not any(name.endswith(ending) for name in names)]
-    first, second = ([cell["code"] for cell in talk.cells(turn) if cell["status"] == "ok"] for turn in turns)
+    first, second = ([cell.code for cell in talk.cells(turn) if cell.status == "ok"] for turn in turns)
     if not reused(first, second):
         missing.append("a variable of the first answer in the second")
     return missing

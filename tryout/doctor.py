@@ -1,11 +1,11 @@
-"""`threadbook doctor`: each part that a service needs, tried for real, with a one-line fix for what does not work."""
+"""`threadbook doctor`: tries each part that a service needs, and names a one-line fix for what does not work."""
 
 from __future__ import annotations
 
 import json
 import sys
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -17,12 +17,16 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.blobs import Blobs
+from core.errors import OursToFix
 from core.settings import Settings
-from core.slack import web_client
-from core.store import Store
+from core.slack.client import web_client
+from core.store import Store, StoreTooNew
+from core.telemetry import redactor
 from executor import launch
 from executor.sandbox import probe
 from executor.values import Sandbox
+from workers.delivery.notices import worded
+from workers.service.start_checks import CannotStart, refuse_unfit_redis
 
 OPENAI = "https://api.openai.com/v1"
 SCOPES = {"app_mentions:read", "chat:write", "files:read", "files:write", "reactions:write", "users:read"}
@@ -31,7 +35,7 @@ SCOPES = {"app_mentions:read", "chat:write", "files:read", "files:write", "react
 
 @dataclass(frozen=True)
 class Finding:
-    """How one part is. `state` is "ok", "missing" (a service cannot start) or "note" (works, but worth knowing)."""
+    """What was found of one part. `state` is "ok", "missing" (a service cannot start) or "note" (it works)."""
 
     part: str
     state: str
@@ -41,8 +45,8 @@ class Finding:
 
 
 def run(settings: Settings, *, as_json: bool = False) -> int:
-    """Look at every part, print what was found, return 1 if something is missing."""
-    findings = [check(settings) for check in CHECKS]
+    """Check every part and print the findings. Returns 1 if something is missing, else 0."""
+    findings = [_found(part, check, settings) for part, check in CHECKS.items()]
     if as_json:
         print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
     else:
@@ -54,11 +58,22 @@ def run(settings: Settings, *, as_json: bool = False) -> int:
         console.print(table)
         for finding in findings:
             if finding.layers:
-                walls = Table("layer", "state", "what it stops", "fix", title="The walls around a session")
+                layers = Table("layer", "state", "what it stops", "fix", title="The sandbox layers of a session")
                 for row in finding.layers:
-                    walls.add_row(row.layer, row.state, row.stops, row.fix)
-                console.print(walls)
+                    layers.add_row(row.layer, row.state, row.stops, row.fix)
+                console.print(layers)
     return 1 if any(finding.state == "missing" for finding in findings) else 0
+
+
+def _found(part: str, check: Callable[[Settings], Finding], settings: Settings) -> Finding:
+    """What a check finds. One that fails in a way nobody thought of is a finding too: the table is always shown."""
+    try:
+        return check(settings)
+    except Exception as error:
+        reason = redactor(settings.secrets())((str(error).splitlines() or [""])[0])[:200]
+        return Finding(
+            part, "missing", reason or type(error).__name__, "see the reason; `threadbook doctor` tries again"
+        )
 
 
 def python(settings: Settings) -> Finding:
@@ -70,7 +85,10 @@ def redis_server(settings: Settings) -> Finding:
     """Whether Redis answers."""
     client = redis.Redis.from_url(settings.redis_url, socket_connect_timeout=3, socket_timeout=3)
     try:
+        refuse_unfit_redis(client)
         return Finding("Redis", "ok", f"{client.info('server')['redis_version']} answers")
+    except CannotStart as error:
+        return Finding("Redis", "missing", str(error), "set REDIS_URL to one server")
     except redis.RedisError as error:
         return Finding("Redis", "missing", str(error), "start a Redis server and set REDIS_URL; `make run` needs none")
     finally:
@@ -83,6 +101,8 @@ def store(settings: Settings) -> Finding:
     try:
         opened = Store(settings.database_url)
         opened.migrate()
+    except StoreTooNew as error:
+        return Finding("Store", "missing", str(error), "install the version that is named")
     except (SQLAlchemyError, OSError) as error:
         reason = str(error).splitlines()[0][:200]
         return Finding("Store", "missing", reason, "check DATABASE_URL: its user must be able to create tables")
@@ -97,8 +117,9 @@ def files(settings: Settings) -> Finding:
     try:
         blobs = Blobs(settings.files)
         kept = blobs.get(blobs.put(b"threadbook doctor\n")) == b"threadbook doctor\n"
-    except (OSError, ValueError, ImportError) as error:
-        return Finding("Files", "missing", str(error)[:200], "check THREADBOOK_FILES")
+    except (OursToFix, OSError, ValueError, ImportError) as error:
+        fix = "check THREADBOOK_FILES: the folder or bucket must exist, and its keys must let us write"
+        return Finding("Files", "missing", str(error).splitlines()[0][:200], fix)
     return Finding("Files", "ok" if kept else "missing", "a file was written and read back")
 
 
@@ -116,9 +137,11 @@ def slack(settings: Settings) -> Finding:
     if lacking := SCOPES - have if have else set():
         fix = "add them under OAuth & Permissions, install the app again"
         return Finding("Slack", "missing", f"scopes missing: {', '.join(sorted(lacking))}", fix)
-    if settings.slack_app_token is None:
-        return Finding("Slack", "missing", "no SLACK_APP_TOKEN", "make an app-level token with connections:write")
-    return Finding("Slack", "ok", f"{reply['user']} in {reply['team']}")
+    if settings.slack_app_token is None and settings.slack_signing_secret is None:
+        fix = "make an app-level token with connections:write; for HTTP mode, set SLACK_SIGNING_SECRET instead"
+        return Finding("Slack", "missing", "no SLACK_APP_TOKEN", fix)
+    mode = "HTTP mode (`threadbook bot --http`)" if settings.slack_app_token is None else "Socket Mode"
+    return Finding("Slack", "ok", f"{reply['user']} in {reply['team']}, {mode}")
 
 
 def model(settings: Settings) -> Finding:
@@ -151,7 +174,7 @@ def sandbox(settings: Settings) -> Finding:
     with tempfile.TemporaryDirectory() as folder:
         cell = Path(folder) / "probe.py"
         cell.write_text("print(1 + 1)\n")
-        outcome = launch.run_files([cell])
+        outcome = launch.run_files([cell], worded=lambda result: worded(result, "en"))
     if outcome["cells"][0]["stdout"].strip() != "2":
         notice = outcome["cells"][0]["notice"] or outcome["cells"][0]["stderr"]
         return Finding("Sandbox", "missing", f"a session did not answer: {notice}", "see the worker's log")
@@ -159,8 +182,16 @@ def sandbox(settings: Settings) -> Finding:
     order = ("none", "reduced", "strong")
     weak = order.index(level) < order.index(settings.sandbox.minimum)
     layers = tuple(probe.table(Sandbox(**outcome["sandbox"])))
-    fix = f"a service on real Slack needs {settings.sandbox.minimum!r}; see the walls below" if weak else ""
+    fix = f"a service on real Slack needs {settings.sandbox.minimum!r}; see the layers below" if weak else ""
     return Finding("Sandbox", "note" if weak else "ok", f"level {level}, found by attacking a session", fix, layers)
 
 
-CHECKS: tuple[Callable[[Settings], Finding], ...] = (python, redis_server, store, files, slack, model, sandbox)
+CHECKS: Mapping[str, Callable[[Settings], Finding]] = {
+    "Python": python,
+    "Redis": redis_server,
+    "Store": store,
+    "Files": files,
+    "Slack": slack,
+    "Model": model,
+    "Sandbox": sandbox,
+}

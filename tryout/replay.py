@@ -7,29 +7,58 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import asdict
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple, assert_never
 
 from rich.console import Console
 from rich.rule import Rule
 from rich.text import Text
 from sqlalchemy.exc import SQLAlchemyError
 
-from core.history import History, Sent, TimedStep
+from core.actions import Action
 from core.rows import Spent, money
 from core.settings import Settings
-from core.store import TurnRow
+from core.steps import (
+    Acknowledged,
+    Asked,
+    Briefed,
+    CellRan,
+    Checked,
+    Commanded,
+    Compacted,
+    Corrected,
+    Finished,
+    Forgot,
+    GaveUp,
+    LeaseGone,
+    ModelFailed,
+    Moved,
+    Questioned,
+    Replied,
+    Resumed,
+    Step,
+    Undone,
+    UnknownStep,
+    Unread,
+    dump_step,
+    total_spent,
+)
+from core.store import Store, TurnRow
+from core.store.history import History, Sent, TimedStep
+from tryout.operator import permitted
 from tryout.show import printable
 
 OUTPUT_LINES = 12
-"""Lines of one output that are shown for a person; `--json` has all that was kept."""
+"""Lines of one output that a person sees; `--json` has all that was stored."""
 
 Json = dict[str, Any]
 
 
 def run(settings: Settings, name: str, *, as_json: bool = False) -> int:
     """Print the turns that `name` means: a turn's id, a thread's, or a link to a Slack message. 1 if there is none."""
-    with closing(History(settings.database_url)) as history:
+    with closing(History(settings.database_url)) as history, closing(Store(settings.database_url)) as store:
         try:
+            if not permitted(settings, store, Action.REPLAY, name):
+                return 1
             turns = [(turn, history.steps(turn.id), history.sent(turn)) for turn in history.find(name)]
         except SQLAlchemyError as error:
             Console(stderr=True).print(Text(f"The Store cannot be read: {type(error).__name__}. Check DATABASE_URL."))
@@ -41,7 +70,7 @@ def run(settings: Settings, name: str, *, as_json: bool = False) -> int:
     if not turns:
         Console(stderr=True).print(
             Text(
-                f"No turn goes by {printable(name)!r}. `threadbook status` prints ids; a link to the message works too."
+                f"No turn is named {printable(name)!r}. `threadbook status` prints ids; a link to a message works too."
             )
         )
         return 1
@@ -52,7 +81,7 @@ def run(settings: Settings, name: str, *, as_json: bool = False) -> int:
 
 
 def as_document(turn: TurnRow, steps: list[TimedStep], sent: list[Sent]) -> Json:
-    """A turn for a program: every step as it was stored, with its time (ISO 8601, UTC)."""
+    """A turn for a program: every step with all that was stored of it, and its time (ISO 8601, UTC)."""
     return {
         "turn": turn.id,
         "thread": turn.thread_id,
@@ -62,7 +91,7 @@ def as_document(turn: TurnRow, steps: list[TimedStep], sent: list[Sent]) -> Json
         "began": turn.created_at.isoformat(),
         "ended": turn.ended_at.isoformat() if turn.ended_at else None,
         "spent": asdict(_spent(steps)),
-        "steps": [{"at": step.at.isoformat(), **step.body} for step in steps],
+        "steps": [{"at": step.at.isoformat(), **dump_step(step.step)} for step in steps],
         "slack": [
             {
                 "slot": each.slot,
@@ -76,7 +105,7 @@ def as_document(turn: TurnRow, steps: list[TimedStep], sent: list[Sent]) -> Json
 
 
 def as_lines(turn: TurnRow, steps: list[TimedStep], sent: list[Sent]) -> Iterator[Rule | Text]:
-    """A turn for a person: seconds since its start, what happened, and the words, code and output that belong to it."""
+    """A turn for a person: what happened and when (seconds since its start), with texts, code and output."""
     yield Rule(Text(printable(f"{turn.id} · {turn.status} · {turn.model}"), style="bold"), align="left")
     yield Text(f"began {turn.created_at:%Y-%m-%d %H:%M:%S} UTC", style="dim")
     happened: list[tuple[datetime, TimedStep | Sent]] = [(step.at, step) for step in steps]
@@ -87,9 +116,9 @@ def as_lines(turn: TurnRow, steps: list[TimedStep], sent: list[Sent]) -> Iterato
             late = "" if what.sent_at else " (no reply seen)"
             yield Text(f"{clock}→ Slack   {what.slot}: {what.method}{late}", style="dim")
             continue
-        title, style, details = _told(what.body)
-        yield Text(clock, style="dim").append(printable(title), style=style)
-        for detail in details:
+        shown = _shown(what.step)
+        yield Text(clock, style="dim").append(printable(shown.title), style=shown.style)
+        for detail in (*shown.details, *_later_fields(what.step)):
             yield Text(printable(_indented(detail)))
     spent = _spent(steps)
     if spent.tokens:
@@ -101,87 +130,98 @@ def as_lines(turn: TurnRow, steps: list[TimedStep], sent: list[Sent]) -> Iterato
         yield Text(f"{(turn.ended_at - turn.created_at).total_seconds():+9.2f} s  {turn.status}", style="bold")
 
 
-def _told(step: Json) -> tuple[str, str, list[str]]:
-    """A step's headline, its colour, and what stands below. Any key may lack: another version may have written it."""
-    kind = str(step.get("kind", ""))
-    match kind:
-        case "asked":
-            return f"person    {step.get('author') or step.get('user')}", "magenta", [str(step.get("text", ""))]
-        case "briefed":
-            files = [
-                f"{file.get('path')} ({file.get('format')}, {file.get('size')} bytes)" for file in _list(step, "files")
-            ]
-            problems = [f"not used: {file.get('name')}: {file.get('why')}" for file in _list(step, "problems")]
-            return f"files     {len(files)} described", "blue", [*files, *problems]
-        case "replied":
-            usage = step.get("usage") or {}
-            tokens = f"{usage.get('prompt_tokens', 0)} + {usage.get('completion_tokens', 0)} tokens{_cost(step)}"
-            calls = ", ".join(str(call.get("name")) for call in _list(step, "calls")) or step.get("finish", "")
-            head = f"model     {step.get('purpose')}: {calls} ({_time(step)}, {tokens})"
-            return head, "cyan", [_head(str(step.get("text", "")))]
-        case "cell":
-            head = f"cell      {step.get('title') or step.get('cell_id')}: {step.get('status')} in {_time(step)}"
-            made = [f"📎 {file.get('name')}" for name in ("figures", "files") for file in _list(step, name)]
-            texts = [
-                f"{name}: {_head(str(step[name]))}"
-                for name in ("stdout", "stderr", "result", "error", "notice")
-                if step.get(name)
-            ]
-            return head, "green" if step.get("status") == "ok" else "red", [str(step.get("code", "")), *texts, *made]
-        case "corrected":
-            return f"corrected {step.get('reason')}", "yellow", [_head(str(step.get("text", "")))]
-        case "compacted":
-            return f"shortened to {step.get('context_chars')} characters, the model takes no more", "yellow", []
-        case "questioned":
-            options = " / ".join(str(option) for option in step.get("options") or ())
-            return "question", "magenta", [str(step.get("question", "")), options]
-        case "checked":
-            verdict = "the report stands" if step.get("is_final") else "not yet"
-            return f"checked   {verdict}", "cyan", [str(step.get("reason", ""))]
-        case "resumed" | "undone" | "forgot":
-            return _wished(kind, step), "magenta", []
-        case "finished":
-            return "report", "bold green", [str(step.get("report", ""))]
-        case "gave_up":
-            return f"gave up   {step.get('reason')}, {step.get('fault')}", "bold red", [str(step.get("text", ""))]
+class _Shown(NamedTuple):
+    """A step for a person: headline, colour, and the lines below."""
+
+    title: str
+    style: str
+    details: list[str]
+
+
+def _shown(step: Step) -> _Shown:  # noqa: PLR0912 - one case per kind of step
+    match step:
+        case Asked():
+            return _Shown(f"person    {step.author or step.user}", "magenta", [step.text])
+        case Briefed():
+            files = [f"{file.path} ({file.format}, {file.size} bytes)" for file in step.files]
+            problems = [f"not used: {problem.name}: {problem.why}" for problem in step.problems]
+            return _Shown(f"files     {len(files)} described", "blue", [*files, *problems])
+        case Unread():
+            return _Shown("files     not read yet", "blue", [file.name for file in step.files])
+        case Replied():
+            return _reply(step)
+        case CellRan():
+            return _cell(step)
+        case Corrected():
+            return _Shown(f"corrected {step.reason}", "yellow", [_head(step.text)])
+        case Compacted():
+            return _Shown(f"shortened to {step.context_chars} characters, the model takes no more", "yellow", [])
+        case Questioned():
+            return _Shown("question", "magenta", [step.question, " / ".join(step.options)])
+        case Checked():
+            verdict = "the report stands" if step.is_final else "not yet"
+            return _Shown(f"checked   {verdict}", "cyan", [step.reason])
+        case Resumed():
+            return _Shown(f"resumed by {step.author or step.user}", "magenta", [])
+        case Undone():
+            return _Shown(f"undone    {step.title} by {step.author or step.user}", "magenta", [])
+        case Forgot():
+            kept = "" if step.done else ", but withdrawn"
+            return _Shown(f"reset by {step.author or step.user}{kept}", "magenta", [])
+        case Finished():
+            return _Shown("report", "bold green", [step.report])
+        case GaveUp():
+            return _Shown(f"gave up   {step.reason}, {step.fault}", "bold red", [step.text])
+        case Commanded():
+            return _Shown(f"command   {step.command} by {step.author or step.user}", "magenta", [step.text])
+        case Acknowledged():
+            return _Shown(f"done      {step.command}", "magenta", [])
+        case ModelFailed():
+            return _Shown(f"model     {step.purpose}: {step.reason}", "red", [])
+        case Moved():
+            missing = [*(f"not there: {title}" for title in step.cells), *(f"not kept: {name}" for name in step.lost)]
+            what = "with its session" if step.came else "without its session"
+            return _Shown(f"moved     to {step.node}, {what}", "yellow", missing)
+        case LeaseGone():
+            return _Shown("the lease was lost", "red", [])
+        case UnknownStep():
+            body = _head(json.dumps(step.body, ensure_ascii=False))
+            return _Shown(f"unknown step: {step.stored_kind or 'without a kind'}", "", [body])
         case _:
-            return kind or "a step without a kind", "", [_head(json.dumps(step, ensure_ascii=False))]
+            assert_never(step)
 
 
-def _list(step: Json, name: str) -> list[Json]:
-    return [item for item in step.get(name) or () if isinstance(item, dict)]
+def _reply(step: Replied) -> _Shown:
+    cost = "" if step.cost_micros is None else f", cost {money(step.cost_micros)}"
+    tokens = f"{step.usage.prompt_tokens} + {step.usage.completion_tokens} tokens{cost}"
+    calls = ", ".join(call.name for call in step.calls) or step.finish
+    title = f"model     {step.purpose}: {calls} ({step.duration_s:.2f} s, {tokens})"
+    return _Shown(title, "cyan", [_head(step.text)])
 
 
-def _wished(kind: str, step: Json) -> str:
-    """What a person had done: go on, go back, or forget."""
-    what = {"resumed": "resumed", "undone": f"undone    {step.get('title')}", "forgot": "reset"}[kind]
-    kept = ", but withdrawn" if kind == "forgot" and not step.get("done") else ""
-    return f"{what} by {step.get('author') or step.get('user')}{kept}"
+def _cell(step: CellRan) -> _Shown:
+    texts = {
+        "stdout": step.stdout,
+        "stderr": step.stderr,
+        "result": step.result,
+        "error": step.error,
+        "notice": step.notice,
+    }
+    outputs = [f"{name}: {_head(text)}" for name, text in texts.items() if text]
+    made = [f"📎 {file.name}" for file in (*step.figures, *step.files)]
+    title = f"cell      {step.title or step.cell_id}: {step.status} in {step.duration_s:.2f} s"
+    return _Shown(title, "green" if step.status == "ok" else "red", [step.code, *outputs, *made])
 
 
-def _cost(step: Json) -> str:
-    return "" if step.get("cost_micros") is None else f", cost {money(int(step['cost_micros']))}"
+def _later_fields(step: Step) -> list[str]:
+    """A line that names what a newer version stored with a step that can be read all the same."""
+    names = ", ".join(step.later_fields)
+    return [f"unknown fields: {names}"] if names else []
 
 
 def _spent(steps: list[TimedStep]) -> Spent:
-    """What the calls of a turn took together, from its steps."""
-    replies = [step.body for step in steps if step.body.get("kind") == "replied"]
-    costs = [int(reply["cost_micros"]) for reply in replies if reply.get("cost_micros") is not None]
-
-    def tokens(name: str) -> int:
-        return sum(int((reply.get("usage") or {}).get(name) or 0) for reply in replies)
-
-    return Spent(
-        prompt_tokens=tokens("prompt_tokens"),
-        cached_tokens=tokens("cached_tokens"),
-        completion_tokens=tokens("completion_tokens"),
-        cost_micros=sum(costs) if costs else None,
-        calls=len(replies),
-    )
-
-
-def _time(step: Json) -> str:
-    return f"{float(step.get('duration_s') or 0):.2f} s"
+    """The sum over the model calls of a turn, from its steps."""
+    return total_spent([each.step for each in steps if isinstance(each.step, Replied)])
 
 
 def _head(text: str) -> str:

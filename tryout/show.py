@@ -25,21 +25,21 @@ _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 
 
 def printable(text: str) -> str:
-    """The text without what could steer a terminal: it was written by people, models and programs."""
+    """The text without control characters, which could steer a terminal: people, models and programs wrote it."""
     return _CONTROL.sub("\ufffd", text)
 
 
 def line(text: str) -> None:
-    """A quiet line about what is being done."""
+    """Print a dim line about what is being done."""
     console.print(Text(f"· {text}", style="dim"))
 
 
 @dataclass
 class Transcript:
-    """Prints a thread as it grows; of a progress card, which changes many times, each task once, when it ends."""
+    """Prints a thread as it grows. A progress card changes often: each of its tasks is printed once, when it ends."""
 
     names: Mapping[str, str]
-    _told: set[tuple[str, str]] = field(default_factory=set)
+    _printed: set[tuple[str, str]] = field(default_factory=set)
 
     def __call__(self, posted: Json) -> None:
         """A message appeared or changed."""
@@ -47,21 +47,21 @@ class Transcript:
         if not tasks:
             message(posted, self.names)
         for task in tasks:
-            told = (posted["ts"], str(task.get("task_id")))
-            if task.get("status") in ("complete", "error") and told not in self._told:
-                self._told.add(told)
-                sign, colour = ("✓", "green") if task["status"] == "complete" else ("✗", "red")
-                console.print(Text(f"  {sign} {task.get('title', '')}", style=colour))
+            task_key = (posted["ts"], str(task.get("task_id")))
+            if task.get("status") in ("complete", "error") and task_key not in self._printed:
+                self._printed.add(task_key)
+                mark, colour = ("✓", "green") if task["status"] == "complete" else ("✗", "red")
+                console.print(Text(f"  {mark} {task.get('title', '')}", style=colour))
 
 
 def message(posted: Json, names: Mapping[str, str]) -> None:
-    """One message of the thread: who, what, which files."""
-    who = names.get(posted.get("user", ""), posted.get("username") or "Threadbook")
+    """Print one message of the thread: its author, its text, its files."""
+    author = names.get(posted.get("user", ""), posted.get("username") or "Threadbook")
     body = message_text(posted)
     for user_id, name in names.items():
         body = body.replace(f"<@{user_id}>", f"@{name}")
     by_bot = bool(posted.get("bot_id"))
-    console.print(Rule(Text(who, style="bold cyan" if by_bot else "bold magenta"), align="left", style="dim"))
+    console.print(Rule(Text(author, style="bold cyan" if by_bot else "bold magenta"), align="left", style="dim"))
     if body:
         console.print(Markdown(body) if by_bot else Text(body))
     for file in posted.get("files") or ():
@@ -69,14 +69,14 @@ def message(posted: Json, names: Mapping[str, str]) -> None:
 
 
 def saved(paths: Mapping[str, Path]) -> None:
-    """Where the files of the thread were written."""
+    """Print where the files of the thread were written."""
     console.print(Rule(Text("files", style="bold"), align="left", style="dim"))
     for path in paths.values():
         console.print(Text(f"  {path}"), soft_wrap=True)
 
 
 def cells(outcome: Json) -> None:
-    """What `threadbook run` did, file by file."""
+    """Print what `threadbook run` did, file by file."""
     for cell in outcome["cells"]:
         console.print(
             Rule(Text(f"{cell['file']} — {cell['status']} in {cell['duration_s']:.2f} s"), align="left", style="dim")

@@ -1,4 +1,4 @@
-"""What a person does in the playground, over its control API."""
+"""What a person can do in the playground, over its control API."""
 
 from __future__ import annotations
 
@@ -52,6 +52,13 @@ class LocalSlack:
         """The messages of a thread, oldest first, in Slack's shape."""
         messages = self._get("messages", channel=key.channel, thread_ts=key.root_ts)["messages"]
         return list(messages)
+
+    def shows_its_files(self, key: ThreadKey) -> bool:
+        """Whether every upload that was taken for a thread stands there: Slack scans files before it shows them."""
+        taken = self.wire(kind="call", method="files.completeUploadExternal")
+        mine = [call for call in taken if call["ok"] and call["args"].get("thread_ts") == key.root_ts]
+        shares = [message for message in self.thread(key) if message.get("subtype") == "file_share"]
+        return sum(1 for message in shares if message.get("bot_id")) >= len(mine)
 
     def press(self, key: ThreadKey, ts: str, action_id: str, user: str) -> None:
         """Press a button of a message."""

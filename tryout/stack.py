@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from pathlib import Path
 
 import httpx
 
+from core.retry import wait_until
 from core.settings import Settings, environment_with, load_settings
 from core.store import Store
 from tryout.processes import Processes
@@ -26,7 +26,7 @@ Say = Callable[[str], None]
 
 @dataclass(frozen=True)
 class Stack:
-    """A running stack: its page, its Slack, its Store; `check()` raises ProcessDied when a part has ended."""
+    """A running stack: its page, its Slack, its Store. `check()` raises ProcessDied when a process has ended."""
 
     url: str
     home: Path
@@ -40,14 +40,15 @@ class Stack:
 def running(home: Path, say: Say, port: int = 0) -> Iterator[Stack]:
     """Start everything under `home`, yield it when the worker is ready, stop it in reverse order.
 
-    A reachable REDIS_URL in the environment is used, else a server of our own; a model key in the environment is used,
-    else the offline analyst. Raises ProcessDied or RedisNotStarted with the end of the log that explains it.
+    The Redis server that REDIS_URL names is used when it answers, else an embedded one. The model of the environment is
+    used when its key is set, else the offline analyst. Raises TimeoutError, and ProcessDied or RedisNotStarted with the
+    end of the log that explains it.
     """
     home.mkdir(parents=True, exist_ok=True)
     logs = home / "logs"
     logs.mkdir(exist_ok=True)
-    with ExitStack() as parts:
-        redis_url = _redis(parts, logs, say)
+    with ExitStack() as stack:
+        redis_url = _redis(stack, logs, say)
         port = port if port and _is_free(port) else _free_port()
         url = f"http://127.0.0.1:{port}"
         environment = environment_with(
@@ -58,16 +59,15 @@ def running(home: Path, say: Say, port: int = 0) -> Iterator[Stack]:
             DATABASE_URL=f"sqlite:///{home / 'threadbook.db'}",
             THREADBOOK_HOME=str(home),
             THREADBOOK_FILES=str(home / "files"),
-            THREADBOOK_FILE_HOSTS=f"127.0.0.1:{port}",
             NO_PROXY="127.0.0.1,localhost",  # a proxy may lead to the model, never to the playground
         )
         settings = load_settings(environment)
         store = Store(settings.database_url)
-        parts.callback(store.close)
+        stack.callback(store.close)
         store.migrate()
-        http = parts.enter_context(httpx.Client(base_url=url, timeout=30, trust_env=False))
+        http = stack.enter_context(httpx.Client(base_url=url, timeout=30, trust_env=False))
         slack = LocalSlack(http)
-        processes = parts.enter_context(Processes(logs, environment))
+        processes = stack.enter_context(Processes(logs, environment))
         say("starting the playground (a local Slack)")
         processes.start("playground", "playground", "--port", str(port))
         _wait(slack.is_up, processes.check)
@@ -83,24 +83,22 @@ def running(home: Path, say: Say, port: int = 0) -> Iterator[Stack]:
         say("stopping")
 
 
-def _redis(parts: ExitStack, logs: Path, say: Say) -> str:
+def _redis(stack: ExitStack, logs: Path, say: Say) -> str:
     configured = environment_with().get("REDIS_URL", "")
     if configured and reachable(configured):
         say("using the Redis server that REDIS_URL names")
         return configured
     say("starting an embedded Redis-compatible server")
-    return parts.enter_context(embedded_redis(logs / "redis.log"))
+    return stack.enter_context(embedded_redis(logs / "redis.log"))
 
 
 def _wait(ready: Callable[[], bool], check: Callable[[], None]) -> None:
-    deadline = time.monotonic() + START_TIMEOUT_S
-    while not ready():
+    def is_ready() -> bool:
         check()
-        if time.monotonic() > deadline:
-            raise TimeoutError(
-                f"{getattr(ready, '__qualname__', ready)} did not come true within {START_TIMEOUT_S:.0f} s"
-            )
-        time.sleep(0.05)
+        return ready()
+
+    if not wait_until(is_ready, for_s=START_TIMEOUT_S, every_s=0.05):
+        raise TimeoutError(f"{getattr(ready, '__qualname__', ready)} did not come true within {START_TIMEOUT_S:.0f} s")
 
 
 def _is_free(port: int) -> bool:

@@ -1,4 +1,4 @@
-"""`threadbook status`: what goes on now, read from the Store, from Redis and from this host's session host."""
+"""`threadbook status`: what goes on now, read from the Store, from Redis and from this node's session host."""
 
 from __future__ import annotations
 
@@ -15,14 +15,16 @@ from rich.table import Table
 from rich.text import Text
 from sqlalchemy.exc import SQLAlchemyError
 
-from core.history import History
+from core.actions import Action
 from core.leases import Leases
-from core.queue import connect_redis, hosts, queue_lengths
+from core.queue import connect_redis, nodes, queue_lengths
 from core.rows import money
 from core.settings import Settings
 from core.store import Store, start_of_day
+from core.store.history import History
 from core.telemetry import redactor
 from executor.client import HostUnavailable, SessionClient
+from tryout.operator import permitted
 from tryout.show import printable
 
 REDIS_TIMEOUT_S = 3.0
@@ -32,20 +34,26 @@ Json = dict[str, Any]
 
 @dataclass
 class Status:
-    """What was found; `problems` says what could not be looked at. Ages are seconds."""
+    """What was found; `problems` names what could not be read. Ages are in seconds."""
 
     turns: list[Json] = field(default_factory=list)
     waiting: list[Json] = field(default_factory=list)
     mail: list[Json] = field(default_factory=list)
     today: Json = field(default_factory=dict)
     queues: dict[str, int] = field(default_factory=dict)
-    hosts: list[Json] = field(default_factory=list)
+    nodes: list[Json] = field(default_factory=list)
     sessions: Json = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
 
 def run(settings: Settings, *, as_json: bool = False) -> int:
     """Print the status; 1 when the Store or Redis could not be read."""
+    with closing(Store(settings.database_url)) as store:
+        try:
+            if not permitted(settings, store, Action.STATUS, ""):
+                return 1
+        except SQLAlchemyError:
+            pass  # what cannot be read is among the problems below
     status = look(settings)
     if as_json:
         print(json.dumps(vars(status), ensure_ascii=False))
@@ -57,7 +65,7 @@ def run(settings: Settings, *, as_json: bool = False) -> int:
 
 
 def look(settings: Settings) -> Status:
-    """Look at every part; one that is away costs only its own lines."""
+    """Read every part. When one is away, only its own lines are missing."""
     status = Status()
     redact = redactor(settings.secrets())
     with (
@@ -99,7 +107,7 @@ def _read_store(status: Status, store: Store, history: History, settings: Settin
                 "last_step": each.last_kind,
                 "last_step_s_ago": _age(now, each.moved_at),
             }
-            status.turns.append({**shown, **moved, "host": each.host_id, "model": turn.model, "worked_on": None})
+            status.turns.append({**shown, **moved, "node": each.node_id, "model": turn.model, "worked_on": None})
     status.mail += [
         {"thread": each.thread_id, "messages": each.messages, "oldest_s": _age(now, each.oldest_at)}
         for each in history.mail()
@@ -111,20 +119,20 @@ def _read_redis(status: Status, redis: Redis, store: Store) -> None:
     for turn in status.turns:
         turn["worked_on"] = leases.is_held(turn["thread"])
     status.queues.update(queue_lengths(redis))
-    status.hosts += [{"host": host.id, "seen_s_ago": host.seen_s_ago, **host.about} for host in hosts(redis)]
+    status.nodes += [{"node": node.id, "seen_s_ago": node.seen_s_ago, **node.about} for node in nodes(redis)]
 
 
 def _sessions(settings: Settings) -> Json:
-    """The sessions of the machine that the command runs on."""
+    """The sessions of the node that the command runs on."""
     client = SessionClient(settings.session_socket)
     try:
-        host, live = client.ping(), client.sessions()
+        answer, live = client.ping(), client.sessions()
     except (HostUnavailable, OSError):
-        return {"host": settings.host_id, "up": False, "sandbox": None, "sessions": []}
+        return {"node": settings.node_id, "up": False, "sandbox": None, "sessions": []}
     return {
-        "host": settings.host_id,
+        "node": settings.node_id,
         "up": True,
-        "sandbox": host.sandbox.level,
+        "sandbox": answer.sandbox.level,
         "sessions": [{"thread": each.thread_id, "pid": each.pid, "cell": each.cell_id} for each in live],
     }
 
@@ -135,7 +143,7 @@ def as_tables(status: Status) -> Iterator[RenderableType]:
     yield from _waiting(status)
     yield from _today(status.today)
     yield Text("queues: " + (", ".join(f"{name} {count}" for name, count in status.queues.items()) or "?"))
-    yield from _hosts(status)
+    yield from _nodes(status)
     yield from _live_sessions(status.sessions)
     for problem in status.problems:
         yield Text(printable(problem), style="red")
@@ -145,11 +153,11 @@ def _turns(status: Status) -> Iterator[RenderableType]:
     if not status.turns:
         yield Text("no turn is running")
         return
-    table = _table("running turns", "turn", "age", "steps", "last step", "host", "state")
+    table = _table("running turns", "turn", "age", "steps", "last step", "node", "state")
     for turn in status.turns:
         state = {True: "worked on", False: "waits for a worker", None: "?"}[turn["worked_on"]]
         last = f"{turn['last_step'] or '-'}, {_span(turn['last_step_s_ago'])} ago"
-        table.add_row(*_cells(turn["turn"], _span(turn["age_s"]), turn["steps"], last, turn["host"] or "-", state))
+        table.add_row(*_cells(turn["turn"], _span(turn["age_s"]), turn["steps"], last, turn["node"] or "-", state))
     yield table
 
 
@@ -167,32 +175,32 @@ def _waiting(status: Status) -> Iterator[RenderableType]:
             table.add_row(*_cells(turn["turn"], _span(turn["waits_s"]), turn["question"][:200]))
         yield table
     if status.mail:
-        table = _table("mail that nobody has read yet", "thread", "messages", "oldest")
+        table = _table("unread messages", "thread", "messages", "oldest")
         for each in status.mail:
             table.add_row(*_cells(each["thread"], each["messages"], _span(each["oldest_s"])))
         yield table
 
 
-def _hosts(status: Status) -> Iterator[RenderableType]:
-    if not status.hosts:
-        if status.queues:  # Redis was read, so nobody announced itself
+def _nodes(status: Status) -> Iterator[RenderableType]:
+    if not status.nodes:
+        if status.queues:  # Redis was read: no node has announced itself
             yield Text("no worker service is alive: start one with `threadbook worker`", style="yellow")
         return
-    table = _table("hosts", "host", "seen", "workers", "sandbox", "up for")
-    for host in status.hosts:
-        up = _span(host["up_s"]) if "up_s" in host else "?"
-        seen = f"{host['seen_s_ago']:.0f} s ago"
-        table.add_row(*_cells(host["host"], seen, host.get("workers", "?"), host.get("sandbox", "?"), up))
+    table = _table("nodes", "node", "seen", "workers", "sandbox", "up for")
+    for node in status.nodes:
+        up = _span(node["up_s"]) if "up_s" in node else "?"
+        seen = f"{node['seen_s_ago']:.0f} s ago"
+        table.add_row(*_cells(node["node"], seen, node.get("workers", "?"), node.get("sandbox", "?"), up))
     yield table
 
 
 def _live_sessions(here: Json) -> Iterator[RenderableType]:
     if not here["up"]:
-        yield Text("no session host answers on this host")
+        yield Text("no session host answers on this node")
     elif not here["sessions"]:
-        yield Text(f"no session lives on this host (sandbox {here['sandbox']})")
+        yield Text(f"no session lives on this node (sandbox {here['sandbox']})")
     else:
-        table = _table(f"sessions on this host (sandbox {here['sandbox']})", "thread", "pid", "cell")
+        table = _table(f"sessions on this node (sandbox {here['sandbox']})", "thread", "pid", "cell")
         for each in here["sessions"]:
             table.add_row(*_cells(each["thread"], each["pid"], each["cell"] or "idle"))
         yield table

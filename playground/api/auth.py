@@ -10,7 +10,7 @@ from playground.options import Options
 
 
 def authorise(method: Method, token: str, options: Options) -> None:
-    """Lets the call pass, or raises not_authed, invalid_auth, token_revoked, not_allowed_token_type, missing_scope."""
+    """Allows the call, or raises not_authed, invalid_auth, token_revoked, not_allowed_token_type, missing_scope."""
     if not token:
         raise SlackError("not_authed")
     kinds = {"bot": options.bot_token, "app": options.app_token}

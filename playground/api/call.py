@@ -25,7 +25,7 @@ class Arg:
 
 @dataclass(frozen=True)
 class Call:
-    """A checked call: who plays Slack, and the arguments by name. What was not given is not there."""
+    """A checked call: the playground that answers it, and the arguments by name. Missing arguments are absent."""
 
     hub: Playground
     args: Mapping[str, Any]

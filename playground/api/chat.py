@@ -49,6 +49,8 @@ def update(call: Call) -> Json:
         raise SlackError("msg_too_long")
     text, blocks = _content(call, or_files="file_ids" in call.args)
     changes: dict[str, Any] = {"text": text, "blocks": blocks}
+    if "attachments" in call.args:
+        changes["attachments"] = _attachments(call)
     if "metadata" in call.args:
         changes["metadata"] = _metadata(call)
     if "file_ids" in call.args:
@@ -98,7 +100,15 @@ def _new(call: Call, channel: Channel) -> Message:
         username=call.text("username"),
         bot_id=space.bot_id,
         metadata=_metadata(call),
+        attachments=_attachments(call),
     )
+
+
+def _attachments(call: Call) -> list[Json]:
+    given = call.args.get("attachments") or []
+    if not isinstance(given, list) or not all(isinstance(each, dict) for each in given):
+        raise SlackError("invalid_attachments")
+    return given
 
 
 def _content(call: Call, *, or_files: bool = False) -> tuple[str, list[Json]]:
@@ -111,7 +121,7 @@ def _content(call: Call, *, or_files: bool = False) -> tuple[str, list[Json]]:
         return markdown, filled([{"type": "markdown", "text": markdown}])
     if blocks:
         check_blocks(blocks, lambda file: is_ready_image(call, file))
-    if not text.strip() and not blocks and not or_files:
+    if not text.strip() and not blocks and not _attachments(call) and not or_files:
         raise SlackError("no_text")
     return text, filled(blocks or [])
 
@@ -126,7 +136,7 @@ def is_ready_image(call: Call, wanted: str) -> bool:
 
 def _metadata(call: Call) -> Json | None:
     given = call.args.get("metadata")
-    if not given:
+    if not given or not call.hub.options.keeps_metadata:
         return None
     fits = (
         isinstance(given, dict)

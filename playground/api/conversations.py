@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 
 from playground.api.call import Call
-from playground.api.paging import page
+from playground.api.paging import MOST, page
 from playground.errors import SlackError
 from playground.shapes import channel_object
 from playground.workspace import Json, Message
@@ -77,7 +77,8 @@ def replies(call: Call) -> Json:
         raise SlackError("thread_not_found")
     if head.is_reply:
         return _listed(call, [head])
-    answer = _listed(call, _within(call, call.hub.space.replies(channel, head.ts)), default=1_000)
+    most = call.hub.options.most_replies
+    answer = _listed(call, _within(call, call.hub.space.replies(channel, head.ts)), default=1_000, most=most)
     if not call.text("cursor"):
         answer["messages"].insert(0, call.hub.shown(head, metadata=call.flag("include_all_metadata")))
     return answer
@@ -101,8 +102,8 @@ def _time(call: Call, name: str, default: str) -> Decimal:
         raise SlackError(f"invalid_ts_{name}") from None
 
 
-def _listed(call: Call, messages: list[Message], default: int = 100) -> Json:
-    shown, cursor = page(call, messages, default)
+def _listed(call: Call, messages: list[Message], default: int = 100, most: int = MOST) -> Json:
+    shown, cursor = page(call, messages, default, most)
     return {
         "messages": [call.hub.shown(each, metadata=call.flag("include_all_metadata")) for each in shown],
         "has_more": bool(cursor),

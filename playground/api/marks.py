@@ -1,10 +1,11 @@
-"""reactions.*, assistant.threads.setStatus, agents.sessions.setStatus: the small signs of life."""
+"""reactions.*, assistant.threads.setStatus, agents.sessions.setStatus: reactions and status lines."""
 
 from __future__ import annotations
 
 import re
 
 from playground.api.call import Call
+from playground.emoji_names import is_emoji
 from playground.errors import SlackError, invalid_arguments
 from playground.identity import is_ts
 from playground.workspace import Channel, Json, Message
@@ -28,7 +29,7 @@ def remove_reaction(call: Call) -> Json:
 
 def _name(call: Call) -> str:
     name = call.text("name").strip(":")
-    if not _EMOJI.fullmatch(name):
+    if not _EMOJI.fullmatch(name) or not is_emoji(name.partition("::")[0]):
         raise SlackError("invalid_name")
     return name
 

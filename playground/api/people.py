@@ -1,4 +1,4 @@
-"""auth.test, apps.connections.open, team.info, bots.info, users.info."""
+"""auth.test, apps.connections.open, team.info, bots.info, users.info, usergroups.users.list."""
 
 from __future__ import annotations
 
@@ -50,3 +50,11 @@ def bots_info(call: Call) -> Json:
 def users_info(call: Call) -> Json:
     """One person."""
     return {"user": user_object(call.hub.space, call.hub.space.user(call.text("user")))}
+
+
+def usergroup_members(call: Call) -> Json:
+    """The people of a user group."""
+    groups = call.hub.space.groups
+    if call.text("usergroup") not in groups:
+        raise SlackError("no_such_subteam")
+    return {"users": groups[call.text("usergroup")]}

@@ -6,7 +6,13 @@ from playground.api import chat, conversations, files, marks, people, views
 from playground.api.call import Arg, Method
 
 CHANNEL = Arg("channel", required=True)
-CONTENT = (Arg("text"), Arg("blocks", "json"), Arg("markdown_text"), Arg("metadata", "json"))
+CONTENT = (
+    Arg("text"),
+    Arg("blocks", "json"),
+    Arg("attachments", "json"),
+    Arg("markdown_text"),
+    Arg("metadata", "json"),
+)
 PAGE = (Arg("limit", "int"), Arg("cursor"))
 SPAN = (Arg("oldest"), Arg("latest"), Arg("inclusive", "bool"), Arg("include_all_metadata", "bool"), *PAGE)
 ITEM = (Arg("channel"), Arg("timestamp"), Arg("name", required=True))
@@ -68,6 +74,7 @@ METHODS: dict[str, Method] = {
     "reactions.add": Method(marks.add_reaction, ITEM, "reactions:write"),
     "reactions.remove": Method(marks.remove_reaction, ITEM, "reactions:write"),
     "team.info": Method(people.team_info, (Arg("team"),), "team:read"),
+    "usergroups.users.list": Method(people.usergroup_members, (Arg("usergroup", required=True),), "usergroups:read"),
     "users.info": Method(people.users_info, (Arg("user", required=True),), "users:read"),
     "views.open": Method(views.open_view, (Arg("trigger_id"), Arg("interactivity_pointer"), VIEW)),
     "views.publish": Method(views.publish_view, (Arg("user_id", required=True), VIEW, Arg("hash"))),

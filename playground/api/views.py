@@ -77,5 +77,5 @@ def _refuse_twin(call: Call, payload: Json, itself: View | None) -> None:
 
 
 def new_hash() -> str:
-    """What a caller must know to change a view that nobody else changed."""
+    """A new hash. A caller must name it to change the view, so nobody overwrites another change."""
     return f"{new_id('', 10)}.{new_id('', 8)}"

@@ -13,7 +13,7 @@ from playground.errors import SlackError
 
 MESSAGE_BLOCKS, VIEW_BLOCKS = 50, 100
 ALL_TEXT = (
-    13_200  # found by trial, nowhere written: above it Slack answers msg_blocks_too_long although each block is legal
+    13_200  # found by trial, not documented: above it Slack answers msg_blocks_too_long although each block is legal
 )
 ALL_MARKDOWN = 12_000
 VIEW_BYTES = 250_000

@@ -21,7 +21,7 @@ Rule = Callable[[Any, str], Complaints]
 
 
 def anything(_value: Any, _pointer: str) -> Complaints:
-    """Accepts whatever comes."""
+    """Accepts any value."""
     yield from ()
 
 

@@ -1,4 +1,4 @@
-"""table and data_table. Slack raised some limits later; the lower ones are kept: what passes here passes there."""
+"""table and data_table. Slack raised some limits later. The lower limits are kept, so what passes here passes there."""
 
 from __future__ import annotations
 

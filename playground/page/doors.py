@@ -189,7 +189,7 @@ async def view_fragment(request: Request) -> Response:
 
 
 async def icon(request: Request) -> Response:
-    """The page's icon; a template, so that it travels with the others."""
+    """The page's icon. It is a template, so that it is packaged with the others."""
     return Response(_pages(request).page("icon.html"), media_type="image/svg+xml")
 
 
@@ -219,7 +219,7 @@ async def read(request: Request) -> Response:
 
 
 async def live(request: Request) -> Response:
-    """The live feed, from the notice on that the page saw last."""
+    """The live feed after the notice that the page saw last."""
     hub: Playground = request.app.state.hub
     seen = request.headers.get("last-event-id") or request.query_params.get("after", "")
     notices = hub.feed.stream(int(seen) if seen.isdecimal() else hub.feed.last)

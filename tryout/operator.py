@@ -1,0 +1,34 @@
+"""Who runs a command on a node: asked for by `may`, and written into the audit."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import sys
+from collections.abc import Mapping
+
+from core.access import Person, Resource, may
+from core.actions import Action
+from core.settings import Settings
+from core.store import Store
+
+
+def operator(settings: Settings) -> str:
+    """The name of whoever runs this process, as the audit has it: "cli:NAME@NODE"."""
+    try:
+        name = pwd.getpwuid(os.getuid()).pw_name
+    except KeyError:  # a container may have no name for it
+        name = f"uid {os.getuid()}"
+    return f"cli:{name}@{settings.node_id}"
+
+
+def permitted(
+    settings: Settings, store: Store, action: Action, resource: str, details: Mapping[str, int | str] | None = None
+) -> bool:
+    """Whether the operator may; either answer is written into the audit. Says on stderr why not."""
+    actor = operator(settings)
+    allowed = bool(may(Person(actor, "operator"), action, Resource(resource, settings.access_rules())))
+    store.audit(actor, action.value, resource, "done" if allowed else "refused", details=details)
+    if not allowed:
+        print(f"threadbook: [access] in threadbook.toml allows no operator to {action.value}.", file=sys.stderr)
+    return allowed

@@ -1,0 +1,95 @@
+"""`threadbook purge`: deletes threads for good, or says what it would delete."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections import Counter
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from redis import RedisError
+from sqlalchemy.exc import SQLAlchemyError
+
+from core.actions import Action
+from core.blobs import Blobs
+from core.errors import BlobsUnreachable, SettingsError
+from core.purging import delete_contents, purge_thread
+from core.queue import connect_redis
+from core.settings import Settings
+from core.spool import Spool
+from core.store import Store
+from core.store.history import History
+from tryout.operator import operator, permitted
+
+_AGE = re.compile(r"(\d{1,5})d")
+REDIS_TIMEOUT_S = 5.0
+
+
+def run(
+    settings: Settings,
+    *,
+    thread: str = "",
+    person: str = "",
+    older_than: str = "",
+    dry_run: bool = False,
+    as_json: bool = False,
+) -> int:
+    """Purge the threads that are meant; 1 when something was away, so that it has to be done again.
+
+    With `person`, those are all threads in which they wrote: answers there may repeat their words. Raises SettingsError
+    when nothing or too much is asked for.
+    """
+    if sum(map(bool, (thread, person, older_than))) != 1:
+        raise SettingsError("purge takes one of: a thread (its id or a link), --person U…, --older-than 90d.")
+    since = None if not older_than else datetime.now(UTC) - timedelta(days=_days(older_than))
+    meant = thread or person or older_than
+    with (
+        closing(Store(settings.database_url)) as store,
+        closing(History(settings.database_url)) as history,
+        closing(connect_redis(settings.redis_url, timeout_s=REDIS_TIMEOUT_S)) as redis,
+    ):
+        try:
+            if not permitted(settings, store, Action.PURGE, meant, {"dry_run": int(dry_run)}):
+                return 1
+            if thread:
+                thread = next((turn.thread_id for turn in history.find(thread)), thread)
+            found = store.purgeable(thread_id=thread, user=person, older_than=since)
+            counts = {thread_id: store.purge_counts(thread_id) for thread_id in found}
+            _print(counts, dry_run=dry_run, as_json=as_json)
+            if dry_run:
+                return 0
+            blobs, spool = Blobs(settings.files), Spool(settings.spool)
+            if person:
+                spool.purge(user=person)
+            for thread_id in found or filter(None, [thread]):
+                spool.purge(thread_id=thread_id)
+            for thread_id in found:
+                rows = purge_thread(store, blobs, redis, thread_id)
+                store.audit(operator(settings), "purge", thread_id, "done", details={"rows": rows})
+            delete_contents(store, blobs)
+        except (SQLAlchemyError, RedisError, BlobsUnreachable) as error:
+            print(f"threadbook: not everything is deleted ({type(error).__name__}). Purge again.", file=sys.stderr)
+            return 1
+    return 0
+
+
+def _days(age: str) -> int:
+    if not (found := _AGE.fullmatch(age)):
+        raise SettingsError(f"--older-than takes a number of days, such as 90d; {age!r} is none.")
+    return int(found[1])
+
+
+def _print(counts: dict[str, dict[str, int]], *, dry_run: bool, as_json: bool) -> None:
+    if as_json:
+        document: dict[str, Any] = {"dry_run": dry_run, "threads": counts}
+        print(json.dumps(document))
+        return
+    for thread_id, tables in counts.items():
+        print(f"{thread_id}: " + ", ".join(f"{count} {name}" for name, count in tables.items()))
+    total = sum(sum(tables.values()) for tables in counts.values())
+    names = Counter(name for tables in counts.values() for name in tables)
+    verb = "would be deleted" if dry_run else "are deleted; each node deletes their sessions, a node that is down later"
+    print(f"{len(counts)} threads with {total} rows in {len(names)} tables {verb}.")
