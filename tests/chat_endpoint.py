@@ -1,4 +1,4 @@
-"""A small Chat Completions endpoint on a real socket: it does what a test tells it to, well or badly."""
+"""A small Chat Completions endpoint on a real socket. It behaves as a test tells it to, well or badly."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ Behaviour = Callable[["Handler"], None]
 
 
 class Endpoint(ThreadingHTTPServer):
-    """Plays `plan`, one behaviour per request (the last one again when it runs out), and keeps what it was asked."""
+    """Plays `plan`, one behaviour per request, and keeps the requests. The last behaviour repeats."""
 
     daemon_threads = False
 
@@ -48,7 +48,7 @@ class Handler(BaseHTTPRequestHandler):
         endpoint.plan[min(place, len(endpoint.plan) - 1)](self)
 
     def answer(self, status: int, body: bytes, mimetype: str = "application/json", **headers: str) -> None:
-        """One whole response, with no header but these."""
+        """One whole response with exactly these headers."""
         self.send_response_only(status)
         self.send_header("Content-Type", mimetype)
         for name, value in headers.items():

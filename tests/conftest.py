@@ -19,8 +19,8 @@ from sqlalchemy import create_engine, text
 
 from tryout.redis_server import embedded_redis, reachable
 
-# Every run tries the same examples, so a red run means that the change is at fault. EXPLORE=1 tries others, and
-# more. Neither is about how fast: a busy machine fails no property.
+# Every run tries the same examples, so a red run is the fault of the change. EXPLORE=1 tries other examples, and more.
+# No property depends on speed: a busy machine fails none.
 UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("same", derandomize=True, **UNHURRIED)
 settings.register_profile("explore", max_examples=1_000, print_blob=True, **UNHURRIED)

@@ -25,10 +25,10 @@ from playground import Options
 from playground import running as running_playground
 from tryout.blocks_text import message_text
 from tryout.slack_client import LocalSlack
-from workers import jobs
 from workers.models.base import Model, ModelReply, ModelRequest, OnDelta
-from workers.models.choose import choose_model
-from workers.wiring import Tools, opened
+from workers.service import jobs
+from workers.service.context import WorkerContext, opened
+from workers.service.model_choice import choose_model
 
 Json = dict[str, Any]
 
@@ -38,9 +38,9 @@ PATIENT_TEAM = f"[limits]\ncell_timeout_s = {PATIENCE_S}\ncell_grace_s = {PATIEN
 
 @contextmanager
 def session_host(home: Path, team: str = "") -> Iterator[None]:
-    """A session host where settings with this home look for it; it ends with this process, however that ends.
+    """A session host at the place where settings with this home look for it. It ends with this process.
 
-    `team` is what stands in the home's threadbook.toml beside limits with much patience.
+    `team` is added to the home's threadbook.toml, which also sets very long time limits.
     """
     home.mkdir(exist_ok=True)
     (home / "threadbook.toml").write_text(PATIENT_TEAM + team, encoding="utf-8")
@@ -50,7 +50,6 @@ def session_host(home: Path, team: str = "") -> Iterator[None]:
         home / "sessions",
         limits_from(settings.session_limits()),
         maximum=limits_from(settings.largest_session_limits()),
-        bash=settings.sandbox.bash,
         die_with_parent=True,
     )
     try:
@@ -68,7 +67,7 @@ def settings_for(home: Path, slack_url: str, redis_url: str, **env: str) -> Sett
             "SLACK_APP_TOKEN": "xapp-playground",
             "REDIS_URL": redis_url,
             "THREADBOOK_HOME": str(home),
-            "THREADBOOK_HOST_ID": "test-host",
+            "THREADBOOK_NODE_ID": "test-host",
             **env,
         },
         cwd=home,
@@ -76,7 +75,7 @@ def settings_for(home: Path, slack_url: str, redis_url: str, **env: str) -> Sett
 
 
 class Puppet:
-    """A model that is another one, which a test may exchange while everything runs."""
+    """A model that passes requests on to another one. A test may exchange that one while everything runs."""
 
     def __init__(self, model: Model) -> None:
         self.model = model
@@ -127,9 +126,10 @@ class Stack:
         return Talk(self, key)
 
     def rests(self, key: ThreadKey) -> bool:
-        """Whether everything said was read and no turn has work to do."""
+        """Whether everything said was read, no turn has work to do, and Slack shows what it took."""
         turns = self.store.turns(key.id)
-        return bool(turns) and turns[-1].status != "running" and not self.store.unread(key.id)
+        at_rest = bool(turns) and turns[-1].status != "running" and not self.store.unread(key.id)
+        return at_rest and self.slack.shows_its_files(key)
 
     def fault(self, method: str, error: str) -> None:
         """From now on Slack answers calls of this method with this error."""
@@ -150,7 +150,7 @@ class Stack:
         self.slack.http.post("/control/options", json=changes).raise_for_status()
 
     def renew(self) -> None:
-        """As Slack is without faults and changed options."""
+        """Takes back all faults and changed options of Slack."""
         self.slack.http.delete("/control/faults").raise_for_status()
         self.options(scopes=Options().scopes, share_delay_s=0.0)
 
@@ -194,9 +194,9 @@ class Talk:
         """The last turn."""
         return self.turns[-1]
 
-    def steps(self, kind: str = "") -> list[Json]:
+    def steps(self, kind: str = "") -> list[Any]:
         """The last turn's steps, of one kind or all."""
-        return [step for step in self.stack.store.steps(self.turn.id) if not kind or step["kind"] == kind]
+        return [step for step in self.stack.store.steps(self.turn.id) if not kind or step.kind == kind]
 
     @property
     def report(self) -> str:
@@ -225,7 +225,7 @@ class Talk:
 
 
 PATIENT_SLACK = Options(share_delay_s=0.0, ack_timeout_s=PATIENCE_S, trigger_ttl_s=PATIENCE_S)
-"""A share takes no time, and a busy machine has all it needs: what is waited for in these tests is the product."""
+"""Sharing takes no time, and a busy machine has all the time it needs, so these tests wait only for the product."""
 
 Start = Callable[[Model], Stack]
 """Gives the running stack a model and returns it (the fixture `start`)."""
@@ -233,36 +233,36 @@ Start = Callable[[Model], Stack]
 
 @contextmanager
 def running_stack(home: Path, redis_url: str, model: Model | None = None, **env: str) -> Iterator[Stack]:
-    """Everything but a session host, which `session_host(home)` starts (one can serve many stacks of the same home)."""
+    """Everything except a session host. `session_host(home)` starts that, and one can serve many stacks of a home."""
     with ExitStack() as parts:
         slack = parts.enter_context(running_playground(options=PATIENT_SLACK))
         settings = settings_for(
             home, slack.url, redis_url, DATABASE_URL=f"sqlite:///{home / f'{slack.port}.db'}", **env
         )
         puppet = Puppet(model or choose_model(settings))
-        tools = parts.enter_context(opened(settings, puppet))
-        tools.shop.store.migrate()
+        worker = parts.enter_context(opened(settings, puppet))
+        worker.context.store.migrate()
         people = LocalSlack(parts.enter_context(httpx.Client(base_url=slack.url, timeout=PATIENCE_S, trust_env=False)))
-        stack = Stack(settings, people, tools.shop.store, puppet)
+        stack = Stack(settings, people, worker.context.store, puppet)
         stop = threading.Event()
-        worker = threading.Thread(target=_work, args=(tools, stop, stack), name="worker", daemon=True)
+        worker = threading.Thread(target=_work, args=(worker, stop, stack), name="worker", daemon=True)
         worker.start()
         parts.callback(worker.join, PATIENCE_S)
         parts.callback(stop.set)
-        parts.enter_context(patch("bot.reception.NAME_WAIT_S", PATIENCE_S))
+        parts.enter_context(patch("bot.message_handler.NAME_WAIT_S", PATIENCE_S))
         parts.enter_context(running_bot(settings))
         yield stack
     if stack.problems:
         raise stack.problems[0]
 
 
-def _work(tools: Tools, stop: threading.Event, stack: Stack) -> None:
+def _work(worker: WorkerContext, stop: threading.Event, stack: Stack) -> None:
     while not stop.wait(0.02):
         try:
             with stack.busy:
-                for thread_id in tools.shop.store.threads_needing_a_wake():
-                    if not tools.patience.postponed([thread_id]):
-                        jobs.run(tools, thread_id)
+                for thread_id in worker.context.store.threads_needing_a_wake():
+                    if not worker.backoff.postponed([thread_id]):
+                        jobs.run(worker, thread_id)
         except BaseException as error:
             stack.problems.append(error)
             return

@@ -1,4 +1,4 @@
-"""Notebooks run to their end by a kernel of their own."""
+"""Runs notebooks to their end in a kernel of their own."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from traitlets.config import Config
 def run_notebook(book: NotebookNode, folder: Path) -> None:
     """Run all cells in `folder`; their outputs are in the notebook afterwards.
 
-    The kernel is reached by unix sockets: Jupyter takes TCP ports that were free a moment ago, and on a busy machine
-    some are taken again. Their paths have to be short, and so are not below a test's own folder.
+    The kernel listens on unix sockets. Jupyter takes TCP ports that were free a moment ago, and on a busy machine
+    another process may have taken them. Socket paths must be short, so they are not below the test's folder.
     """
     with tempfile.TemporaryDirectory(prefix="nb-") as short, pytest.MonkeyPatch.context() as patch:
         for name in ("IPYTHONDIR", "JUPYTER_RUNTIME_DIR"):

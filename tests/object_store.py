@@ -18,14 +18,14 @@ from patience import PATIENCE_S, eventually, reserved_port
 
 @dataclass(frozen=True)
 class ObjectStore:
-    """Where it is, and the variables that lead an AWS client there."""
+    """The server's address, and the variables that point an AWS client to it."""
 
     endpoint: str
     process: subprocess.Popen[bytes]
 
     @property
     def environment(self) -> dict[str, str]:
-        """For processes that are to use it."""
+        """The environment of processes that use it."""
         return {
             "AWS_ENDPOINT_URL": self.endpoint,
             "AWS_ACCESS_KEY_ID": "playground",
@@ -34,7 +34,7 @@ class ObjectStore:
         }
 
     def signal(self, signum: int) -> None:
-        """SIGSTOP makes it mute, SIGCONT lets it answer what came meanwhile."""
+        """SIGSTOP makes it silent. SIGCONT lets it answer the requests that came meanwhile."""
         self.process.send_signal(signum)
 
     def bucket(self) -> str:

@@ -1,4 +1,4 @@
-"""Waiting in tests: for a condition and never for a time, with a patience that also a machine under load keeps to."""
+"""Tests wait for a condition, never for a time. The limit is long enough for a machine under load."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from contextlib import contextmanager
 from typing import TypeVar
 
 PATIENCE_S = 120.0
-"""How long anything may take before a test calls it missing. Only a test that fails waits as long."""
+"""How long a condition may take before the test fails. Only a failing test waits so long."""
 
 Value = TypeVar("Value")
 
 
 def eventually(what: Callable[[], Value], named: str = "what was waited for") -> Value:
-    """The first true value of `what`; fails with its name when there is none in time."""
+    """Returns the first true value of `what`. Fails with its name when there is none in time."""
     deadline = time.monotonic() + PATIENCE_S
     while not (value := what()):
         assert time.monotonic() < deadline, f"{named} did not come within {PATIENCE_S:.0f} s"
@@ -25,10 +25,10 @@ def eventually(what: Callable[[], Value], named: str = "what was waited for") ->
 
 @contextmanager
 def reserved_port() -> Iterator[int]:
-    """A port of 127.0.0.1 that nobody else gets while the block runs.
+    """A port of 127.0.0.1 that no other process gets while the block runs.
 
-    Nothing listens there until a server of the test's own does, with SO_REUSEADDR as servers have it: a port that was
-    merely free a moment ago may be somebody else's by then.
+    Nothing listens there until the test starts a server with SO_REUSEADDR. A port that is only free at the moment may
+    be taken by another process before that.
     """
     with socket.socket() as held:
         held.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -9,7 +9,7 @@ import pytest
 
 
 def missing(service: str, reason: str) -> NoReturn:
-    """A service that is not there: at home the test is skipped and says why, in CI it fails."""
+    """Reports a missing service: the test is skipped with the reason at home, and fails in CI."""
     message = f"{service} is missing: {reason}"
     if os.environ.get("CI", "").lower() in ("1", "true"):
         pytest.fail(message)

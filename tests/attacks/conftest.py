@@ -50,6 +50,20 @@ def unwalled() -> Iterator[SessionClient]:
         yield client
 
 
+@pytest.fixture(scope="session")
+def uncounted() -> Iterator[SessionClient]:
+    """A host on which no cgroup counts what a session holds: it has to do so by itself."""
+    with running_host(limits=LIMITS, without=("cgroup",), bash=True) as client:
+        yield client
+
+
+@pytest.fixture(scope="session")
+def uncounted_reduced() -> Iterator[SessionClient]:
+    """The same without namespaces."""
+    with running_host(limits=LIMITS, without=("cgroup", "namespaces"), bash=True) as client:
+        yield client
+
+
 @pytest.fixture
 def thread() -> str:
     return f"T1:A1:{next(_numbers)}.0"

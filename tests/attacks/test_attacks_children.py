@@ -9,6 +9,7 @@ import pytest
 from attack_kit import descendants, wait_for
 
 from executor.client import SessionClient
+from workers.delivery.notices import worded
 
 DEATHS = {
     "leaves": "import os\nos._exit(3)",
@@ -49,9 +50,9 @@ def test_after_each_death_the_variables_are_as_before_and_a_neighbour_noticed_no
     client.run(thread, "1", "kept, text = {'a': [1, 2]}, 'é'")
     result = client.run(thread, "2", "kept['a'].append(3)\n" + DEATHS[death], timeout_s=3)
     assert result.status in ("died", "killed", "timeout", "error"), result
-    assert result.notice
+    assert result.notices
     after = client.run(thread, "3", "print(1 + 1, kept, text)")
-    changed = result.status in ("error", "timeout") and "had to be killed" not in result.notice
+    changed = result.status in ("error", "timeout") and "had to be killed" not in worded(result, "en")
     assert after.stdout == f"2 {{'a': [1, 2{', 3' if changed else ''}]}} é\n"
     assert client.run(thread + "-neighbour", "2", "print(mine)").stdout == "untouched\n"
 

@@ -120,7 +120,7 @@ for name, number in {numbers!r}.items():
 
 MACHINE_CODE = """
 import ctypes, mmap, os
-code = mmap.mmap(-1, 4096, prot=7)
+code = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=7)
 code.write(bytes.fromhex({hex!r}))
 enter = ctypes.CFUNCTYPE(ctypes.c_long)(ctypes.addressof(ctypes.c_char.from_buffer(code)))
 child = os.fork()

@@ -105,7 +105,7 @@ def test_on_every_kind_of_machine_a_file_runs_and_the_level_is_said(
     assert found["level"] == LEVELS[situation], ran.stderr
     off = [layer for layer, state in found["layers"].items() if not state.startswith("on")]
     assert ", ".join(off) == OFF[situation]
-    assert found["layers"]["attacks at start"] == "on: 10 of 10 held"
+    assert found["layers"]["attacks at start"] == "on: 14 of 14 held"
 
 
 @pytest.mark.parametrize("situation", ["as-it-is", "ordinary-user", "ordinary-user-refused", "bare-container"])
@@ -144,7 +144,7 @@ def test_a_service_on_real_slack_does_not_start_behind_weaker_walls_than_configu
     (folder / "threadbook.toml").write_text('[sandbox]\nminimum = "strong"\n')
     refused = threadbook("bare-container", folder, "worker", **configured)
     assert refused.returncode == 1
-    assert "the sandbox on this host is 'reduced', [sandbox] minimum in threadbook.toml is 'strong'" in refused.stderr
+    assert "the sandbox on this node is 'reduced', [sandbox] minimum in threadbook.toml is 'strong'" in refused.stderr
     assert "`threadbook doctor` says which layer is missing" in refused.stderr
 
 
@@ -185,6 +185,13 @@ def test_a_wall_that_is_left_out_lowers_the_level(sandbox: Sandbox, without: tup
         found = client.ping().sandbox
         assert found.level == level
         assert all(found.layers[name].startswith("off") for name in without)
+
+
+def test_memory_that_nobody_counts_lowers_the_level(sandbox: Sandbox) -> None:
+    """The watcher is put to the test at every start: without the wall that refuses what it cannot count, it fails."""
+    with running_host(limits=Limits(), without=("namespaces", "landlock", "seccomp", "cgroup")) as client:
+        found = client.ping().sandbox
+        assert "hold memory that processes share: 16 MB, not counted" in found.layers["attacks at start"]
 
 
 def test_a_root_who_may_not_mount_is_told_that_another_machine_cannot_be_played() -> None:

@@ -64,7 +64,7 @@ def log(tmp_path: Path) -> Path:
 
 
 def test_neither_the_host_nor_its_client_unpickles(tmp_path: Path, log: Path, found_here: list[str]) -> None:
-    """While hostile variables are kept, restored in another process, refused, packed and shown."""
+    """While hostile variables are kept, restored in another process, refused, exported and shown."""
     home = tmp_path / "home"
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": f"{tmp_path}:{ROOT}", "MPLCONFIGDIR": str(home)}
     command = [sys.executable, "-m", "executor.host", "--socket", str(tmp_path / "s"), "--home", str(home)]

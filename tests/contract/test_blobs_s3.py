@@ -48,6 +48,18 @@ def test_what_was_missing_a_moment_ago_is_found_once_another_host_put_it(url: st
     assert there.get(sha256) == b"late"
 
 
+def test_folders_of_objects_are_the_same_for_all_hosts(url: str) -> None:
+    here, there = Blobs(url).folder("T1_C1_1.0"), Blobs(url).folder("T1_C1_1.0")
+    assert here.names() == []
+    here.put({f"part-{number}": bytes([number]) * 1_000 for number in range(40)})
+    assert there.get(["part-39", "part-0"]) == [b"\x27" * 1_000, b"\x00" * 1_000]
+    assert len(there.names()) == 40
+    there.remove([f"part-{number}" for number in range(1, 40)] + ["never there"])
+    assert here.names() == ["part-0"]
+    with pytest.raises(BlobMissing):
+        here.get(["part-0", "part-1"])
+
+
 def test_a_place_that_nobody_knows_is_refused_by_name() -> None:
     load_driver("s3://bucket/files")
     with pytest.raises(SettingsError, match="nowhere"):

@@ -1,4 +1,4 @@
-"""The bot seen from outside: its health, what it counts, and whose thread a line of its log is about."""
+"""The bot from outside: its health, its counts, and the thread in its log lines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def restored_logging() -> Iterator[None]:
     structlog.reset_defaults()
 
 
-def test_the_bot_tells_its_health_what_it_counted_and_whose_thread_a_line_is_about(
+def test_the_bot_serves_its_health_and_counts_and_logs_the_thread(
     tmp_path: Path, redis_url: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with (

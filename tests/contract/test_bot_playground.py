@@ -1,4 +1,4 @@
-"""The bot as it runs, over a real socket, against the playground: what is kept, what rings, what people see at once."""
+"""The bot over a real socket against the playground: what it stores, what it wakes, and what people see at once."""
 
 from __future__ import annotations
 
@@ -19,14 +19,16 @@ from patience import PATIENCE_S, eventually
 from rq import Queue
 from sqlalchemy.exc import OperationalError
 
-import bot.reception
+import bot.message_handler
 import bot.service
 from bot import running_bot
+from bot.retry_buffer import RetryBuffer
 from core.queue import SERIALIZER, SHARED_QUEUE
 from core.rows import StoredMessage
 from core.settings import Settings, load_settings
-from core.slack import SlackWriter
-from core.store import Store
+from core.slack.writer import SlackWriter
+from core.steps import Asked, Questioned
+from core.store import Store, StoreUnreachable
 from core.values import Lease, ThreadKey
 from playground import Address, Options, running
 
@@ -37,7 +39,7 @@ CSV = {"f": ("sales.csv", b"region,sales\nnorth,1\n")}
 
 
 class Workspace:
-    """The playground through its control door, and the bot's Store and doorbell beside it."""
+    """The playground through its control routes, and the bot's Store and queue."""
 
     def __init__(self, address: Address, settings: Settings, redis: fakeredis.FakeRedis) -> None:
         self.settings = settings
@@ -80,7 +82,7 @@ class Workspace:
 
 
 class Pool(ThreadPoolExecutor):
-    """What the bot does beside its listeners, and whether it has done it."""
+    """The work that the bot does after its acks, and whether it is done."""
 
     pending: set[Future[Any]]
 
@@ -110,7 +112,7 @@ def address(options: Options) -> Iterator[Address]:
 
 @pytest.fixture
 def settings(address: Address, tmp_path: Path) -> Settings:
-    (tmp_path / "threadbook.toml").write_text('[slack]\nstrict_mention_channels = ["C0CHURN001"]\n')
+    (tmp_path / "threadbook.toml").write_text("[channels.C0CHURN001]\nstrict_mention = true\n")
     environment = {
         "SLACK_API_URL": address.api_url,
         "SLACK_BOT_TOKEN": address.bot_token,
@@ -123,11 +125,11 @@ def settings(address: Address, tmp_path: Path) -> Settings:
 def workspace(
     address: Address, settings: Settings, redis: fakeredis.FakeRedis, monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Workspace]:
-    """A workspace with the bot in it, which asks for names as patiently as a test waits."""
+    """A workspace with the bot in it; the bot waits for names as long as a test does."""
     monkeypatch.setattr(bot.service, "connect_redis", lambda url, timeout_s: redis)
     monkeypatch.setattr(bot.service, "ThreadPoolExecutor", Pool)
     monkeypatch.setattr(Pool, "pending", set(), raising=False)
-    monkeypatch.setattr(bot.reception, "NAME_WAIT_S", PATIENCE_S)
+    monkeypatch.setattr(bot.message_handler, "NAME_WAIT_S", PATIENCE_S)
     with running_bot(settings):
         space = Workspace(address, settings, redis)
         yield space
@@ -135,7 +137,7 @@ def workspace(
 
 
 def settled(workspace: Workspace) -> None:
-    """Every event so far was delivered and acknowledged or given up, and all that the bot does after it is done."""
+    """Wait until every event was delivered and acknowledged or given up, and the work after the acks is done."""
 
     def still() -> bool:
         before = workspace.control("GET", "/wire")["entries"]
@@ -155,7 +157,7 @@ def envelopes(workspace: Workspace) -> list[tuple[str, int, str]]:
 # --- the first second
 
 
-def test_a_mention_with_a_file_is_kept_rung_and_shown(workspace: Workspace) -> None:
+def test_a_mention_with_a_file_is_stored_wakes_and_shows_a_sign(workspace: Workspace) -> None:
     ts = workspace.say("@Threadbook which region sold best?", files=CSV)
     thread = f"{TEAM}:C0SALES001:{ts}"
     settled(workspace)
@@ -217,7 +219,7 @@ def test_the_ack_goes_out_after_the_message_is_kept(workspace: Workspace, monkey
     assert len(workspace.mail()) == 1
 
 
-def test_what_could_not_be_kept_is_not_acked_and_comes_again(
+def test_a_message_that_could_not_be_stored_is_not_acked_and_comes_again(
     workspace: Workspace, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     record, failures = Store.record_message, [OperationalError("INSERT", {}, Exception("disk full"))]
@@ -237,7 +239,39 @@ def test_what_could_not_be_kept_is_not_acked_and_comes_again(
     assert len(workspace.mail()) == 1
 
 
-def test_a_doorbell_that_is_broken_loses_no_message(workspace: Workspace, redis: fakeredis.FakeRedis) -> None:
+def test_a_message_is_not_lost_with_a_bot_that_dies_while_the_store_is_away(
+    workspace: Workspace, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Slack sends it again three times in five minutes: here it never does."""
+    workspace.control("POST", "/options", json={"ack_timeout_s": 0.5, "retry_delays_s": []})
+    is_done, dead = RetryBuffer._is_done, set[RetryBuffer]()
+
+    def unless_dead(self: RetryBuffer, waiting: Any) -> bool:
+        if not restarted.is_set():
+            dead.add(self)
+        return self not in dead and is_done(self, waiting)
+
+    restarted = threading.Event()
+    monkeypatch.setattr(RetryBuffer, "_is_done", unless_dead)
+    with monkeypatch.context() as away:
+
+        def unreachable(self: Store, *arguments: Any, **keywords: Any) -> Any:
+            raise StoreUnreachable("connection refused")
+
+        away.setattr(Store, "record_message", unreachable)
+        workspace.say("which region sold best?", channel="D0ANA00001")
+        eventually(lambda: [outcome for _, _, outcome in envelopes(workspace)] == ["timeout"], "no ack")
+        eventually(lambda: list((settings.home / "spool").glob("*.json")), "a kept event")
+        eventually(lambda: dead, "a try of the bot that dies")
+    assert workspace.mail() == []
+    restarted.set()
+    monkeypatch.setattr(bot.service, "connect_redis", lambda url, timeout_s: fakeredis.FakeRedis())
+    with running_bot(settings):
+        assert [mail.text for mail in eventually(workspace.mail)] == ["which region sold best?"]
+        eventually(lambda: not list((settings.home / "spool").iterdir()), "an empty spool")
+
+
+def test_a_failed_wake_loses_no_message(workspace: Workspace, redis: fakeredis.FakeRedis) -> None:
     redis.connection_pool.connection_kwargs["server"].connected = False
     workspace.say("which region sold best?", channel="D0ANA00001")
     eventually(lambda: envelopes(workspace) == [("message", 0, "acknowledged")])
@@ -264,7 +298,7 @@ def test_a_reply_in_our_thread_needs_no_mention_whoever_writes_it(workspace: Wor
     ]
 
 
-def test_talk_that_does_not_address_us_is_acked_and_forgotten(workspace: Workspace) -> None:
+def test_a_message_that_is_not_for_us_is_acked_and_not_stored(workspace: Workspace) -> None:
     ts = workspace.say("lunch?")
     workspace.say("sure", thread=ts, user="ben")
     settled(workspace)
@@ -273,7 +307,7 @@ def test_talk_that_does_not_address_us_is_acked_and_forgotten(workspace: Workspa
     assert not workspace.store.knows_thread(ThreadKey(TEAM, "C0SALES001", ts))
 
 
-def test_a_strict_channel_wants_every_mention(workspace: Workspace) -> None:
+def test_a_strict_channel_needs_a_mention_in_every_message(workspace: Workspace) -> None:
     ts = workspace.say("@Threadbook why do they go?", channel="#churn")
     eventually(workspace.mail)
     workspace.say("interesting", channel="#churn", thread=ts)
@@ -282,7 +316,7 @@ def test_a_strict_channel_wants_every_mention(workspace: Workspace) -> None:
     assert [mail.text for mail in workspace.mail()] == ["why do they go?", "by contract please"]
 
 
-def test_edits_and_deletions_do_not_run(workspace: Workspace) -> None:
+def test_edits_and_deletions_are_followed_and_run_nothing_new(workspace: Workspace) -> None:
     ts = workspace.say("@Threadbook which region sold best?")
     eventually(workspace.mail)
     workspace.control("PATCH", f"/messages/C0SALES001/{ts}", json={"text": "@Threadbook which region sold worst?"})
@@ -290,8 +324,20 @@ def test_edits_and_deletions_do_not_run(workspace: Workspace) -> None:
     workspace.control("PATCH", f"/messages/C0SALES001/{other}", json={"text": "@Threadbook lunch?"})
     workspace.control("DELETE", f"/messages/C0SALES001/{other}")
     settled(workspace)
-    assert [mail.text for mail in workspace.mail()] == ["which region sold best?"]
+    assert [mail.text for mail in workspace.mail()] == ["which region sold worst?"]
+    workspace.control("DELETE", f"/messages/C0SALES001/{ts}")
+    eventually(lambda: not workspace.mail())
+    settled(workspace)
     assert {outcome for _, _, outcome in envelopes(workspace)} == {"acknowledged"}
+
+
+def test_a_guest_is_refused_in_the_thread(workspace: Workspace) -> None:
+    workspace.control("POST", "/users/ben", json={"is_restricted": True})
+    ts = workspace.say("@Threadbook which region sold best?", user="ben")
+    eventually(lambda: len(workspace.messages(ts)) > 1)
+    settled(workspace)
+    assert workspace.mail() == workspace.bells() == []
+    assert "guests of this workspace" in workspace.messages(ts)[-1]["text"]
 
 
 # --- only the name
@@ -350,45 +396,126 @@ def test_a_bare_mention_whose_twin_never_comes_is_looked_up(workspace: Workspace
 # --- called into a talk
 
 
-def test_a_bare_mention_under_a_question_means_that_question(workspace: Workspace) -> None:
+def test_a_mention_inside_a_talk_wants_the_talk_read_and_wakes(workspace: Workspace) -> None:
+    ts = workspace.say("numbers for the review", user="ben", files=CSV)
+    workspace.say("@Threadbook which region sold best?", thread=ts)
+    settled(workspace)
+    (mail,) = workspace.mail()
+    assert (mail.text, mail.talk_wanted) == ("which region sold best?", True)
+    assert workspace.bells() == [[mail.thread.id]]
+    assert workspace.calls("conversations.replies") == [], "the worker reads it, before its first step"
+
+
+@pytest.mark.parametrize("mention_first", [True, False])
+def test_a_bare_mention_inside_a_talk_wants_the_talk_read_once(workspace: Workspace, mention_first: bool) -> None:
+    workspace.control("POST", "/options", json={"mention_first": mention_first})
     ts = workspace.say("which region sold best?", user="ben", files=CSV)
     workspace.say("@Threadbook", thread=ts)
     settled(workspace)
     (mail,) = workspace.mail()
-    assert (mail.author, mail.text, [file.name for file in mail.files]) == (
-        "ben",
-        "which region sold best?",
-        ["sales.csv"],
-    )
-    assert len(workspace.bells()) == 1
-    assert len(workspace.messages(ts)) == 2
+    assert (mail.text, mail.talk_wanted) == ("", True)
+    assert workspace.bells() == [[mail.thread.id]]
+    assert len(workspace.messages(ts)) == 2, "no help where there may be a question"
 
 
-def test_a_mention_inside_a_talk_brings_its_beginning_and_its_files(workspace: Workspace) -> None:
-    ts = workspace.say("numbers for the review", user="ben")
-    workspace.say("here they are", thread=ts, user="ben", files=CSV)
-    workspace.say("thanks!", thread=ts, user="maya")
-    workspace.say("@Threadbook which region sold best?", thread=ts)
+# --- whose thread it is
+
+
+@pytest.mark.parametrize("words", ["stop", "undo", "help", "leave", ""])
+def test_a_word_to_the_bot_in_peoples_talk_does_not_make_the_talk_the_bots(workspace: Workspace, words: str) -> None:
+    ts = workspace.say("lunch?", user="ben")
+    workspace.say(f"@Threadbook {words}", thread=ts)
     settled(workspace)
-    assert [(mail.author, mail.text, len(mail.files)) for mail in workspace.mail()] == [
-        ("ben", "numbers for the review", 0),
-        ("ben", "here they are", 1),
-        ("ana", "which region sold best?", 0),
-    ]
-    assert len(workspace.bells()) == 1
+    before = workspace.mail()
+    workspace.say("at the usual place?", thread=ts, user="maya")
+    settled(workspace)
+    assert workspace.mail() == before
 
 
-def test_names_that_are_slow_do_not_hold_up_the_ack(
+@pytest.mark.parametrize("words", ["leave", "@Threadbook leave", "离开", "Be quiet!"])
+def test_a_thread_that_was_left_is_read_again_only_after_a_mention(workspace: Workspace, words: str) -> None:
+    ts = workspace.say("@Threadbook which region sold best?")
+    eventually(workspace.bells)
+    read(workspace, ts)
+    workspace.say(words, thread=ts, user="ben")
+    settled(workspace)
+    workspace.say("so, between us: what do you think?", thread=ts, user="maya")
+    settled(workspace)
+    assert workspace.mail() == []
+    assert [message["text"] for message in workspace.messages(ts) if "I have left this thread" in message["text"]]
+    workspace.say("@Threadbook and which sold worst?", thread=ts)
+    settled(workspace)
+    workspace.say("in 2023, I mean", thread=ts, user="maya")
+    settled(workspace)
+    assert [mail.text for mail in workspace.mail()] == ["and which sold worst?", "in 2023, I mean"]
+
+
+def test_a_direct_message_can_be_left_too(workspace: Workspace) -> None:
+    ts = workspace.say("which region sold best?", channel="D0ANA00001")
+    eventually(workspace.bells)
+    read(workspace, ts, "D0ANA00001")
+    workspace.say("be silent", channel="D0ANA00001", thread=ts)
+    settled(workspace)
+    workspace.say("hm", channel="D0ANA00001", thread=ts)
+    settled(workspace)
+    assert workspace.mail() == []
+    workspace.say("which region sold worst?", channel="D0ANA00001")
+    assert [mail.text for mail in eventually(workspace.mail)] == ["which region sold worst?"]
+
+
+def test_leaving_stops_the_turn_that_is_open(workspace: Workspace) -> None:
+    ts = workspace.say("@Threadbook which region sold best?")
+    eventually(workspace.bells)
+    store, lease = workspace.store, read(workspace, ts)
+    turn = store.open_turn(lease, "en", "model")
+    workspace.say("leave", thread=ts)
+    settled(workspace)
+    assert store.stop_asked(lease.thread_id)
+    assert store.has_left(ThreadKey.parse(lease.thread_id))
+    store.set_turn_status(lease, turn.id, "stopped")
+
+
+def test_a_word_that_answers_our_question_is_no_leave(workspace: Workspace) -> None:
+    root, _, lease = question(workspace, ("Stay", "Leave"))
+    workspace.say("leave", thread=root)
+    (mail,) = eventually(workspace.mail)
+    assert (mail.kind, mail.text) == ("text", "leave")
+    assert not workspace.store.has_left(ThreadKey.parse(lease.thread_id))
+
+
+def test_the_help_has_a_button_that_makes_the_bot_leave(workspace: Workspace) -> None:
+    ts = workspace.say("@Threadbook")
+    eventually(lambda: len(workspace.messages(ts)) == 2)
+    for _ in range(2):
+        press(workspace, workspace.messages(ts)[1]["ts"], "leave")
+    settled(workspace)
+    workspace.say("which region sold best?", thread=ts)
+    settled(workspace)
+    assert workspace.mail() == []
+    assert len([message for message in workspace.messages(ts) if "I have left" in message["text"]]) == 1
+
+
+def read(workspace: Workspace, ts: str, channel: str = "C0SALES001") -> Lease:
+    """A worker has read the thread's mail in a turn, which is over."""
+    store, thread = workspace.store, f"{TEAM}:{channel}:{ts}"
+    lease = Lease(thread_id=thread, token=store.raise_fence(thread), owner="test")
+    turn = store.open_turn(lease, "en", "model")
+    store.take_mail(lease, turn.id, [mail.id for mail in store.unread(thread)], [])
+    store.set_turn_status(lease, turn.id, "done")
+    return lease
+
+
+def test_slow_names_do_not_delay_the_ack(
     workspace: Workspace, settings: Settings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    told = threading.Event()
-    monkeypatch.setattr(bot.reception, "NAME_WAIT_S", 0.1)
-    monkeypatch.setattr(SlackWriter, "user_name", lambda self, user: str(told.wait()))
+    slow = threading.Event()
+    monkeypatch.setattr(bot.message_handler, "NAME_WAIT_S", 0.1)
+    monkeypatch.setattr(SlackWriter, "user_name", lambda self, user: str(slow.wait()))
     workspace.say("@Threadbook ask @ben, @maya, @chenchen and @ana")
     try:
         eventually(lambda: [outcome for _, _, outcome in envelopes(workspace)] == ["acknowledged"] * 2)
     finally:
-        told.set()
+        slow.set()
     (mail,) = workspace.mail()
     assert (mail.text, mail.author) == ("ask @U0BEN00001, @U0MAYA0001, @U0CHEN0001 and @U0ANA00001", "U0ANA00001")
 
@@ -405,7 +532,7 @@ def test_names_that_are_slow_do_not_hold_up_the_ack(
         ("conversations.replies", "missing_scope"),
     ],
 )
-def test_a_method_that_is_not_offered_costs_only_the_nicety(workspace: Workspace, method: str, error: str) -> None:
+def test_a_missing_method_loses_only_the_nicety(workspace: Workspace, method: str, error: str) -> None:
     workspace.control("POST", "/faults", json={"method": method, "kind": "error", "error": error, "times": 99})
     first = workspace.say("hello team")
     workspace.say("@Threadbook which region sold best?", thread=first)
@@ -431,15 +558,16 @@ def test_other_events_are_acked(workspace: Workspace) -> None:
 # --- presses
 
 
-def question(workspace: Workspace) -> tuple[str, str, Lease]:
+def question(workspace: Workspace, options: tuple[str, str] = ("net", "gross")) -> tuple[str, str, Lease]:
     """A thread that waits on a question with two buttons: (root ts, question's ts, lease)."""
     ts = workspace.say("@Threadbook revenue by region")
     eventually(workspace.bells)
     store, thread = workspace.store, f"{TEAM}:C0SALES001:{ts}"
     lease = Lease(thread_id=thread, token=store.raise_fence(thread), owner="test")
     turn = store.open_turn(lease, "en", "model")
-    step = {"kind": "questioned", "call_id": "c1", "question": "Net or gross?", "options": ["net", "gross"]}
-    store.take_mail(lease, turn.id, [mail.id for mail in store.unread(thread)], [{"kind": "asked"}, step])
+    asked = Asked(user="U1", author="Ana", text="revenue by region", ts=ts)
+    step = Questioned(call_id="c1", question="Net or gross?", options=options)
+    store.take_mail(lease, turn.id, [mail.id for mail in store.unread(thread)], [asked, step])
     store.set_turn_status(lease, turn.id, "waiting")
     buttons = [
         {
@@ -448,7 +576,7 @@ def question(workspace: Workspace) -> tuple[str, str, Lease]:
             "action_id": f"answer:{n}",
             "value": json.dumps({"turn": turn.id, "call": "c1", "n": n}),
         }
-        for n, text in enumerate(step["options"])
+        for n, text in enumerate(step.options)
     ]
     other = {"type": "button", "text": {"type": "plain_text", "text": "other"}, "action_id": "other", "value": "x"}
     posted = httpx.post(
@@ -496,7 +624,7 @@ def test_a_press_on_an_answered_question_is_acked_and_does_nothing(workspace: Wo
     assert workspace.bells() == []
 
 
-def test_a_press_that_nobody_knows_is_acked(workspace: Workspace) -> None:
+def test_an_unknown_press_is_acked(workspace: Workspace) -> None:
     _, ts, _ = question(workspace)
     press(workspace, ts, "other")
     assert workspace.mail() == []

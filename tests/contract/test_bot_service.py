@@ -1,4 +1,4 @@
-"""The bot as a process: what it says when it cannot start, and how it stops."""
+"""The bot as a process: its messages when it cannot start, and how it stops."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def address() -> Iterator[Address]:
 
 def settings_for(folder: Path, api_url: str, **changes: str) -> Settings:
     environment = {"SLACK_API_URL": api_url, "SLACK_BOT_TOKEN": "xoxb-playground", "SLACK_APP_TOKEN": "xapp-playground"}
-    environment["REDIS_URL"] = "redis://127.0.0.1:1"  # nobody's: the bell of the machine's own server is not ours
+    environment["REDIS_URL"] = "redis://127.0.0.1:1"  # nobody listens there: the machine's own Redis is not ours
     return load_settings(environment | changes, folder)
 
 
@@ -45,7 +45,7 @@ def test_a_missing_token_is_named_and_nothing_starts(tmp_path: Path, missing: st
         pytest.fail("must not start")
 
 
-def test_a_refused_token_is_said_without_showing_it(tmp_path: Path, address: Address) -> None:
+def test_a_refused_token_is_named_without_showing_it(tmp_path: Path, address: Address) -> None:
     settings = settings_for(tmp_path, address.api_url, SLACK_BOT_TOKEN="xoxb-wrong-token")
     with pytest.raises(SettingsError, match=r"SLACK_BOT_TOKEN.*invalid_auth") as caught, running_bot(settings):
         pytest.fail("must not start")
@@ -83,9 +83,9 @@ def test_variables_that_would_make_bolt_forget_the_token_are_refused(
     ids=str,
 )
 def test_whatever_slack_sends_is_acked(tmp_path: Path, address: Address, body: dict[str, Any]) -> None:
-    around = {"team_id": "T0PLAYGRND", "team": {"id": "T0PLAYGRND"}, "user": {"id": "U0ANA00001"}}
+    envelope = {"team_id": "T0PLAYGRND", "team": {"id": "T0PLAYGRND"}, "user": {"id": "U0ANA00001"}}
     with running_bot(settings_for(tmp_path, address.api_url)) as app:
-        assert app.dispatch(BoltRequest(body=around | body, mode="socket_mode")).status == 200
+        assert app.dispatch(BoltRequest(body=envelope | body, mode="socket_mode")).status == 200
 
 
 def test_the_bot_waits_for_a_slack_that_starts_later(tmp_path: Path) -> None:
@@ -127,17 +127,17 @@ def test_the_bot_waits_for_a_slack_that_has_a_bad_moment(
         assert len(connections) == 1
 
 
-def test_a_refused_app_token_is_said_without_showing_it(tmp_path: Path, address: Address) -> None:
+def test_a_refused_app_token_is_named_without_showing_it(tmp_path: Path, address: Address) -> None:
     settings = settings_for(tmp_path, address.api_url, SLACK_APP_TOKEN="xapp-wrong-token")
     with pytest.raises(SettingsError, match=r"SLACK_APP_TOKEN.*invalid_auth") as caught, running_bot(settings):
         pytest.fail("must not start")
     assert "xapp-wrong-token" not in str(caught.value)
 
 
-def test_a_bot_that_ends_while_its_connection_begins_to_read_ends(
+def test_the_bot_ends_even_when_its_connection_starts_at_that_moment(
     tmp_path: Path, address: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The SDK's reader finds its session alive, is held up, and then takes back the wish to end."""
+    """The SDK's reader finds its session alive, is delayed, and then sets `terminated` back."""
     begun = threading.Event()
 
     def late(client: SocketModeClient) -> None:
@@ -145,7 +145,7 @@ def test_a_bot_that_ends_while_its_connection_begins_to_read_ends(
         if session is None or not session.is_active():
             return
         begun.set()
-        eventually(lambda: client.current_session_state.terminated, "the wish to end")
+        eventually(lambda: client.current_session_state.terminated, "the end of the session")
         client.current_session_state.terminated = False
         session.run_until_completion(client.current_session_state)
 
@@ -154,10 +154,10 @@ def test_a_bot_that_ends_while_its_connection_begins_to_read_ends(
         assert begun.wait(PATIENCE_S)
 
 
-def test_a_first_handshake_that_fails_is_made_again(
+def test_a_failed_first_handshake_is_repeated(
     tmp_path: Path, address: Address, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The SDK only logs that; a bot that says it listens would hear nothing until it looks again."""
+    """The SDK only logs the failure; without a retry the bot would get no events until the SDK's next check."""
     connect, connections = SocketModeClient.connect, list[SocketModeClient]()
 
     def failing_once(client: SocketModeClient) -> None:
@@ -172,7 +172,7 @@ def test_a_first_handshake_that_fails_is_made_again(
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_a_signal_ends_the_process_in_good_order(tmp_path: Path, address: Address, number: signal.Signals) -> None:
+def test_a_signal_ends_the_process_cleanly(tmp_path: Path, address: Address, number: signal.Signals) -> None:
     environment = {name: value for name, value in os.environ.items() if name in ("PATH", "HOME", "LANG")}
     environment |= {
         "PYTHONPATH": str(ROOT),

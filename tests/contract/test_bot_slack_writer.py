@@ -1,23 +1,37 @@
-"""Writing into Slack, against the playground and its faults: nothing twice, nothing left out, no nicety that hurts."""
+"""Writing into Slack, against the playground and the in-memory double: nothing twice, nothing left out, no nicety that
+hurts. What both keep to here, the fast tests of whole turns may rely on.
+"""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
-from patience import PATIENCE_S
+from fake_control import control_of
+from patience import PATIENCE_S, eventually
+from slack_sdk import WebClient
+from slack_sdk.errors import SlackApiError
 
-import core.slack_uploads
+import core.slack.shares
+import core.slack.writer
+import core.store.outbox
 from core.errors import LeaseLost, SlackFailed, SlackUnreachable
 from core.settings import load_settings
-from core.slack import SlackWriter, Upload, web_client
+from core.slack.client import web_client
+from core.slack.fake import FakeSlack
+from core.slack.rates import Crowded
+from core.slack.uploads import Upload
+from core.slack.writer import SlackWriter
 from core.store import Store
 from core.values import IncomingMessage, Lease, ThreadKey
-from playground import Address, Options, running
+from playground import Options, running
 
 TEAM, SALES = "T0PLAYGRND", "C0SALES001"
 TABLE = {
@@ -27,14 +41,14 @@ TABLE = {
 
 
 class Thread:
-    """A thread in the playground with a lease on it."""
+    """A thread in a stand-in for Slack, with a lease on it. `http` is the stand-in's control API."""
 
-    def __init__(self, address: Address, folder: Path) -> None:
-        settings = load_settings({"SLACK_API_URL": address.api_url, "SLACK_BOT_TOKEN": address.bot_token}, folder)
-        self.http = httpx.Client(base_url=f"{address.url}/control", trust_env=False, timeout=PATIENCE_S)
+    def __init__(self, http: httpx.Client, new_client: Callable[[], WebClient], folder: Path) -> None:
+        self.http = http
+        self.new_client = new_client
         self.ts = str(self.control("POST", "/messages", json={"channel": "#sales", "user": "ana", "text": "hi"})["ts"])
         self.key = ThreadKey(TEAM, SALES, self.ts)
-        self.store = Store(settings.database_url)
+        self.store = Store(f"sqlite:///{folder}/store.db")
         self.store.migrate()
         self.store.record_message(
             IncomingMessage(
@@ -42,11 +56,9 @@ class Thread:
             )
         )
         self.lease = Lease(thread_id=self.key.id, token=self.store.raise_fence(self.key.id), owner="test")
-        self.settings = settings
-        self.slack = SlackWriter(web_client(settings), self.store)
+        self.slack = self.another()
 
     def close(self) -> None:
-        self.http.close()
         self.store.close()
 
     def control(self, method: str, path: str, **arguments: Any) -> dict[str, Any]:
@@ -70,26 +82,38 @@ class Thread:
 
     def another(self) -> SlackWriter:
         """The writer of another process: nothing remembered."""
-        return SlackWriter(web_client(self.settings), self.store)
+        return SlackWriter(self.new_client(), self.store)
+
+
+@pytest.fixture(params=["playground", "fake"])
+def thread(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Thread]:
+    with request.getfixturevalue(f"{request.param}_thread") as opened:
+        yield opened
 
 
 @pytest.fixture
-def address() -> Iterator[Address]:
-    with running(options=Options(share_delay_s=0.05)) as started:
-        yield started
+def playground_thread(tmp_path: Path) -> Iterator[Thread]:
+    with (
+        running(options=Options(share_delay_s=0.05)) as address,
+        httpx.Client(base_url=f"{address.url}/control", trust_env=False, timeout=PATIENCE_S) as http,
+    ):
+        settings = load_settings({"SLACK_API_URL": address.api_url, "SLACK_BOT_TOKEN": address.bot_token}, tmp_path)
+        yield closing(Thread(http, lambda: web_client(settings), tmp_path))
 
 
 @pytest.fixture
-def thread(address: Address, tmp_path: Path) -> Iterator[Thread]:
-    opened = Thread(address, tmp_path)
-    yield opened
-    opened.close()
+def fake_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Thread]:
+    monkeypatch.setattr(core.slack.writer, "LOOK_AFTER_S", 0.0)
+    monkeypatch.setattr(core.slack.shares, "LOOK_AGAIN_S", 0.05)
+    slack = FakeSlack()
+    with control_of(slack) as http:
+        yield closing(Thread(http, slack.client, tmp_path))
 
 
 # --- posting
 
 
-def test_a_post_lands_in_the_thread_without_unfurling_and_says_its_key(thread: Thread) -> None:
+def test_a_post_is_in_the_thread_without_unfurling_and_carries_its_key(thread: Thread) -> None:
     ts = thread.post(text="see https://a.example")
     (message,) = thread.replies()
     assert (message["ts"], message["text"]) == (ts, "see https://a.example")
@@ -106,7 +130,7 @@ def test_the_same_key_is_posted_once_by_any_process(thread: Thread) -> None:
     assert thread.calls("chat.postMessage") == 1
 
 
-def test_a_reply_that_is_lost_on_the_wire_posts_nothing_twice(thread: Thread) -> None:
+def test_a_lost_reply_posts_nothing_twice(thread: Thread) -> None:
     thread.fault("chat.postMessage", "drop_reply")
     ts = thread.post()
     assert [message["ts"] for message in thread.replies()] == [ts]
@@ -116,7 +140,7 @@ def test_a_reply_that_is_lost_on_the_wire_posts_nothing_twice(thread: Thread) ->
     assert (row.status, row.ts) == ("sent", ts)
 
 
-def test_a_lost_reply_that_nobody_can_look_into_posts_nothing_twice(thread: Thread) -> None:
+def test_a_lost_reply_that_cannot_be_looked_up_posts_nothing_twice(thread: Thread) -> None:
     thread.fault("chat.postMessage", "drop_reply")
     thread.fault("conversations.replies", "error", error="internal_error", times=99)
     for writer in (thread.slack, thread.another()):
@@ -129,14 +153,14 @@ def test_a_lost_reply_that_nobody_can_look_into_posts_nothing_twice(thread: Thre
     assert thread.calls("chat.postMessage") == 1
 
 
-def test_a_call_that_is_lost_on_the_wire_is_made_again(thread: Thread) -> None:
+def test_a_lost_call_is_repeated(thread: Thread) -> None:
     thread.fault("chat.postMessage", "drop_call")
     ts = thread.post()
     assert [message["ts"] for message in thread.replies()] == [ts]
     assert thread.calls("chat.postMessage") == 2
 
 
-def test_a_server_error_is_looked_into_and_tried_again(thread: Thread) -> None:
+def test_after_a_server_error_the_message_is_looked_up_and_posted_again(thread: Thread) -> None:
     thread.fault("chat.postMessage", "http_error", status=503)
     thread.fault("chat.postMessage", "error", error="fatal_error")
     thread.post()
@@ -167,7 +191,171 @@ def test_a_process_that_died_before_sending_is_followed_by_one_that_sends(thread
     assert [message["text"] for message in thread.replies()] == ["North leads."]
 
 
-def test_a_slack_that_stays_away_is_said_and_nothing_is_marked_as_sent(thread: Thread) -> None:
+# --- looking for a lost post
+
+
+def crowd(thread: Thread, count: int, text: str = "meanwhile") -> None:
+    """People write on."""
+    for _ in range(count):
+        said = {"channel": "#sales", "user": "ben", "text": text, "thread_ts": thread.ts}
+        thread.control("POST", "/messages", json=said)
+
+
+def die_after_sending(thread: Thread, monkeypatch: pytest.MonkeyPatch, *message: Any) -> None:
+    """The process is killed between Slack's reply and the note of it."""
+
+    def killed(*arguments: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(thread.store, "outbox_done", killed)
+        with pytest.raises(KeyboardInterrupt):
+            thread.post("t1:answer", *message)
+
+
+BLOCKS = [
+    {"type": "header", "text": {"type": "plain_text", "text": "Answer & more"}},
+    {"type": "section", "text": {"type": "mrkdwn", "text": "*North* leads, see https://a.example"}},
+]
+
+
+@pytest.mark.parametrize(
+    "message",
+    [("North leads.",), ("North & south <https://a.example|lead>: ✓",), ("North leads.", BLOCKS), ("…",)],
+)
+def test_a_server_that_drops_metadata_gets_nothing_twice(
+    thread: Thread, monkeypatch: pytest.MonkeyPatch, message: tuple[Any, ...]
+) -> None:
+    thread.control("POST", "/options", json={"keeps_metadata": False})
+    thread.post("t1:card", *message)  # the same words stood there before
+    die_after_sending(thread, monkeypatch, *message)
+    crowd(thread, 2, "North leads.")
+    ts = thread.another().post(thread.lease, thread.key, "t1:answer", *message)
+    assert ts == thread.replies()[1]["ts"]
+    assert thread.calls("chat.postMessage") == 2
+
+
+def test_a_post_as_text_is_found_by_its_words_too(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
+    thread.control("POST", "/options", json={"keeps_metadata": False})
+    thread.fault("chat.postMessage", "error", error="invalid_blocks")
+    die_after_sending(thread, monkeypatch, "North leads.", BLOCKS)
+    thread.another().post(thread.lease, thread.key, "t1:answer", "North leads.", BLOCKS)
+    assert len(thread.replies()) == 1
+
+
+def test_the_same_words_of_another_row_are_not_taken_for_a_lost_post(thread: Thread) -> None:
+    thread.control("POST", "/options", json={"keeps_metadata": False})
+    thread.store.outbox_begin(thread.lease, "t1:answer", "chat.postMessage", {"text": "Working on it"})
+    thread.post("t2:card", "Working on it")
+    thread.post("t1:answer", "Working on it")
+    assert [message["text"] for message in thread.replies()] == ["Working on it", "Working on it"]
+
+
+@pytest.mark.parametrize("off_s", [-301, 300, 400, 86_400])
+def test_a_lost_post_is_found_whatever_our_clock_says(
+    thread: Thread, monkeypatch: pytest.MonkeyPatch, off_s: int
+) -> None:
+    moved = lambda: datetime.now(UTC) + timedelta(seconds=off_s)  # noqa: E731 - one line of it
+    monkeypatch.setattr(core.store.outbox, "now", moved)
+    thread.fault("chat.postMessage", "drop_reply")
+    ts = thread.post()
+    assert [message["ts"] for message in thread.replies()] == [ts]
+    assert thread.calls("chat.postMessage") == 1
+
+
+def test_a_look_up_at_one_page_a_minute_gets_on_with_every_try(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
+    thread.control("POST", "/options", json={"most_replies": 15})
+    crowd(thread, 40)
+    die_after_sending(thread, monkeypatch)
+    for page in (1, 2):
+        writer = thread.another()
+        one_a_minute(writer, monkeypatch)
+        with pytest.raises(SlackUnreachable, match="ratelimited"):
+            writer.post(thread.lease, thread.key, "t1:answer", "North leads.")
+        assert thread.calls("conversations.replies") == page
+    writer = thread.another()
+    one_a_minute(writer, monkeypatch)
+    ts = writer.post(thread.lease, thread.key, "t1:answer", "North leads.")
+    assert [message["ts"] for message in thread.replies() if message["text"] == "North leads."] == [ts]
+    assert thread.calls("chat.postMessage") == 1
+
+
+def one_a_minute(writer: SlackWriter, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The writer's process gets one page of a thread, and a 429 after it."""
+    real, asked = writer._repeatable.conversations_replies, count()
+
+    def replies(**arguments: Any) -> Any:
+        if next(asked):
+            reply: Any = {"ok": False, "error": "ratelimited"}
+            raise SlackApiError("ratelimited", reply)
+        return real(**arguments)
+
+    monkeypatch.setattr(writer._repeatable, "conversations_replies", replies)
+
+
+def test_a_post_is_looked_for_behind_the_last_one_that_is_known(
+    thread: Thread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd(thread, 3)
+    card = thread.post("t1:card", "Working on it")
+    die_after_sending(thread, monkeypatch)
+    thread.another().post(thread.lease, thread.key, "t1:answer", "North leads.")
+    (call,) = thread.control("GET", "/wire", params={"method": "conversations.replies"})["entries"]
+    assert call["args"]["oldest"] == card
+
+
+# --- a call that was not made
+
+
+def crowded(writer: SlackWriter, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The rate budget has no slot for the writer's next call of this method."""
+    real, refused = getattr(writer._once, name), count()
+
+    def call(**arguments: Any) -> Any:
+        if not next(refused):
+            raise Crowded("no slot")
+        return real(**arguments)
+
+    monkeypatch.setattr(writer._once, name, call)
+
+
+def test_a_post_without_a_slot_is_no_lost_reply(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
+    crowded(thread.slack, monkeypatch, "chat_postMessage")
+    with pytest.raises(SlackUnreachable, match="no slot"):
+        thread.post()
+    row = thread.store.outbox_get("t1:answer")
+    assert row is not None
+    assert row.status == "unsent"
+    thread.another().post(thread.lease, thread.key, "t1:answer", "North leads.")
+    assert (thread.calls("chat.postMessage"), thread.calls("conversations.replies")) == (1, 0)
+
+
+@pytest.mark.parametrize("error", ["restricted_action", "not_in_channel"])
+def test_a_refused_post_ends_its_row_and_is_not_looked_for(thread: Thread, error: str) -> None:
+    thread.fault("chat.postMessage", "error", error=error)
+    with pytest.raises((SlackFailed, SlackUnreachable)):
+        thread.post()
+    row = thread.store.outbox_get("t1:answer")
+    assert row is not None
+    assert (row.status, row.response) == ("unsent", {"error": error})
+    thread.another().post(thread.lease, thread.key, "t1:answer", "North leads.")
+    assert thread.calls("conversations.replies") == 0
+    assert len(thread.replies()) == 1
+
+
+def test_an_upload_without_a_slot_is_no_lost_reply_and_sends_no_bytes_again(
+    thread: Thread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowded(thread.slack, monkeypatch, "files_completeUploadExternal")
+    with pytest.raises(SlackUnreachable, match="no slot"):
+        thread.slack.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
+    assert thread.calls("files.info") == 0
+    thread.another().upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
+    eventually(lambda: shared(thread) == [["a.csv"]], "the share")
+    assert thread.calls("files.getUploadURLExternal") == 1
+
+
+def test_an_unreachable_slack_raises_and_nothing_is_marked_as_sent(thread: Thread) -> None:
     thread.fault("chat.postMessage", "drop_call", times=9)
     with pytest.raises(SlackUnreachable):
         thread.post()
@@ -179,27 +367,27 @@ def test_a_slack_that_stays_away_is_said_and_nothing_is_marked_as_sent(thread: T
     assert len(thread.replies()) == 1
 
 
-def test_a_rate_limit_is_waited_out(thread: Thread) -> None:
+def test_a_rate_limit_is_waited_for(thread: Thread) -> None:
     thread.fault("chat.postMessage", "ratelimited", retry_after=1)
     thread.post()
     assert len(thread.replies()) == 1
     assert thread.calls("chat.postMessage") == 2
 
 
-def test_a_rate_limit_that_outlasts_our_patience_is_no_refusal(thread: Thread) -> None:
+def test_a_rate_limit_that_lasts_too_long_is_temporary(thread: Thread) -> None:
     thread.fault("chat.postMessage", "ratelimited", retry_after=0, times=9)
     with pytest.raises(SlackUnreachable, match="ratelimited"):
         thread.post()
 
 
-def test_a_refusal_is_raised_with_slacks_own_word(thread: Thread) -> None:
+def test_a_refusal_is_raised_with_slacks_own_error(thread: Thread) -> None:
     thread.fault("chat.postMessage", "error", error="restricted_action")
     with pytest.raises(SlackFailed, match=r"chat\.postMessage: restricted_action"):
         thread.post()
 
 
 @pytest.mark.parametrize("error", ["is_archived", "not_in_channel", "token_revoked"])
-def test_what_somebody_can_put_right_in_slack_is_no_refusal_for_ever(thread: Thread, error: str) -> None:
+def test_an_error_that_an_admin_can_fix_is_temporary(thread: Thread, error: str) -> None:
     thread.fault("chat.postMessage", "error", error=error)
     with pytest.raises(SlackUnreachable, match=error):
         thread.post()
@@ -214,7 +402,7 @@ def test_a_lost_lease_posts_nothing(thread: Thread) -> None:
     assert thread.replies() == []
 
 
-def test_blocks_that_slack_refuses_are_posted_as_text_with_all_their_words(thread: Thread) -> None:
+def test_refused_blocks_are_posted_as_text_without_loss(thread: Thread) -> None:
     blocks = [
         {"type": "header", "text": {"type": "plain_text", "text": "Answer & more"}},
         {"type": "section", "text": {"type": "mrkdwn", "text": "x" * 3_500}},
@@ -269,7 +457,7 @@ def test_a_redraw_with_refused_blocks_becomes_text_that_may_be_edited_again(thre
     assert thread.replies()[0]["text"] == "done"
 
 
-def test_a_card_that_people_deleted_is_let_go(thread: Thread) -> None:
+def test_a_deleted_card_is_left_alone(thread: Thread) -> None:
     thread.slack.update(thread.lease, thread.key, "1700000000.000001", "working")
     assert thread.replies() == []
 
@@ -292,7 +480,8 @@ def test_files_arrive_in_one_message_with_their_bytes(thread: Thread, tmp_path: 
     (tmp_path / "report.md").write_text("# Report\n")
     files = [Upload("chart.png", b"\x89PNG\r\n\x1a\n", "Sales"), Upload("report.md", tmp_path / "report.md")]
     thread.slack.upload(thread.lease, thread.key, "t1:files", files, "Charts & report <!channel>")
-    (message,) = thread.replies()
+    thread.post()
+    message, _ = thread.replies()
     assert [file["name"] for file in message["files"]] == ["chart.png", "report.md"]
     assert [file["title"] for file in message["files"]] == ["Sales", "report.md"]
     assert thread.http.get(f"/files/{message['files'][1]['id']}").content == b"# Report\n"
@@ -302,6 +491,7 @@ def test_files_arrive_in_one_message_with_their_bytes(thread: Thread, tmp_path: 
 def test_the_same_key_is_uploaded_once_by_any_process(thread: Thread) -> None:
     for slack in (thread.slack, thread.another()):
         slack.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
+    thread.post()
     assert shared(thread) == [["a.csv"]]
     assert thread.calls("files.completeUploadExternal") == 1
 
@@ -309,24 +499,33 @@ def test_the_same_key_is_uploaded_once_by_any_process(thread: Thread) -> None:
 def test_a_lost_reply_after_the_upload_shares_nothing_twice(thread: Thread) -> None:
     thread.fault("files.completeUploadExternal", "drop_reply")
     thread.slack.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
+    thread.post()
     assert shared(thread) == [["a.csv"]]
     assert thread.calls("files.completeUploadExternal") == 1
 
 
-def test_files_that_nobody_can_look_for_are_shared_once(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(core.slack_uploads, "SHARE_WAIT_S", 0.5)
+def test_a_lost_call_shares_the_same_files_again(thread: Thread) -> None:
+    thread.fault("files.completeUploadExternal", "drop_call")
+    thread.slack.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
+    thread.post()
+    assert shared(thread) == [["a.csv"]]
+    assert (thread.calls("files.completeUploadExternal"), thread.calls("files.getUploadURLExternal")) == (2, 1)
+
+
+def test_files_that_cannot_be_looked_up_after_a_lost_reply_are_shared_once(thread: Thread) -> None:
     thread.fault("files.info", "error", error="internal_error", times=99)
+    thread.fault("files.completeUploadExternal", "drop_reply")
     for _ in range(2):
         with pytest.raises(SlackUnreachable):
             thread.another().upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
     assert thread.calls("files.completeUploadExternal") == 1
     thread.control("DELETE", "/faults")
     thread.another().upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
-    assert shared(thread) == [["a.csv"]]
+    eventually(lambda: shared(thread) == [["a.csv"]], "the share")
     assert thread.calls("files.completeUploadExternal") == 1
 
 
-def test_files_of_a_message_that_cannot_be_looked_up_now_are_not_taken_for_none(thread: Thread) -> None:
+def test_a_look_up_that_fails_now_does_not_mean_no_files(thread: Thread) -> None:
     thread.fault("conversations.replies", "error", error="internal_error", times=99)
     with pytest.raises(SlackUnreachable):
         thread.slack.message_files(thread.key, thread.ts)
@@ -343,25 +542,72 @@ def test_a_process_that_died_after_sharing_is_followed_by_one_that_sees_it(
         with pytest.raises(KeyboardInterrupt):
             thread.slack.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
     thread.another().upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
+    thread.post()
     assert shared(thread) == [["a.csv"]]
 
 
-def test_files_that_slack_takes_but_does_not_show_are_uploaded_once_more(
-    thread: Thread, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("reply", ["ok", "lost", "died"])
+def test_files_that_slack_shows_very_late_are_shared_once(
+    thread: Thread, monkeypatch: pytest.MonkeyPatch, reply: str
 ) -> None:
-    monkeypatch.setattr(core.slack_uploads, "SHARE_WAIT_S", 0.5)
+    monkeypatch.setattr(core.slack.shares, "SHARE_WAIT_S", 0.2)
+    monkeypatch.setattr(core.slack.shares, "LOOK_AGAIN_S", 0.2)
+    thread.fault("share", "slow", seconds=100)
+    if reply == "lost":
+        thread.fault("files.completeUploadExternal", "drop_reply")
+    if reply == "died":
+        with monkeypatch.context() as patch:
+            patch.setattr(thread.store, "outbox_done", lambda *arguments: {}["killed"])
+            with pytest.raises(KeyError):
+                thread.slack.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
+    for writer in (thread.slack, thread.another()):
+        writer.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
+        writer.post(thread.lease, thread.key, "t1:answer", "North leads.")
+    thread.control("DELETE", "/faults")
+    eventually(lambda: shared(thread), "the share")
+    thread.another().upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
+    assert shared(thread) == [["a.csv"]]
+    assert (thread.calls("files.completeUploadExternal"), thread.calls("files.getUploadURLExternal")) == (1, 1)
+
+
+def test_the_next_message_stands_below_the_files_before_it(thread: Thread) -> None:
+    thread.slack.upload(thread.lease, thread.key, "t1:one", [Upload("a.png", b"a"), Upload("b.png", b"b")])
+    thread.slack.upload(thread.lease, thread.key, "t1:two", [Upload("c.png", b"c")])
+    thread.post()
+    found = [[file["name"] for file in message.get("files") or ()] for message in thread.replies()]
+    assert found == [["a.png", "b.png"], ["c.png"], []]
+    assert thread.calls("files.getUploadURLExternal") == 3
+    assert thread.calls("files.completeUploadExternal") == 2
+
+
+def test_nothing_is_looked_up_behind_the_last_files(thread: Thread) -> None:
+    thread.slack.upload(thread.lease, thread.key, "t1:files", [Upload("a.png", b"a"), Upload("b.png", b"b")])
+    assert thread.calls("files.info") == 0
+
+
+def test_files_that_slack_took_and_never_shows_are_found_later(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(core.slack.shares, "SHARE_WAIT_S", 0.2)
+    thread.slack.upload(thread.lease, thread.key, "t1:shown", [Upload("b.csv", b"a\n1\n")])
+    thread.post()
     thread.control("POST", "/options", json={"share_files": False})
     thread.slack.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
     assert thread.calls("files.completeUploadExternal") == 2
-    row = thread.store.outbox_get("t1:files")
-    assert row is not None
-    assert (row.status, row.response["shared"]) == ("sent", False)
+    assert thread.another().unshown(thread.lease, thread.key, but="t2") == []  # it may still come
+    monkeypatch.setattr(core.slack.shares, "LATE_AFTER_S", -60.0)
+    assert thread.another().unshown(thread.lease, thread.key, but="t1") == []
+    (row,) = thread.another().unshown(thread.lease, thread.key, but="t2")
+    assert (row.key, row.response["names"]) == ("t1:files", ["a.csv"])
+    thread.slack.give_up_files(thread.lease, row)
+    assert thread.another().unshown(thread.lease, thread.key, but="t2") == []
+    thread.another().upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
+    assert thread.calls("files.completeUploadExternal") == 2
 
 
 def test_empty_files_are_left_out(thread: Thread) -> None:
     thread.slack.upload(thread.lease, thread.key, "t1:a", [Upload("empty.csv", b"")])
     assert thread.calls("files.getUploadURLExternal") == 0
     thread.slack.upload(thread.lease, thread.key, "t1:b", [Upload("empty.csv", b""), Upload("a.csv", b"a\n")])
+    thread.post()
     assert shared(thread) == [["a.csv"]]
 
 
@@ -371,10 +617,27 @@ def test_an_upload_that_slack_refuses_is_raised(thread: Thread) -> None:
         thread.slack.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n")])
 
 
+def test_an_upload_that_slack_refused_is_no_longer_under_way(thread: Thread) -> None:
+    thread.fault("files.completeUploadExternal", "error", error="posting_to_channel_denied")
+    with pytest.raises(SlackFailed):
+        thread.slack.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n")])
+    row = thread.store.outbox_get("t1:files")
+    assert row is not None
+    assert row.status == "unsent"
+
+
+def test_a_server_without_uploads_is_asked_once(thread: Thread) -> None:
+    thread.fault("files.getUploadURLExternal", "error", error="unknown_method", times=99)
+    for key in ("t1:a", "t1:b"):
+        with pytest.raises(SlackFailed, match="unknown_method"):
+            thread.slack.upload(thread.lease, thread.key, key, [Upload("a.csv", b"a\n")])
+    assert thread.calls("files.getUploadURLExternal") == 1
+
+
 # --- niceties
 
 
-def test_reactions_and_status_come_and_go(thread: Thread) -> None:
+def test_reactions_and_status_are_set_and_removed(thread: Thread) -> None:
     for _ in range(2):
         thread.slack.react(thread.key, thread.ts, "eyes")
     thread.slack.set_status(thread.key, "is thinking…")
@@ -397,7 +660,7 @@ def test_a_nicety_never_fails_the_caller(thread: Thread, kind: str) -> None:
     thread.slack.set_status(thread.key, "is thinking…")
 
 
-def test_what_is_not_offered_is_said_once_in_the_log(thread: Thread, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_missing_method_is_logged_once(thread: Thread, capsys: pytest.CaptureFixture[str]) -> None:
     thread.fault("reactions.add", "error", error="missing_scope", times=99)
     for _ in range(3):
         thread.slack.react(thread.key, thread.ts, "eyes")
@@ -414,7 +677,7 @@ def test_one_bad_message_does_not_switch_a_nicety_off(thread: Thread) -> None:
 # --- reading
 
 
-def test_names_are_asked_for_once(thread: Thread) -> None:
+def test_names_are_looked_up_once(thread: Thread) -> None:
     assert [thread.slack.user_name("U0BEN00001") for _ in range(3)] == ["ben"] * 3
     assert thread.calls("users.info") == 1
 
@@ -441,9 +704,7 @@ def test_files_of_one_message_are_looked_up(thread: Thread) -> None:
     )["ts"]
     (found,) = thread.slack.message_files(thread.key, ts)
     assert (found.name, found.size) == ("sales.csv", 4)
-    assert thread.slack.file(found.id) == found
     assert thread.slack.message_files(thread.key, thread.ts) == ()
-    assert thread.slack.file("F0NOTHING") is None
 
 
 def test_a_thread_is_read_up_to_a_message(thread: Thread) -> None:
@@ -453,8 +714,29 @@ def test_a_thread_is_read_up_to_a_message(thread: Thread) -> None:
         )
         for n in range(3)
     ]
-    earlier = thread.slack.thread_messages(thread.key, before=says[2]["ts"])
+    earlier = thread.slack.thread_messages(thread.key, upto=says[1]["ts"])
     assert [message["text"] for message in earlier] == ["hi", "0", "1"]
+    thread.fault("conversations.replies", "error", error="missing_scope")
+    assert thread.slack.thread_messages(thread.key, upto=says[1]["ts"]) == []
+    thread.fault("conversations.replies", "drop_call", times=9)
+    with pytest.raises(SlackUnreachable):
+        thread.slack.thread_messages(thread.key, upto=says[1]["ts"])
+
+
+def test_the_messages_after_one_are_read(thread: Thread) -> None:
+    says = [
+        thread.control(
+            "POST", "/messages", json={"channel": "#sales", "user": "ben", "text": str(n), "thread_ts": thread.ts}
+        )
+        for n in range(20)
+    ]
+    later = thread.slack.messages_since(thread.key, says[2]["ts"])
+    assert [message["text"] for message in later] == [str(n) for n in range(3, 20)]
+    assert thread.slack.messages_since(thread.key, says[-1]["ts"]) == []
+
+
+def test_our_own_id_is_looked_up(thread: Thread) -> None:
+    assert thread.slack.bot_user().startswith("U0")
 
 
 def test_the_token_is_in_no_log_line(thread: Thread, caplog: pytest.LogCaptureFixture) -> None:
@@ -462,3 +744,28 @@ def test_the_token_is_in_no_log_line(thread: Thread, caplog: pytest.LogCaptureFi
     thread.fault("chat.postMessage", "http_error")
     thread.post()
     assert "xoxb-playground" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("flags", "standing"),
+    [
+        ({}, "member"),
+        ({"is_admin": True}, "admin"),
+        ({"is_owner": True}, "admin"),
+        ({"is_restricted": True}, "guest"),
+        ({"team_id": "T0OTHER001"}, "stranger"),
+        ({"team_id": "T0OTHER001", "enterprise_user": {"enterprise_id": "E0OURS0001"}}, "member"),
+    ],
+)
+def test_what_slack_says_of_a_person_is_read(thread: Thread, flags: dict[str, Any], standing: str) -> None:
+    thread.control("POST", "/users/ben", json=flags)
+    assert thread.slack.standing("U0BEN00001", {TEAM, "T0FAKE0001", "E0OURS0001"}) == standing
+
+
+def test_the_groups_of_a_person_are_looked_up_once(thread: Thread) -> None:
+    thread.control("POST", "/users/ben", json={"groups": ["S0SALES001"]})
+    groups = ("S0SALES001", "S0NOBODY01")
+    for _ in range(2):
+        assert thread.slack.groups_of("U0BEN00001", groups) == {"S0SALES001"}
+        assert thread.slack.groups_of("U0ANA00001", groups) == frozenset()
+    assert thread.calls("usergroups.users.list") == 2

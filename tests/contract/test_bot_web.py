@@ -1,4 +1,4 @@
-"""HTTP mode: only what Slack signed lately gets in, and then all is as over the socket."""
+"""HTTP mode: only recently signed requests are accepted, and then it works as Socket Mode does."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ CHANNEL = "C0SALES001"
 
 
 def signature(secret: str, stamp: str, body: bytes) -> str:
-    """As Slack's documents say it, without the SDK that checks it."""
+    """The signature as Slack documents it, computed without the SDK that checks it."""
     return "v0=" + hmac.new(secret.encode(), b"v0:%s:%s" % (stamp.encode(), body), hashlib.sha256).hexdigest()
 
 
@@ -71,7 +71,7 @@ class Web:
         return [f"{mail.kind}:{mail.text}" for thread in threads for mail in self.store.unread(thread)]
 
 
-def said(ts: str = "1700000000.000100", text: str = "<@U0THREADBK> how much was sold?") -> dict[str, Any]:
+def mentioned(ts: str = "1700000000.000100", text: str = "<@U0THREADBK> how much was sold?") -> dict[str, Any]:
     return {"type": "app_mention", "user": "U0ANA00001", "channel": CHANNEL, "ts": ts, "event_ts": ts, "text": text}
 
 
@@ -103,8 +103,8 @@ def web(address: Address, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> It
             store.close()
 
 
-def test_a_signed_event_is_kept_rung_and_acked(web: Web) -> None:
-    reply = web.event(said())
+def test_a_signed_event_is_stored_wakes_and_is_acked(web: Web) -> None:
+    reply = web.event(mentioned())
     assert reply.status_code == 200
     assert web.mail() == ["text:how much was sold?"]
     jobs = Queue(SHARED_QUEUE, connection=web.redis, serializer=SERIALIZER).jobs
@@ -112,20 +112,20 @@ def test_a_signed_event_is_kept_rung_and_acked(web: Web) -> None:
 
 
 def test_a_delivery_that_slack_repeats_is_the_same_message(web: Web) -> None:
-    assert web.event(said()).status_code == 200
-    again = web.event(said(), X_Slack_Retry_Num="1", X_Slack_Retry_Reason="http_timeout")
+    assert web.event(mentioned()).status_code == 200
+    again = web.event(mentioned(), X_Slack_Retry_Num="1", X_Slack_Retry_Reason="http_timeout")
     assert again.status_code == 200
     assert web.mail() == ["text:how much was sold?"]
 
 
-def test_what_could_not_be_kept_is_not_acked(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_message_that_could_not_be_stored_is_not_acked(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
     def failing(*arguments: Any, **keywords: Any) -> None:
         raise OperationalError("INSERT", {}, Exception("disk full"))
 
     with monkeypatch.context() as patch:
         patch.setattr(Store, "record_message", failing)
-        assert web.event(said()).status_code == 500
-    assert web.event(said(), X_Slack_Retry_Num="1").status_code == 200
+        assert web.event(mentioned()).status_code == 500
+    assert web.event(mentioned(), X_Slack_Retry_Num="1").status_code == 200
     assert web.mail() == ["text:how much was sold?"]
 
 
@@ -144,8 +144,8 @@ def test_what_could_not_be_kept_is_not_acked(web: Web, monkeypatch: pytest.Monke
     ],
     ids=str,
 )
-def test_what_slack_did_not_sign_lately_is_refused(web: Web, wrong: dict[str, Any]) -> None:
-    assert web.event(said(), **wrong).status_code == 401
+def test_a_request_without_a_recent_signature_is_refused(web: Web, wrong: dict[str, Any]) -> None:
+    assert web.event(mentioned(), **wrong).status_code == 401
     assert web.mail() == []
 
 
@@ -153,7 +153,7 @@ def test_a_body_that_was_changed_on_its_way_is_refused(web: Web) -> None:
     stamp = str(int(time.time()))
     signed = signature(SECRET, stamp, b'{"type":"event_callback"}')
     headers = {"X-Slack-Request-Timestamp": stamp, "X-Slack-Signature": signed, "Content-Type": "application/json"}
-    body = json.dumps({"type": "event_callback", "team_id": TEAM, "event": said()})
+    body = json.dumps({"type": "event_callback", "team_id": TEAM, "event": mentioned()})
     assert web.http.post("/slack/events", content=body, headers=headers).status_code == 401
     assert web.mail() == []
 
@@ -168,7 +168,7 @@ def test_slack_can_check_the_address(web: Web) -> None:
 @pytest.fixture
 def turn_id(web: Web) -> str:
     """A running turn."""
-    web.event(said())
+    web.event(mentioned())
     thread = f"{TEAM}:{CHANNEL}:1700000000.000100"
     lease = Lease(thread_id=thread, token=web.store.raise_fence(thread), owner="w")
     turn = web.store.open_turn(lease, "en", "offline")
@@ -197,12 +197,12 @@ def test_an_unsigned_press_does_nothing(web: Web, turn_id: str) -> None:
 
 
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"\xff\xfe", b'"text"', b"null"], ids=repr)
-def test_a_body_that_is_nothing_breaks_nothing(web: Web, body: bytes) -> None:
+def test_a_malformed_body_breaks_nothing(web: Web, body: bytes) -> None:
     assert web.post(body).status_code in (200, 400, 401)
-    assert web.event(said()).status_code == 200
+    assert web.event(mentioned()).status_code == 200
 
 
-def test_a_body_without_bound_is_not_read_to_its_end(web: Web) -> None:
+def test_a_body_that_is_too_long_is_not_read_to_its_end(web: Web) -> None:
     assert web.post(b" " * (MAX_BODY_BYTES + 1)).status_code == 413
 
 

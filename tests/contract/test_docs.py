@@ -18,9 +18,12 @@ DOCUMENTS = [
     "README.md",
     "ARCHITECTURE.md",
     "AGENTS.md",
+    "CONTRIBUTING.md",
     "CHANGELOG.md",
     "docs/mission.md",
+    "docs/privacy.md",
     "docs/reliability.md",
+    "docs/structure.md",
     "examples/README.md",
 ]
 DOCUMENTS += [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs" / "adr").glob("*.md"))]

@@ -7,17 +7,17 @@ from collections.abc import Iterator
 import pytest
 from chat_endpoint import endpoint, says
 
+from core.steps import Asked, Briefed, Replied
 from workers.agent.actions import AskModel
 from workers.agent.decide import decide
 from workers.agent.parse import read_reply
-from workers.agent.steps import Asked, Briefed, Replied
 from workers.agent.turn import AgentLimits, Environment, Turn
 from workers.agent.verdict import read_verdict
 from workers.models.base import Model, ModelReply, ModelRequest
-from workers.models.offline import OfflineAnalyst
 from workers.models.openai_model import OpenAIModel
 from workers.models.scripted import ScriptedModel
-from workers.prompts import load_prompts
+from workers.offline import OfflineAnalyst
+from workers.turn.prompts import load_prompts
 
 
 @pytest.fixture(params=["endpoint", "endpoint, fenced", "scripted", "offline"])
@@ -45,10 +45,11 @@ def turn(model: Model, *steps: object) -> Turn:
     )
 
 
-def ask(model: Model, action: object) -> tuple[ModelReply, str]:
+def ask(model: Model, about: Turn) -> tuple[ModelReply, str]:
+    action = decide(about)
     assert isinstance(action, AskModel)
     heard: list[str] = []
-    reply = model.complete(ModelRequest(action.messages, action.tools, action.purpose), heard.append)
+    reply = model.complete(ModelRequest(action.messages, action.tools, action.purpose, about), heard.append)
     return reply, "".join(heard)
 
 
@@ -57,22 +58,22 @@ def test_a_model_has_a_name_to_show(model: Model) -> None:
 
 
 def test_what_streams_is_the_text_of_the_reply(model: Model) -> None:
-    reply, heard = ask(model, decide(turn(model)))
+    reply, heard = ask(model, turn(model))
     assert heard == reply.text
 
 
 def test_a_reply_can_be_acted_on(model: Model) -> None:
-    reply, _ = ask(model, decide(turn(model)))
+    reply, _ = ask(model, turn(model))
     replied = Replied(purpose="act", text=reply.text, calls=reply.calls, finish=reply.finish)
     assert type(read_reply(replied, 1).intents[0]).__name__ != "Malformed"
 
 
 def test_a_reply_survives_the_store_and_the_judge_is_understood(model: Model) -> None:
-    reply, _ = ask(model, decide(turn(model)))
+    reply, _ = ask(model, turn(model))
     replied = Replied(purpose="act", text=reply.text, calls=reply.calls, usage=reply.usage)
     assert Replied.model_validate_json(replied.model_dump_json()) == replied
-    judged = decide(turn(model, Replied(purpose="act", text="The sum is 3.")))
-    assert isinstance(judged, AskModel)
-    assert judged.purpose == "check"
+    judged = turn(model, Replied(purpose="act", text="The sum is 3."))
+    assert isinstance(action := decide(judged), AskModel)
+    assert action.purpose == "check"
     verdict, _ = ask(model, judged)
     assert read_verdict(verdict.text) is not None

@@ -12,7 +12,7 @@ import pytest
 from chat_endpoint import Behaviour, Endpoint, chatters, chunk, endpoint, hangs, pings, refuses, says, sends, stream
 from patience import PATIENCE_S, reserved_port
 
-from workers.agent.steps import ToolCall, Usage
+from core.steps import ToolCall, Usage
 from workers.agent.tools import TOOLS
 from workers.models.base import (
     ContextTooLong,
@@ -457,3 +457,13 @@ def test_the_key_is_in_no_error_no_log_and_no_repr(
     assert KEY not in caplog.text
     assert KEY not in "".join(capfd.readouterr())
     assert repr(one) == "OpenAIModel('test-model' at 127.0.0.1)"
+
+
+def test_an_endpoint_that_quotes_the_prompt_is_not_quoted_in_turn(model: Make) -> None:
+    words = "the merger is called Nightingale"
+    request = ModelRequest(({"role": "user", "content": f"Say: {words}"},), TOOLS)
+    with endpoint(refuses(400, f"unsafe content: {words}")) as server, pytest.raises(ModelRefused) as refused:
+        ask(model(server), request)
+    assert words not in str(refused.value)
+    with endpoint(refuses(400, "no such model")) as server, pytest.raises(ModelRefused, match="no such model"):
+        ask(model(server), request)

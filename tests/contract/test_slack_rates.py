@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -10,11 +11,14 @@ import fakeredis
 import httpx
 import pytest
 
-from core import slack_rates
-from core.errors import SlackBusy
+from core.errors import SlackBusy, SlackFailed
 from core.settings import Settings, load_settings
-from core.slack import SlackWriter, web_client
-from core.slack_rates import Budget, Rates
+from core.slack import rates as slack_rates
+from core.slack import writer
+from core.slack.client import web_client
+from core.slack.rates import Budget, Rates
+from core.slack.uploads import Upload
+from core.slack.writer import SlackWriter
 from core.store import Store
 from core.values import IncomingMessage, Lease, ThreadKey
 from playground import Options, running
@@ -58,9 +62,7 @@ def team(tmp_path: Path) -> Iterator[Team]:
             yield Team(settings, store, LocalSlack(http), fakeredis.FakeServer())
 
 
-def test_a_retry_after_that_one_process_was_told_keeps_the_others_away(
-    team: Team, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_retry_after_holds_for_all_processes(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
     order = {"method": "chat.postMessage", "kind": "ratelimited", "retry_after": 3}
     team.people.http.post("/control/faults", json=order).raise_for_status()
     seen: list[float] = []
@@ -81,7 +83,8 @@ def test_a_retry_after_that_one_process_was_told_keeps_the_others_away(
 def test_a_frame_is_dropped_when_the_budget_is_used_up_and_an_answer_is_not(
     team: Team, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(slack_rates, "BUDGETS", {"chat.update": Budget(1, 2), "chat.postMessage": Budget(6, 1)})
+    monkeypatch.setattr(slack_rates, "BUDGETS", {"chat.update": Budget(1, 3), "chat.postMessage": Budget(6, 1)})
+    monkeypatch.setattr(writer, "SPARED_FRAMES", 1)
     waited: list[float] = []
     monkeypatch.setattr(slack_rates.time, "sleep", waited.append)
     one, two = team.writer(), team.writer()
@@ -95,5 +98,52 @@ def test_a_frame_is_dropped_when_the_budget_is_used_up_and_an_answer_is_not(
         (one if number % 2 else two).post(team.lease, team.key, f"answer:{number}", f"answer {number}")
     assert team.texts() == ["frame 2", *(f"answer {number}" for number in range(4))]
     assert waited
+    before = len(waited)
     two.update(team.lease, team.key, ts, "the last state")
     assert team.texts()[0] == "the last state"
+    assert len(waited) == before, "frames leave a slot to the last state"
+
+
+@pytest.mark.parametrize("limit", ["budget", "429"])
+def test_what_is_only_nice_to_have_waits_for_nothing(team: Team, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
+    waited: list[float] = []
+    one = team.writer()
+    ts = one.post(team.lease, team.key, "card", "card")
+    methods = ("reactions.add", "reactions.remove", "assistant.threads.setStatus", "agents.sessions.setStatus")
+    if limit == "budget":
+        monkeypatch.setattr(slack_rates, "BUDGETS", dict.fromkeys((*methods, "chat.update"), Budget(1, 1)))
+        for method in (*methods, "chat.update"):
+            team.rates().wait(method)
+    else:
+        for method in (*methods, "chat.update"):
+            order = {"method": method, "kind": "ratelimited", "retry_after": 30, "times": 9}
+            team.people.http.post("/control/faults", json=order).raise_for_status()
+    monkeypatch.setattr(time, "sleep", waited.append)
+    for _ in range(2):
+        one.react(team.key, team.key.root_ts, "eyes", lease=team.lease)
+        one.unreact(team.key, team.key.root_ts, "eyes", lease=team.lease)
+        one.set_status(team.key, "is thinking…", lease=team.lease)
+        one.set_session(team.key, "processing", lease=team.lease)
+        with pytest.raises(SlackBusy):
+            one.update(team.lease, team.key, ts, "frame", may_wait=False)
+    assert waited == []
+    if limit == "429":
+        calls = team.people.wire(kind="call")
+        assert [sum(call["method"] == method for call in calls) for method in methods] == [1, 1, 1, 1]
+        assert team.rates().delay("reactions.add") > 0, "the Retry-After holds for all"
+
+
+def test_what_a_workspace_does_not_offer_is_remembered_by_all_processes(team: Team) -> None:
+    for method in ("agents.sessions.setStatus", "files.getUploadURLExternal"):
+        order = {"method": method, "kind": "error", "error": "unknown_method", "times": 99}
+        team.people.http.post("/control/faults", json=order).raise_for_status()
+    elsewhere = ThreadKey("T0ELSEWHERE", team.key.channel, team.key.root_ts)
+    for number in range(3):
+        process = team.writer()
+        process.set_session(team.key, "processing", lease=team.lease)
+        with pytest.raises(SlackFailed, match="unknown_method"):
+            process.upload(team.lease, team.key, f"files:{number}", [Upload("a.csv", b"a")])
+    assert len(team.people.wire(kind="call", method="agents.sessions.setStatus")) == 1
+    assert len(team.people.wire(kind="call", method="files.getUploadURLExternal")) == 1
+    team.writer().set_session(elsewhere, "processing", lease=team.lease)
+    assert len(team.people.wire(kind="call", method="agents.sessions.setStatus")) == 2, "another workspace is asked"

@@ -1,7 +1,8 @@
-"""The schema: migrations lead to exactly what core/tables.py says, however many processes start at once."""
+"""The schema: migrations lead to exactly what core/store/tables.py says, however many processes start at once."""
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import sqlite3
 from contextlib import closing
@@ -10,22 +11,53 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from patience import PATIENCE_S
-from sqlalchemy import Engine, create_engine, event, inspect
+from sqlalchemy import Engine, create_engine, event, inspect, text
+from turn_kit import ASKED, CELL, FINISHED, write_turn
 
-from core.database import Database
 from core.store import Store, StoreUnreachable
-from core.tables import metadata
+from core.store.database import Database
+from core.store.tables import metadata
 
 
 def _migrate(url: str) -> None:
     store = Store(url)
     store.migrate()
     store.close()
+
+
+def _schema(url: str) -> dict[str, str]:
+    """Columns, indexes and constraints of every table, as the database itself describes them."""
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        found = inspect(connection)
+        asked = (found.get_columns, found.get_pk_constraint, found.get_foreign_keys)
+        unordered = (found.get_indexes, found.get_unique_constraints)
+        schema = {
+            table: _text([*(each(table) for each in asked), *(sorted(each(table), key=_text) for each in unordered)])
+            for table in found.get_table_names()
+        }
+    engine.dispose()
+    return schema
+
+
+def _text(description: object) -> str:
+    return json.dumps(description, default=str, sort_keys=True)
+
+
+def _contents(url: str) -> dict[str, list[tuple[Any, ...]]]:
+    """All rows of every table, also of the one that holds the version."""
+    engine = create_engine(url)
+    with engine.connect() as connection:
+        tables = inspect(connection).get_table_names()
+        rows = {table: connection.exec_driver_sql(f'SELECT * FROM "{table}"').all() for table in tables}
+    engine.dispose()
+    return {table: sorted((tuple(row) for row in found), key=repr) for table, found in rows.items()}
 
 
 def test_the_migrated_schema_is_the_one_in_the_code(store_url: str) -> None:
@@ -51,7 +83,7 @@ def test_an_index_of_a_part_covers_that_part_only(store_url: str, table: str, na
     assert words in " ".join(map(str, index["dialect_options"].values()))
 
 
-def test_the_janitors_question_never_reads_a_whole_table(tmp_path: Path) -> None:
+def test_the_janitors_query_never_reads_a_whole_table(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     store = Store(f"sqlite:///{path}")
     store.migrate()
@@ -74,7 +106,15 @@ def test_the_janitors_question_never_reads_a_whole_table(tmp_path: Path) -> None
 
 def test_migrating_again_changes_nothing(store_url: str) -> None:
     _migrate(store_url)
+    with closing(Store(store_url)) as store:
+        write_turn(store, [ASKED, CELL, FINISHED])
+    before = _contents(store_url)
+    assert before["turns"]
+    schema = _schema(store_url)
+    assert set(schema) == {*metadata.tables, "alembic_version"}
     _migrate(store_url)
+    assert _schema(store_url) == schema
+    assert _contents(store_url) == before
 
 
 def test_processes_that_start_at_the_same_time_all_find_a_schema(store_url: str) -> None:
@@ -91,13 +131,13 @@ def test_processes_that_start_at_the_same_time_all_find_a_schema(store_url: str)
     assert [process.exitcode for process in processes] == [0, 0, 0, 0]
 
 
-def test_the_versions_form_one_line() -> None:
+def test_the_versions_form_one_chain() -> None:
     config = Config()
-    config.set_main_option("script_location", "core:migrations")
+    config.set_main_option("script_location", "core.store:migrations")
     script = ScriptDirectory.from_config(config)
     files = [
         entry.name
-        for entry in resources.files("core").joinpath("migrations/versions").iterdir()
+        for entry in resources.files("core.store").joinpath("migrations/versions").iterdir()
         if entry.name[:1].isdigit()
     ]
     assert len(script.get_heads()) == 1
@@ -135,7 +175,37 @@ def test_a_database_that_is_away_is_waited_for(store_url: str, monkeypatch: pyte
 
 
 def test_a_database_that_stays_away_is_named_in_one_line(tmp_path: Path) -> None:
-    with closing(Store(f"sqlite:///{tmp_path}")) as store, pytest.raises(StoreUnreachable) as told:
+    with closing(Store(f"sqlite:///{tmp_path}")) as store, pytest.raises(StoreUnreachable) as raised:
         store.migrate()
-    assert str(told.value).endswith("Check DATABASE_URL.")
-    assert "\n" not in str(told.value)
+    assert str(raised.value).endswith("Check DATABASE_URL.")
+    assert "\n" not in str(raised.value)
+
+
+def test_contents_that_earlier_versions_stored_are_referred_to(store_url: str) -> None:
+    """A purge deletes from the file store what `blob_refs` says that only the purged thread needs."""
+    config = Config()
+    config.set_main_option("script_location", "core.store:migrations")
+    database = Database(store_url)
+    step = json.dumps({"kind": "cell", "figures": [{"sha256": "a" * 64}], "sha256": "short", "text": "no sha256"})
+    now = "2026-01-01 00:00:00+00:00"
+    with database.writing() as db:
+        config.attributes["connection"] = db
+        command.upgrade(config, "0003")
+        db.execute(
+            text("INSERT INTO threads VALUES ('T1:C1:1.0', 'T1', 'C1', '1.0', 0, NULL, :now, :pack, NULL)"),
+            {"now": now, "pack": "b" * 64},
+        )
+        db.execute(
+            text("INSERT INTO turns VALUES ('T1:C1:1.0/t1', 'T1:C1:1.0', 1, 'done', 'en', 'm', :now, :now)"),
+            {"now": now},
+        )
+        db.execute(
+            text("INSERT INTO steps VALUES (1, 'T1:C1:1.0/t1', 0, 'cell', :step, :now)"), {"step": step, "now": now}
+        )
+        file = {"sha256": "c" * 64, "now": now}
+        db.execute(text("INSERT INTO thread_files VALUES (1, 'T1:C1:1.0', 'a', '', 1, :sha256, :now)"), file)
+    database.migrate()
+    with database.reading() as db:
+        found = {tuple(row) for row in db.execute(text("SELECT thread_id, sha256 FROM blob_refs"))}
+    database.close()
+    assert found == {("T1:C1:1.0", letter * 64) for letter in "abc"}

@@ -10,7 +10,7 @@ import pytest
 from harness import Stack, Start, running_stack, session_host
 
 from workers.models.base import Model
-from workers.models.offline import OfflineAnalyst
+from workers.offline import OfflineAnalyst
 
 
 @pytest.fixture(scope="session")

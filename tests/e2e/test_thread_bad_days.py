@@ -61,7 +61,7 @@ def model_of(server: Endpoint, **changes: float) -> OpenAIModel:
 
 
 def cells(talk: Talk) -> list[tuple[str, str]]:
-    return [(cell["title"], cell["stdout"].strip()) for cell in talk.steps("cell")]
+    return [(cell.title, cell.stdout.strip()) for cell in talk.steps("cell")]
 
 
 @pytest.mark.parametrize(
@@ -99,8 +99,8 @@ def test_what_passes_by_itself_is_tried_again_and_no_cell_runs_twice(
         pytest.param(refuses(429, Retry_After="86400"), "does not answer at the moment", id="tomorrow"),
         pytest.param(hangs(), "does not answer at the moment", id="silent"),
         pytest.param(cuts_off_a_call("run_python", code=CODE), "does not answer at the moment", id="always-cut"),
-        pytest.param(sends(200, "<html>"), "could not be understood", id="html"),
-        pytest.param(TOO_LONG, "longer than the language model can read", id="too-long"),
+        pytest.param(sends(200, "<html>"), "I could not understand", id="html"),
+        pytest.param(TOO_LONG, "too long for the language model", id="too-long"),
     ],
 )
 def test_what_stays_is_told_kindly_and_continue_takes_the_same_turn_up_where_it_was(
@@ -134,7 +134,7 @@ def test_what_stays_is_told_kindly_and_continue_takes_the_same_turn_up_where_it_
 def say_and_rest(talk: Talk, words: str) -> None:
     """Say it and wait until it is read and the thread rests."""
     talk.stack.say(words, thread=talk.key)
-    talk.stack.wait_for(lambda: any(step["kind"] == "resumed" for step in talk.steps()), "the turn to go on")
+    talk.stack.wait_for(lambda: any(step.kind == "resumed" for step in talk.steps()), "the turn to go on")
     talk.stack.wait_for(lambda: talk.stack.rests(talk.key), "its end")
 
 
@@ -151,7 +151,7 @@ def test_a_chinese_thread_is_told_in_chinese_and_taken_up_twice(start: Start, se
     stack.say("请继续。", thread=talk.key)
     stack.wait_for(lambda: talk.turn.status == "done", "the report")
     assert len(talk.turns) == 1
-    assert [step["text"] for step in talk.steps("resumed")] == ["继续", "请继续。"]
+    assert [step.text for step in talk.steps("resumed")] == ["继续", "请继续。"]
 
 
 def test_another_question_after_such_an_end_is_a_turn_of_its_own(start: Start, server: Endpoint) -> None:
@@ -223,7 +223,7 @@ def test_tokens_duration_and_cost_stand_under_the_report(start_with: Callable[[s
     assert " s · " in talk.text
     stack = talk.stack
     assert stack.store.spent(thread_id=talk.key.id).cost_micros == 570_000
-    assert stack.store.spent(user=talk.steps("asked")[0]["user"]).tokens >= 1_070
+    assert stack.store.spent(user=talk.steps("asked")[0].user).tokens >= 1_070
 
 
 def test_without_a_price_tokens_are_told_and_no_cost(start: Start, server: Endpoint) -> None:
@@ -262,9 +262,9 @@ def test_a_model_that_does_not_come_to_an_end_is_stopped_before_the_limit_with_w
     ]
     talk = start_with("[budget]\nturn_tokens = 30000\n").ask("How much was sold?")
     (end,) = talk.steps("gave_up")
-    assert end["reason"] == "out_of_budget"
-    assert "budget for this question is used up" in end["text"]
-    assert "part 1" in end["text"]
+    assert end.reason == "out_of_budget"
+    assert "budget for this question is used up" in end.text
+    assert "part 1" in end.text
     assert talk.stack.store.spent(thread_id=talk.key.id).tokens < 30_000
 
 

@@ -12,8 +12,8 @@ import pytest
 from harness import Start, Talk
 from msoffcrypto.format.ooxml import OOXMLFile
 
-from workers.models.offline import OfflineAnalyst
 from workers.models.scripted import ScriptedModel
+from workers.offline import OfflineAnalyst
 
 pytestmark = pytest.mark.integration
 
@@ -86,11 +86,11 @@ def test_one_bad_file_beside_a_good_one_stops_nothing(start: Start, tmp_path: Pa
     model = ScriptedModel([code("import pandas as pd; pd.read_csv('good.csv')"), finish("One row.")])
     talk = start(model).ask("What is in them?", [good, locked(tmp_path)])
     assert "I could not use locked.xlsx" in talk.text
-    assert "go on with what I could read" in talk.text
+    assert "I continue with the files that I could read" in talk.text
     assert talk.turn.status == "done"
 
 
-@pytest.mark.parametrize(("status", "words"), [(404, "not there any more"), (503, "the download broke off")])
+@pytest.mark.parametrize(("status", "words"), [(404, "no longer exists"), (400, "the download stopped")])
 def test_a_file_that_vanished_or_cannot_be_fetched_is_said(
     start: Start, tmp_path: Path, status: int, words: str
 ) -> None:
@@ -128,7 +128,7 @@ def test_a_model_that_invents_its_data_is_refused(start: Start, tmp_path: Path) 
     assert talk.turn.status == "stopped"
     assert "999 were sold" not in talk.text
     assert "**999**" not in talk.text
-    assert any(step["reason"] == "no_data_read" for step in talk.steps("corrected"))
+    assert any(step.reason == "no_data_read" for step in talk.steps("corrected"))
 
 
 def test_a_model_that_reads_the_file_after_being_told_to_may_finish(start: Start, tmp_path: Path) -> None:
@@ -156,7 +156,7 @@ def test_the_same_file_twice_in_one_message_is_one_file(start: Start, tmp_path: 
     model = ScriptedModel([code("import pandas as pd; pd.read_csv('sales.csv')"), finish("It holds **2** rows.")])
     talk = start(model).ask("How many rows?", [path, path])
     assert talk.turn.status == "done"
-    assert [file["path"] for file in talk.steps("briefed")[0]["files"]] == ["sales.csv"]
+    assert [file.path for file in talk.steps("briefed")[0].files] == ["sales.csv"]
 
 
 def test_two_files_of_one_name_are_two_files(start: Start, tmp_path: Path) -> None:
@@ -166,7 +166,7 @@ def test_two_files_of_one_name_are_two_files(start: Start, tmp_path: Path) -> No
         path.write_text(f"region,amount\nNorth,{number}\n")
     model = ScriptedModel([code("import pandas as pd; pd.read_csv('sales-2.csv')"), finish("Two files.")])
     talk = start(model).ask("What is in them?", paths)
-    assert [file["path"] for file in talk.steps("briefed")[0]["files"]] == ["sales.csv", "sales-2.csv"]
+    assert [file.path for file in talk.steps("briefed")[0].files] == ["sales.csv", "sales-2.csv"]
     assert talk.turn.status == "done"
 
 
@@ -195,8 +195,8 @@ def test_of_very_many_files_those_that_are_left_out_are_named(start: Start, tmp_
     talk = Talk(stack, key)
     stack.wait_for(lambda: stack.rests(key), "the answer")
     (briefed,) = talk.steps("briefed")
-    assert len(briefed["files"]) == 20
-    (problem,) = briefed["problems"]
-    assert problem["name"].startswith("part-21.csv, part-22.csv")
-    assert problem["name"].endswith("and 3 more")
-    assert "only the first 20 files of a message are read" in talk.text
+    assert len(briefed.files) == 20
+    (problem,) = briefed.problems
+    assert problem.name.startswith("part-21.csv, part-22.csv")
+    assert problem.name.endswith("and 3 more")
+    assert "I read only the first 20 files of a message" in talk.text

@@ -65,9 +65,9 @@ RUBBISH = '{"choices": [{"message": {"role": "assistant", "content": 12, "tool_c
         pytest.param(nobody, "does not answer at the moment", id="down"),
         pytest.param(lambda: endpoint(401, REFUSAL, "application/json"), "refuses our access", id="wrong-key"),
         pytest.param(lambda: endpoint(503, "busy", "text/plain"), "does not answer at the moment", id="overloaded"),
-        pytest.param(lambda: endpoint(200, "<html>hi</html>", "text/html"), "could not be understood", id="html"),
+        pytest.param(lambda: endpoint(200, "<html>hi</html>", "text/html"), "I could not understand", id="html"),
         pytest.param(lambda: endpoint(200, RUBBISH, "application/json"), "could not finish this", id="wrong-shape"),
-        pytest.param(lambda: endpoint(200, "data: {{{\n\n", "text/event-stream"), "could not be understood", id="torn"),
+        pytest.param(lambda: endpoint(200, "data: {{{\n\n", "text/event-stream"), "I could not understand", id="torn"),
     ],
 )
 def test_an_endpoint_in_trouble_is_one_kind_sentence_in_the_thread(

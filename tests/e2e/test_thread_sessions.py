@@ -1,4 +1,4 @@
-"""What a team decides about the sessions of its threads: limits of one channel, and a shell."""
+"""What a team decides about the sessions of its threads: the limits of one channel."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pytest
 from harness import Stack, running_stack, session_host
 
 from workers.models.base import ModelReply, ModelRequest, OnDelta
-from workers.models.offline import OfflineAnalyst
 from workers.models.scripted import ScriptedModel
+from workers.offline import OfflineAnalyst
 
 pytestmark = pytest.mark.integration
 
@@ -21,7 +21,6 @@ cell_timeout_s = 0.5
 memory_mb = 300
 [sandbox]
 minimum = "none"
-bash = true
 """
 
 
@@ -58,7 +57,7 @@ def test_a_channel_has_its_own_limits_from_settings_to_the_cell(stack: Stack) ->
     for channel in ("#churn", "#sales"):
         stack.puppet.model = Listener(python(slow), python(large), finish("That is all."))
         talk = replace(stack, channel=channel).ask("How far can we go?")
-        ended[channel] = [(cell["status"], cell["stdout"]) for cell in talk.steps("cell")]
+        ended[channel] = [(cell.status, cell.stdout) for cell in talk.steps("cell")]
     assert [status for status, _ in ended["#churn"]] == ["timeout", "error"]
     assert ended["#sales"] == [("ok", "slept\n"), ("ok", "held\n")]
 
@@ -73,20 +72,18 @@ def test_the_analyst_is_told_the_limits_of_the_channel(stack: Stack) -> None:
     assert "the session 2048 MB of memory" in told["#sales"]
 
 
-def test_until_somebody_can_approve_it_a_command_is_refused_with_a_sentence(stack: Stack) -> None:
+def test_no_shell_is_offered_and_a_command_is_answered_with_what_there_is(stack: Stack) -> None:
     command = {"name": "run_bash", "arguments": {"command": "touch made", "title": "Make a file"}}
     model = stack.puppet.model = Listener(command, python("import os\nprint(os.listdir())"), finish("That is all."))
     talk = stack.ask("What is in the folder?")
-    refused, look = talk.steps("cell")
-    assert (refused["language"], refused["status"]) == ("bash", "killed")
-    assert refused["notice"] == "the command was not run: nobody is there who could approve it."
-    assert (look["language"], look["stdout"]) == ("python", "[]\n")
-    assert "run_bash" in [tool["function"]["name"] for tool in model.requests[0].tools]
-    assert any("nobody is there who could approve it" in str(message) for message in model.requests[1].messages)
+    (look,) = talk.steps("cell")
+    assert (look.language, look.stdout) == ("python", "[]\n")
+    assert "run_bash" not in [tool["function"]["name"] for tool in model.requests[0].tools]
+    assert any('There is no tool "run_bash"' in str(message) for message in model.requests[1].messages)
     assert talk.turn.status == "done"
 
 
-def test_no_command_of_a_cell_runs_a_program_where_there_is_a_shell(stack: Stack) -> None:
+def test_no_cell_runs_a_program(stack: Stack) -> None:
     stack.puppet.model = Listener(python("import subprocess\nsubprocess.run(['/bin/true'])"), finish("That is all."))
     talk = stack.ask("Can you run a program?")
-    assert talk.steps("cell")[0]["error_name"] == "PermissionError"
+    assert talk.steps("cell")[0].error_name == "PermissionError"

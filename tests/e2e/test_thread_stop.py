@@ -11,13 +11,12 @@ import pytest
 from harness import Stack, Start, Talk
 from patience import PATIENCE_S
 
+from core.steps import Asked
 from core.values import Lease, ThreadKey
 from executor.client import SessionClient
 from tryout.blocks_text import message_text
-from workers.agent.steps import Asked, dump_step
 from workers.models.base import Model, ModelReply, ModelRequest, OnDelta
 from workers.models.scripted import ScriptedModel
-from workers.wiring import socket_path
 
 pytestmark = pytest.mark.integration
 
@@ -77,12 +76,12 @@ def react(stack: Stack, key: ThreadKey) -> None:
 
 
 def react_on_the_card(stack: Stack, key: ThreadKey) -> None:
-    order = {"channel": "#sales", "user": "ben", "ts": card(stack, key)["ts"], "name": "x"}
+    order = {"channel": "#sales", "user": "ben", "ts": card_ts(stack, key), "name": "x"}
     stack.slack.http.post("/control/reactions", json=order).raise_for_status()
 
 
 def press(stack: Stack, key: ThreadKey) -> None:
-    stack.slack.press(key, card(stack, key)["ts"], "stop", "ben")
+    stack.slack.press(key, card_ts(stack, key), "stop", "ben")
 
 
 def slacks_own(stack: Stack, key: ThreadKey) -> None:
@@ -90,25 +89,38 @@ def slacks_own(stack: Stack, key: ThreadKey) -> None:
     stack.slack.http.post("/control/stop", json=order).raise_for_status()
 
 
-def card(stack: Stack, key: ThreadKey) -> dict[str, Any]:
-    return next(
-        message
+def card_ts(stack: Stack, key: ThreadKey) -> str:
+    """The ts of the card, which comes a moment after the turn began."""
+
+    def is_there() -> bool:
+        turn = stack.store.current_turn(key.id)
+        row = stack.store.outbox_get(f"{turn.id}:card") if turn else None
+        return row is not None and row.status == "sent" and bool(stop_buttons(stack, key))
+
+    stack.wait_for(is_there, "the card")
+    return stop_buttons(stack, key)[0]
+
+
+def stop_buttons(stack: Stack, key: ThreadKey) -> list[str]:
+    """The ts of the messages with a Stop button."""
+    return [
+        message["ts"]
         for message in stack.slack.thread(key)
         if any(
             element.get("action_id") == "stop"
             for block in message.get("blocks") or ()
             for element in block.get("elements") or ()
         )
-    )
+    ]
 
 
 def begun(stack: Stack, key: ThreadKey) -> None:
     """Wait until the slow cell runs."""
-    sessions = SessionClient(socket_path(stack.settings))
+    sessions = SessionClient(stack.settings.session_socket)
 
     def running() -> bool:
         turn = stack.store.current_turn(key.id)
-        ran = [step for step in stack.store.steps(turn.id) if step["kind"] == "cell"] if turn else []
+        ran = [step for step in stack.store.steps(turn.id) if step.kind == "cell"] if turn else []
         return len(ran) == 1 and sessions.where(key.id) is not None
 
     stack.wait_for(running, "the slow cell")
@@ -136,20 +148,19 @@ def test_a_stopped_cell_keeps_all_variables_and_says_what_was_done(
     stack.wait_for(lambda: stack.rests(key), "the end of the turn")
     talk = Talk(stack, key)
     assert talk.turn.status == "stopped"
-    assert [(cell["title"], cell["status"]) for cell in talk.steps("cell")] == [
+    assert [(cell.title, cell.status) for cell in talk.steps("cell")] == [
         ("Add up", "ok"),
         ("Wait long", "killed"),
     ]
-    assert talk.steps("gave_up")[0]["reason"] == "stopped"
+    assert talk.steps("gave_up")[0].reason == "stopped"
     assert "Never" not in talk.text
     for said in ("ben asked me to stop", "Add up — 42", "Wait long — stopped while it ran"):
         assert said in talk.text
     assert "octagonal_sign" in talk.reactions()
     assert "eyes" not in talk.reactions()
-    with pytest.raises(StopIteration):
-        card(stack, key)
+    assert not stop_buttons(stack, key)
     after = talk.ask("and now?")
-    assert after.steps("cell")[0]["stdout"].strip() == "49"
+    assert after.steps("cell")[0].stdout.strip() == "49"
     assert "**49**" in after.report
 
 
@@ -200,7 +211,7 @@ def test_a_question_that_was_stopped_is_asked_again_when_its_turn_goes_on(start:
     assert again["ts"] != first["ts"]
     talk.stack.slack.press(talk.key, again["ts"], "answer:1", "ben")
     talk.stack.wait_for(lambda: talk.turn.status == "done", "the report")
-    assert talk.steps("asked")[-1]["text"] == "South"
+    assert talk.steps("asked")[-1].text == "South"
     assert with_buttons() == []
 
 
@@ -209,7 +220,7 @@ def test_a_word_that_is_an_option_is_an_answer(start: Start) -> None:
     talk = start(ScriptedModel([asking, finish("Cancelled orders: 3.")])).ask("How many?")
     talk.stack.say("cancel", thread=talk.key)
     talk.stack.wait_for(lambda: talk.turn.status == "done", "the answer")
-    assert talk.steps("asked")[-1]["text"] == "cancel"
+    assert talk.steps("asked")[-1].text == "cancel"
 
 
 def test_what_is_said_before_a_stop_is_stopped_too_and_what_comes_after_is_not(start: Start) -> None:
@@ -224,7 +235,7 @@ def test_what_is_said_before_a_stop_is_stopped_too_and_what_comes_after_is_not(s
     stack.wait_for(lambda: len(stack.store.turns(key.id)) == 2 and stack.rests(key), "both turns")
     talk = Talk(stack, key)
     assert [turn.status for turn in talk.turns] == ["stopped", "done"]
-    asked = [[step["text"] for step in stack.store.steps(turn.id) if step["kind"] == "asked"] for turn in talk.turns]
+    asked = [[step.text for step in stack.store.steps(turn.id) if step.kind == "asked"] for turn in talk.turns]
     assert asked == [["How much was sold?", "and by month"], ["only the South please"]]
 
 
@@ -251,7 +262,7 @@ def test_the_files_that_came_before_a_stop_are_there_afterwards(start: Start, tm
         stack.wait_for(lambda: len(stack.store.unread(key.id)) == 2, "both messages")
     stack.wait_for(lambda: stack.rests(key), "the end of the turn")
     after = Talk(stack, key).ask("and what is the total?")
-    assert after.steps("cell")[0]["stdout"].strip() == "42"
+    assert after.steps("cell")[0].stdout.strip() == "42"
 
 
 @pytest.mark.parametrize("go_on", ["and now?", "continue"])
@@ -273,13 +284,13 @@ def test_a_download_that_does_not_end_is_stopped_and_its_file_is_read_by_whoever
     stack.renew()
     stack.say(go_on, thread=key)
     stack.wait_for(lambda: talk.turn.status == "done", "the report")
-    assert talk.steps("cell")[0]["stdout"].strip() == "42"
+    assert talk.steps("cell")[0].stdout.strip() == "42"
     assert len(talk.turns) == (1 if go_on == "continue" else 2)
 
 
 def test_a_stop_that_finds_the_worker_dead_ends_the_cell_it_left_behind(start: Start) -> None:
     stack = start(ScriptedModel([finish("Never.")]))
-    sessions = SessionClient(socket_path(stack.settings))
+    sessions = SessionClient(stack.settings.session_socket)
     with stack.busy:
         key = stack.say("How much was sold?")
         stack.wait_for(lambda: len(stack.store.unread(key.id)) == 1, "the question")
@@ -287,7 +298,7 @@ def test_a_stop_that_finds_the_worker_dead_ends_the_cell_it_left_behind(start: S
         turn = stack.store.open_turn(lease, "en", "scripted")
         (mail,) = stack.store.unread(key.id)
         asked = Asked(user=mail.user, author=mail.author, text=mail.text, ts=mail.ts)
-        stack.store.take_mail(lease, turn.id, [mail.id], [dump_step(asked)])
+        stack.store.take_mail(lease, turn.id, [mail.id], [asked])
         cell = threading.Thread(target=sessions.run, args=(key.id, f"{turn.id}/c1", SLOW))
         cell.start()
         stack.wait_for(lambda: sessions.where(key.id) is not None, "the cell")

@@ -17,7 +17,7 @@ import yaml
 from harness import Start, Talk
 from PIL import Image
 
-from workers.models.offline import OfflineAnalyst
+from workers.offline import OfflineAnalyst
 
 pytestmark = pytest.mark.integration
 
@@ -38,7 +38,7 @@ def module(name: str) -> ModuleType:
 
 def charts(talk: Talk) -> list[str]:
     """The names of the last turn's charts; each is opened as a picture."""
-    made = {figure["name"] for cell in talk.steps("cell") for figure in cell["figures"]}
+    made = {figure.name for cell in talk.steps("cell") for figure in cell.figures}
     for file in talk.files:
         if file["mimetype"] == "image/png":
             with Image.open(io.BytesIO(talk.stack.slack.file(file["id"]))) as picture:
@@ -55,7 +55,7 @@ def check_turn(talk: Talk, turn: dict[str, Any], folder: Path, answers: ModuleTy
         expected = answers.written(answers.NUMBERS[name](folder), form)
         assert expected in talk.report, f"{turn['question']!r} should give {name} = {expected}:\n{talk.report}"
     assert len(charts(talk)) >= turn["charts"]
-    warnings = "\n".join(cell["stderr"] for cell in talk.steps("cell"))
+    warnings = "\n".join(cell.stderr for cell in talk.steps("cell"))
     assert "Glyph" not in warnings
 
 
@@ -91,7 +91,7 @@ def test_a_broken_column_is_met_with_an_error_a_repair_and_an_answer(start: Star
     broken = tmp_path / "sales.csv"
     module("make_data").break_column(EXAMPLES / "sales" / "sales.csv", broken, "quantity", "units")
     talk = start(OfflineAnalyst()).ask("What is the total quantity by region?", [broken])
-    statuses = [cell["status"] for cell in talk.steps("cell")]
+    statuses = [cell.status for cell in talk.steps("cell")]
     assert talk.turn.status == "done", talk.text
     assert "error" in statuses
     assert statuses[-1] == "ok"
@@ -101,13 +101,13 @@ def test_a_broken_column_is_met_with_an_error_a_repair_and_an_answer(start: Star
 
 def test_a_second_persons_follow_up_uses_the_variables_of_the_first(start: Start) -> None:
     first = start(OfflineAnalyst()).ask("Which region sold most?", [EXAMPLES / "sales" / "sales.csv"], user="ana")
-    made = {name for cell in first.steps("cell") for name in assigned(cell["code"])}
+    made = {name for cell in first.steps("cell") for name in assigned(cell.code)}
     second = first.ask("And only 2023?", user="ben")
     assert second.turn.status == "done"
-    codes = [cell["code"] for cell in second.steps("cell")]
+    codes = [cell.code for cell in second.steps("cell")]
     assert made & {name for code in codes for name in used(code)}
     assert not any("read_csv" in code for code in codes)
-    assert not any(cell["files_read"] for cell in second.steps("cell"))
+    assert not any(cell.files_read for cell in second.steps("cell"))
     assert "2023" in second.report
 
 

@@ -12,10 +12,10 @@ from patience import PATIENCE_S
 
 from playground import Options
 from tryout.blocks_text import message_text
-from workers import jobs
 from workers.models.base import ModelReply, ModelRequest, OnDelta
 from workers.models.scripted import ScriptedModel
-from workers.wiring import opened
+from workers.service import jobs
+from workers.service.context import opened
 
 pytestmark = pytest.mark.integration
 
@@ -45,8 +45,8 @@ def test_a_question_with_a_file_ends_in_a_report_with_chart_and_files(start: Sta
     model = ScriptedModel([code(READ), code(CHART, "Sales by region"), finish("Together **42** were sold.")])
     talk = start(model).ask("How much was sold?", [sales])
     assert talk.turn.status == "done"
-    assert [step["kind"] for step in talk.steps()][:2] == ["asked", "briefed"]
-    assert talk.steps("cell")[0]["stdout"].strip() == "42"
+    assert [step.kind for step in talk.steps()][:2] == ["asked", "briefed"]
+    assert talk.steps("cell")[0].stdout.strip() == "42"
     assert "42" in talk.report
     assert "Together **42** were sold." in talk.text
     names = [file["name"] for file in talk.files]
@@ -64,9 +64,9 @@ def test_a_second_person_goes_on_with_the_variables_of_the_first(start: Start, s
     )
     first = start(model).ask("How much was sold?", [sales], user="ana")
     second = first.ask("And twice that?", user="ben")
-    assert second.steps("cell")[0]["stdout"].strip() == "84 again"
+    assert second.steps("cell")[0].stdout.strip() == "84 again"
     assert [turn.status for turn in second.turns] == ["done", "done"]
-    authors = [second.stack.store.steps(turn.id)[0]["author"] for turn in second.turns]
+    authors = [second.stack.store.steps(turn.id)[0].author for turn in second.turns]
     assert len(set(authors)) == 2
     assert "84" in second.report
 
@@ -100,8 +100,8 @@ def test_a_message_sent_while_the_turn_runs_joins_it(start: Start, sales: Path) 
     stack.wait_for(lambda: stack.rests(key), "the answer")
     talk = Talk(stack, key)
     assert len(talk.turns) == 1
-    assert [step["text"] for step in talk.steps("asked")] == ["How much was sold?", "only the South please"]
-    kinds = [step["kind"] for step in talk.steps()]
+    assert [step.text for step in talk.steps("asked")] == ["How much was sold?", "only the South please"]
+    kinds = [step.kind for step in talk.steps()]
     assert kinds.index("replied") < len(kinds) - 1 - kinds[::-1].index("asked") < kinds.index("finished")
 
 
@@ -121,7 +121,7 @@ def test_a_question_waits_without_a_worker_and_a_press_goes_on(start: Start, sal
     stack = talk.stack
     stack.slack.press(talk.key, asking["ts"], "answer:1", "ben")
     stack.wait_for(lambda: talk.turn.status == "done", "the rest of the turn")
-    assert talk.steps("asked")[-1]["text"] == "South"
+    assert talk.steps("asked")[-1].text == "South"
     redrawn = next(message for message in talk.messages if message["ts"] == asking["ts"])
     assert not has_buttons(redrawn)
     assert not redrawn.get("reactions")
@@ -134,12 +134,12 @@ def test_a_question_can_be_answered_in_words(start: Start, sales: Path) -> None:
     asked = start(model).ask("How much was sold?", [sales])
     asked.stack.say("the East", thread=asked.key)
     asked.stack.wait_for(lambda: asked.turn.status == "done", "the rest of the turn")
-    assert asked.steps("asked")[-1]["text"] == "the East"
+    assert asked.steps("asked")[-1].text == "the East"
 
 
 @pytest.mark.parametrize(
     ("kind", "words"),
-    [("unavailable", "does not answer"), ("refused", "refuses our access"), ("nonsense", "could not be understood")],
+    [("unavailable", "does not answer"), ("refused", "refuses our access"), ("nonsense", "I could not understand")],
 )
 def test_a_model_in_trouble_is_said_kindly_and_the_next_message_tries_again(
     start: Start, sales: Path, kind: str, words: str
@@ -174,7 +174,7 @@ def test_a_bug_of_ours_ends_in_one_sentence_with_a_reference_and_loses_nothing(s
     broken = Broken(ScriptedModel([code(READ), finish("Together **42** were sold.")]))
     talk = start(broken).ask("How much was sold?", [sales])
     assert talk.turn.status == "failed"
-    reference = talk.steps("gave_up")[0]["text"].split("reference ")[1][:8]
+    reference = talk.steps("gave_up")[0].text.split("reference ")[1][:8]
     assert talk.text.count(reference) == 1
     assert "ZeroDivisionError" not in talk.text
     broken.repaired = True
@@ -202,7 +202,7 @@ def test_a_bug_of_ours_while_slack_is_away_is_told_when_slack_is_back(start: Sta
     talk = broken.stack.talk(key)
     broken.stack.wait_for(lambda: bool(talk.turns) and bool(talk.steps("gave_up")), "the end of the turn")
     with broken.stack.busy:
-        reference = talk.steps("gave_up")[0]["text"].split("reference ")[1][:8]
+        reference = talk.steps("gave_up")[0].text.split("reference ")[1][:8]
         assert (talk.turn.status, talk.text.count(reference)) == ("running", 0)
         broken.stack.renew()
     broken.stack.wait_for(lambda: talk.turn.status == "failed", "the turn told")
@@ -214,7 +214,7 @@ def test_the_same_question_again_in_another_thread_starts_with_nothing(start: St
     model = ScriptedModel([code("print('total' in globals())"), code(READ), finish("Together **42** were sold.")])
     stack = start(model)
     for _ in range(2):
-        assert stack.ask("How much was sold?", [sales]).steps("cell")[0]["stdout"].strip() == "False"
+        assert stack.ask("How much was sold?", [sales]).steps("cell")[0].stdout.strip() == "False"
 
 
 @pytest.mark.parametrize("method", ["reactions.add", "assistant.threads.setStatus", "users.info", "reactions.remove"])
@@ -244,8 +244,8 @@ def test_a_session_that_dies_comes_back_with_its_variables_and_files(start: Star
     again = "print(total, pd.read_csv('sales.csv').shape)"
     script = [code(READ), code("import os\nos._exit(3)"), code(again), finish("Together **42** were sold.")]
     talk = start(ScriptedModel(script)).ask("How much was sold?", [sales])
-    assert [cell["status"] for cell in talk.steps("cell")] == ["ok", "died", "ok"]
-    assert talk.steps("cell")[-1]["stdout"].strip() == "42 (2, 2)"
+    assert [cell.status for cell in talk.steps("cell")] == ["ok", "died", "ok"]
+    assert talk.steps("cell")[-1].stdout.strip() == "42 (2, 2)"
 
 
 def test_what_could_not_be_kept_is_said_to_people(start: Start, sales: Path) -> None:
@@ -256,8 +256,8 @@ def test_what_could_not_be_kept_is_said_to_people(start: Start, sales: Path) -> 
         finish("Together **42** were sold."),
     ]
     talk = start(ScriptedModel(script)).ask("How much was sold?", [sales])
-    assert talk.steps("cell")[-1]["stdout"].strip() == "42"
-    assert any("rows" in cell["notice"] for cell in talk.steps("cell"))
+    assert talk.steps("cell")[-1].stdout.strip() == "42"
+    assert any("rows" in cell.notice for cell in talk.steps("cell"))
     assert "rows" in "\n".join(message_text(message) for message in talk.messages[1:])
 
 
@@ -269,7 +269,7 @@ def test_a_thread_that_moves_to_another_host_takes_its_files_along(
     first = stack.ask("How much was sold?", [sales])
     elsewhere = tmp_path / "other-host"
     env = {"DATABASE_URL": stack.settings.database_url, "THREADBOOK_FILES": stack.settings.files}
-    env |= {"SLACK_API_URL": stack.settings.slack_api_url, "THREADBOOK_HOST_ID": "another-host"}
+    env |= {"SLACK_API_URL": stack.settings.slack_api_url, "THREADBOOK_NODE_ID": "another-host"}
     with (
         session_host(elsewhere),
         stack.busy,
@@ -279,13 +279,14 @@ def test_a_thread_that_moves_to_another_host_takes_its_files_along(
         stack.wait_for(lambda: bool(stack.store.unread(first.key.id)), "the follow-up")
         jobs.run(tools, first.key.id)
     assert [turn.status for turn in first.turns] == ["done", "done"]
-    assert first.steps("cell")[0]["stdout"].strip() == "42"
-    assert stack.store.thread_host(first.key.id) == "another-host"
-    assert "variables from earlier are gone" in first.text
+    assert first.steps("cell")[0].stdout.strip() == "42"
+    assert stack.store.thread_node(first.key.id) == "another-host"
+    assert "earlier variables are lost" in first.text
 
 
 def test_the_title_of_a_chart_reaches_nobody_and_leads_nowhere(start: Start, sales: Path) -> None:
     title = "Sales <!channel> <https://evil.example|here>"
     talk = start(ScriptedModel([code(READ), code(CHART, title), finish("**42**.")])).ask("How much?", [sales])
     chart = next(each for each in talk.messages if any(f["mimetype"] == "image/png" for f in each.get("files") or ()))
-    assert chart["text"] == "Sales &lt;!channel&gt; &lt;https://evil.example|here&gt;"
+    assert "<" not in chart["text"]
+    assert "`https://evil.example%7Chere`" in chart["text"]

@@ -1,4 +1,4 @@
-"""One world for all rows of the table: a fault leaves it whole, or its test fails and the next one gets another."""
+"""One world for all rows of the table. When a test fails, the next one gets a new world."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ FAILED = pytest.StashKey[bool]()
 
 
 class Worlds:
-    """The running product, made anew when a test left it broken."""
+    """The running product, made again when a test left it broken."""
 
-    def __init__(self, hosts: int = 1) -> None:
-        self._hosts = hosts
-        self._parts = ExitStack()
+    def __init__(self, nodes: int = 1) -> None:
+        self._nodes = nodes
+        self._stack = ExitStack()
         self._world: World | None = None
 
     def now(self) -> World:
-        """A world that works. Its folder is one that every user may enter: Postgres runs as another one."""
+        """A world that works. Every user may enter its folder: Postgres runs as another user."""
         if self._world is None:
             folder = Path(tempfile.mkdtemp(prefix="faults-"))
-            self._parts.callback(shutil.rmtree, folder, ignore_errors=True)
+            self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
             folder.chmod(0o755)
-            self._world = self._parts.enter_context(running_world(folder, hosts=self._hosts))
+            self._world = self._stack.enter_context(running_world(folder, nodes=self._nodes))
         return self._world
 
     def end(self) -> None:
         """Stop it."""
         self._world = None
-        self._parts.close()
+        self._stack.close()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -49,7 +49,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 
 @pytest.fixture(scope="session")
 def worlds() -> Iterator[Worlds]:
-    """Whole or to be made."""
+    """The worlds of this session."""
     kept = Worlds()
     yield kept
     kept.end()
@@ -65,23 +65,23 @@ def world(worlds: Worlds, request: pytest.FixtureRequest) -> Iterator[World]:
 
 @pytest.fixture(scope="module")
 def pairs() -> Iterator[Worlds]:
-    """Worlds of two hosts."""
-    kept = Worlds(hosts=2)
+    """Worlds of two nodes."""
+    kept = Worlds(nodes=2)
     yield kept
     kept.end()
 
 
 @pytest.fixture
 def pair(pairs: Worlds, request: pytest.FixtureRequest) -> Iterator[World]:
-    """A team's two hosts, of which the first runs; after a row that held it runs again, alone."""
+    """A team's two nodes, of which only the first runs, before each test and after one that passed."""
     world = pairs.now()
     yield world
     if request.node.stash.get(FAILED, True):
         pairs.end()
         return
-    for host in world.hosts[1:]:
-        end(host.process)
-        host.process = None
+    for node in world.nodes[1:]:
+        end(node.process)
+        node.process = None
 
 
 @pytest.fixture(scope="session")

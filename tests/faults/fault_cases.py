@@ -1,4 +1,4 @@
-"""Threads that are brought to a moment and held there: the fault strikes all of them at once."""
+"""Threads that are held at a moment of their turn, so that a fault strikes all of them at once."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from fault_world import World
 from patience import eventually
 from sqlalchemy import Connection, text
 
+from core.steps import CellRan
 from core.store import StoreUnreachable
 from core.values import ThreadKey
 from executor.client import HostUnavailable, SessionClient
@@ -40,7 +41,7 @@ class Case:
 
     @property
     def thread(self) -> ThreadKey:
-        """Where it is; only once it was asked."""
+        """Its id in Slack, once a question was asked."""
         assert self.key is not None
         return self.key
 
@@ -83,14 +84,18 @@ class Case:
         """How many reports of this question stand in Slack."""
         return sum(f"Walked {question}:" in message_text(message) for message in self.said())
 
-    def cells(self) -> list[Json]:
+    def charts(self) -> int:
+        """How many charts of cells stand in Slack, however often each."""
+        return sum(file["name"].endswith(".png") for message in self.said() for file in message.get("files") or ())
+
+    def cells(self) -> list[CellRan]:
         """The cells as the Store has them, over all turns."""
         store = self.world.store
-        return [s for turn in store.turns(self.thread.id) for s in store.steps(turn.id) if s["kind"] == "cell"]
+        return [s for turn in store.turns(self.thread.id) for s in store.steps(turn.id) if isinstance(s, CellRan)]
 
     def journal(self) -> list[Json]:
-        """What the session hosts wrote down of the thread's cells."""
-        return [line for host in self.world.hosts for line in host.journal(self.thread.id)]
+        """What the session hosts noted of the thread's cells."""
+        return [line for node in self.world.nodes for line in node.journal(self.thread.id)]
 
 
 class Moment:
@@ -106,14 +111,14 @@ class Moment:
         raise NotImplementedError
 
     def strike(self) -> None:
-        """Something to do at the very moment of the fault."""
+        """What happens at the very moment of the fault."""
 
     def release(self) -> None:
-        """Let go of it."""
+        """Let the thread go on."""
 
 
 class Arriving(Moment):
-    """The message is sent at the moment of the fault: nobody has kept it or taken it up."""
+    """The message is sent at the moment of the fault: it is neither stored nor taken."""
 
     name = "as the message arrives"
 
@@ -144,18 +149,19 @@ class InCell(Moment):
     """The second cell runs."""
 
     name = "in mid-cell"
+    letters = "ab"
 
     def reach(self) -> None:
-        words = self.case.new_question("ab")
+        words = self.case.new_question(self.letters)
         self._step = self.case.letters[-1]
         self.case.world.model.held_cells.add(self._step)
         self.case.post(words)
         eventually(self._second_cell_runs, "the second cell")
 
     def release(self) -> None:
-        """A file appears in the workspace that the cell waits for; without a host the next one finds it there.
+        """Put the file into the workspace that the cell waits for; the next session host finds it there.
 
-        A cell that is asked for again waits for none: its host may have taken the file with it.
+        A repeated cell waits for no file: the node that was killed may have taken the file with it.
         """
         self.case.world.model.held_cells.discard(self._step)
 
@@ -171,7 +177,7 @@ class InCell(Moment):
     @property
     def sessions(self) -> SessionClient:
         """The session host that has the thread now."""
-        return self.case.world.host_of(self.case.thread.id).sessions
+        return self.case.world.node_of(self.case.thread.id).sessions
 
     def _second_cell_runs(self) -> bool:
         with suppress(HostUnavailable):
@@ -180,8 +186,37 @@ class InCell(Moment):
         return False
 
 
+class ChartShown(InCell):
+    """The first cell's chart stands in the thread, and the second cell runs."""
+
+    name = "after the first chart"
+    letters = "pb"
+
+    def reach(self) -> None:
+        super().reach()
+        eventually(lambda: self.case.charts() == 1, "the chart")
+
+
+class ChartShared(Moment):
+    """Slack takes the first cell's chart: its reply does not come, and it shows the chart only after 14 s."""
+
+    name = "while the first chart is shared, which takes Slack 14 s"
+
+    def reach(self) -> None:
+        world, case = self.case.world, self.case
+        case.ask("a")  # the thread must be there before a fault can name it
+        eventually(case.answered, "the first answer")
+        call = "files.completeUploadExternal"
+        before = len(world.slack.wire(kind="call", method=call))
+        where = {"thread_ts": case.thread.root_ts}
+        world.control("POST", "faults", method="share", kind="slow", seconds=14)
+        world.control("POST", "faults", method=call, kind="slow", seconds=100, where=where)
+        case.ask("pb")
+        eventually(lambda: len(world.slack.wire(kind="call", method=call)) > before, "the call that shares it")
+
+
 class BetweenCellAndStep(InCell):
-    """The second cell has ended, the host has its result, the Store has not: a lock on the thread's row sees to it."""
+    """The second cell has ended; the session host has its result, the Store has not: a lock on the thread's row."""
 
     name = "between cell and step"
 
@@ -200,7 +235,7 @@ class BetweenCellAndStep(InCell):
 
 
 class Delivering(Moment):
-    """Slack has the report and its reply has not come."""
+    """Slack has the report, and its reply has not come."""
 
     name = "while delivering"
 
@@ -239,4 +274,5 @@ class AtRest(Moment):
         self.case.ask("c")
 
 
+AFTER_A_CHART: tuple[Callable[[Case], Moment], ...] = (ChartShown, ChartShared)
 MOMENTS: tuple[Callable[[Case], Moment], ...] = (Arriving, InModelCall, InCell, BetweenCellAndStep, Delivering, AtRest)

@@ -1,4 +1,4 @@
-"""What may happen to the processes, the servers and the disks."""
+"""The faults of processes, servers and disks."""
 
 from __future__ import annotations
 
@@ -15,20 +15,22 @@ from patience import eventually
 
 Act = Callable[[World], None]
 AWAY_S = 3.0
-"""How long a server is away. Work goes on meanwhile and meets its absence."""
+"""How long a server is away, while the threads go on working."""
+SILENT_S = 15.0
+"""How long a server accepts and never answers: longer than any time-out of ours."""
 
 
 @dataclass(frozen=True)
 class ProcessFault:
-    """`strike` breaks something; `back` is what an init system or an admin does about it, None when nobody has to."""
+    """`strike` breaks something; `back` is what an init system or an admin then does, None when nothing is needed."""
 
     name: str
     strike: Act
     back: Act | None = None
     held: bool = False
-    """Whether the threads are held until the part is back: what runs outlasts every grace time."""
+    """Whether the threads are held until `back`: their work outlasts every grace time."""
     fills_disk: bool = False
-    """Only where home lies on a small disk of its own."""
+    """Runs only where home is on a small disk of its own."""
 
 
 def _bot(signum: int) -> Act:
@@ -66,8 +68,8 @@ def _kill_all(which: Callable[[World], list], signum: int = signal.SIGKILL) -> A
     return strike
 
 
-def _kill_host_twice(world: World) -> None:
-    """The second time while the service is starting it again."""
+def _kill_session_host_twice(world: World) -> None:
+    """Kill it, and once more while the service starts it again."""
     first = world.struck.session_host()
     kill(first)
 
@@ -110,6 +112,25 @@ def _lose_files(world: World) -> None:
     shutil.rmtree(world.settings.files, ignore_errors=True)
 
 
+def _session_hosts(world: World) -> list:
+    return [world.struck.session_host()]
+
+
+def _swallow(server: str) -> Act:
+    """Nothing comes through to a server any more, and nobody is told."""
+    return lambda world: world.silencers[server].swallow()
+
+
+def _resume(server: str) -> Act:
+    """New connections come through. The old ones stay silent for ever."""
+
+    def back(world: World) -> None:
+        time.sleep(SILENT_S)
+        world.silencers[server].resume()
+
+    return back
+
+
 PROCESS_FAULTS = (
     ProcessFault("bot: kill -9", _bot(signal.SIGKILL), World.start_bot),
     ProcessFault("bot: SIGTERM", _bot(signal.SIGTERM), World.start_bot),
@@ -124,26 +145,32 @@ PROCESS_FAULTS = (
         "worker service: SIGTERM, work outlasts the grace time", _service(signal.SIGTERM), _start_service, held=True
     ),
     ProcessFault("session host: kill -9", _kill_all(lambda world: [world.struck.session_host()])),
-    ProcessFault("session host: kill -9, and again while it starts", _kill_host_twice),
+    ProcessFault("session host: kill -9, and again while it starts", _kill_session_host_twice),
     ProcessFault("session host: SIGTERM", _kill_all(lambda world: [world.struck.session_host()], signal.SIGTERM)),
     ProcessFault("zygote: kill -9", _kill_all(lambda world: world.struck.zygotes())),
     ProcessFault("Redis: killed, back empty after 3 s", lambda world: world.redis_server.kill(), _restart_redis),
     ProcessFault("Postgres: stopped, back after 3 s", lambda world: world.postgres.stop(), _restart_postgres),
+    ProcessFault("session host: SIGSTOP", _kill_all(_session_hosts, signal.SIGSTOP)),
+    ProcessFault("zygote: SIGSTOP", _kill_all(lambda world: world.struck.zygote_itself(), signal.SIGSTOP)),
+    ProcessFault("work horses: SIGSTOP", _kill_all(lambda world: world.struck.horses(), signal.SIGSTOP)),
+    ProcessFault("RQ workers: SIGSTOP", _kill_all(lambda world: world.struck.rq_workers(), signal.SIGSTOP)),
+    ProcessFault("Redis: accepts and never answers for 15 s", _swallow("Redis"), _resume("Redis")),
+    ProcessFault("Postgres: accepts and never answers for 15 s", _swallow("Postgres"), _resume("Postgres")),
     ProcessFault("disk: full for 3 s", _fill_disk, _empty_disk, fills_disk=True),
     ProcessFault("file store: lost", _lose_files),
 )
 
 
-def _cut_power(world: World) -> None:
-    world.struck.cut_power()
+def _kill_everybody(world: World) -> None:
+    world.struck.kill_everybody()
 
 
-def _cut_power_everywhere(world: World) -> None:
-    for host in world.hosts:
-        host.cut_power()
+def _kill_everybody_everywhere(world: World) -> None:
+    for node in world.nodes:
+        node.kill_everybody()
 
 
-def _start_hosts(world: World) -> None:
+def _start_nodes(world: World) -> None:
     time.sleep(AWAY_S)
     world.start_all()
 
@@ -161,12 +188,18 @@ def _resume_objects(world: World) -> None:
     _signal_objects(signal.SIGCONT)(world)
 
 
-HOST_FAULTS = (
-    ProcessFault("first of two hosts: power cut", _cut_power),
-    ProcessFault("first of two hosts: power cut, back after 3 s", _cut_power, _start_hosts),
+WORKER_TREE = ProcessFault("worker service with all its processes: kill -9", _kill_everybody, _start_nodes)
+"""Session host and jobs die together with the service, and an init system starts it again."""
+
+NODE_FAULTS = (
+    ProcessFault("first of two hosts: all processes killed at once", _kill_everybody),
+    ProcessFault("first of two hosts: all processes killed at once, back after 3 s", _kill_everybody, _start_nodes),
     ProcessFault("first of two hosts: worker service kill -9", _service(signal.SIGKILL)),
     ProcessFault("first of two hosts: SIGTERM", _service(signal.SIGTERM)),
-    ProcessFault("both hosts: power cut, back after 3 s", _cut_power_everywhere, _start_hosts),
+    ProcessFault("both hosts: all processes killed at once, back after 3 s", _kill_everybody_everywhere, _start_nodes),
+    ProcessFault(
+        "object store of two hosts: accepts and never answers for 15 s", _swallow("objects"), _resume("objects")
+    ),
     ProcessFault("object store of two hosts: mute for 3 s", _signal_objects(signal.SIGSTOP), _resume_objects),
 )
-"""What may happen to a team's hosts. All threads are at the first one when the second one comes up and this strikes."""
+"""Faults of a team's nodes. All threads are on the first node when the second one starts and the fault strikes."""

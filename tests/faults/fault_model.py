@@ -1,6 +1,7 @@
 """A Chat Completions endpoint that walks: a question names letters, and each letter is one cell.
 
     walk q7 a b        →  cell a, cell b, then the report "Walked q7: a b."
+    walk q7 p          →  the same with a chart: the cell of this letter draws one
 
 What comes next follows from the messages alone: the first letter whose cell has not said "done". A cell that was cut
 off is asked for again under another id. A test may hold a reply back (`hold`), as a slow model would.
@@ -34,7 +35,9 @@ seen.append('{step}')
 open('walked.txt', 'a').write('{step} ')
 print('done {step};', 'seen', *seen)
 print('walked', open('walked.txt').read())
-"""
+{chart}"""
+CHART_LETTER = "p"
+_CHART = "import matplotlib.pyplot as plt; plt.plot([1, 2]); plt.title('chart {step}')\n"
 
 
 class Walker(ThreadingHTTPServer):
@@ -80,7 +83,9 @@ class Walker(ThreadingHTTPServer):
             if f"done {step};" not in said:
                 self._wait(step)
                 held = step in self.held_cells
-                code = CELL.format(step=step, question=question, held=held, attempt=attempt, nap=self.nap())
+                chart = _CHART.format(step=step) if letter == CHART_LETTER else ""
+                given = {"step": step, "question": question, "attempt": attempt, "chart": chart}
+                code = CELL.format(held=held, nap=self.nap(), **given)
                 return _call(f"call-{attempt}", "run_python", {"code": code, "title": f"Step {step}"})
         self.before_report(question)
         return _call(f"call-{attempt}", "finish", {"report": f"Walked {question}:{letters}."})

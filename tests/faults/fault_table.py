@@ -1,4 +1,4 @@
-"""docs/reliability.md: what happened to each row when the tests ran last. `UPDATE_RELIABILITY=1` writes it."""
+"""docs/reliability.md: the result of each row in the last run of the tests. `UPDATE_RELIABILITY=1` writes it."""
 
 from __future__ import annotations
 
@@ -9,21 +9,20 @@ from pathlib import Path
 PAGE = Path(__file__).parents[2] / "docs" / "reliability.md"
 _ROW = re.compile(r"^\| (?P<fault>[^|]+) \| (?P<moment>[^|]+) \| (?P<result>[^|]+) \| (?P<seconds>[^|]+) \|$")
 _BEGIN, _END = "<!-- rows -->", "<!-- end of rows -->"
-_SOAK, _SOAK_END = "<!-- soak -->", "<!-- end of soak -->"
 
 
 class Table:
-    """The rows of this run; those that did not run keep what they were."""
+    """The rows of this run; rows that did not run stay as they are on the page."""
 
     def __init__(self) -> None:
         self._rows: dict[tuple[str, str], tuple[str, str]] = {}
 
     def note(self, fault: str, moment: str, result: str, seconds: float | None) -> None:
-        """One row; `seconds` from the part being back (or the fault, where nobody had to help) to the answer."""
+        """Add a row; `seconds` from the end of the fault (or from the fault, when nothing ended it) to the answer."""
         self._rows[fault, moment] = (result, "–" if seconds is None else f"{seconds:.0f}")
 
     def write(self) -> None:
-        """Put the rows into the page, if that is wanted."""
+        """Write the rows into the page, if UPDATE_RELIABILITY is set."""
         if not self._rows or not os.environ.get("UPDATE_RELIABILITY"):
             return
         head, _, rest = PAGE.read_text(encoding="utf-8").partition(_BEGIN)
@@ -42,9 +41,10 @@ class Table:
         PAGE.write_text(f"{head}{_BEGIN}\n{body}\n{_END}{tail}", encoding="utf-8")
 
 
-def write_soak(line: str) -> None:
-    """Put the outcome of a soak into the page, if that is wanted."""
+def write_soak(line: str, name: str) -> None:
+    """Write the result of a soak into its place on the page, if UPDATE_RELIABILITY is set."""
+    begin, end = f"<!-- {name} -->", f"<!-- end of {name} -->"
     if os.environ.get("UPDATE_RELIABILITY"):
-        head, _, rest = PAGE.read_text(encoding="utf-8").partition(_SOAK)
-        _, _, tail = rest.partition(_SOAK_END)
-        PAGE.write_text(f"{head}{_SOAK}\n{line}\n{_SOAK_END}{tail}", encoding="utf-8")
+        head, _, rest = PAGE.read_text(encoding="utf-8").partition(begin)
+        _, _, tail = rest.partition(end)
+        PAGE.write_text(f"{head}{begin}\n{line}\n{end}{tail}", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""The whole product as real processes that a test may kill, on servers that it may restart, and the people at it."""
+"""The whole product as real processes that a test may kill, on servers that it may restart, with people who ask."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, urlsplit
 
 import httpx
 import psutil
+from black_hole import BlackHole, black_hole
 from fault_model import Walker, walking
 from fault_servers import PostgresServer, RedisServer, end, started
 from object_store import ObjectStore, object_store
@@ -37,8 +38,8 @@ DISK_MB = 512
 
 
 @dataclass
-class Host:
-    """One worker service: where it keeps things, and handles to kill its processes by."""
+class Node:
+    """One worker service: its settings and folders, and handles to kill its processes."""
 
     settings: Settings
     environment: dict[str, str]
@@ -50,7 +51,7 @@ class Host:
         self._ready = self.settings.home / "worker.ready"
 
     def start(self) -> None:
-        """Returns when it takes work."""
+        """Start it; return when it takes work."""
         self._ready.unlink(missing_ok=True)
         self.process = _started("worker", self.environment, self.log)
         eventually(self._ready.exists, "the worker service")
@@ -59,44 +60,55 @@ class Host:
         """Whether it runs and was not told to stop."""
         return self.process is not None and self.process.poll() is None and self._ready.exists()
 
-    def parts(self) -> dict[str, psutil.Process]:
-        """The direct children of the supervisor: RQ workers and janitor by name, the session host as "host"."""
+    def processes(self) -> dict[str, psutil.Process]:
+        """The direct children of the supervisor: RQ workers and janitor by name, and "session-host"."""
         assert self.process is not None
         found: dict[str, psutil.Process] = {}
-        names = {pid: name for name, pid in json.loads((self.settings.home / "worker.parts.json").read_text()).items()}
+        names = {
+            pid: name for name, pid in json.loads((self.settings.home / "worker.processes.json").read_text()).items()
+        }
         for child in psutil.Process(self.process.pid).children():
             with suppress(psutil.NoSuchProcess):
                 is_host = "executor.host" in " ".join(child.cmdline())
                 if is_host or child.pid in names:
-                    found["host" if is_host else names[child.pid]] = child
+                    found["session-host" if is_host else names[child.pid]] = child
         return found
 
     def rq_workers(self) -> list[psutil.Process]:
         """Each forks a horse for each job."""
-        return [part for name, part in self.parts().items() if name.startswith("worker-")]
+        return [process for name, process in self.processes().items() if name.startswith("worker-")]
 
     def horses(self) -> list[psutil.Process]:
         """The jobs that run now."""
         return [horse for worker in self.rq_workers() for horse in _children(worker)]
 
     def session_host(self) -> psutil.Process:
-        """The process that keeps the sessions."""
-        return self.parts()["host"]
+        """The process that holds the sessions."""
+        return self.processes()["session-host"]
 
     def zygotes(self) -> list[psutil.Process]:
         """The child of the session host from which sessions are forked; none between its end and the next cell."""
         return _children(self.session_host())[:1]
 
+    def zygote_itself(self) -> list[psutil.Process]:
+        """The process that forks, and the one that waits for it where it is in a namespace of its own; no session."""
+        outer = self.zygotes()
+        inner = [child for one in outer for child in _children(one)]
+        sessions = {session.pid for session in self.sessions.sessions()}
+        # A spare session belongs to no thread: it is below the zygote, as all sessions are.
+        alone = len(inner) == 1 and inner[0].pid not in sessions and bool(_children(inner[0]))
+        return outer + (inner if alone else [])
+
     def family(self) -> set[int]:
-        """The ids of all processes that belong to it now, but for its jobs."""
+        """The ids of all its processes, without those of its jobs."""
         if self.process is None or self.process.poll() is not None:
             return set()
         session_host = self.session_host()
         within = {child.pid for child in session_host.children(recursive=True)}
-        return {self.process.pid, session_host.pid, *within, *(part.pid for part in self.parts().values())}
+        return {self.process.pid, session_host.pid, *within, *(each.pid for each in self.processes().values())}
 
-    def cut_power(self) -> None:
-        """SIGKILL to every process of the host at once."""
+    def kill_everybody(self) -> None:
+        """SIGKILL to every process of the node at once."""
         assert self.process is not None
         service = psutil.Process(self.process.pid)
         everybody = [service, *service.children(recursive=True)]
@@ -107,7 +119,7 @@ class Host:
         psutil.wait_procs(everybody, timeout=60)
 
     def journal(self, thread_id: str) -> list[dict[str, Any]]:
-        """What its session host wrote down of a thread's cells, without lines that a kill or a full disk cut off."""
+        """What its session host noted of a thread's cells, without lines that a kill or a full disk cut off."""
         path = self.settings.home / "sessions" / "threads" / quote(thread_id, safe="") / "cells.jsonl"
         found = []
         for line in path.read_bytes().splitlines() if path.exists() else ():
@@ -118,59 +130,61 @@ class Host:
 
 @dataclass
 class World:
-    """Everything that runs, and handles to kill it by."""
+    """Everything that runs, and handles to kill it."""
 
     folder: Path
-    hosts: list[Host]
+    nodes: list[Node]
     redis_server: RedisServer
     postgres: PostgresServer
     slack: LocalSlack
     model: Walker
     has_small_disk: bool
     """Whether home and file store lie on a disk of their own, which may be filled."""
+    silencers: dict[str, BlackHole]
+    """What stands before "Redis", "Postgres" and "objects", for all processes but the test's own."""
     objects: ObjectStore | None = None
-    """The file store of several hosts."""
+    """The file store of several nodes."""
     bot: subprocess.Popen[bytes] | None = None
 
     def __post_init__(self) -> None:
         self.settings = self.struck.settings
-        self.store = Store(self.settings.database_url)
-        self.engine = create_engine(self.settings.database_url, pool_pre_ping=True)
-        self.redis = Redis.from_url(self.settings.redis_url)
+        self.store = Store(self.postgres.url)
+        self.engine = create_engine(self.postgres.url, pool_pre_ping=True)
+        self.redis = Redis.from_url(self.redis_server.url)
 
     @property
-    def struck(self) -> Host:
-        """The host that faults strike: the only one, or the first of several."""
-        return self.hosts[0]
+    def struck(self) -> Node:
+        """The node that faults strike: the only one, or the first of several."""
+        return self.nodes[0]
 
-    def host_of(self, thread_id: str) -> Host:
-        """Where a thread is; the first host while it is nowhere."""
-        name = self.store.thread_host(thread_id)
-        return next((host for host in self.hosts if host.settings.host_id == name), self.struck)
+    def node_of(self, thread_id: str) -> Node:
+        """The node of a thread; the first node while it has none."""
+        name = self.store.thread_node(thread_id)
+        return next((node for node in self.nodes if node.settings.node_id == name), self.struck)
 
     def start_bot(self) -> None:
-        """Returns when it holds a connection to Slack."""
+        """Start it; return when it is connected to Slack."""
         self.bot = _started("bot", self.struck.environment, self.folder / "bot.log")
         eventually(self.slack.bot_is_connected, "the bot")
 
     def start_all(self) -> None:
-        """Start the services that were running and do no more."""
-        for host in self.hosts:
-            if host.process is not None and not host.takes_work():
-                host.process.wait(120)
-                host.start()
+        """Start the services that ran before and have ended."""
+        for node in self.nodes:
+            if node.process is not None and not node.takes_work():
+                node.process.wait(120)
+                node.start()
 
     def log(self) -> str:
         """The ends of the worker services' logs."""
-        return "\n".join(host.log.read_text(errors="replace")[-6000:] for host in self.hosts if host.log.exists())
+        return "\n".join(node.log.read_text(errors="replace")[-6000:] for node in self.nodes if node.log.exists())
 
     def horses(self) -> list[psutil.Process]:
-        """The jobs that run now, wherever."""
-        return [horse for host in self.hosts if host.family() for horse in host.horses()]
+        """The jobs that run now, on all nodes."""
+        return [horse for node in self.nodes if node.family() for horse in node.horses()]
 
     def ours(self) -> list[psutil.Process]:
-        """Every process of bot and worker services that lives, wherever it was reparented to."""
-        homes = [str(host.settings.home) for host in self.hosts]
+        """Every live process of bot and worker services, also one that was reparented."""
+        homes = [str(node.settings.home) for node in self.nodes]
         found = []
         for process in psutil.process_iter():
             with suppress(psutil.Error):
@@ -191,8 +205,8 @@ class World:
     def close(self) -> None:
         """Stop everything that was started."""
         end(self.bot)
-        for host in self.hosts:
-            end(host.process)
+        for node in self.nodes:
+            end(node.process)
         for process in self.ours():
             with suppress(psutil.Error):
                 process.kill()
@@ -235,37 +249,43 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[bool]:
 
 
 @contextmanager
-def running_world(folder: Path, *, hosts: int = 1, workers: int = WORKERS) -> Iterator[World]:
+def running_world(folder: Path, *, nodes: int = 1, workers: int = WORKERS) -> Iterator[World]:
     """Everything, ready for a question. `folder` must be one that every user of the machine may enter.
 
-    Of several hosts the first runs; they share an object store instead of a folder.
+    Of several nodes the first runs; they share an object store instead of a folder.
     """
-    with ExitStack() as parts:
+    with ExitStack() as stack:
         disk = folder / "disk"
-        is_small = parts.enter_context(small_disk(disk, DISK_MB))
+        is_small = stack.enter_context(small_disk(disk, DISK_MB))
         (folder / "tmp").mkdir()
         redis_server, postgres = RedisServer(folder), PostgresServer(folder)
         redis_server.start()
-        parts.callback(redis_server.kill)
-        parts.callback(postgres.close)
+        stack.callback(redis_server.kill)
+        stack.callback(postgres.close)
         postgres.start()
         postgres.create()
-        slack = parts.enter_context(running_playground(data_dir=folder / "slack", options=Options(share_delay_s=0.05)))
-        model = parts.enter_context(walking())
+        slack = stack.enter_context(running_playground(data_dir=folder / "slack", options=Options(share_delay_s=0.05)))
+        model = stack.enter_context(walking())
         config = folder / "threadbook.toml"
-        # One person has all the threads of a row: nobody may have to wait for a turn.
+        # One person asks in all the threads of a row: no thread may have to wait for another.
         everybody = "[fairness]\nper_person = 0\nper_channel = 0\n"
         config.write_text(f"{everybody}[workers]\ncount = {workers}\n[slack]\nprogress_interval_s = 1.0\n")
         shared = {"THREADBOOK_FILES": str(disk / "files")}
-        objects = parts.enter_context(object_store(folder / "objects.log")) if hosts > 1 else None
+        silencers = {
+            "Redis": stack.enter_context(black_hole(redis_server.port)),
+            "Postgres": stack.enter_context(black_hole(postgres.port)),
+        }
+        objects = stack.enter_context(object_store(folder / "objects.log")) if nodes > 1 else None
         if objects is not None:
+            silencers["objects"] = stack.enter_context(black_hole(urlsplit(objects.endpoint).port or 0))
             shared = {
                 **objects.environment,
+                "AWS_ENDPOINT_URL": f"http://127.0.0.1:{silencers['objects'].port}",
                 "THREADBOOK_FILES": objects.bucket(),
-                "THREADBOOK_CHECKPOINT_KEY": "the hosts of this world share this",
+                "THREADBOOK_CHECKPOINT_KEY": "the nodes of this world share this",
             }
         made = []
-        for number in range(1, hosts + 1):
+        for number in range(1, nodes + 1):
             home = disk / f"home-{number}"
             home.mkdir()
             environment = environment_with(
@@ -273,20 +293,20 @@ def running_world(folder: Path, *, hosts: int = 1, workers: int = WORKERS) -> It
                 SLACK_API_URL=slack.api_url,
                 SLACK_BOT_TOKEN=slack.bot_token,
                 SLACK_APP_TOKEN=slack.app_token,
-                REDIS_URL=redis_server.url,
-                DATABASE_URL=postgres.url,
+                REDIS_URL=redis_server.url_at(silencers["Redis"].port),
+                DATABASE_URL=postgres.url_at(silencers["Postgres"].port),
                 OPENAI_BASE_URL=model.url,
                 OPENAI_API_KEY="sk-of-a-test",
                 THREADBOOK_HOME=str(home),
-                THREADBOOK_HOST_ID=f"fault-host-{number}",
+                THREADBOOK_NODE_ID=f"fault-node-{number}",
                 THREADBOOK_CONFIG=str(config),
                 NO_PROXY="127.0.0.1,localhost",
                 TMPDIR=str(folder / "tmp"),
             )
-            made.append(Host(load_settings(environment, cwd=folder), environment, folder / f"worker-{number}.log"))
-        people = LocalSlack(parts.enter_context(httpx.Client(base_url=slack.url, timeout=60, trust_env=False)))
-        world = World(folder, made, redis_server, postgres, people, model, is_small, objects)
-        parts.callback(world.close)
+            made.append(Node(load_settings(environment, cwd=folder), environment, folder / f"worker-{number}.log"))
+        people = LocalSlack(stack.enter_context(httpx.Client(base_url=slack.url, timeout=60, trust_env=False)))
+        world = World(folder, made, redis_server, postgres, people, model, is_small, silencers, objects)
+        stack.callback(world.close)
         world.store.migrate()
         world.start_bot()
         world.struck.start()

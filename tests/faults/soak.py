@@ -1,4 +1,7 @@
-"""`make soak MINUTES=n SEED=s`: many threads, faults drawn at random, at the end the invariants of the fault table."""
+"""`make soak MINUTES=n SEED=s`: many threads and random faults; at the end the invariants of the fault table hold.
+
+`make soak-postgres MINUTES=n` has one fault only: Postgres is stopped and started again every 5 to 40 seconds.
+"""
 
 from __future__ import annotations
 
@@ -23,6 +26,7 @@ THREADS = 60
 AT_ONCE = 8
 """Questions that are open at a time."""
 PAUSE_S = (0.5, 3.5)
+POSTGRES_PAUSE_S = (5.0, 40.0)
 PEOPLE = ("ana", "ben", "maya", "chenchen")
 CHANNELS = ("#sales", "#churn", "#general")
 
@@ -48,32 +52,35 @@ SLACK_ORDERS += [
 
 
 class Soak:
-    """People who go on asking in many threads, and somebody who breaks things."""
+    """People ask in many threads while faults strike."""
 
-    def __init__(self, world: World, chance: random.Random) -> None:
+    def __init__(self, world: World, chance: random.Random, *, only_postgres: bool = False) -> None:
         self.world = world
+        self._pause_s, self._strike = (
+            (POSTGRES_PAUSE_S, self._restart_postgres) if only_postgres else (PAUSE_S, self._break)
+        )
         self.chance = chance
         self.cases = [Case(world, user=chance.choice(PEOPLE), channel=chance.choice(CHANNELS)) for _ in range(THREADS)]
         self.faults: Counter[str] = Counter()
         self._over = threading.Event()
-        self._trouble: list[BaseException] = []
+        self._errors: list[BaseException] = []
 
     def run(self, minutes: float) -> None:
-        """Ask and break for so long, then wait until everything is answered."""
+        """Ask and strike for so many minutes, then wait until everything is answered."""
         naps = random.Random(self.chance.random())
         self.world.model.nap = lambda: naps.choice((0.0, 0.0, 0.2, 1.0))
         asking = threading.Thread(target=self._ask, args=(random.Random(self.chance.random()),))
         asking.start()
         end = time.monotonic() + minutes * 60
         try:
-            while time.monotonic() < end and not self._trouble:
-                time.sleep(self.chance.uniform(*PAUSE_S))
-                self._break()
+            while time.monotonic() < end and not self._errors:
+                time.sleep(self.chance.uniform(*self._pause_s))
+                self._strike()
         finally:
             self._over.set()
             asking.join()
-        if self._trouble:
-            raise self._trouble[0]
+        if self._errors:
+            raise self._errors[0]
         self.world.control("DELETE", "faults")
         eventually(lambda: all(case.answered() for case in self.cases if case.key), "all answers")
 
@@ -91,6 +98,11 @@ class Soak:
             self._count(f"Slack: {order.get('kind', 'events twice')} on {order.get('method', 'events')}")
             self.world.control("POST", "faults", **order)
 
+    def _restart_postgres(self) -> None:
+        self._count("Postgres: stopped and started again at once")
+        self.world.postgres.stop()
+        self.world.postgres.start()
+
     def _count(self, name: str) -> None:
         self.faults[name] += 1
         print(f"{time.strftime('%H:%M:%S')} {sum(self.faults.values()):4d} {name}", flush=True)
@@ -99,19 +111,19 @@ class Soak:
         open_cases: set[int] = set()
         try:
             while not self._over.wait(0.2):
-                open_cases = {number for number in open_cases if not _patiently(self.cases[number].answered)}
+                open_cases = {number for number in open_cases if not _unless_away(self.cases[number].answered)}
                 rest = [number for number in range(THREADS) if number not in open_cases]
                 if len(open_cases) < AT_ONCE:
-                    # Those that were asked least come first, so that all are in.
+                    # The thread with the fewest questions comes next, so that all take part.
                     number = min(rest, key=lambda one: (len(self.cases[one].questions), chance.random()))
                     self.cases[number].ask("abcd"[: chance.randint(1, 4)])
                     open_cases.add(number)
         except BaseException as error:
-            self._trouble.append(error)
+            self._errors.append(error)
 
 
-def _patiently(look: Callable[[], bool]) -> bool:
-    """A look at a Store that may be away right now: then it has not come yet."""
+def _unless_away(look: Callable[[], bool]) -> bool:
+    """The result of `look`, or False while the Store is away."""
     try:
         return look()
     except Exception:
@@ -123,6 +135,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--minutes", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=None)
+    parser.add_argument("--only-postgres", action="store_true", help="restart Postgres every 5 to 40 s, nothing else")
     options = parser.parse_args()
     seed = random.SystemRandom().randrange(1 << 32) if options.seed is None else options.seed
     print(f"soak of {options.minutes:g} minutes, SEED={seed}", flush=True)
@@ -130,7 +143,7 @@ def main() -> None:
     folder.chmod(0o755)
     try:
         with running_world(folder) as world:
-            soak = Soak(world, random.Random(seed))
+            soak = Soak(world, random.Random(seed), only_postgres=options.only_postgres)
             try:
                 soak.run(options.minutes)
                 failures = [why for case in soak.cases if case.key and (why := _checked(case))]
@@ -151,7 +164,7 @@ def main() -> None:
             if failures:
                 shutil.copy(folder / "worker-1.log", Path(tempfile.gettempdir()) / f"soak-{seed}-worker.log")
                 raise SystemExit(1)
-            write_soak(line)
+            write_soak(line, "postgres" if options.only_postgres else "soak")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 
@@ -166,7 +179,7 @@ def _checked(case: Case) -> str:
 
 def _say_what_is_open(soak: Soak) -> None:
     for case in soak.cases:
-        if case.key and not _patiently(case.answered):
+        if case.key and not _unless_away(case.answered):
             print("open:", case.thread.id, case.questions[-1], [message.get("text") for message in case.said()][-4:])
     print(soak.world.log())
 

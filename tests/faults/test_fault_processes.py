@@ -1,17 +1,21 @@
-"""Whatever dies, at whatever moment: the threads go on, and nothing is lost, repeated or left behind."""
+"""After any death at any moment the threads go on, and nothing is lost, repeated or left behind."""
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import pytest
-from fault_cases import MOMENTS, Case, Moment
+from fault_cases import AFTER_A_CHART, MOMENTS, Case, Moment
 from fault_checks import check_leftovers, check_thread, outcome
-from fault_list import HOST_FAULTS, PROCESS_FAULTS, ProcessFault
+from fault_list import NODE_FAULTS, PROCESS_FAULTS, WORKER_TREE, ProcessFault
+from fault_model import CHART_LETTER
 from fault_table import Table
-from fault_world import Host, World
+from fault_world import Node, World
 from patience import eventually
+
+from tryout.blocks_text import message_text
 
 pytestmark = pytest.mark.fault
 
@@ -23,18 +27,33 @@ def test_threads_go_on_by_themselves(fault: ProcessFault, world: World, table: T
     walk_through(fault, world, table)
 
 
-@pytest.mark.parametrize("fault", HOST_FAULTS, ids=lambda fault: fault.name)
-def test_threads_go_on_at_another_host(fault: ProcessFault, pair: World, table: Table) -> None:
-    walk_through(fault, pair, table, others=pair.hosts[1:])
+@pytest.mark.parametrize("fault", NODE_FAULTS, ids=lambda fault: fault.name)
+def test_threads_go_on_at_another_node(fault: ProcessFault, pair: World, table: Table) -> None:
+    walk_through(fault, pair, table, others=pair.nodes[1:])
 
 
-def walk_through(fault: ProcessFault, world: World, table: Table, others: Sequence[Host] = ()) -> None:
-    """Threads are brought to every moment, `others` start, the fault strikes, and what must hold is looked at."""
-    moments = [moment(Case(world)) for moment in MOMENTS]
+def test_a_chart_is_posted_once_and_cells_that_were_cut_off_do_not_count(world: World, table: Table) -> None:
+    for moment in walk_through(WORKER_TREE, world, table, at=AFTER_A_CHART):
+        case = moment.case
+        assert case.charts() == sum(letter.endswith(f".{CHART_LETTER}") for letter in case.letters)
+        said = [message_text(message) for message in case.said()]
+        counted = [int(found[1]) for text in said if (found := re.match(r"\*\*Done \((\d+) cells? run\)", text))]
+        assert sum(counted) == len(case.letters), said
+
+
+def walk_through(
+    fault: ProcessFault,
+    world: World,
+    table: Table,
+    others: Sequence[Node] = (),
+    at: Sequence[Callable[[Case], Moment]] = MOMENTS,
+) -> list[Moment]:
+    """Bring a thread to each moment, start `others`, strike, and check what must hold."""
+    moments = [moment(Case(world)) for moment in at]
     for moment in moments:
         moment.reach()
-    for host in others:
-        host.start()
+    for node in others:
+        node.start()
     for moment in moments:
         moment.strike()
     fault.strike(world)
@@ -47,13 +66,14 @@ def walk_through(fault: ProcessFault, world: World, table: Table, others: Sequen
         release(moments)
     for moment, seconds in answers(world, moments, back).items():
         table.note(fault.name, moment.name, outcome(moment.case), seconds)
-    world.start_all()  # a host that comes back by and by
+    world.start_all()  # a node that comes back later
     for moment in moments:
         moment.case.ask("d")
     eventually(lambda: all(moment.case.answered() for moment in moments), "the follow-ups")
     for moment in moments:
         check_thread(moment.case)
     check_leftovers(world)
+    return moments
 
 
 def release(moments: list[Moment]) -> None:
@@ -62,7 +82,7 @@ def release(moments: list[Moment]) -> None:
 
 
 def answers(world: World, moments: list[Moment], since: float) -> dict[Moment, float]:
-    """When each thread had its answer, in seconds."""
+    """The seconds from `since` to each thread's answer."""
     came: dict[Moment, float] = {}
 
     def all_came() -> bool:

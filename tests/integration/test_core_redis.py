@@ -1,4 +1,4 @@
-"""Leases and wakes on real servers: many processes' worth of connections at once, and the server's own clock."""
+"""Leases and wakes on real servers: many connections at once, and the server's own clock."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rq.job import Job
 
 import core.queue
 from core.leases import Leases
-from core.queue import SERIALIZER, Wakes, connect_redis, host_queue
+from core.queue import SERIALIZER, Wakes, connect_redis, node_queue
 from core.store import Store
 from core.values import IncomingMessage, Lease
 
@@ -39,34 +39,34 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def thread_id(store: Store, redis: Redis) -> Iterator[str]:
-    """A thread on a host of its own, so that nothing else on the server is touched."""
-    root, host = "1.0", uuid.uuid4().hex
+    """A thread on a node of its own, so that nothing else on the server is touched."""
+    root, node = "1.0", uuid.uuid4().hex
     channel = f"C{uuid.uuid4().hex[:10].upper()}"
     recorded = store.record_message(
         IncomingMessage(team="T1", channel=channel, channel_type="im", ts=root, root_ts=root, user="U1", text="hi")
     )
     lease = Lease(thread_id=recorded.thread_id, token=store.raise_fence(recorded.thread_id), owner="test")
-    store.set_thread_host(lease, host)
+    store.set_thread_node(lease, node)
     wakes = Wakes(redis, store)
-    wakes.announce_host(host, ttl_s=60)
+    wakes.announce_node(node, ttl_s=60)
     yield recorded.thread_id
-    wakes.answered(recorded.thread_id)
-    wakes.retire_host(host)
+    wakes.claimed(recorded.thread_id)
+    wakes.retire_node(node)
     queue_of(store, redis, recorded.thread_id).delete()
 
 
 def queue_of(store: Store, redis: Redis, thread_id: str) -> Queue:
-    return Queue(host_queue(str(store.thread_host(thread_id))), connection=redis, serializer=SERIALIZER)
+    return Queue(node_queue(str(store.thread_node(thread_id))), connection=redis, serializer=SERIALIZER)
 
 
-def test_wakes_from_many_sides_ring_once(redis: Redis, store: Store, thread_id: str) -> None:
+def test_many_wakes_at_once_make_one_job(redis: Redis, store: Store, thread_id: str) -> None:
     with ThreadPoolExecutor(8) as pool:
-        rang = list(pool.map(lambda _: Wakes(redis, store).wake(thread_id), range(40)))
-    assert sum(rang) == 1
+        made = list(pool.map(lambda _: Wakes(redis, store).wake(thread_id), range(40)))
+    assert sum(made) == 1
     assert queue_of(store, redis, thread_id).count == 1
 
 
-def test_of_many_who_want_a_thread_one_gets_it(redis: Redis, store: Store, thread_id: str) -> None:
+def test_of_many_takers_of_a_lease_one_gets_it(redis: Redis, store: Store, thread_id: str) -> None:
     leases = Leases(redis, store)
     with ThreadPoolExecutor(8) as pool:
         taken = [lease for lease in pool.map(lambda _: leases.take(thread_id), range(40)) if lease is not None]
@@ -75,7 +75,7 @@ def test_of_many_who_want_a_thread_one_gets_it(redis: Redis, store: Store, threa
     assert not leases.is_held(thread_id)
 
 
-def test_a_lease_nobody_renews_runs_out(redis: Redis, store: Store, thread_id: str) -> None:
+def test_a_lease_that_is_not_renewed_expires(redis: Redis, store: Store, thread_id: str) -> None:
     first = Leases(redis, store, ttl_s=0.2).take(thread_id)
     leases = Leases(redis, store)
     second = eventually(lambda: leases.take(thread_id), "the end of the first lease")
@@ -85,12 +85,12 @@ def test_a_lease_nobody_renews_runs_out(redis: Redis, store: Store, thread_id: s
     leases.release(second)
 
 
-def test_a_host_that_stops_announcing_itself_is_gone(redis: Redis, store: Store) -> None:
-    wakes, host = Wakes(redis, store), uuid.uuid4().hex
-    wakes.announce_host(host, ttl_s=600)
-    assert wakes.host_is_live(host)
-    wakes.announce_host(host, ttl_s=1)
-    eventually(lambda: not wakes.host_is_live(host), "the end of the announcement")
+def test_a_node_that_stops_announcing_itself_is_gone(redis: Redis, store: Store) -> None:
+    wakes, node = Wakes(redis, store), uuid.uuid4().hex
+    wakes.announce_node(node, ttl_s=600)
+    assert wakes.node_is_live(node)
+    wakes.announce_node(node, ttl_s=1)
+    eventually(lambda: not wakes.node_is_live(node), "the end of the announcement")
 
 
 def test_an_rq_worker_runs_what_a_wake_queued(

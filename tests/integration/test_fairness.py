@@ -1,4 +1,4 @@
-"""Limits on running turns in a real service: the others wait, see their place, and are answered in their order."""
+"""Limits on running turns in a real service: other threads wait, show their place, and are answered in their order."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ def test_a_person_with_many_questions_waits_for_herself_and_others_do_not_wait_f
         anas = [first]
         for question in ("the second question", "the third question"):
             anas.append(running.ask(question))
-            running.wait_for(lambda: any(who.thread_id == anas[-1].id for who in running.store.line()), question)
+            running.wait_for(
+                lambda: any(queued.thread_id == anas[-1].id for queued in running.store.wait_queue()), question
+            )
         ben = running.slack.say("#sales", "ben", "@threadbook and mine?").thread
         for key in (*anas, ben):
             running.answered(key)

@@ -1,4 +1,4 @@
-"""A lease holder that was paused past its lease writes nothing any more: real processes, real SIGSTOP and SIGCONT."""
+"""A lease holder that was paused past its lease writes nothing: real processes, real SIGSTOP and SIGCONT."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from test_workers_service import SLOW, call, service
 from core.leases import Leases
 from core.queue import connect_redis
 from core.settings import Settings, environment_with
-from core.slack import SlackWriter, web_client
+from core.slack.client import web_client
+from core.slack.writer import SlackWriter
 from core.store import Store
 from core.values import IncomingMessage, ThreadKey
 from playground import running
@@ -35,7 +36,10 @@ from core.errors import LeaseLost
 from core.leases import Leases
 from core.queue import connect_redis
 from core.settings import load_settings
-from core.slack import SlackWriter, Upload, web_client
+from core.slack.client import web_client
+from core.slack.uploads import Upload
+from core.slack.writer import SlackWriter
+from core.steps import GaveUp
 from core.store import Store
 from core.values import ThreadKey
 
@@ -49,7 +53,7 @@ ts = slack.post(lease, key, f"{turn.id}:card", "working")
 print("holding", flush=True)
 sys.stdin.readline()
 attempts = {
-    "a step": lambda: store.append_step(lease, turn.id, {"kind": "asked"}),
+    "a step": lambda: store.append_step(lease, turn.id, GaveUp(reason="late", text="too late")),
     "the end of its turn": lambda: store.set_turn_status(lease, turn.id, "failed"),
     "a post": lambda: slack.post(lease, key, f"{turn.id}:late", "too late"),
     "a redraw": lambda: slack.update(lease, key, ts, "too late"),
@@ -147,9 +151,7 @@ def test_a_holder_that_was_paused_past_its_lease_writes_to_neither_store_nor_sla
         assert current.status == "running"
 
 
-def test_a_paused_job_of_a_service_is_replaced_and_adds_nothing_when_it_wakes_up(
-    tmp_path: Path, redis_url: str
-) -> None:
+def test_a_paused_job_of_a_service_is_replaced_and_adds_nothing_when_it_goes_on(tmp_path: Path, redis_url: str) -> None:
     with service(tmp_path, redis_url, [[call("run_python", code=SLOW), call("finish", report="Over.")]]) as running_one:
         key = running_one.ask("something slow")
         running_one.wait_for(lambda: "running" in running_one.status(key) and running_one.horses(), "the job")
@@ -161,9 +163,9 @@ def test_a_paused_job_of_a_service_is_replaced_and_adds_nothing_when_it_wakes_up
         paused.resume()
         psutil.wait_procs([paused], timeout=PATIENCE_S)
         assert running_one.texts(key) == before
-        assert [cell["stdout"].split() for cell in running_one.cells(key)] == [["begun", "ran", "1"]]
+        assert [cell.stdout.split() for cell in running_one.cells(key)] == [["begun", "ran", "1"]]
         assert sum("Over." in text for text in before) == 1
 
 
 def replies(store: Store, key: ThreadKey) -> list[object]:
-    return [step for step in store.steps(store.turns(key.id)[-1].id) if step["kind"] == "replied"]
+    return [step for step in store.steps(store.turns(key.id)[-1].id) if step.kind == "replied"]

@@ -1,4 +1,4 @@
-"""Two worker services on one Redis, one Postgres and one S3-compatible store: threads stay, move, and lose nothing."""
+"""Two nodes on one Redis, one Postgres and one S3-compatible store: threads stay, move, and lose nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import httpx
 import psutil
@@ -22,7 +21,9 @@ from patience import PATIENCE_S, eventually
 from test_workers_service import call
 
 from bot import running_bot
+from core.phrases import say
 from core.settings import Settings, environment_with
+from core.steps import CellRan
 from core.store import Store
 from core.values import ThreadKey
 from executor.client import SessionClient
@@ -34,7 +35,7 @@ pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "two-hosts.md"
-KEY = "the hosts of this team share this"
+KEY = "the nodes of this team share this"
 
 FIRST = "x = 1\nbig = list(range(200_000))\nopen('made.txt', 'w').write('made by the first cell')\nprint('x is', x)"
 SECOND = "y = x + 41\nprint('y is', y)"
@@ -66,11 +67,11 @@ class Team:
     environment: dict[str, str]
     services: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
-    def start(self, host: str, **changes: str) -> subprocess.Popen[bytes]:
-        """Start the worker service of a host; what it says is in its log."""
-        settings = self.settings[host]
-        variables = {"THREADBOOK_HOME": str(settings.home), "THREADBOOK_HOST_ID": host, **self.environment, **changes}
-        with self.log(host).open("ab") as log:
+    def start(self, node: str, **changes: str) -> subprocess.Popen[bytes]:
+        """Start the worker service of a node; its output goes to its log."""
+        settings = self.settings[node]
+        variables = {"THREADBOOK_HOME": str(settings.home), "THREADBOOK_NODE_ID": node, **self.environment, **changes}
+        with self.log(node).open("ab") as log:
             process = subprocess.Popen(
                 [sys.executable, "-m", "threadbook", "worker"],
                 cwd=ROOT,
@@ -78,27 +79,27 @@ class Team:
                 stdout=log,
                 stderr=subprocess.STDOUT,
             )
-        self.services[host] = process
+        self.services[node] = process
         return process
 
-    def ready(self, host: str) -> None:
-        file = self.settings[host].home / "worker.ready"
-        pid = self.services[host].pid
-        self.wait_for(lambda: file.exists() and file.read_text() == str(pid), f"readiness of {host}")
+    def ready(self, node: str) -> None:
+        file = self.settings[node].home / "worker.ready"
+        pid = self.services[node].pid
+        self.wait_for(lambda: file.exists() and file.read_text() == str(pid), f"readiness of {node}")
 
-    def kill(self, host: str) -> None:
-        """SIGKILL to every process of the host at once, as when its power is cut."""
-        everybody = psutil.Process(self.services[host].pid)
+    def kill(self, node: str) -> None:
+        """SIGKILL to every process of the node at once, as when its power is cut."""
+        everybody = psutil.Process(self.services[node].pid)
         family = [everybody, *everybody.children(recursive=True)]
         for process in family:
             process.suspend()
         for process in family:
             process.kill()
-        self.services.pop(host).wait()
+        self.services.pop(node).wait()
         psutil.wait_procs(family, timeout=PATIENCE_S)
 
-    def log(self, host: str) -> Path:
-        return self.folder / f"{host}.log"
+    def log(self, node: str) -> Path:
+        return self.folder / f"{node}.log"
 
     def say(self, words: str, thread: ThreadKey | None = None) -> ThreadKey:
         if thread is None:
@@ -113,17 +114,17 @@ class Team:
 
         self.wait_for(rests, f"answer {turns}")
 
-    def cells(self, key: ThreadKey) -> list[dict[str, Any]]:
+    def cells(self, key: ThreadKey) -> list[CellRan]:
         return [
-            step for turn in self.store.turns(key.id) for step in self.store.steps(turn.id) if step["kind"] == "cell"
+            step for turn in self.store.turns(key.id) for step in self.store.steps(turn.id) if isinstance(step, CellRan)
         ]
 
     def wait_for(self, happened: Callable[[], object], what: str) -> None:
         try:
             eventually(happened, what)
         except AssertionError as error:
-            for host in self.services:
-                error.add_note(f"--- {host}\n{self.log(host).read_text()[-3000:]}")
+            for node in self.services:
+                error.add_note(f"--- {node}\n{self.log(node).read_text()[-3000:]}")
             raise
 
     def transcript(self, key: ThreadKey) -> str:
@@ -140,9 +141,9 @@ class Team:
 def team(tmp_path: Path, redis_url: str, postgres_url: str) -> Iterator[Team]:
     (tmp_path / "threadbook.toml").write_text("[workers]\ncount = 1\n")
     (tmp_path / "script.json").write_text(json.dumps({"turns": SCRIPT}))
-    with ExitStack() as parts:
-        objects = parts.enter_context(object_store(tmp_path / "objects.log"))
-        slack = parts.enter_context(running(options=PATIENT_SLACK))
+    with ExitStack() as stack:
+        objects = stack.enter_context(object_store(tmp_path / "objects.log"))
+        slack = stack.enter_context(running(options=PATIENT_SLACK))
         shared = {
             "DATABASE_URL": postgres_url,
             "THREADBOOK_FILES": objects.bucket(),
@@ -151,15 +152,15 @@ def team(tmp_path: Path, redis_url: str, postgres_url: str) -> Iterator[Team]:
             "THREADBOOK_MODEL": f"scripted:{tmp_path / 'script.json'}",
         }
         settings = {}
-        for host in ("host-a", "host-b"):
-            (tmp_path / host).mkdir()
-            settings[host] = settings_for(
-                tmp_path / host, slack.url, redis_url, **{**shared, "THREADBOOK_HOST_ID": host}
+        for node in ("host-a", "host-b"):
+            (tmp_path / node).mkdir()
+            settings[node] = settings_for(
+                tmp_path / node, slack.url, redis_url, **{**shared, "THREADBOOK_NODE_ID": node}
             )
         store = Store(postgres_url)
-        parts.callback(store.close)
+        stack.callback(store.close)
         store.migrate()
-        people = LocalSlack(parts.enter_context(httpx.Client(base_url=slack.url, timeout=PATIENCE_S, trust_env=False)))
+        people = LocalSlack(stack.enter_context(httpx.Client(base_url=slack.url, timeout=PATIENCE_S, trust_env=False)))
         environment = {
             **shared,
             **objects.environment,
@@ -168,10 +169,10 @@ def team(tmp_path: Path, redis_url: str, postgres_url: str) -> Iterator[Team]:
             "SLACK_APP_TOKEN": "xapp-playground",
             "REDIS_URL": redis_url,
         }
-        crew = Team(people, store, tmp_path, settings, environment)
-        parts.callback(_stop_all, crew)
-        parts.enter_context(running_bot(settings["host-a"]))
-        yield crew
+        team = Team(people, store, tmp_path, settings, environment)
+        stack.callback(_stop_all, team)
+        stack.enter_context(running_bot(settings["host-a"]))
+        yield team
 
 
 def _stop_all(team: Team) -> None:
@@ -185,55 +186,55 @@ def _stop_all(team: Team) -> None:
             process.wait()
 
 
-def other(host: str) -> str:
-    return {"host-a": "host-b", "host-b": "host-a"}[host]
+def other(node: str) -> str:
+    return {"host-a": "host-b", "host-b": "host-a"}[node]
 
 
-def test_a_thread_goes_on_at_the_other_host_when_its_own_is_killed_in_mid_turn_and_comes_back_at_a_drain(
+def test_a_thread_moves_when_its_node_is_killed_in_mid_turn_and_moves_back_when_the_other_is_drained(
     team: Team,
 ) -> None:
-    for host in team.settings:
-        team.start(host)
-    for host in team.settings:
-        team.ready(host)
+    for node in team.settings:
+        team.start(node)
+    for node in team.settings:
+        team.ready(node)
     key = team.say("what is x?")
     team.answered(key, 1)
-    first = team.store.thread_host(key.id)
+    first = team.store.thread_node(key.id)
     assert first in team.settings
 
     team.say("and y?", key)
     team.wait_for(lambda: len(team.cells(key)) == 2, "the second cell")
     team.wait_for(lambda: _sleeps(team, first, key), "the long cell")
-    assert team.store.thread_host(key.id) == first, "a thread stays where its session is"
+    assert team.store.thread_node(key.id) == first, "a thread stays where its session is"
     killed_at = time.monotonic()
     team.kill(first)
     team.answered(key, 2)
     took = time.monotonic() - killed_at
-    second = team.store.thread_host(key.id)
+    second = team.store.thread_node(key.id)
     assert second == other(first)
     cells = team.cells(key)
-    assert [cell["title"] for cell in cells] == ["First", "Second", "A long one", "What is left?"]
-    assert [cell["status"] for cell in cells] == ["ok", "ok", "died", "ok"]
-    assert cells[-1]["stdout"] == "1 42 200000 made by the first cell\n"
+    assert [cell.title for cell in cells] == ["First", "Second", "A long one", "What is left?"]
+    assert [cell.status for cell in cells] == ["ok", "ok", "died", "ok"]
+    assert cells[-1].stdout == "1 42 200000 made by the first cell\n"
     said = [message_text(message) for message in team.slack.thread(key)]
     assert sum("The first turn is over." in words for words in said) == 1
     assert sum("The second turn is over." in words for words in said) == 1
-    assert sum("goes on at another host" in words for words in said) == 1
+    assert sum(say("session_moved", "en") in words for words in said) == 1
 
     team.start(first)
     team.ready(first)
     team.say("once more", key)
     team.answered(key, 3)
-    assert team.store.thread_host(key.id) == second, (
-        "a host that is back does not answer threads that went on elsewhere"
+    assert team.store.thread_node(key.id) == second, (
+        "a node that is back does not answer threads that went on elsewhere"
     )
 
     team.services[second].terminate()
     assert team.services.pop(second).wait(PATIENCE_S) == 0
     team.say("and again", key)
     team.answered(key, 4)
-    assert team.store.thread_host(key.id) == first
-    assert [cell["stdout"] for cell in team.cells(key)[-2:]] == ["y is now 43\n", "y is now 44\n"]
+    assert team.store.thread_node(key.id) == first
+    assert [cell.stdout for cell in team.cells(key)[-2:]] == ["y is now 43\n", "y is now 44\n"]
     transcript = team.transcript(key)
     print(f"\nanswered {took:.1f} s after the kill\n\n{transcript}")
     if os.environ.get("UPDATE_GOLDEN"):
@@ -251,19 +252,33 @@ the thread alone, until the second one is drained with SIGTERM.
 `UPDATE_GOLDEN=1 pytest tests/integration/test_two_hosts.py` writes this page anew."""
 
 
-def _sleeps(team: Team, host: str, key: ThreadKey) -> bool:
-    where = SessionClient(team.settings[host].session_socket).where(key.id)
+def _sleeps(team: Team, node: str, key: ThreadKey) -> bool:
+    where = SessionClient(team.settings[node].session_socket).where(key.id)
     return where is not None and where.source.startswith("time.sleep")
 
 
-def test_without_a_shared_store_a_second_host_does_not_start_and_says_what_is_missing(team: Team) -> None:
+def test_without_a_shared_store_a_second_node_does_not_start_and_says_what_is_missing(team: Team) -> None:
     team.start("host-a")
     team.ready("host-a")
     alone = {"DATABASE_URL": f"sqlite:///{team.folder / 'own.db'}", "THREADBOOK_FILES": str(team.folder / "own")}
     assert team.start("host-b", **alone).wait(PATIENCE_S) == 1
     team.services.pop("host-b")
     said = team.log("host-b").read_text()
-    assert "host host-a works with this Redis already" in said
+    assert "node host-a works with this Redis already" in said
     assert "SQLite" in said
     assert "local folder" in said
     assert "Traceback" not in said
+
+
+def test_a_second_service_of_one_name_does_not_start_and_a_killed_one_starts_again_at_once(team: Team) -> None:
+    team.start("host-a")
+    team.ready("host-a")
+    assert team.start("host-b", THREADBOOK_NODE_ID="host-a").wait(PATIENCE_S) == 1
+    team.services.pop("host-b")
+    said = team.log("host-b").read_text()
+    assert "works under this node's name, 'host-a'" in said
+    assert "THREADBOOK_NODE_ID" in said
+    assert "Traceback" not in said
+    team.kill("host-a")
+    team.start("host-a")
+    team.ready("host-a")

@@ -1,4 +1,4 @@
-"""The worker service seen from outside: its health, its metrics, its logs, `threadbook status` and `replay`."""
+"""The worker service from outside: its health, metrics and logs, `threadbook status` and `replay`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def numbers(page: str) -> dict[str, float]:
     }
 
 
-def test_a_turn_is_seen_in_health_metrics_logs_status_and_replay(tmp_path: Path, redis_url: str) -> None:
+def test_a_turn_shows_in_health_metrics_logs_status_and_replay(tmp_path: Path, redis_url: str) -> None:
     with (
         reserved_port() as port,
         service(tmp_path, redis_url, SCRIPT, THREADBOOK_WORKER_HEALTH_PORT=str(port), OPENAI_API_KEY=SECRET) as running,
@@ -88,7 +88,7 @@ def test_a_turn_is_seen_in_health_metrics_logs_status_and_replay(tmp_path: Path,
 
         status = command(running, "status")
         assert [session["thread"] for session in status["sessions"]["sessions"]] == [key.id]
-        assert [(host["host"], host["workers"]) for host in status["hosts"]] == [(running.settings.host_id, 2)]
+        assert [(node["node"], node["workers"]) for node in status["nodes"]] == [(running.settings.node_id, 2)]
         assert (status["turns"], status["waiting"], status["mail"]) == ([], [], [])
         (turn,) = command(running, "replay", turn_id)
         assert [step["status"] for step in turn["steps"] if step["kind"] == "cell"] == ["ok", "error"]
@@ -97,14 +97,14 @@ def test_a_turn_is_seen_in_health_metrics_logs_status_and_replay(tmp_path: Path,
         assert SECRET not in written
         assert "xoxb-playground" not in written
         lines = [json.loads(line) for line in written.splitlines() if line.startswith("{")]
-        cells = [line for line in lines if line["event"] == "cell ended"]
+        cells = [line for line in lines if line["event"] == "cell_ended"]
         assert [line["status"] for line in cells] == ["ok", "error"]
         assert {(line["thread"], line["turn"]) for line in cells} == {(key.id, turn_id)}
-        assert {line["cell"] for line in cells} == {cell["cell_id"] for cell in running.cells(key)}
-        assert [line["turn"] for line in lines if line["event"] == "turn rests"] == [turn_id]
+        assert {line["cell"] for line in cells} == {cell.cell_id for cell in running.cells(key)}
+        assert [line["turn"] for line in lines if line["event"] == "turn_rests"] == [turn_id]
 
 
-def test_a_part_that_is_away_makes_the_service_unhealthy_until_it_is_back(tmp_path: Path, redis_url: str) -> None:
+def test_a_session_host_that_hangs_makes_the_service_unhealthy_until_it_answers(tmp_path: Path, redis_url: str) -> None:
     with (
         reserved_port() as port,
         service(tmp_path, redis_url, SCRIPT, THREADBOOK_WORKER_HEALTH_PORT=str(port)) as running,
@@ -122,14 +122,13 @@ def test_a_part_that_is_away_makes_the_service_unhealthy_until_it_is_back(tmp_pa
         session_host = running.session_host()
         session_host.suspend()
         try:
-            # A host that hangs is as good as none.
             running.wait_for(lambda: state()[0] != 200, "bad health")
         finally:
             session_host.resume()
         running.wait_for(lambda: state()[0] == 200, "good health")
 
 
-def test_the_process_that_tells_health_is_started_again(tmp_path: Path, redis_url: str) -> None:
+def test_the_health_process_is_started_again(tmp_path: Path, redis_url: str) -> None:
     with (
         reserved_port() as port,
         service(tmp_path, redis_url, SCRIPT, THREADBOOK_WORKER_HEALTH_PORT=str(port)) as running,
@@ -143,7 +142,7 @@ def test_the_process_that_tells_health_is_started_again(tmp_path: Path, redis_ur
                 return False
 
         running.wait_for(is_served, "health")
-        pids = json.loads((tmp_path / "worker.parts.json").read_text())
+        pids = json.loads((tmp_path / "worker.processes.json").read_text())
         psutil.Process(pids["health"]).kill()
-        running.wait_for(lambda: json.loads((tmp_path / "worker.parts.json").read_text()) != pids, "a new process")
+        running.wait_for(lambda: json.loads((tmp_path / "worker.processes.json").read_text()) != pids, "a new process")
         running.wait_for(is_served, "health again")

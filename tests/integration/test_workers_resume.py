@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -15,34 +16,26 @@ from harness import PATIENT_SLACK, Json, session_host, settings_for
 from patience import PATIENCE_S
 
 from core.blobs import Blobs
-from core.slack import SlackWriter, web_client
-from core.slack_files import file_refs
+from core.commands import command_in
+from core.slack.client import web_client
+from core.slack.files import file_refs
+from core.slack.writer import SlackWriter
+from core.steps import CellRan, UnknownStep
 from core.store import Store
 from core.values import IncomingMessage, ThreadKey
 from playground import running
 from tryout.blocks_text import message_text
 from tryout.slack_client import LocalSlack
-from workers import jobs
-from workers.intake import Intake
-from workers.models.base import ModelReply, ModelRequest, OnDelta
+from workers.models.base import ModelRefused, ModelReply, ModelRequest, OnDelta
 from workers.models.scripted import ScriptedModel
-from workers.patience import MOST_CRASHES
-from workers.wiring import Tools, opened
+from workers.service import jobs
+from workers.service.backoff import MOST_CRASHES
+from workers.service.context import WorkerContext, opened
+from workers.turn.context import TurnContext
+from workers.turn.files import ThreadFiles
+from workers.turn.session_transfer import SessionTransfer
 
 pytestmark = pytest.mark.integration
-
-WRITES = (
-    "open_turn",
-    "set_turn_status",
-    "take_mail",
-    "append_step",
-    "add_thread_file",
-    "save_report",
-    "outbox_begin",
-    "outbox_note",
-    "outbox_done",
-    "set_thread_host",
-)
 
 
 class Killed(BaseException):
@@ -56,16 +49,16 @@ class Mortal:
         self._store = store
         self._at = at
         self._before = before
-        self.writes = 0
+        self.writes: list[str] = []
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._store, name)
-        return self._counted(found) if name in WRITES else found
+        return self._counted(name, found) if name in Store.WRITES else found
 
-    def _counted(self, write: Callable[..., Any]) -> Callable[..., Any]:
+    def _counted(self, name: str, write: Callable[..., Any]) -> Callable[..., Any]:
         def writing(*args: Any, **kwargs: Any) -> Any:
-            self.writes += 1
-            mine = self.writes == self._at
+            self.writes.append(name)
+            mine = len(self.writes) == self._at
             if mine and self._before:
                 raise Killed
             result = write(*args, **kwargs)
@@ -90,7 +83,7 @@ SCRIPT = [
 
 
 @pytest.fixture(scope="module")
-def tools(tmp_path_factory: pytest.TempPathFactory, redis_url: str) -> Iterator[tuple[Tools, LocalSlack]]:
+def worker(tmp_path_factory: pytest.TempPathFactory, redis_url: str) -> Iterator[tuple[WorkerContext, LocalSlack]]:
     home = tmp_path_factory.mktemp("resume")
     with ExitStack() as parts:
         parts.enter_context(session_host(home))
@@ -98,41 +91,54 @@ def tools(tmp_path_factory: pytest.TempPathFactory, redis_url: str) -> Iterator[
         people = LocalSlack(parts.enter_context(httpx.Client(base_url=slack.url, timeout=PATIENCE_S, trust_env=False)))
         settings = settings_for(home, slack.url, redis_url)
         opening = parts.enter_context(opened(settings, ScriptedModel(SCRIPT)))
-        opening.shop.store.migrate()
-        yield opening, people
+        opening.context.store.migrate()
+        context = opening.context
+        yield replace(opening, context=replace(context, transfer=exporting(context, context.store))), people
 
 
-def dying(tools: Tools, at: int, *, before: bool) -> tuple[Tools, Mortal]:
-    """The same tools with a Store that kills at its write number `at`."""
-    shop = tools.shop
-    mortal: Any = Mortal(shop.store, at, before)
-    slack = SlackWriter(web_client(shop.settings), mortal)
-    downloader = shop.intake._downloader
-    intake = Intake(
-        store=mortal, slack=slack, sessions=shop.sessions, blobs=Blobs(shop.settings.files), downloader=downloader
+def exporting(context: TurnContext, store: Store) -> SessionTransfer:
+    """A session transfer as where several nodes share the Store: it writes after every cell."""
+    return SessionTransfer(store, context.blobs, context.sessions, node_id=context.settings.node_id, enabled=True)
+
+
+def dying(worker: WorkerContext, at: int, *, before: bool) -> tuple[WorkerContext, Mortal]:
+    """The same worker with a Store that kills at its write number `at`."""
+    context = worker.context
+    mortal: Any = Mortal(context.store, at, before)
+    slack = SlackWriter(web_client(context.settings), mortal)
+    downloader = context.files._downloader
+    files = ThreadFiles(
+        store=mortal, slack=slack, sessions=context.sessions, blobs=Blobs(context.settings.files), downloader=downloader
     )
-    return replace(tools, shop=replace(shop, store=mortal, slack=slack, intake=intake)), mortal
+    mortal_context = replace(context, store=mortal, slack=slack, files=files, transfer=exporting(context, mortal))
+    return replace(worker, context=mortal_context), mortal
 
 
-def post(tools: Tools, people: LocalSlack, folder: Path) -> ThreadKey:
+def post(worker: WorkerContext, people: LocalSlack, folder: Path) -> ThreadKey:
     """A question with a file, in Slack and in the Store."""
     path = folder / "sales.csv"
     path.write_text("region,amount\nNorth,10\nSouth,32\n")
     key = people.say("#sales", "ana", "@threadbook how much was sold?", [path]).thread
-    posted = people.thread(key)[0]
-    tools.shop.store.record_message(
+    record(worker, key, "how much was sold?", key.root_ts, people.thread(key)[0])
+    return key
+
+
+def record(worker: WorkerContext, key: ThreadKey, text: str, ts: str, posted: Json | None = None) -> None:
+    """Store a message of the thread as the bot does; `posted` is it in Slack, with its author and files."""
+    command = command_in(text)
+    worker.context.store.record_message(
         IncomingMessage(
             team=key.team,
             channel=key.channel,
             channel_type="channel",
-            ts=key.root_ts,
+            ts=ts,
             root_ts=key.root_ts,
-            user=posted["user"],
-            text="how much was sold?",
-            files=file_refs(posted["files"]),
+            user=posted["user"] if posted else "U0ANA00001",
+            text=text,
+            kind=command.name if command else "text",
+            files=file_refs(posted["files"]) if posted else (),
         )
     )
-    return key
 
 
 def seen(people: LocalSlack, key: ThreadKey) -> list[tuple[str, list[str]]]:
@@ -142,31 +148,6 @@ def seen(people: LocalSlack, key: ThreadKey) -> list[tuple[str, list[str]]]:
         return "\n".join(line for line in message_text(message).splitlines() if " cells · " not in line)
 
     return [(words(message), [file["name"] for file in message.get("files") or ()]) for message in people.thread(key)]
-
-
-@pytest.mark.timeout(1_800)  # some thirty turns one after the other
-@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
-def test_a_worker_killed_at_any_write_leaves_a_thread_that_reads_the_same(
-    tools: tuple[Tools, LocalSlack], tmp_path: Path, before: bool
-) -> None:
-    whole, people = tools
-    key = post(whole, people, tmp_path)
-    counting, mortal = dying(whole, 0, before=before)
-    jobs.run(counting, key.id)
-    expected = seen(people, key)
-    assert len(expected) >= 4
-    assert mortal.writes > 20
-    for at in range(1, mortal.writes + 1):
-        key = post(whole, people, tmp_path)
-        killing, _ = dying(whole, at, before=before)
-        with pytest.raises(Killed):
-            jobs.run(killing, key.id)
-        jobs.run(whole, key.id)
-        turn = whole.shop.store.turns(key.id)[-1]
-        cells = [step for step in whole.shop.store.steps(turn.id) if step["kind"] == "cell"]
-        assert turn.status == "done", f"killed {'before' if before else 'after'} write {at}"
-        assert [cell["stdout"].strip() for cell in cells] == ["ran 1", ""]
-        assert seen(people, key) == expected, f"killed {'before' if before else 'after'} write {at}"
 
 
 class Interrupting:
@@ -184,14 +165,64 @@ class Interrupting:
         return self.model.complete(request, on_delta)
 
 
-def with_model(tools: Tools, before: Callable[[], None]) -> Tools:
-    return replace(tools, shop=replace(tools.shop, model=Interrupting(before)))
+def with_model(worker: WorkerContext, before: Callable[[], None]) -> WorkerContext:
+    return replace(worker, context=replace(worker.context, model=Interrupting(before)))
+
+
+def continued(worker: WorkerContext, people: LocalSlack, folder: Path) -> ThreadKey:
+    """A question whose turn gave up because the model refused, and then the word "continue"."""
+
+    def refuse() -> None:
+        raise ModelRefused("no quota")
+
+    key = post(worker, people, folder)
+    jobs.run(with_model(worker, refuse), key.id)
+    assert worker.context.store.turns(key.id)[-1].status == "stopped"
+    record(worker, key, "continue", people.say("#sales", "ana", "continue", [], thread_ts=key.root_ts).ts)
+    return key
+
+
+Prepare = Callable[[WorkerContext, LocalSlack, Path], ThreadKey]
+OUTSIDE = {"record_message", "raise_fence", "take_talk"}
+"""Writes that no turn here does: the bot records messages, a lease is taken before its turn goes on, and these threads
+are no talks of people (tests/unit/workers/turn/test_turn_talk.py)."""
+
+
+@pytest.mark.timeout(1_800)  # some forty turns one after the other
+@pytest.mark.parametrize(
+    ("prepare", "not_reached"),
+    [(post, {"reopen_turn"}), (continued, {"open_turn", "take_mail", "add_thread_file", "set_thread_node"})],
+    ids=["new", "continued"],
+)
+@pytest.mark.parametrize("before", [True, False], ids=["before", "after"])
+def test_a_worker_killed_at_any_write_leaves_a_thread_that_reads_the_same(
+    worker: tuple[WorkerContext, LocalSlack], tmp_path: Path, before: bool, prepare: Prepare, not_reached: set[str]
+) -> None:
+    whole, people = worker
+    key = prepare(whole, people, tmp_path)
+    counting, mortal = dying(whole, 0, before=before)
+    jobs.run(counting, key.id)
+    expected = seen(people, key)
+    assert len(expected) >= 4
+    assert set(mortal.writes) == Store.WRITES - OUTSIDE - not_reached
+    for at, write in enumerate(mortal.writes, start=1):
+        key = prepare(whole, people, tmp_path)
+        killing, _ = dying(whole, at, before=before)
+        with pytest.raises(Killed):
+            jobs.run(killing, key.id)
+        jobs.run(whole, key.id)
+        turn = whole.context.store.turns(key.id)[-1]
+        cells = [step for step in whole.context.store.steps(turn.id) if isinstance(step, CellRan)]
+        where = f"killed {'before' if before else 'after'} write {at}, {write}"
+        assert turn.status == "done", where
+        assert [cell.stdout.strip() for cell in cells] == ["ran 1", ""], where
+        assert seen(people, key) == expected, where
 
 
 def test_a_turn_that_kills_every_worker_is_closed_with_a_sentence(
-    tools: tuple[Tools, LocalSlack], tmp_path: Path
+    worker: tuple[WorkerContext, LocalSlack], tmp_path: Path
 ) -> None:
-    whole, people = tools
+    whole, people = worker
 
     def die() -> None:
         raise Killed
@@ -202,31 +233,31 @@ def test_a_turn_that_kills_every_worker_is_closed_with_a_sentence(
         with pytest.raises(Killed):
             jobs.run(deadly, key.id)
     jobs.run(deadly, key.id)
-    assert whole.shop.store.turns(key.id)[-1].status == "failed"
+    assert whole.context.store.turns(key.id)[-1].status == "failed"
     assert not jobs.has_work(whole, key.id)
-    assert sum("it has been logged" in text for text, _ in seen(people, key)) == 1
+    assert sum("It is in the log" in text for text, _ in seen(people, key)) == 1
 
 
 def test_a_worker_that_lost_its_lease_writes_and_posts_nothing_more(
-    tools: tuple[Tools, LocalSlack], tmp_path: Path
+    worker: tuple[WorkerContext, LocalSlack], tmp_path: Path
 ) -> None:
-    whole, people = tools
+    whole, people = worker
     key = post(whole, people, tmp_path)
 
     def lose_the_lease() -> None:
-        whole.shop.store.raise_fence(key.id)
+        whole.context.store.raise_fence(key.id)
 
     jobs.run(with_model(whole, lose_the_lease), key.id)
-    turn = whole.shop.store.turns(key.id)[-1]
+    turn = whole.context.store.turns(key.id)[-1]
     assert turn.status == "running"
-    assert not any(step["kind"] == "replied" for step in whole.shop.store.steps(turn.id))
+    assert not any(step.kind == "replied" for step in whole.context.store.steps(turn.id))
     jobs.run(whole, key.id)
-    assert whole.shop.store.turns(key.id)[-1].status == "done"
+    assert whole.context.store.turns(key.id)[-1].status == "done"
     assert sum("42" in text for text, _ in seen(people, key)) == 1
 
 
-def test_two_jobs_for_one_thread_give_one_answer(tools: tuple[Tools, LocalSlack], tmp_path: Path) -> None:
-    whole, people = tools
+def test_two_jobs_for_one_thread_give_one_answer(worker: tuple[WorkerContext, LocalSlack], tmp_path: Path) -> None:
+    whole, people = worker
     key = post(whole, people, tmp_path)
     both = threading.Barrier(2)
 
@@ -239,50 +270,70 @@ def test_two_jobs_for_one_thread_give_one_answer(tools: tuple[Tools, LocalSlack]
         worker.start()
     for worker in workers:
         worker.join()
-    assert [turn.status for turn in whole.shop.store.turns(key.id)] == ["done"]
+    assert [turn.status for turn in whole.context.store.turns(key.id)] == ["done"]
     assert sum("42" in text for text, _ in seen(people, key)) == 1
 
 
 def test_a_slack_that_is_away_for_a_while_delays_the_answer_and_loses_nothing(
-    tools: tuple[Tools, LocalSlack], tmp_path: Path
+    worker: tuple[WorkerContext, LocalSlack], tmp_path: Path
 ) -> None:
-    whole, people = tools
+    whole, people = worker
     key = post(whole, people, tmp_path)
     fault = {"method": "chat.postMessage", "kind": "drop_call", "times": 6}
     people.http.post("/control/faults", json=fault).raise_for_status()
     jobs.run(whole, key.id)
-    assert whole.shop.store.turns(key.id)[-1].status == "running"
-    assert whole.patience.postponed([key.id])
+    assert whole.context.store.turns(key.id)[-1].status == "running"
+    assert whole.backoff.postponed([key.id])
     jobs.run(whole, key.id)
-    assert whole.shop.store.turns(key.id)[-1].status == "done"
+    assert whole.context.store.turns(key.id)[-1].status == "done"
     assert sum("42" in text for text, _ in seen(people, key)) == 1
 
 
-def test_a_step_that_nobody_can_read_any_more_ends_the_turn_instead_of_looping(
-    tools: tuple[Tools, LocalSlack], tmp_path: Path
+def test_a_turn_goes_on_past_a_step_that_only_a_newer_version_can_read(
+    worker: tuple[WorkerContext, LocalSlack], tmp_path: Path
 ) -> None:
-    whole, people = tools
+    whole, people = worker
+    store = whole.context.store
     key = post(whole, people, tmp_path)
+    unknown = UnknownStep(body={"kind": "of a newer version", "plan": ["read", "add up"]})
     with whole.leases.hold(key.id) as held:
         assert held is not None
-        turn = whole.shop.store.open_turn(held.lease, "en", "scripted")
-        whole.shop.store.append_step(held.lease, turn.id, {"kind": "of another version"})
-    for _ in range(MOST_CRASHES + 1):
-        jobs.run(whole, key.id)
-    assert whole.shop.store.turns(key.id)[-1].status == "failed"
-    assert not jobs.has_work(whole, key.id)
-    whole.shop.store.record_message(
-        IncomingMessage(
-            team=key.team,
-            channel=key.channel,
-            channel_type="channel",
-            ts="2000000000.000001",
-            root_ts=key.root_ts,
-            user="U0ANA00001",
-            text="and now?",
-        )
-    )
+        turn = store.open_turn(held.lease, "en", "scripted")
+        store.append_step(held.lease, turn.id, unknown)
     jobs.run(whole, key.id)
-    turns = whole.shop.store.turns(key.id)
-    assert len(turns) == 2
-    assert [step["stdout"] for step in whole.shop.store.steps(turns[-1].id) if step["kind"] == "cell"]
+    assert [turn.status for turn in store.turns(key.id)] == ["done"]
+    assert store.steps(turn.id)[0] == unknown
+    assert sum("42" in text for text, _ in seen(people, key)) == 1
+
+
+def test_a_thread_remembers_an_earlier_turn_with_an_unknown_step(
+    worker: tuple[WorkerContext, LocalSlack], tmp_path: Path
+) -> None:
+    whole, people = worker
+    store = whole.context.store
+    key = post(whole, people, tmp_path)
+    jobs.run(whole, key.id)
+    (earlier,) = store.turns(key.id)
+    with whole.leases.hold(key.id) as held:
+        assert held is not None
+        store.append_step(held.lease, earlier.id, UnknownStep(body={"kind": "of a newer version"}))
+    model = Remembering()
+    record(whole, key, "and now?", "2000000000.000001")
+    jobs.run(replace(whole, context=replace(whole.context, model=model)), key.id)
+    assert [turn.status for turn in store.turns(key.id)] == ["done", "done"]
+    assert "how much was sold?" in model.prompts[0]
+    assert "Together **42** were sold." in model.prompts[0]
+    assert "of a newer version" not in model.prompts[0]
+
+
+class Remembering(ScriptedModel):
+    """A scripted model that keeps what it was asked."""
+
+    def __init__(self) -> None:
+        again = call("run_python", code="print(runs)", title="Again")
+        super().__init__([*SCRIPT, again, call("finish", report="Still.")])
+        self.prompts: list[str] = []
+
+    def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
+        self.prompts.append(json.dumps(request.messages, ensure_ascii=False))
+        return super().complete(request, on_delta)

@@ -20,6 +20,7 @@ from patience import PATIENCE_S, eventually
 
 from bot import running_bot
 from core.settings import Settings, environment_with
+from core.steps import CellRan
 from core.store import Store
 from core.values import IncomingMessage, ThreadKey
 from playground import running
@@ -32,9 +33,9 @@ ROOT = Path(__file__).parents[2]
 
 COUNT = "runs = globals().get('runs', 0) + 1\nprint('ran', runs)"
 SLOW = "import time\nruns = globals().get('runs', 0) + 1\nprint('begun', flush=True)\ntime.sleep(6)\nprint('ran', runs)"
-"""Runs still when a test has seen it begin and kills somebody."""
+"""Still runs when a test has seen it begin and kills a process."""
 BRIEF = "import time\ntime.sleep(1)"
-"""Comes to its end in the time that a service has to stop in."""
+"""Ends within the time that a service has to stop in."""
 
 
 def call(name: str, **arguments: Any) -> dict[str, Any]:
@@ -43,7 +44,7 @@ def call(name: str, **arguments: Any) -> dict[str, Any]:
 
 @dataclass
 class Service:
-    """A running worker service and the thread-side of the world around it."""
+    """A running worker service, its Store, and the people in Slack."""
 
     settings: Settings
     slack: LocalSlack
@@ -58,9 +59,9 @@ class Service:
         turns = self.store.turns(key.id)
         return turns[-1].status if turns else ""
 
-    def cells(self, key: ThreadKey) -> list[dict[str, Any]]:
+    def cells(self, key: ThreadKey) -> list[CellRan]:
         turns = self.store.turns(key.id)
-        return [step for turn in turns for step in self.store.steps(turn.id) if step["kind"] == "cell"]
+        return [step for turn in turns for step in self.store.steps(turn.id) if isinstance(step, CellRan)]
 
     def wait_for(self, happened: Callable[[], object], what: str) -> None:
         try:
@@ -87,14 +88,14 @@ class Service:
 
 
 def children(pid: int) -> list[psutil.Process]:
-    """The child processes that live; none of a process that has just gone."""
+    """The live child processes; none of a process that has just ended."""
     with suppress(psutil.NoSuchProcess):
         return psutil.Process(pid).children()
     return []
 
 
 def kill(processes: list[psutil.Process]) -> None:
-    """Kill those that have not gone by themselves."""
+    """Kill those that have not ended by themselves."""
     for process in processes:
         with suppress(psutil.NoSuchProcess):
             process.kill()
@@ -116,7 +117,7 @@ def environment(settings: Settings, **more: str) -> dict[str, str]:
         DATABASE_URL=settings.database_url,
         THREADBOOK_HOME=str(settings.home),
         THREADBOOK_FILES=settings.files,
-        THREADBOOK_HOST_ID=settings.host_id,
+        THREADBOOK_NODE_ID=settings.node_id,
         THREADBOOK_CONFIG=str(settings.home / "threadbook.toml"),
         **more,
     )
@@ -130,14 +131,14 @@ def service(
     (home / "threadbook.toml").write_text(f"[workers]\ncount = 2\n{toml}")
     script = home / "script.json"
     script.write_text(json.dumps({"turns": turns}))
-    with ExitStack() as parts:
-        slack = parts.enter_context(running(options=PATIENT_SLACK))
-        settings = settings_for(home, slack.url, redis_url, THREADBOOK_HOST_ID=f"host-{os.getpid()}-{home.name}")
+    with ExitStack() as stack:
+        slack = stack.enter_context(running(options=PATIENT_SLACK))
+        settings = settings_for(home, slack.url, redis_url, THREADBOOK_NODE_ID=f"node-{os.getpid()}-{home.name}")
         store = Store(settings.database_url)
-        parts.callback(store.close)
+        stack.callback(store.close)
         store.migrate()
         log = home / "worker.log"
-        output = parts.enter_context(log.open("wb"))
+        output = stack.enter_context(log.open("wb"))
         process = subprocess.Popen(
             [sys.executable, "-m", "threadbook", "worker"],
             cwd=ROOT,
@@ -145,10 +146,10 @@ def service(
             stdout=output,
             stderr=subprocess.STDOUT,
         )
-        parts.callback(_end, process)
-        people = LocalSlack(parts.enter_context(httpx.Client(base_url=slack.url, timeout=PATIENCE_S, trust_env=False)))
+        stack.callback(_end, process)
+        people = LocalSlack(stack.enter_context(httpx.Client(base_url=slack.url, timeout=PATIENCE_S, trust_env=False)))
         running_service = Service(settings, people, store, process, log)
-        parts.enter_context(running_bot(settings))
+        stack.enter_context(running_bot(settings))
         running_service.wait_for((home / "worker.ready").exists, "readiness")
         yield running_service
 
@@ -167,7 +168,7 @@ def test_a_mention_is_answered_through_rq_and_the_service_stops_in_order(tmp_pat
         assert "worker ready" in running.log.read_text()
         key = running.ask("run something")
         running.answered(key)
-        assert [cell["stdout"].strip() for cell in running.cells(key)] == ["ran 1"]
+        assert [cell.stdout.strip() for cell in running.cells(key)] == ["ran 1"]
         everybody = psutil.Process(running.process.pid).children(recursive=True)
         running.process.terminate()
         assert running.process.wait(PATIENCE_S) == 0
@@ -176,7 +177,7 @@ def test_a_mention_is_answered_through_rq_and_the_service_stops_in_order(tmp_pat
         assert not alive
 
 
-def test_a_killed_job_is_taken_up_again_and_its_cell_runs_once(tmp_path: Path, redis_url: str) -> None:
+def test_a_killed_job_is_resumed_and_its_cell_runs_once(tmp_path: Path, redis_url: str) -> None:
     script = [
         [call("run_python", code=SLOW), call("run_python", code="print('after', runs)"), call("finish", report="Over.")]
     ]
@@ -185,7 +186,7 @@ def test_a_killed_job_is_taken_up_again_and_its_cell_runs_once(tmp_path: Path, r
         running.wait_for(lambda: running.store.turns(key.id) and _cell_runs(running, key), "the cell")
         kill(running.horses())
         running.answered(key)
-        assert [cell["stdout"].split() for cell in running.cells(key)] == [["begun", "ran", "1"], ["after", "1"]]
+        assert [cell.stdout.split() for cell in running.cells(key)] == [["begun", "ran", "1"], ["after", "1"]]
         assert sum("Over." in text for text in running.texts(key)) == 1
 
 
@@ -196,7 +197,7 @@ def test_a_service_that_is_told_to_stop_finishes_the_turn_it_works_on(tmp_path: 
         running.process.terminate()
         assert running.process.wait(PATIENCE_S) == 0
         assert running.status(key) == "done"
-        assert [cell["status"] for cell in running.cells(key)] == ["ok"]
+        assert [cell.status for cell in running.cells(key)] == ["ok"]
 
 
 def test_a_service_that_is_told_to_stop_begins_nothing_that_waits(tmp_path: Path, redis_url: str) -> None:
@@ -205,7 +206,7 @@ def test_a_service_that_is_told_to_stop_begins_nothing_that_waits(tmp_path: Path
         at_work = [running.ask("something slow"), running.ask("something slow, too")]
         for key in at_work:
             running.wait_for(lambda key=key: running.store.turns(key.id) and _cell_runs(running, key), "the cell")
-        waits = running.ask("and who waits for both")
+        waits = running.ask("the one that waits for both")
         running.process.terminate()
         assert running.process.wait(PATIENCE_S) == 0
         assert [running.status(key) for key in at_work] == ["done", "done"]
@@ -231,10 +232,10 @@ def test_a_killed_session_host_is_started_again_and_the_thread_goes_on(tmp_path:
         running.session_host().kill()
         running.slack.say("#sales", "ben", "second", thread_ts=key.root_ts)
         running.wait_for(lambda: len(running.store.turns(key.id)) == 2 and running.status(key) == "done", "the answer")
-        assert [cell["stdout"].strip() for cell in running.cells(key)] == ["ran 1", "ran 2"]
+        assert [cell.stdout.strip() for cell in running.cells(key)] == ["ran 1", "ran 2"]
 
 
-def test_mail_that_nobody_rang_for_is_found(tmp_path: Path, redis_url: str) -> None:
+def test_mail_without_a_wake_is_found(tmp_path: Path, redis_url: str) -> None:
     with service(tmp_path, redis_url, [[call("run_python", code=COUNT), call("finish", report="It ran.")]]) as running:
         key = running.slack.say("#sales", "ana", "nobody is mentioned here").thread
         running.store.record_message(
@@ -263,7 +264,5 @@ def test_nothing_outlives_a_killed_service(tmp_path: Path, redis_url: str) -> No
 
 def _cell_runs(running: Service, key: ThreadKey) -> bool:
     with suppress(IndexError):
-        return running.store.steps(running.store.turns(key.id)[-1].id)[-1]["kind"] == "replied" and bool(
-            running.horses()
-        )
+        return running.store.steps(running.store.turns(key.id)[-1].id)[-1].kind == "replied" and bool(running.horses())
     return False

@@ -1,4 +1,4 @@
-"""A pressed option is a claim; what counts is what the Store says of the question."""
+"""A pressed option is a claim; the Store decides whether its question is open."""
 
 from __future__ import annotations
 
@@ -11,16 +11,12 @@ import pytest
 
 from bot.answers import to_answer
 from bot.intake import Ignored
+from core.steps import Asked, GaveUp, Questioned, Resumed, Step, UnknownStep
 from core.store import Store
 from core.values import IncomingMessage, Lease
 
 THREAD = "T1:C1:1.0"
-QUESTION = {
-    "kind": "questioned",
-    "call_id": "c1",
-    "question": "Which one?",
-    "options": ["net", "gross " * 30, " ", "both"],
-}
+QUESTION = Questioned(call_id="c1", question="Which one?", options=("net", "gross " * 30, " ", "both"))
 
 
 @pytest.fixture
@@ -86,12 +82,26 @@ def test_of_two_who_press_the_first_has_answered(store: Store, turn_id: str) -> 
 
 
 def test_a_question_that_was_answered_is_no_longer_open(store: Store, lease: Lease, turn_id: str) -> None:
-    store.append_step(lease, turn_id, {"kind": "asked", "text": "net"})
+    store.append_step(lease, turn_id, Asked(user="U2", author="Ben", text="net", ts="2.0"))
     assert to_answer(press(turn_id), "T1", store) == Ignored("a question that is no longer open")
 
 
+@pytest.mark.parametrize(
+    "step",
+    [
+        GaveUp(reason="stopped", text="Stopped."),
+        Resumed(user="U2", author="Ben", text="continue", ts="2.0"),
+        UnknownStep(body={"kind": "danced"}),
+    ],
+    ids=lambda step: step.kind,
+)
+def test_only_a_persons_text_answers_a_question(store: Store, lease: Lease, turn_id: str, step: Step) -> None:
+    store.append_step(lease, turn_id, step)
+    assert isinstance(to_answer(press(turn_id), "T1", store), IncomingMessage)
+
+
 def test_a_press_right_before_its_turn_waits_counts(store: Store, lease: Lease, turn_id: str) -> None:
-    """The question stands in the thread a moment before the worker has done all that comes with waiting."""
+    """The question is in the thread a moment before the worker has set the turn to waiting."""
     store.set_turn_status(lease, turn_id, "running")
     assert isinstance(to_answer(press(turn_id), "T1", store), IncomingMessage)
 

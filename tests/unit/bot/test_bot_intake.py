@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from bot.intake import MAX_TEXT, Ignored, Surroundings, is_empty, read_message, to_message
+from bot.intake import MAX_TEXT, EventContext, Ignored, is_empty, read_message, to_message
 from core.values import IncomingMessage, ThreadKey
 
 BOT = "U0BOT"
@@ -17,8 +17,8 @@ TS = "1700000000.000200"
 FILE = {"id": "F1", "name": "sales.csv", "mimetype": "text/csv", "size": 3, "url_private": "https://files.slack.com/x"}
 
 
-def around(*, known: bool = False, strict: bool = False) -> Surroundings:
-    return Surroundings(
+def context(*, known: bool = False, strict: bool = False) -> EventContext:
+    return EventContext(
         team="T1",
         bot_user_id=BOT,
         name_of={"U2": "Ben"}.get,  # type: ignore[arg-type]
@@ -42,8 +42,8 @@ def mention(**changes: Any) -> dict[str, Any]:
     return {"type": "app_mention", "user": "U1", "channel": "C1", "ts": TS, "text": f"<@{BOT}> hi"} | changes
 
 
-def heard(given: dict[str, Any], **surroundings: bool) -> IncomingMessage:
-    message = to_message(given, around(**surroundings))
+def parsed(given: dict[str, Any], **known: bool) -> IncomingMessage:
+    message = to_message(given, context(**known))
     assert isinstance(message, IncomingMessage), message
     return message
 
@@ -52,7 +52,7 @@ def heard(given: dict[str, Any], **surroundings: bool) -> IncomingMessage:
 
 
 def test_a_mention_is_for_us() -> None:
-    assert heard(mention()) == IncomingMessage(
+    assert parsed(mention()) == IncomingMessage(
         team="T1",
         channel="C1",
         channel_type="channel",
@@ -65,49 +65,49 @@ def test_a_mention_is_for_us() -> None:
     )
 
 
-def test_the_message_twin_of_a_mention_says_the_same() -> None:
-    twin = heard(event(text=f"<@{BOT}> hi", files=[FILE], subtype="file_share"))
+def test_the_message_event_of_a_mention_gives_the_same_message() -> None:
+    twin = parsed(event(text=f"<@{BOT}> hi", files=[FILE], subtype="file_share"))
     assert (twin.mention, twin.ts, twin.text, twin.files_known) == (True, TS, "hi", True)
     assert [file.name for file in twin.files] == ["sales.csv"]
 
 
 def test_talk_in_a_channel_is_not_for_us() -> None:
-    assert to_message(event(), around()) == Ignored("not addressed to the bot")
-    assert to_message(event(text="<@U2> hi"), around()) == Ignored("not addressed to the bot")
+    assert to_message(event(), context()) == Ignored("not addressed to the bot")
+    assert to_message(event(text="<@U2> hi"), context()) == Ignored("not addressed to the bot")
 
 
 def test_a_direct_message_needs_no_mention() -> None:
-    message = heard(event(channel="D1", channel_type="im"))
+    message = parsed(event(channel="D1", channel_type="im"))
     assert (message.mention, message.channel_type, message.root_ts) == (False, "im", TS)
 
 
 def test_a_group_direct_message_needs_one() -> None:
-    assert isinstance(to_message(event(channel="G1", channel_type="mpim"), around()), Ignored)
-    assert heard(event(channel="G1", channel_type="mpim", text=f"<@{BOT}> hi")).channel_type == "mpim"
+    assert isinstance(to_message(event(channel="G1", channel_type="mpim"), context()), Ignored)
+    assert parsed(event(channel="G1", channel_type="mpim", text=f"<@{BOT}> hi")).channel_type == "mpim"
 
 
 def test_a_reply_in_a_thread_we_are_in_needs_no_mention() -> None:
-    message = heard(event(thread_ts=ROOT), known=True)
+    message = parsed(event(thread_ts=ROOT), known=True)
     assert (message.root_ts, message.mention) == (ROOT, False)
 
 
 def test_a_reply_in_a_thread_we_are_not_in_needs_one() -> None:
-    assert isinstance(to_message(event(thread_ts=ROOT), around()), Ignored)
-    assert heard(mention(thread_ts=ROOT)).root_ts == ROOT
+    assert isinstance(to_message(event(thread_ts=ROOT), context()), Ignored)
+    assert parsed(mention(thread_ts=ROOT)).root_ts == ROOT
 
 
 def test_a_new_thread_in_a_channel_we_know_needs_one() -> None:
-    assert isinstance(to_message(event(ts=ROOT), around(known=True)), Ignored)
+    assert isinstance(to_message(event(ts=ROOT), context(known=True)), Ignored)
 
 
 def test_in_a_strict_channel_every_message_needs_one() -> None:
-    assert isinstance(to_message(event(thread_ts=ROOT), around(known=True, strict=True)), Ignored)
-    assert heard(mention(thread_ts=ROOT), known=True, strict=True).mention
-    assert heard(event(thread_ts=ROOT, text=f"<@{BOT}> go on"), known=True, strict=True).mention
+    assert isinstance(to_message(event(thread_ts=ROOT), context(known=True, strict=True)), Ignored)
+    assert parsed(mention(thread_ts=ROOT), known=True, strict=True).mention
+    assert parsed(event(thread_ts=ROOT, text=f"<@{BOT}> go on"), known=True, strict=True).mention
 
 
 def test_a_broadcast_reply_counts_once_more_as_a_reply() -> None:
-    assert heard(event(thread_ts=ROOT, subtype="thread_broadcast"), known=True).root_ts == ROOT
+    assert parsed(event(thread_ts=ROOT, subtype="thread_broadcast"), known=True).root_ts == ROOT
 
 
 # --- what does not run
@@ -129,7 +129,7 @@ def test_a_broadcast_reply_counts_once_more_as_a_reply() -> None:
     ],
 )
 def test_edits_deletions_and_bots_do_not_run(given: dict[str, Any]) -> None:
-    assert isinstance(to_message(given, around(known=True)), Ignored)
+    assert isinstance(to_message(given, context(known=True)), Ignored)
 
 
 @pytest.mark.parametrize(
@@ -149,7 +149,7 @@ def test_edits_deletions_and_bots_do_not_run(given: dict[str, Any]) -> None:
     ],
 )
 def test_a_malformed_event_is_ignored_not_an_error(given: dict[str, Any]) -> None:
-    assert isinstance(to_message(given, around()), Ignored)
+    assert isinstance(to_message(given, context()), Ignored)
 
 
 ANYTHING = st.recursive(
@@ -186,20 +186,20 @@ ANYTHING = st.recursive(
     ),
     st.sampled_from([event(), mention(), event(channel="D1", channel_type="im", files=[FILE])]),
 )
-def test_no_event_whatsoever_is_an_error(changes: dict[str, Any], base: dict[str, Any]) -> None:
-    assert isinstance(to_message(base | changes, around(known=True)), Ignored | IncomingMessage)
+def test_no_event_raises(changes: dict[str, Any], base: dict[str, Any]) -> None:
+    assert isinstance(to_message(base | changes, context(known=True)), Ignored | IncomingMessage)
 
 
-# --- what is said
+# --- the text
 
 
 def test_the_text_is_what_the_person_meant() -> None:
-    message = heard(mention(text=f"<@{BOT}> compare <@U2>’s &lt;north&gt; with <https://a.example|this>"))
+    message = parsed(mention(text=f"<@{BOT}> compare <@U2>’s &lt;north&gt; with <https://a.example|this>"))
     assert message.text == "compare @Ben’s <north> with this (https://a.example)"
 
 
 def test_a_text_is_bounded() -> None:
-    assert len(heard(mention(text="x" * 100_000)).text) == MAX_TEXT
+    assert len(parsed(mention(text="x" * 100_000)).text) == MAX_TEXT
 
 
 def test_pasted_cells_are_read_as_tab_separated_lines() -> None:
@@ -212,41 +212,41 @@ def test_pasted_cells_are_read_as_tab_separated_lines() -> None:
         [rich, {"type": "raw_number", "value": 3, "text": "3"}],
     ]
     table = {"type": "table", "rows": rows}
-    told = "total?\n\nregion\tnet sales\nnorth\t3"
-    assert heard(mention(text=f"<@{BOT}> total?", blocks=[{"type": "rich_text"}, table])).text == told
-    assert heard(mention(text=f"<@{BOT}> total?", attachments=[{"blocks": [table]}])).text == told
-    assert not is_empty(heard(mention(text=f"<@{BOT}>", blocks=[table])))
+    expected = "total?\n\nregion\tnet sales\nnorth\t3"
+    assert parsed(mention(text=f"<@{BOT}> total?", blocks=[{"type": "rich_text"}, table])).text == expected
+    assert parsed(mention(text=f"<@{BOT}> total?", attachments=[{"blocks": [table]}])).text == expected
+    assert not is_empty(parsed(mention(text=f"<@{BOT}>", blocks=[table])))
 
 
 @pytest.mark.parametrize(
     "blocks", [None, "x", [None], [{"type": "table"}], [{"type": "table", "rows": [None, [None, 3]]}]]
 )
 def test_blocks_that_hold_no_cells_add_nothing(blocks: object) -> None:
-    assert heard(mention(blocks=blocks, attachments=blocks)).text.strip() == "hi"
+    assert parsed(mention(blocks=blocks, attachments=blocks)).text.strip() == "hi"
 
 
 @pytest.mark.parametrize("text", [None, 3, ["a"], {}])
-def test_a_text_that_is_no_text_is_empty(text: object) -> None:
-    assert heard(mention(text=text)).text == ""
+def test_a_text_of_another_type_is_empty(text: object) -> None:
+    assert parsed(mention(text=text)).text == ""
 
 
-def test_only_words_or_files_make_a_question() -> None:
-    assert is_empty(heard(mention(text=f" <@{BOT}> ")))
-    assert not is_empty(heard(mention(text=f"<@{BOT}>", files=[FILE])))
-    assert not is_empty(heard(event(channel="D1", channel_type="im", text="", files=[FILE], subtype="file_share")))
+def test_a_question_has_text_or_files() -> None:
+    assert is_empty(parsed(mention(text=f" <@{BOT}> ")))
+    assert not is_empty(parsed(mention(text=f"<@{BOT}>", files=[FILE])))
+    assert not is_empty(parsed(event(channel="D1", channel_type="im", text="", files=[FILE], subtype="file_share")))
 
 
 def test_a_mention_that_brings_its_files_is_known_to_be_complete() -> None:
-    assert heard(mention(files=[FILE])).files_known
-    assert not heard(mention(files=[])).files_known
-    assert heard(event(channel="D1", channel_type="im")).files_known
+    assert parsed(mention(files=[FILE])).files_known
+    assert not parsed(mention(files=[])).files_known
+    assert parsed(event(channel="D1", channel_type="im")).files_known
 
 
-def test_a_mention_in_a_direct_message_is_told_by_its_channel() -> None:
-    assert heard(mention(channel="D1")).channel_type == "im"
+def test_a_mention_in_a_direct_message_is_recognized_by_its_channel() -> None:
+    assert parsed(mention(channel="D1")).channel_type == "im"
 
 
-def test_what_others_said_can_be_read_without_being_for_us() -> None:
-    message = read_message(event(text="numbers attached", files=[FILE]), around())
+def test_messages_to_others_can_be_read() -> None:
+    message = read_message(event(text="numbers attached", files=[FILE]), context())
     assert isinstance(message, IncomingMessage)
     assert message.text == "numbers attached"

@@ -26,7 +26,8 @@ USED = {
     "mpim:read": "part of group messages",
     "reactions:read": "the reaction_added event",
     "reactions:write": "the eyes",
-    "users:read": "names of authors",
+    "usergroups:read": "usergroups.users.list, for groups that [access] names",
+    "users:read": "names of authors, and whether they are guests",
 }
 
 

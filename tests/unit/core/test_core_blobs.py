@@ -1,4 +1,4 @@
-"""The file store: content by hash, on any fsspec place."""
+"""The file store: content by hash, in any place that fsspec reaches."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def blobs(request: pytest.FixtureRequest, tmp_path: Path) -> Blobs:
     return Blobs(str(tmp_path / "files") if request.param == "folder" else f"memory://{uuid.uuid4().hex}")
 
 
-def test_what_was_put_comes_back(blobs: Blobs, tmp_path: Path) -> None:
+def test_a_stored_content_can_be_read_back(blobs: Blobs, tmp_path: Path) -> None:
     sha256 = blobs.put(b"a,b\n1,2\n")
     assert sha256 == hashlib.sha256(b"a,b\n1,2\n").hexdigest()
     assert blobs.has(sha256)
@@ -33,11 +33,21 @@ def test_a_file_and_its_bytes_are_the_same_content(blobs: Blobs, tmp_path: Path)
     assert blobs.get(blobs.put(tmp_path / "source")) == b"x" * 3_000_000
 
 
-def test_an_empty_content_is_a_content(blobs: Blobs) -> None:
+def test_a_content_that_is_removed_is_gone_and_can_be_stored_again(blobs: Blobs) -> None:
+    sha256 = blobs.put(b"one")
+    other = blobs.put(b"two")
+    for _ in range(2):
+        blobs.remove(sha256)
+    assert (blobs.has(sha256), blobs.has(other)) == (False, True)
+    assert blobs.put(b"one") == sha256
+    assert blobs.get(sha256) == b"one"
+
+
+def test_an_empty_content_can_be_stored(blobs: Blobs) -> None:
     assert blobs.get(blobs.put(b"")) == b""
 
 
-def test_a_store_that_takes_nothing_is_away_and_leaves_no_half_written_content(
+def test_a_full_store_is_unreachable_and_keeps_no_half_written_content(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blobs = Blobs(str(tmp_path / "files"))
@@ -75,3 +85,44 @@ def test_nothing_half_written_stays_under_the_right_name(tmp_path: Path) -> None
         blobs.put(tmp_path / "not there")
     blobs.put(b"content")
     assert [path.suffix for path in (tmp_path / "files").rglob("*") if path.is_file()] == [""]
+
+
+# --- folders of objects
+
+
+def test_objects_are_found_in_the_order_asked_for_and_removed(blobs: Blobs) -> None:
+    folder = blobs.folder("T1_C1_1.0")
+    assert folder.names() == []
+    folder.put({"a": b"1", "b": b"2"})
+    folder.put({"c": b""})
+    assert folder.get(["c", "a", "b"]) == [b"", b"1", b"2"]
+    folder.remove(["a", "b", "never there"])
+    folder.remove([])
+    assert blobs.folder("T1_C1_1.0").names() == ["c"]
+    assert blobs.folder("T1_C1_2.0").names() == []
+
+
+def test_an_object_that_is_not_there_is_missing(blobs: Blobs) -> None:
+    folder = blobs.folder("T1")
+    with pytest.raises(BlobMissing):
+        folder.get(["a"])
+    folder.put({"a": b"1"})
+    with pytest.raises(BlobMissing):
+        folder.get(["a", "b"])
+
+
+@pytest.mark.parametrize("name", ["", "..", ".", "a/b", "a\\b", "a b", "ä", "x" * 201])
+def test_a_folder_is_one_folder(blobs: Blobs, name: str) -> None:
+    with pytest.raises(ValueError, match="not the name of a folder"):
+        blobs.folder(name)
+
+
+def test_a_full_store_takes_no_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    blobs = Blobs(str(tmp_path / "files"))
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(blobs._fs, "pipe", full)
+    with pytest.raises(BlobsUnreachable, match="No space left"):
+        blobs.folder("T1").put({"a": b"1"})

@@ -1,4 +1,4 @@
-"""A process says of each part whether it is up, since when, and what is missing; never a secret."""
+"""Health names each part: whether it is up, since when, and what is missing. It never names a secret."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Switch:
 
 @pytest.fixture(autouse=True)
 def _patient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A busy machine is no reason to call a part away."""
-    monkeypatch.setattr(health_room, "LOOK_PATIENCE_S", PATIENCE_S)
+    """A part of a busy machine is slow, not down."""
+    monkeypatch.setattr(health_room, "LOOK_TIMEOUT_S", PATIENCE_S)
 
 
 @contextmanager
@@ -52,7 +52,7 @@ def listens(port: int) -> bool:
         return probe.connect_ex(("127.0.0.1", port)) == 0
 
 
-def test_all_parts_up_is_a_200_and_one_that_is_down_a_503_with_the_reason() -> None:
+def test_all_parts_up_is_a_200_and_a_part_down_is_a_503_with_the_reason() -> None:
     switch = Switch()
     with served({"redis": Switch(), "store": switch}) as client:
         fine = client.get("/healthz")
@@ -70,7 +70,7 @@ def test_all_parts_up_is_a_200_and_one_that_is_down_a_503_with_the_reason() -> N
         assert down.json()["parts"]["redis"]["up"] is True
 
 
-def test_since_is_kept_while_a_part_stays_as_it_is() -> None:
+def test_since_is_kept_while_a_part_stays_up_or_down() -> None:
     switch = Switch()
     health = Health({"store": switch})
     first = health.look()["store"].since
@@ -85,7 +85,7 @@ def test_since_is_kept_while_a_part_stays_as_it_is() -> None:
     assert health.look()["store"].since > down.since
 
 
-def test_what_a_check_says_is_bounded_and_holds_no_secret() -> None:
+def test_the_text_of_a_check_is_cut_and_holds_no_secret() -> None:
     switch = Switch()
     switch.trouble = OSError("postgresql://me:hunter22@db/x refused\n(Background: hunter22)" + "x" * 5_000)
     part = Health({"store": switch}, ("hunter22",)).look()["store"]
@@ -94,8 +94,8 @@ def test_what_a_check_says_is_bounded_and_holds_no_secret() -> None:
     assert len(part.what) <= 300
 
 
-def test_a_part_that_hangs_is_not_up_and_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(health_room, "LOOK_PATIENCE_S", 0.1)
+def test_a_part_that_hangs_is_down_and_is_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(health_room, "LOOK_TIMEOUT_S", 0.1)
     asked: list[threading.Event] = []
 
     def hangs() -> str:
@@ -103,22 +103,22 @@ def test_a_part_that_hangs_is_not_up_and_is_asked_once(monkeypatch: pytest.Monke
         asked[-1].wait(PATIENCE_S)
         return "answers"
 
-    health = Health({"host": hangs, "redis": Switch()})
+    health = Health({"session_host": hangs, "redis": Switch()})
     for _ in range(3):
         parts = health.look()
-        assert not parts["host"].up
-        assert "no answer" in parts["host"].what
+        assert not parts["session_host"].up
+        assert "no answer" in parts["session_host"].what
     eventually(lambda: health.look()["redis"].up, "the part that answers")
     assert len(asked) == 1
 
     def answers() -> bool:
         asked[-1].set()
-        return health.look()["host"].up
+        return health.look()["session_host"].up
 
     eventually(answers, "the part that hung")
 
 
-def test_metrics_are_prometheus_text_and_tell_of_the_parts_too() -> None:
+def test_metrics_are_prometheus_text_and_include_the_parts() -> None:
     registry = CollectorRegistry()
     Counter("seen", "Seen.", registry=registry).inc(3)
     switch = Switch()
@@ -132,7 +132,7 @@ def test_metrics_are_prometheus_text_and_tell_of_the_parts_too() -> None:
     assert 'threadbook_part_up{part="store"} 0.0' in page.text
 
 
-def test_numbers_that_cannot_be_brought_up_to_date_are_shown_as_they_were() -> None:
+def test_figures_that_cannot_be_refreshed_are_shown_as_they_were() -> None:
     registry = CollectorRegistry()
     Counter("seen", "Seen.", registry=registry).inc()
 
@@ -156,7 +156,7 @@ def test_port_0_serves_nothing() -> None:
         pass
 
 
-def test_a_port_that_is_taken_costs_the_pages_and_not_the_service(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_taken_port_loses_the_pages_and_not_the_service(caplog: pytest.LogCaptureFixture) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import fakeredis
 import pytest
-from patience import PATIENCE_S, eventually
+from patience import eventually
 from redis import ConnectionError as RedisConnectionError
 
 from core.errors import LeaseLost
@@ -55,7 +55,7 @@ def test_one_worker_at_a_time(leases: Leases) -> None:
     assert not leases.is_held(THREAD)
 
 
-def test_every_taking_has_a_higher_token(leases: Leases) -> None:
+def test_every_lease_has_a_higher_token(leases: Leases) -> None:
     tokens = []
     for _ in range(3):
         lease = leases.take(THREAD)
@@ -131,9 +131,9 @@ def test_a_held_lease_is_renewed_again_and_again_and_ends_with_the_block(
     with leases.hold(THREAD) as held:
         assert held is not None
         for _ in range(2):
-            redis.set(KEY, held.lease.owner)  # for ever, until a renewal gives it a time again
+            redis.set(KEY, held.lease.owner)  # without an end, until a renewal sets one
             eventually(lambda: redis.ttl(KEY) != -1, "a renewal")
-        assert not held.lost.is_set()
+        assert not held.is_lost()
     assert not leases.is_held(THREAD)
 
 
@@ -153,7 +153,7 @@ def test_the_holder_learns_that_the_lease_was_taken_over(redis: fakeredis.FakeRe
             pipe.delete(KEY)
             pipe.set(KEY, "somebody else")
             pipe.execute()
-        assert held.lost.wait(PATIENCE_S)
+        eventually(held.is_lost, "the loss of the lease")
     assert leases.is_held(THREAD), "the other's lease must survive our release"
 
 
@@ -164,7 +164,7 @@ def test_a_redis_that_is_away_for_good_loses_the_lease_and_fails_nobody(
     with leases.hold(THREAD) as held:
         assert held is not None
         server.connected = False
-        assert held.lost.wait(PATIENCE_S)
+        eventually(held.is_lost, "the loss of the lease")
     with pytest.raises(RedisConnectionError):
         leases.take(THREAD)
 

@@ -1,8 +1,8 @@
-"""Every count reaches the page once: what a job counted through Redis, what the Store knows from the Store."""
+"""Every count is on the page once: those of jobs come through Redis, the others from the Store."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -12,14 +12,15 @@ from patience import reserved_port
 from prometheus_client import CollectorRegistry
 from redis import ConnectionError as RedisConnectionError
 from slack_sdk.errors import SlackApiError
-from turn_kit import ASKED, CELL, CORRECTED, FINISHED, GAVE_UP, REPLIED, RESUMED, message, tell
+from turn_kit import ASKED, CELL, CORRECTED, FINISHED, GAVE_UP, REPLIED, RESUMED, changed, message, write_turn
 
-from core.history import History
 from core.metrics import FIRST_SIGN, RETRIES, SLACK_CALLS, HandedOver, handing_over, plain
 from core.settings import load_settings
-from core.slack_client import repeating, web_client
+from core.slack.client import repeating, web_client
+from core.steps import Usage
 from core.store import Store
-from core.turn_metrics import TurnMetrics
+from core.store.history import History
+from core.turn_metrics import CountedUntil, TurnMetrics
 from core.values import Lease
 from playground import Options, running
 
@@ -45,16 +46,16 @@ def store(tmp_path: Path) -> Iterator[Store]:
 
 
 @pytest.fixture
-def turns(tmp_path: Path, store: Store) -> Iterator[tuple[TurnMetrics, CollectorRegistry]]:
+def turns(tmp_path: Path, store: Store, redis: fakeredis.FakeRedis) -> Iterator[tuple[TurnMetrics, CollectorRegistry]]:
     with closing(History(f"sqlite:///{tmp_path}/store.db")) as history:
         registry = CollectorRegistry()
-        yield TurnMetrics(history, registry), registry
+        yield TurnMetrics(history, registry, CountedUntil(redis, "here")), registry
 
 
 # --- from jobs
 
 
-def test_what_jobs_counted_is_added_up(redis: fakeredis.FakeRedis, shown: CollectorRegistry) -> None:
+def test_the_counts_of_jobs_are_added_up(redis: fakeredis.FakeRedis, shown: CollectorRegistry) -> None:
     labels = {"method": "chat.postMessage", "result": "ok"}
     for calls in (2, 3):
         with handing_over(redis, "here"):
@@ -66,7 +67,7 @@ def test_what_jobs_counted_is_added_up(redis: fakeredis.FakeRedis, shown: Collec
     assert shown.get_sample_value("threadbook_first_sign_seconds_bucket", {"le": "0.5"}) == 2
 
 
-def test_what_a_job_inherited_from_its_parent_is_not_counted_again(
+def test_counts_inherited_from_the_parent_are_not_counted_again(
     redis: fakeredis.FakeRedis, shown: CollectorRegistry
 ) -> None:
     RETRIES.labels("turn", "inherited").inc(7)
@@ -75,7 +76,7 @@ def test_what_a_job_inherited_from_its_parent_is_not_counted_again(
     assert shown.get_sample_value("threadbook_retries_total", {"part": "turn", "cause": "inherited"}) is None
 
 
-def test_a_job_that_fails_hands_over_too_and_hosts_are_kept_apart(
+def test_a_failed_job_hands_over_too_and_nodes_are_kept_apart(
     redis: fakeredis.FakeRedis, shown: CollectorRegistry
 ) -> None:
     labels = {"part": "turn", "cause": "test"}
@@ -92,7 +93,7 @@ def test_a_job_that_fails_hands_over_too_and_hosts_are_kept_apart(
     assert shown.get_sample_value("threadbook_retries_total", labels) == 1
 
 
-def test_a_redis_that_is_away_costs_the_counts_and_not_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_redis_the_counts_are_lost_and_the_job_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     server = fakeredis.FakeServer()
     server.connected = False
     with fakeredis.FakeRedis(server=server) as away:
@@ -108,11 +109,11 @@ def test_a_redis_that_is_away_costs_the_counts_and_not_the_job(monkeypatch: pyte
 @pytest.mark.parametrize(
     ("name", "label"), [("not_in_channel", "not_in_channel"), ("Unsinn!", "other"), ("a" * 61, "other")]
 )
-def test_names_that_a_server_invents_make_no_series(name: str, label: str) -> None:
+def test_unusual_error_names_make_no_series(name: str, label: str) -> None:
     assert plain(name) == label
 
 
-def test_calls_of_slack_are_counted_by_what_came_of_them(
+def test_calls_of_slack_are_counted_by_their_result(
     tmp_path: Path, redis: fakeredis.FakeRedis, shown: CollectorRegistry
 ) -> None:
     with running(options=Options()) as slack:
@@ -141,7 +142,7 @@ def test_calls_of_slack_are_counted_by_what_came_of_them(
 
 def test_a_turn_is_counted_once_when_it_has_ended(store: Store, turns: tuple[TurnMetrics, CollectorRegistry]) -> None:
     metrics, registry = turns
-    tell(store, [ASKED, REPLIED, {**CELL, "status": "error"}, CORRECTED, REPLIED, CELL, FINISHED])
+    write_turn(store, [ASKED, REPLIED, changed(CELL, status="error"), CORRECTED, REPLIED, CELL, FINISHED])
     for _ in range(3):
         metrics.refresh()
     value = registry.get_sample_value
@@ -162,13 +163,14 @@ def test_a_turn_that_is_taken_up_again_is_counted_at_each_end_with_what_came_sin
     store: Store, turns: tuple[TurnMetrics, CollectorRegistry]
 ) -> None:
     metrics, registry = turns
-    priced = {**REPLIED, "usage": {**REPLIED["usage"], "cached_tokens": 100}, "cost_micros": 1_500_000}
-    turn = tell(store, [ASKED, priced, GAVE_UP], "stopped")
+    usage = Usage(prompt_tokens=120, completion_tokens=30, cached_tokens=100)
+    priced = changed(REPLIED, usage=usage, cost_micros=1_500_000)
+    turn = write_turn(store, [ASKED, priced, GAVE_UP], "stopped")
     metrics.refresh()
     store.record_message(message(ts="102.000001"))
-    (wish,) = store.unread(turn.thread_id)
+    (mail,) = store.unread(turn.thread_id)
     lease = Lease(thread_id=turn.thread_id, token=store.raise_fence(turn.thread_id), owner="test")
-    store.reopen_turn(lease, turn.id, wish.id, RESUMED, model="gpt-x")
+    store.reopen_turn(lease, turn.id, mail.id, RESUMED, model="gpt-x")
     store.append_step(lease, turn.id, priced)
     store.set_turn_status(lease, turn.id, "done")
     for _ in range(2):
@@ -183,7 +185,7 @@ def test_a_turn_that_is_taken_up_again_is_counted_at_each_end_with_what_came_sin
 def test_turns_that_end_later_are_added(store: Store, turns: tuple[TurnMetrics, CollectorRegistry]) -> None:
     metrics, registry = turns
     for number, status in enumerate(("done", "failed", "done", "stopped")):
-        tell(store, [ASKED], status, channel=f"C{number}")
+        write_turn(store, [ASKED], status, channel=f"C{number}")
         metrics.refresh()
     counts = [
         registry.get_sample_value("threadbook_turns_total", {"outcome": name}) for name in ("done", "failed", "stopped")
@@ -193,8 +195,8 @@ def test_turns_that_end_later_are_added(store: Store, turns: tuple[TurnMetrics, 
 
 def test_what_is_open_now_is_a_gauge(store: Store, turns: tuple[TurnMetrics, CollectorRegistry]) -> None:
     metrics, registry = turns
-    tell(store, [ASKED], "running")
-    tell(store, [ASKED], "waiting", channel="C2")
+    write_turn(store, [ASKED], "running")
+    write_turn(store, [ASKED], "waiting", channel="C2")
     store.record_message(message("C3"))
     metrics.refresh()
     assert registry.get_sample_value("threadbook_open_turns", {"status": "running"}) == 1
@@ -202,3 +204,35 @@ def test_what_is_open_now_is_a_gauge(store: Store, turns: tuple[TurnMetrics, Col
     assert registry.get_sample_value("threadbook_unread_messages") == 1
     assert (registry.get_sample_value("threadbook_oldest_running_turn_seconds") or -1) >= 0
     assert registry.get_sample_value("threadbook_turns_total", {"outcome": "running"}) is None
+
+
+def counted(tmp_path: Path, redis: fakeredis.FakeRedis, meanwhile: Callable[[], object] = lambda: None) -> float:
+    """How many turns a new process of the node has counted after two scrapes, with something in between."""
+    registry = CollectorRegistry()
+    with closing(History(f"sqlite:///{tmp_path}/store.db")) as history:
+        metrics = TurnMetrics(history, registry, CountedUntil(redis, "here"))
+        metrics.refresh()
+        meanwhile()
+        metrics.refresh()
+    return registry.get_sample_value("threadbook_turns_total", {"outcome": "done"}) or 0
+
+
+def test_the_first_scrape_reads_no_history(tmp_path: Path, store: Store, redis: fakeredis.FakeRedis) -> None:
+    write_turn(store, [ASKED])
+    assert counted(tmp_path, redis, lambda: write_turn(store, [ASKED], channel="C2")) == 1
+
+
+def test_what_ended_between_two_processes_of_a_node_is_counted_by_the_second(
+    tmp_path: Path, store: Store, redis: fakeredis.FakeRedis
+) -> None:
+    assert counted(tmp_path, redis, lambda: write_turn(store, [ASKED])) == 1
+    write_turn(store, [ASKED], channel="C2")
+    assert counted(tmp_path, redis) == 1
+
+
+def test_without_redis_counting_begins_with_the_process(tmp_path: Path, store: Store) -> None:
+    server = fakeredis.FakeServer()
+    server.connected = False
+    write_turn(store, [ASKED])
+    with fakeredis.FakeRedis(server=server) as away:
+        assert counted(tmp_path, away, lambda: write_turn(store, [ASKED], channel="C2")) == 1

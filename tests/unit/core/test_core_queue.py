@@ -1,17 +1,30 @@
-"""Wakes: any number collapse into one job; one that got lost is rung again."""
+"""Wakes: any number become one job; a wake that was lost is made again."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import fakeredis
 import pytest
+from redis import Redis
+from redis.client import Pipeline
 from rq import Queue
 from rq.job import Job
 
-from core.queue import ADVANCE, SERIALIZER, SHARED_QUEUE, Wakes, host_queue, queues_of
+from core.queue import (
+    ADVANCE,
+    SERIALIZER,
+    SHARED_QUEUE,
+    Wakes,
+    drop_dead_queues,
+    node_queue,
+    nodes,
+    queue_lengths,
+    queues_of,
+)
 from core.store import Store
 from core.values import IncomingMessage, Lease
 
@@ -46,9 +59,9 @@ def waiting(redis: fakeredis.FakeRedis, queue: str = SHARED_QUEUE) -> list[Job]:
     return Queue(queue, connection=redis, serializer=SERIALIZER).jobs
 
 
-def put_on_host(store: Store, host_id: str) -> None:
+def put_on_node(store: Store, node_id: str) -> None:
     lease = Lease(thread_id=THREAD, token=store.raise_fence(THREAD), owner="test")
-    store.set_thread_host(lease, host_id)
+    store.set_thread_node(lease, node_id)
 
 
 def test_a_wake_is_one_job_that_names_the_thread(redis: fakeredis.FakeRedis, wakes: Wakes) -> None:
@@ -59,25 +72,25 @@ def test_a_wake_is_one_job_that_names_the_thread(redis: fakeredis.FakeRedis, wak
     assert job.ttl is not None
 
 
-def test_many_wakes_collapse_into_one_job(redis: fakeredis.FakeRedis, wakes: Wakes) -> None:
+def test_many_wakes_become_one_job(redis: fakeredis.FakeRedis, wakes: Wakes) -> None:
     assert [wakes.wake(THREAD) for _ in range(5)] == [True, False, False, False, False]
     assert len(waiting(redis)) == 1
 
 
 def test_a_wake_after_the_job_began_is_a_job_of_its_own(redis: fakeredis.FakeRedis, wakes: Wakes) -> None:
     wakes.wake(THREAD)
-    wakes.answered(THREAD)
+    wakes.claimed(THREAD)
     assert wakes.wake(THREAD)
     assert len(waiting(redis)) == 2
 
 
-def test_threads_do_not_share_a_bell(redis: fakeredis.FakeRedis, wakes: Wakes) -> None:
+def test_threads_do_not_share_a_wake(redis: fakeredis.FakeRedis, wakes: Wakes) -> None:
     assert wakes.wake(THREAD)
     assert wakes.wake("T1:C1:2.0")
     assert len(waiting(redis)) == 2
 
 
-def test_a_bell_whose_job_vanished_is_rung_anew(redis: fakeredis.FakeRedis, wakes: Wakes) -> None:
+def test_a_wake_whose_job_vanished_is_made_again(redis: fakeredis.FakeRedis, wakes: Wakes) -> None:
     wakes.wake(THREAD)
     for job in waiting(redis):
         job.delete()
@@ -85,7 +98,7 @@ def test_a_bell_whose_job_vanished_is_rung_anew(redis: fakeredis.FakeRedis, wake
     assert len(waiting(redis)) == 1
 
 
-def test_a_bell_whose_job_was_taken_by_a_worker_that_died_is_rung_anew(
+def test_a_wake_whose_job_was_taken_by_a_worker_that_died_is_made_again(
     redis: fakeredis.FakeRedis, wakes: Wakes
 ) -> None:
     wakes.wake(THREAD)
@@ -103,36 +116,48 @@ def test_an_emptied_redis_loses_no_thread(redis: fakeredis.FakeRedis, wakes: Wak
     assert len(waiting(redis)) == 1
 
 
-def test_a_thread_is_rung_at_the_live_host_that_holds_its_session(
+def test_a_thread_is_woken_on_the_live_node_that_holds_its_session(
     redis: fakeredis.FakeRedis, wakes: Wakes, store: Store
 ) -> None:
-    put_on_host(store, "alpha")
-    wakes.announce_host("alpha")
+    put_on_node(store, "alpha")
+    wakes.announce_node("alpha")
     wakes.wake(THREAD)
-    assert len(waiting(redis, host_queue("alpha"))) == 1
+    assert len(waiting(redis, node_queue("alpha"))) == 1
     assert waiting(redis) == []
 
 
-def test_a_thread_of_a_silent_host_is_rung_for_anybody(redis: fakeredis.FakeRedis, wakes: Wakes, store: Store) -> None:
-    put_on_host(store, "alpha")
+def test_a_thread_of_a_dead_node_is_woken_for_any_node(redis: fakeredis.FakeRedis, wakes: Wakes, store: Store) -> None:
+    put_on_node(store, "alpha")
     wakes.wake(THREAD)
     assert len(waiting(redis)) == 1
 
 
-def test_a_bell_that_waits_for_a_host_that_went_away_is_moved(
+def test_a_wake_that_waits_for_a_node_that_stopped_is_moved(
     redis: fakeredis.FakeRedis, wakes: Wakes, store: Store
 ) -> None:
-    put_on_host(store, "alpha")
-    wakes.announce_host("alpha")
+    put_on_node(store, "alpha")
+    wakes.announce_node("alpha")
     wakes.wake(THREAD)
-    wakes.retire_host("alpha")
-    assert not wakes.host_is_live("alpha")
+    wakes.retire_node("alpha")
+    assert not wakes.node_is_live("alpha")
     assert wakes.wake(THREAD)
     assert len(waiting(redis)) == 1
 
 
-def test_a_host_listens_to_its_own_threads_first() -> None:
-    assert queues_of("alpha") == ["host:alpha", "threads"]
+def test_a_job_in_the_queue_of_an_earlier_version_is_made_again_in_todays(
+    redis: fakeredis.FakeRedis, wakes: Wakes, store: Store
+) -> None:
+    put_on_node(store, "alpha")
+    wakes.announce_node("alpha")
+    old = Queue("host:alpha", connection=redis, serializer=SERIALIZER)
+    job = old.enqueue(ADVANCE, THREAD)
+    redis.set(f"threadbook:wake:{THREAD}", f"{job.id} {old.name}")
+    assert wakes.wake(THREAD)
+    assert len(waiting(redis, node_queue("alpha"))) == 1
+
+
+def test_a_node_listens_to_its_own_queue_first() -> None:
+    assert queues_of("alpha") == ["node:alpha", "threads"]
 
 
 def test_a_job_holds_nothing_but_json(redis: fakeredis.FakeRedis, wakes: Wakes) -> None:
@@ -141,7 +166,7 @@ def test_a_job_holds_nothing_but_json(redis: fakeredis.FakeRedis, wakes: Wakes) 
     assert json.loads(job.data) == [ADVANCE, None, [THREAD], {}]
 
 
-def test_a_job_that_is_taken_is_gone_and_the_bell_may_be_rung_anew(
+def test_a_job_that_is_taken_is_gone_and_the_thread_can_be_woken_again(
     redis: fakeredis.FakeRedis, wakes: Wakes, store: Store
 ) -> None:
     wakes.wake(THREAD)
@@ -149,22 +174,22 @@ def test_a_job_that_is_taken_is_gone_and_the_bell_may_be_rung_anew(
     assert wakes.take("here") == THREAD
     assert not Job.exists(job.id, connection=redis)
     assert wakes.take("here") is None
-    assert wakes.wake(THREAD), "who took it may have died on the way"
+    assert wakes.wake(THREAD), "its taker may have died"
 
 
-def test_a_host_takes_from_its_own_queue_and_the_shared_one_and_from_no_other(
+def test_a_node_takes_from_its_own_queue_and_the_shared_one_only(
     redis: fakeredis.FakeRedis, wakes: Wakes, store: Store
 ) -> None:
-    put_on_host(store, "elsewhere")
-    wakes.announce_host("elsewhere")
+    put_on_node(store, "elsewhere")
+    wakes.announce_node("elsewhere")
     wakes.wake(THREAD)
     assert wakes.take("here") is None
     assert wakes.take("elsewhere") == THREAD
 
 
 def test_a_full_queue_does_not_starve_the_other(redis: fakeredis.FakeRedis, wakes: Wakes, store: Store) -> None:
-    put_on_host(store, "here")
-    wakes.announce_host("here")
+    put_on_node(store, "here")
+    wakes.announce_node("here")
     wakes.wake(THREAD)
     others = [f"T1:C2:{number}.0" for number in range(40)]
     for other in others:
@@ -172,3 +197,104 @@ def test_a_full_queue_does_not_starve_the_other(redis: fakeredis.FakeRedis, wake
     taken = [wakes.take("here") for _ in range(40)]
     assert THREAD in taken
     assert others[0] in taken
+
+
+def test_a_name_that_another_instance_holds_is_not_announced(wakes: Wakes, redis: Redis) -> None:
+    assert wakes.announce_node("alpha", about={"pid": 1}, instance="one")
+    assert wakes.announce_node("alpha", about={"pid": 1}, instance="one"), "the same instance goes on"
+    assert not wakes.announce_node("alpha", about={"pid": 2}, instance="two")
+    (seen,) = nodes(redis)
+    assert (seen.instance, seen.about) == ("one", {"pid": 1})
+
+
+def test_an_instance_retires_no_other_one(wakes: Wakes) -> None:
+    wakes.announce_node("alpha", instance="one")
+    wakes.retire_node("alpha", instance="two")
+    assert wakes.node_is_live("alpha")
+    wakes.retire_node("alpha", instance="one")
+    assert not wakes.node_is_live("alpha")
+
+
+def test_a_name_is_free_once_its_holder_is_silent(wakes: Wakes, redis: Redis) -> None:
+    wakes.announce_node("alpha", instance="one")
+    redis.delete("threadbook:node:alpha")  # what the end of its time does
+    assert wakes.announce_node("alpha", instance="two")
+    assert not wakes.announce_node("alpha", instance="one"), "the first one learns that it was replaced"
+
+
+# --- the janitor's question: whose wake was lost?
+
+
+def test_a_thread_whose_job_waits_where_it_is_read_has_no_lost_wake(
+    redis: fakeredis.FakeRedis, wakes: Wakes, store: Store
+) -> None:
+    assert wakes.lost([THREAD]) == [THREAD]
+    wakes.wake(THREAD)
+    assert wakes.lost([THREAD]) == []
+    put_on_node(store, "alpha")
+    wakes.announce_node("alpha")
+    assert wakes.lost([THREAD]) == [THREAD]
+    wakes.wake(THREAD)
+    assert wakes.lost([THREAD]) == []
+    wakes.retire_node("alpha")
+    assert wakes.lost([THREAD]) == [THREAD]
+
+
+def test_a_job_that_was_taken_or_has_expired_is_a_lost_wake(redis: fakeredis.FakeRedis, wakes: Wakes) -> None:
+    wakes.wake(THREAD)
+    (job,) = waiting(redis)
+    redis.delete(job.key)
+    assert wakes.lost([THREAD]) == [THREAD]
+    wakes.wake(THREAD)
+    redis.delete(Queue(SHARED_QUEUE, connection=redis, serializer=SERIALIZER).key)
+    assert wakes.lost([THREAD]) == [THREAD]
+    assert wakes.lost([]) == []
+
+
+def test_asking_for_lost_wakes_costs_the_same_for_one_thread_and_for_many(
+    redis: fakeredis.FakeRedis, wakes: Wakes, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commands: list[str] = []
+    alone, together = Redis.execute_command, Pipeline.execute
+
+    def counted(client: Redis, *arguments: Any, **options: Any) -> Any:
+        commands.append(str(arguments[0]))
+        return alone(client, *arguments, **options)
+
+    def counted_all(pipe: Pipeline, *arguments: Any, **options: Any) -> Any:
+        commands.extend(str(command[0]) for command in pipe.command_stack)
+        return together(pipe, *arguments, **options)
+
+    monkeypatch.setattr(Redis, "execute_command", counted)
+    monkeypatch.setattr(Pipeline, "execute", counted_all)
+    many = [f"T1:C1:{number}.0" for number in range(2, 200)]
+    for thread in many:
+        store.record_message(
+            IncomingMessage(
+                team="T1", channel="C1", channel_type="channel", ts=thread[6:], root_ts=thread[6:], user="U1", text="?"
+            )
+        )
+        wakes.wake(thread)
+    commands.clear()
+    assert wakes.lost(many[:1]) == []
+    for_one = len(commands)
+    commands.clear()
+    assert wakes.lost(many) == []
+    assert 0 < len(commands) == for_one
+
+
+def test_the_queue_of_a_node_that_is_gone_is_not_counted_and_is_dropped(
+    redis: fakeredis.FakeRedis, wakes: Wakes, store: Store
+) -> None:
+    put_on_node(store, "alpha")
+    wakes.announce_node("alpha")
+    wakes.wake(THREAD)
+    assert queue_lengths(redis) == {SHARED_QUEUE: 0, node_queue("alpha"): 1}
+    assert drop_dead_queues(redis) == []
+    wakes.retire_node("alpha")
+    assert queue_lengths(redis) == {SHARED_QUEUE: 0}
+    assert drop_dead_queues(redis) == [node_queue("alpha")]
+    assert drop_dead_queues(redis) == []
+    assert wakes.lost([THREAD]) == [THREAD]
+    assert wakes.wake(THREAD)
+    assert len(waiting(redis)) == 1

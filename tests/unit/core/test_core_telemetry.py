@@ -1,9 +1,11 @@
-"""Logs never show a secret, whatever way it came in."""
+"""Logs never show a secret, nor what people wrote."""
 
 from __future__ import annotations
 
 import json
 import logging
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +13,7 @@ import pytest
 import structlog
 
 from core.settings import Settings, load_settings
-from core.telemetry import HIDDEN, bind_fields, configure_logging, get_logger, redactor
+from core.telemetry import HIDDEN, bind_fields, configure_logging, get_logger, log_uncaught, redactor
 
 TOKEN = "xoxb-123456789-abcdefghij"
 PLAIN = "a-password-without-a-shape"
@@ -45,7 +47,7 @@ def restored_logging() -> Iterator[None]:
         "Authorization: Bearer abcdefghijkl",
     ],
 )
-def test_whatever_looks_like_a_secret_is_taken_out(secret: str) -> None:
+def test_whatever_looks_like_a_secret_is_redacted(secret: str) -> None:
     shown = redactor()(f"before {secret} after")
     assert HIDDEN in shown
     assert shown.startswith("before ")
@@ -53,7 +55,7 @@ def test_whatever_looks_like_a_secret_is_taken_out(secret: str) -> None:
     assert not any(part in shown for part in ("abcdef", "hunter22", "1-2-3-4", "DEF"))
 
 
-def test_a_secret_behind_a_colour_is_redacted() -> None:
+def test_a_secret_after_a_colour_code_is_redacted() -> None:
     assert redactor()("token=\x1b[35mxoxb-1234567890\x1b[0m") == f"token=\x1b[35m{HIDDEN}\x1b[0m"
 
 
@@ -62,9 +64,7 @@ def test_ordinary_text_is_left_alone() -> None:
     assert redactor(["", "ab"])(text) == text
 
 
-def test_the_values_of_the_settings_are_taken_out_wherever_they_stand(
-    settings: Settings, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_secret_settings_are_redacted_everywhere(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     configure_logging(settings, json=True)
     log = get_logger("test")
     try:
@@ -75,7 +75,7 @@ def test_the_values_of_the_settings_are_taken_out_wherever_they_stand(
     written = capsys.readouterr().err
     assert PLAIN not in written
     assert TOKEN not in written
-    assert written.count(HIDDEN) >= 4
+    assert written.count(HIDDEN) >= 3
 
 
 @pytest.mark.parametrize("as_json", [True, False])
@@ -95,3 +95,62 @@ def test_lines_carry_the_bound_fields(settings: Settings, capsys: pytest.Capture
     inside, outside = map(json.loads, capsys.readouterr().err.splitlines())
     assert (inside["event"], inside["thread"], inside["turn"], inside["level"]) == ("inside", "T:C:1", "t1", "info")
     assert "thread" not in outside
+
+
+PLANTED = "the merger is called Nightingale"
+
+
+@pytest.mark.parametrize("as_json", [True, False])
+def test_an_error_is_logged_with_its_place_and_without_what_it_quotes(
+    settings: Settings, capsys: pytest.CaptureFixture[str], as_json: bool
+) -> None:
+    configure_logging(settings, json=as_json)
+    log = get_logger("test")
+    try:
+        try:
+            int(PLANTED)
+        except ValueError as error:
+            raise KeyError(PLANTED) from error
+    except KeyError as error:
+        log.exception("failed", error=error)
+        logging.getLogger("some.library").exception("failed there")
+    written = capsys.readouterr().err
+    assert PLANTED not in written
+    assert written.count("ValueError") == 2
+    assert "test_core_telemetry.py" in written
+    assert "which led to" in written
+
+
+@pytest.mark.parametrize(
+    ("library", "line"),
+    [
+        ("slack_bolt.App", "Failed to run listener function (error: {})"),
+        ("slack_sdk.socket_mode", "Received an unsupported data frame (session id: 1, payload: {})"),
+        ("rq.worker", "[Job 1]: exception raised while executing (advance)\nValueError: {}"),
+    ],
+)
+def test_libraries_log_no_payload(
+    settings: Settings, capsys: pytest.CaptureFixture[str], library: str, line: str
+) -> None:
+    configure_logging(settings, json=True)
+    logging.getLogger(library).error(line.format(PLANTED))
+    written = json.loads(capsys.readouterr().err)
+    assert PLANTED not in json.dumps(written)
+    assert line.startswith(written["event"])
+    assert written["event"]
+
+
+def test_what_nobody_catches_is_logged_without_what_it_quotes(
+    settings: Settings, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    configure_logging(settings, json=True)
+    log_uncaught()
+    thread = threading.Thread(target=int, args=(PLANTED,))
+    thread.start()
+    thread.join()
+    sys.excepthook(ValueError, ValueError(PLANTED), None)
+    of_thread, of_process = map(json.loads, capsys.readouterr().err.splitlines())
+    assert (of_thread["event"], of_process["event"]) == ("thread_failed", "process_failed")
+    assert PLANTED not in json.dumps([of_thread, of_process])

@@ -7,7 +7,7 @@ import os
 import socket
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
@@ -16,16 +16,17 @@ import psutil
 import pytest
 from patience import PATIENCE_S, eventually
 
-from executor.bash import COMMAND_LIMIT
-from executor.bash import Bash as Shell
+from executor.bash_interpreter import COMMAND_LIMIT, BashInterpreter
+from executor.cell import Cell
 from executor.checkpoints import Checkpoint, Receiver
 from executor.client import RequestError, SessionClient
-from executor.frames import PROTOCOL_VERSION, ProtocolError, encode
+from executor.event_loop import Loop
+from executor.frames import PROTOCOL_VERSION, Message, ProtocolError, encode
 from executor.launch import run_files, running_host
-from executor.loop import Loop
-from executor.notices import notices_of
+from executor.notices import notice
 from executor.session import Ending
-from executor.values import CellResult, Limits
+from executor.values import CellResult, Limits, Notice
+from workers.delivery.notices import worded
 
 Bash = Callable[..., CellResult]
 
@@ -72,7 +73,7 @@ def test_variables_functions_aliases_and_the_folder_stay(bash: Bash) -> None:
     bash("exit")
     result = bash('f 1; echo "${list[1]}"; bash -c \'echo $y\'; basename "$PWD"; hi')
     assert result.stdout == "f 5 1\nb c\né\ner\nhello\n"
-    assert (result.status, result.exit_status, result.stderr, result.notice) == ("ok", 0, "", None)
+    assert (result.status, result.exit_status, result.stderr, result.notices) == ("ok", 0, "", ())
 
 
 def test_what_runs_in_the_background_goes_on(bash: Bash) -> None:
@@ -168,11 +169,11 @@ def test_a_shell_that_its_command_ends_comes_back_as_before_it(bash: Bash, way: 
     bash("x=1; mkdir d; cd d")
     result = bash(command)
     assert result.exit_status == status
-    assert result.notice.startswith(
+    assert worded(result, "en").startswith(
         "Its shell ended with the command: variables, functions and folder are as they were"
     )
     after = bash('echo $x $(basename "$PWD")')
-    assert (after.stdout, after.notice) == ("1 d\n", None)
+    assert (after.stdout, after.notices) == ("1 d\n", ())
 
 
 ENDED, KILLED = "Its shell ended with the command", "It had to be killed. The shell's variables"
@@ -191,7 +192,7 @@ def test_wall_time_ends_a_command_and_the_next_one_works(request: pytest.Fixture
     bash("x=1")
     result = bash(command, timeout_s=2)
     assert (result.status, result.exit_status) == ("timeout", None)
-    assert result.notice.startswith(f"the command was stopped after 2 s. {sentence}")
+    assert worded(result, "en").startswith(f"the command was stopped after 2 s. {sentence}")
     assert bash("echo $x").stdout == "1\n"
 
 
@@ -210,14 +211,17 @@ def test_a_command_that_takes_the_interrupt_itself_keeps_its_shell(
 ) -> None:
     patient = 'import time\ntry:\n  print("on", flush=True)\n  time.sleep(600)\nexcept KeyboardInterrupt: pass'
     result = stopped(shells, thread, f"x=2; {sys.executable} -c '{patient}'")
-    assert (result.status, result.notice) == ("killed", "the command was stopped on request. All variables are kept.")
+    assert (result.status, worded(result, "en")) == (
+        "killed",
+        "the command was stopped on request. All variables are kept.",
+    )
     assert bash("echo $x").stdout == "2\n"
 
 
 def test_a_command_is_stopped_on_request(shells: SessionClient, bash: Bash, thread: str) -> None:
     result = stopped(shells, thread, "echo on; sleep 600")
     assert result.status == "killed"
-    assert result.notice.startswith("the command was stopped on request.")
+    assert worded(result, "en").startswith("the command was stopped on request.")
     assert bash("echo on").stdout == "on\n"
 
 
@@ -238,7 +242,7 @@ def test_a_syntax_error_is_only_an_error(bash: Bash) -> None:
 def test_state_that_is_too_large_to_keep_is_said(bash: Bash) -> None:
     bash("x=$(head -c 2000000 /dev/zero | tr '\\0' x)")
     assert bash("echo ${#x}").stdout == "2000000\n"
-    assert "larger than 1 MB" in bash("exit 1").notice
+    assert "larger than 1 MB" in worded(bash("exit 1"), "en")
     assert bash("echo ${#x}").stdout == "0\n"
 
 
@@ -249,7 +253,7 @@ def test_a_shell_comes_back_when_python_died(shells: SessionClient, bash: Bash, 
     bash("x=1; sleep 600 &")
     assert shells.run(thread, "p", "import os\nos._exit(1)").status == "died"
     result = bash("echo $x; jobs")
-    assert (result.stdout, result.notice) == (
+    assert (result.stdout, worded(result, "en")) == (
         "1\n",
         "The shell was started anew: what ran in its background has ended.",
     )
@@ -262,7 +266,7 @@ def test_a_first_command_that_ends_its_shell_is_followed_by_one_that_lives(
     assert bash("exit 3").exit_status == 3
     shells.run(thread, "p", "import os\nos._exit(1)")
     result = bash("echo 2")
-    assert (result.stdout, result.notice) == (
+    assert (result.stdout, worded(result, "en")) == (
         "2\n",
         "The shell was started anew: what ran in its background has ended.",
     )
@@ -275,7 +279,7 @@ def test_a_command_that_overfills_the_folder_is_told_the_limit_also_where_only_a
         bash("x=1")
         result = bash("x=2; for i in $(seq 200); do : >n$i; done; sleep 600")
         assert result.status == "killed"
-        assert "the command was stopped: it made more than 100 files. " in result.notice
+        assert "the command was stopped: it made more than 100 files. " in worded(result, "en")
         assert bash("echo $x").stdout == "1\n"
 
 
@@ -307,7 +311,7 @@ def test_a_shell_survives_rest_and_a_restart_of_its_host(tmp_path: Path) -> None
         client.bash("t", "3", "true", approve=yes)  # begins when what the command before it left has been kept
     with running_host(tmp_path, bash=True) as client:
         result = client.bash("t", "4", "f", approve=yes)
-        assert (result.stdout, result.notice) == ("f2\n", None)
+        assert (result.stdout, result.notices) == ("f2\n", ())
 
 
 def test_the_state_of_a_shell_is_bound_to_its_thread(tmp_path: Path) -> None:
@@ -323,7 +327,7 @@ def test_the_state_of_a_shell_is_bound_to_its_thread(tmp_path: Path) -> None:
     with running_host(tmp_path, bash=True) as client:
         result = client.bash("b", "3", "echo $secret", approve=yes)
         assert result.stdout == "\n"
-        assert "tampered" in result.notice
+        assert "tampered" in worded(result, "en")
 
 
 def test_reset_forgets_the_shell(shells: SessionClient, bash: Bash, thread: str) -> None:
@@ -343,7 +347,7 @@ def test_a_command_runs_once_per_id(shells: SessionClient, thread: str) -> None:
 def test_without_an_approver_the_answer_is_no(shells: SessionClient, thread: str) -> None:
     result = shells.bash(thread, "1", "touch made")
     assert (result.status, result.exit_status) == ("killed", None)
-    assert result.notice == "the command was not run: nobody is there who could approve it."
+    assert worded(result, "en") == "the command was not run: nobody is there who could approve it."
     assert shells.run(thread, "2", "import os\nos.listdir()").result.text == "[]"
 
 
@@ -357,10 +361,12 @@ def test_a_command_that_is_refused_does_not_run_and_may_be_asked_for_again(shell
     def broken(command: str) -> bool:
         raise RuntimeError("the question could not be posted")
 
-    assert shells.bash(thread, "1", "echo a", approve=no).notice == "the command was not run: it was not approved."
+    assert (
+        worded(shells.bash(thread, "1", "echo a", approve=no), "en") == "the command was not run: it was not approved."
+    )
     assert asked == ["echo a"]
     refused = shells.bash(thread, "1", "echo a", approve=broken)
-    assert refused.notice == "the command was not run: the question could not be posted."
+    assert worded(refused, "en") == "the command was not run: the question could not be posted."
     assert shells.bash(thread, "1", "echo a", approve=yes).stdout == "a\n"
 
 
@@ -389,7 +395,7 @@ def test_only_the_word_yes_approves(shells: SessionClient, thread: str) -> None:
             peer.sendall(encode(request | {"approves": True}))
             peer.recv(1000)
             peer.sendall(encode({"type": "approval", "value": answer}))
-            assert b"was not approved" in peer.recv(10_000)
+            assert b"not_approved" in peer.recv(10_000)
 
 
 # Off, and out of bounds
@@ -433,14 +439,17 @@ def test_threadbook_run_runs_shell_scripts_beside_python_files(tmp_path: Path) -
 class OneShell:
     """A subprocess that only ends when it is told to; what it says is put into its mouth."""
 
-    def __init__(self, shell: Shell) -> None:
+    def __init__(self, shell: BashInterpreter) -> None:
         self.ready, self.gone, self.workspace = True, False, os.dup(0)
         self._shell = shell
 
     def begin(self, state: object) -> None:
         """It starts."""
 
-    def kill(self, why: str, *, by_limit: bool = False) -> None:
+    def send(self, message: Message) -> None:
+        """It gets a command."""
+
+    def kill(self, why: Notice, *, by_limit: bool = False) -> None:
         self.gone = True
         self._shell.session_gone(self, Ending(why, by_limit))
 
@@ -450,53 +459,66 @@ class OneShell:
         self._shell.session_saved(self, receiver)
 
 
+class AtOnce:
+    """A disk on which everything is as soon as it is asked for."""
+
+    def sync(self, paths: Sequence[Path], then: Callable[[], None]) -> None:
+        then()
+
+
 @pytest.fixture
-def shell(tmp_path: Path) -> Iterator[Shell]:
+def shell(tmp_path: Path) -> Iterator[BashInterpreter]:
     """A shell that kept `x=1` after its first command and was begun again."""
-    owner = SimpleNamespace(**dict.fromkeys(("bash_ready", "bash_said", "bash_gone", "session_wrote"), lambda *_: None))
+    calls = ("ready", "reported", "wrote", "died", "gone")
+    owner = SimpleNamespace(**{f"interpreter_{call}": lambda *_, **options: None for call in calls})
+    python = SimpleNamespace(session="a session", take=lambda: "a session")
     checkpoint = Checkpoint(tmp_path, "t bash", b"key", {})
     loop = Loop()
-    shell = Shell(loop, checkpoint, lambda shell, beside: OneShell(shell), owner)
+    shell = BashInterpreter(
+        owner, python, loop=loop, disk=AtOnce(), checkpoint=checkpoint, start=lambda shell, beside: OneShell(shell)
+    )
     for ended in ("a first one", ""):
-        shell.take(beside=None)
+        shell.take()
         shell.session_ready(shell.session)
         if ended:
             run_in(shell, "1")
             state = {"type": "state", "keys": ["shell"], "lost": [], "variables": [], "set_by": {}, "future": 0}
             shell.session_said(shell.session, state | {"parts": [{"key": "shell", "size": 3, "checksum": 0}]})
-            shell.end("it was idle")
+            shell.end(notice("was_idle"))
     yield shell
     shell.close()
     loop.close()
 
 
-def run_in(shell: Shell, cell: str) -> None:
+def run_in(shell: BashInterpreter, cell: str) -> None:
+    shell.begin(Cell(cell, "true", 1.0, "bash"))
     shell.session_said(shell.session, {"type": "result", "cell": cell})
 
 
-def test_a_shell_that_is_ended_while_its_state_is_put_back_keeps_it(shell: Shell) -> None:
-    shell.end("Python ended", unexpected=True)
-    assert [notice.code for notice in notices_of(shell.note)] == ["shell_background"]
-    shell.take(beside=None)
+def test_a_shell_that_is_ended_while_its_state_is_put_back_keeps_it(shell: BashInterpreter) -> None:
+    shell.end_with_python(Ending(notice("closed")))
+    assert [notice.code for notice in shell.take_notices()] == ["shell_background"]
+    assert shell.take() is None
     shell.session_ready(shell.session)
+    assert shell.take() is None
     with pytest.raises(ProtocolError):
-        run_in(shell, "2")  # what is kept is put back first
+        shell.session_said(shell.session, {"type": "result", "cell": "2"})  # what is kept is put back first
 
 
 @pytest.mark.parametrize("outside", [True, False])
-def test_a_shell_that_ends_while_its_state_is_being_kept_says_so(shell: Shell, outside: bool) -> None:
+def test_a_shell_that_ends_while_its_state_is_being_kept_says_so(shell: BashInterpreter, outside: bool) -> None:
     shell.session_said(shell.session, {"type": "restored", "why": None, "lost": []})
     run_in(shell, "2")
     if outside:
-        shell.end("Python ended", unexpected=True)
+        shell.end_with_python(Ending(notice("closed")))
     else:
-        shell.session.kill("it crashed")
-    codes = [notice.code for notice in notices_of(shell.note)]
+        shell.session.kill(notice("killed"))
+    codes = [notice.code for notice in shell.take_notices()]
     assert codes == ["shell_background", "shell_changes_not_kept"][not outside :]
 
 
-def test_what_was_undone_before_it_was_kept_is_not_missed(shell: Shell) -> None:
+def test_what_was_undone_before_it_was_kept_is_not_missed(shell: BashInterpreter) -> None:
     shell.session_said(shell.session, {"type": "restored", "why": None, "lost": []})
     run_in(shell, "2")
     assert shell.undo("2") == "nothing"
-    assert (shell.session, shell.note) == (None, None)
+    assert (shell.session, shell.notices) == (None, ())

@@ -8,7 +8,7 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
-from executor.capture import Capture
+from executor.output_capture import Capture
 
 
 def capture(tmp_path: Path, limit: int = 1000, file_limit: int = 10_000) -> Capture:

@@ -7,11 +7,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from patience import PATIENCE_S
+from patience import PATIENCE_S, eventually
 
 from executor.client import HostUnavailable, RequestError, SessionClient
 from executor.launch import running_host, start_host, stop_host
 from executor.values import CellResult, Limits
+from workers.delivery.notices import worded
 
 
 def shown(result: CellResult) -> str | None:
@@ -160,10 +161,10 @@ def test_each_way_to_die_is_a_result_with_a_reason_and_the_thread_goes_on(run, c
     run("x = 1")
     result = run("print('before')\n" + code)
     assert (result.status, result.stdout) == ("died", "before\n")
-    assert result.notice is not None
-    assert any(part in result.notice for part in why.split("|"))
+    assert result.notices
+    assert any(part in worded(result, "en") for part in why.split("|"))
     after = run("print(1 + 1)")
-    assert (after.status, after.stdout, after.notice) == ("ok", "2\n", None)
+    assert (after.status, after.stdout, after.notices) == ("ok", "2\n", ())
     assert shown(run("x")) == "1"
 
 
@@ -196,7 +197,7 @@ def test_a_forged_frame_ends_its_own_session_and_no_other(host: SessionClient, r
     host.run(thread + "-neighbour", "a", "y = 7")
     result = run(FORGE.replace("PAYLOAD", payload))
     assert result.status == "died"
-    assert "protocol" in result.notice
+    assert "protocol" in worded(result, "en")
     assert shown(host.run(thread + "-neighbour", "b", "y")) == "7"
     assert shown(run("1 + 1")) == "2"
 
@@ -226,7 +227,7 @@ LIES = [
 ]
 FRAMES = {
     "state": ("keys", "parts", "lost", "variables", "set_by", "future", "why"),
-    "result": ("cell", "status", "result", "error", "figures", "problems", "notice"),
+    "result": ("cell", "status", "result", "error", "figures", "problems", "notices"),
 }
 
 
@@ -264,7 +265,7 @@ def test_a_file_that_became_a_folder_ends_no_host(host: SessionClient, run) -> N
     run("import os\nos.remove('a')\nos.mkdir('a')\nopen('a/b', 'w').write('3')")
     run("import os\nos._exit(0)")
     after = run("open('a/b').read(), open('kept').read()")
-    assert (shown(after), after.notice) == ("('3', '2')", None)
+    assert (shown(after), after.notices) == ("('3', '2')", ())
     assert host.ping().pid == alive
 
 
@@ -278,7 +279,7 @@ def test_a_given_file_that_does_not_fit_is_refused_and_one_that_fits_no_more_is_
     with running_host(tmp_path / "home", limits=Limits(workspace_mb=16)) as client:
         told = client.run("t", "1", "1 + 1")
         assert (shown(told), [notice.code for notice in told.notices]) == ("2", ["files_not_placed"])
-        assert "large (No space left on device)" in told.notice
+        assert "large (No space left on device)" in worded(told, "en")
     with running_host(tmp_path / "home") as client:
         assert shown(client.run("t", "2", "import os\nos.path.getsize('large')")) == str(20 << 20)
 
@@ -287,7 +288,7 @@ def test_a_signal_without_a_name_ends_its_process_and_no_host() -> None:
     with running_host(without=("namespaces",)) as client:
         alive = client.ping().pid
         result = client.run("t", "1", "import os\nos.kill(os.getpid(), 40)")
-        assert (result.status, "signal 40" in result.notice) == ("died", True)
+        assert (result.status, "signal 40" in worded(result, "en")) == ("died", True)
         assert client.ping().pid == alive
 
 
@@ -303,15 +304,15 @@ def test_folders_deeper_than_python_walks_end_no_host() -> None:
 def test_one_request_at_a_time_is_passed_on(run) -> None:
     result = run(
         f"{RUNNER}\nimport time\nfor number in (8, 9):\n"
-        "    runner._answer({'type': 'request', 'id': number, 'kind': 'ask', 'payload': {}})\ntime.sleep(30)",
+        "    runner._answer({'type': 'request', 'id': number, 'kind': 'query', 'payload': {}})\ntime.sleep(30)",
         on_request=lambda *_: threading.Event().wait(2),
     )
-    assert (result.status, "it asked before it was answered" in result.notice) == ("died", True)
+    assert (result.status, "it asked before it was answered" in worded(result, "en")) == ("died", True)
 
 
 def test_a_number_beyond_all_numbers_is_refused(run) -> None:
     result = run(FORGE.replace("PAYLOAD", "struct.pack('>I', 11) + b'{\"x\":1e999}'"))
-    assert (result.status, "protocol" in result.notice) == ("died", True)
+    assert (result.status, "protocol" in worded(result, "en")) == ("died", True)
 
 
 def test_nobody_watches_files_from_inside(run) -> None:
@@ -326,17 +327,33 @@ def test_a_cell_over_its_time_is_stopped_with_its_line_and_its_variables_are_kep
     result = run("import time\nx = 5\ntime.sleep(60)  # here", timeout_s=3)
     assert result.status == "timeout"
     assert (
-        result.notice == "the cell was stopped after 3 s in line 3: `time.sleep(60)  # here`. All variables are kept."
+        worded(result, "en")
+        == "the cell was stopped after 3 s in line 3: `time.sleep(60)  # here`. All variables are kept."
     )
     assert shown(run("x")) == "5"
+
+
+def test_where_says_in_which_line_the_running_cell_is(host: SessionClient, thread: str) -> None:
+    assert host.where(thread) is None
+    printed = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        code = "import time\nprint('go')\ntime.sleep(600)  # waits"
+        answer = pool.submit(host.run, thread, "one", code, on_output=lambda *_: printed.set())
+        assert printed.wait(PATIENCE_S)
+        where = eventually(lambda: (found := host.where(thread)) and found.line == 3 and found, "the third line")
+        assert (where.cell_id, where.source) == ("one", "time.sleep(600)  # waits")
+        assert where.seconds > 0
+        assert host.interrupt(thread) is True
+        assert answer.result(PATIENCE_S).status == "killed"
+    assert host.where(thread) is None
 
 
 def test_a_cell_that_ignores_the_interrupt_is_killed_and_says_where(impatient: SessionClient) -> None:
     code = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_IGN)\n\nwhile True: pass"
     result = impatient.run("t", "1", code, timeout_s=3)
     assert result.status == "timeout"
-    assert "in line 4" in result.notice
-    assert "had to be killed" in result.notice
+    assert "in line 4" in worded(result, "en")
+    assert "had to be killed" in worded(result, "en")
     assert shown(impatient.run("t", "2", "1 + 1")) == "2"
 
 
@@ -344,7 +361,7 @@ def test_interrupt_stops_a_cell_and_keeps_its_variables(host: SessionClient, thr
     assert host.interrupt(thread) is False
     result = run_until("x = 3\nprint('go')\nimport time\nwhile True: time.sleep(0.01)")
     assert result.status == "killed"
-    assert "on request in line" in result.notice
+    assert "on request in line" in worded(result, "en")
     assert shown(run("x")) == "3"
 
 
@@ -373,21 +390,20 @@ def test_more_memory_than_allowed_is_an_error_and_the_session_goes_on() -> None:
     with running_host(limits=Limits(memory_mb=300)) as client:
         result = client.run("t", "a", "x = 1\ny = bytearray(900 << 20)")
         assert (result.status, result.error.name) == ("error", "MemoryError")
-        assert "300 MB" in result.notice
+        assert "300 MB" in worded(result, "en")
         assert shown(client.run("t", "b", "x")) == "1"
 
 
 # What comes out
 
 
-def test_a_dataframe_is_shown_as_text_html_and_a_bounded_table(run) -> None:
+def test_a_dataframe_is_shown_as_text_and_a_bounded_table(run) -> None:
     result = run(
         "import pandas as pd\n"
         "n = 500\nt = pd.date_range('2024-01-01', periods=n)\n"
         "pd.DataFrame({'n': range(n), 't': t, 's': ['é'] * n, 'f': [float('nan')] * n})"
     )
     assert "500 rows" in result.result.text
-    assert "<table" in result.result.html
     table = result.result.table
     assert (table.total_rows, table.total_columns, len(table.rows)) == (500, 4, 100)
     assert table.columns == ("n", "t", "s", "f")
@@ -472,7 +488,8 @@ def test_libraries_that_would_start_programs_for_their_workers_do_without(run) -
 def test_a_figure_that_cannot_be_drawn_is_named_with_the_reason(run) -> None:
     result = run("import matplotlib.pyplot as plt\nplt.figure(figsize=(4000, 4000))\nplt.plot([1])")
     assert result.status == "ok"
-    assert [(file.name, "inches" in file.why) for file in result.rejected] == [("figure 1", True)]
+    assert [(file.name, file.why) for file in result.rejected] == [("figure 1", "it could not be drawn: ValueError")]
+    assert "inches" in result.stderr  # what the error says is the cell's own output
 
 
 def test_files_that_a_cell_writes_come_out_and_links_do_not(run) -> None:
@@ -552,7 +569,7 @@ def test_threads_do_not_wait_for_each_other(host: SessionClient, thread: str) ->
         return go.wait(PATIENCE_S)
 
     with ThreadPoolExecutor(1) as pool:
-        slow = pool.submit(host.run, thread, "slow", "ask('go?')", on_request=answer)
+        slow = pool.submit(host.run, thread, "slow", "query('go?')", on_request=answer)
         assert asked.wait(PATIENCE_S)
         assert shown(host.run(thread + "b", "quick", "1 + 1")) == "2"
         assert not slow.done()
@@ -565,15 +582,15 @@ def test_a_cell_asks_and_the_attached_job_answers(host: SessionClient, thread: s
 
     def answer(kind: str, payload: dict) -> object:
         asked.append((kind, payload))
-        if kind == "note":
-            raise PermissionError("notes are closed")
+        if payload["sql"] == "select 2":
+            raise PermissionError("the source is closed")
         return {"rows": [[1]]}
 
     result = host.run(thread, "a", "query('select 1', source='s')", on_request=answer)
     assert shown(result) == "{'rows': [[1]]}"
     assert asked == [("query", {"sql": "select 1", "source": "s", "params": {}})]
-    refused = host.run(thread, "b", "note('x')", on_request=answer)
-    assert (refused.error.name, refused.error.message) == ("RequestRefused", "notes are closed")
+    refused = host.run(thread, "b", "query('select 2')", on_request=answer)
+    assert (refused.error.name, refused.error.message) == ("RequestRefused", "the source is closed")
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), object()], ids=["infinite", "no number", "no JSON"])
@@ -594,8 +611,22 @@ def test_a_request_that_no_frame_can_carry_is_the_cells_own_error(host: SessionC
     assert shown(host.run(thread, "b", "1 + 1")) == "2"
 
 
-def test_a_request_with_no_job_to_answer_is_a_clear_error(run) -> None:
-    result = run("ask('which year?', ['2023', '2024'])")
+def test_a_cell_has_query_only_where_its_requests_are_answered(host: SessionClient, thread: str) -> None:
+    assert host.run(thread, "a", "query('select 1')").error.name == "NameError"
+    assert shown(host.run(thread, "b", "query('select 1')", on_request=lambda *_: 7)) == "7"
+    assert host.run(thread, "c", "query('select 1')").error.name == "NameError"
+    assert host.run(thread, "d", "ask('?')", on_request=lambda *_: 7).error.name == "NameError"
+    assert host.run(thread, "e", "note('!')", on_request=lambda *_: 7).error.name == "NameError"
+
+
+def test_a_query_of_a_cells_own_stays(run) -> None:
+    run("import builtins\nbuiltins.query = len")
+    assert shown(run("query('abc')")) == "3"
+
+
+def test_a_request_with_no_job_to_answer_is_a_clear_error(host: SessionClient, thread: str) -> None:
+    host.run(thread, "a", "kept = query", on_request=lambda *_: None)
+    result = host.run(thread, "b", "kept('select 1')")
     assert result.error.name == "RequestRefused"
     assert "nobody is attached" in result.error.message
 
@@ -608,7 +639,7 @@ def test_reset_forgets_variables_and_made_files_and_keeps_given_ones(
     run("x = 1\nopen('made.csv', 'w').write('b')")
     host.reset(thread)
     result = run("import os\nprint('x' in globals(), os.listdir())")
-    assert (result.stdout, result.notice) == ("False ['given.csv']\n", None)
+    assert (result.stdout, result.notices) == ("False ['given.csv']\n", ())
 
 
 # The host
@@ -640,7 +671,7 @@ def test_a_host_that_restarts_still_knows_its_results_and_files(tmp_path: Path) 
         assert client.run("t", "one", "print('once')") == first
         result = client.run("t", "two", "import os\nsorted(os.listdir())")
         assert shown(result) == "['given.csv', 'made.csv']"
-        assert result.notice is None
+        assert result.notices == ()
 
 
 def test_a_cell_that_ran_when_its_host_died_is_reported_and_not_run_again(tmp_path: Path) -> None:
@@ -663,7 +694,7 @@ def test_a_cell_that_ran_when_its_host_died_is_reported_and_not_run_again(tmp_pa
     with running_host(tmp_path / "home") as later:
         result = later.run("t", "one", "print('again')")
         assert (result.status, result.stdout) == ("died", "")
-        assert "the session host stopped while this cell ran" in result.notice
+        assert "the session host stopped while this cell ran" in worded(result, "en")
 
 
 def test_a_second_host_on_the_same_socket_refuses_to_start(

@@ -25,11 +25,11 @@ def test_a_process_whose_group_was_removed_meanwhile_is_told_so(cgroups: Cgroups
     try:
         group = cgroups.make("gone", Limits())
         assert group is not None
-        doors = group.open_doors()
+        group_files = group.open_procs()
         assert group.remove()
-        assert enter(doors) is False
-        for door in doors:
-            os.close(door)
+        assert enter(group_files) is False
+        for file in group_files:
+            os.close(file)
     finally:
         cgroups.close()
 
@@ -38,16 +38,16 @@ def test_a_process_that_enters_is_counted(cgroups: Cgroups) -> None:
     try:
         group = cgroups.make("one", Limits())
         assert group is not None
-        doors = group.open_doors()
+        group_files = group.open_procs()
         go, stay = os.pipe()
         child = os.fork()
         if child == 0:
-            entered = enter(doors)
+            entered = enter(group_files)
             os.write(stay, b"y" if entered else b"n")
             os._exit(0)
         assert os.read(go, 1) == b"y"
         os.waitpid(child, 0)
-        for descriptor in (*doors, go, stay):
+        for descriptor in (*group_files, go, stay):
             os.close(descriptor)
         assert group.remove()
     finally:

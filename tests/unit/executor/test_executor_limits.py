@@ -12,6 +12,7 @@ from core.team_settings import SessionLimits
 from executor.client import RequestError, SessionClient
 from executor.launch import running_host
 from executor.values import HOST_LIMITS, Limits
+from workers.delivery.notices import worded
 
 USUAL = Limits(cell_timeout_s=60, cell_grace_s=0.5, memory_mb=512, processes=32, workspace_mb=32, workspace_files=100)
 MAXIMUM = Limits(cell_timeout_s=60, cell_grace_s=0.5, memory_mb=1024, workspace_mb=64)
@@ -44,7 +45,7 @@ def test_each_thread_gets_its_own_limits(socket: Path) -> None:
     endless, large = "import time\ntime.sleep(1)\nprint(1)", "x = bytearray(400 << 20)\nprint(1)"
     assert threads.run("a", "1", endless).status == "timeout"
     assert [threads.run(thread, "2", endless).stdout for thread in "bc"] == ["1\n", "1\n"]
-    assert threads.run("b", "3", large).notice == (
+    assert worded(threads.run("b", "3", large), "en") == (
         "the cell needed more memory than its 300 MB. All variables are kept."
     )
     assert threads.run("c", "3", large).stdout == "1\n"

@@ -13,12 +13,22 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from executor import connection, wire
-from executor.bash import COMMAND_LIMIT
-from executor.cells import Cell
-from executor.checkpoints import announced, lost_names
-from executor.frames import CLIENT_LIMIT, PROTOCOL_VERSION, SESSION_LIMIT, ProtocolError, encode
-from executor.outcome import reported
+from executor import client_connection, wire
+from executor.bash_interpreter import COMMAND_LIMIT
+from executor.cell import Cell
+from executor.cell_outcome import reported
+from executor.checkpoints import announced
+from executor.frames import (
+    CLIENT_LIMIT,
+    HEADER,
+    PROTOCOL_VERSION,
+    SESSION_LIMIT,
+    SMALL_LIMIT,
+    FrameReader,
+    ProtocolError,
+    encode,
+)
+from executor.said import lost_from, notices_from, problems_from, why_from
 from executor.values import (
     Artifact,
     CellError,
@@ -32,7 +42,7 @@ from executor.values import (
     Table,
 )
 
-DOCUMENT = Path(connection.__file__).with_name("PROTOCOL.md").read_text()
+DOCUMENT = Path(client_connection.__file__).with_name("PROTOCOL.md").read_text()
 GOLDEN = Path(__file__).parents[2] / "golden" / "protocol" / "result.json"
 
 RESULT = CellResult(
@@ -40,7 +50,7 @@ RESULT = CellResult(
     status="error",
     stdout="out\n",
     stderr="err\n",
-    result=Display("42", "<b>42</b>", Table(("a",), ("int64",), ((1,), (None,)), 2, 1)),
+    result=Display("42", Table(("a",), ("int64",), ((1,), (None,)), 2, 1)),
     error=CellError("KeyError", "'b'", "Traceback ...", 3),
     artifacts=(
         Artifact(
@@ -56,7 +66,6 @@ RESULT = CellResult(
     rejected=(Rejected("link", "it is a symbolic link"),),
     files_read=("sales.csv",),
     duration_s=0.25,
-    notice="something to say",
     notices=(Notice("over_limit", {"what": "cell", "why": Notice("used_processes", {"limit": 64})}),),
     exit_status=2,
 )
@@ -65,14 +74,14 @@ RESULT = CellResult(
 def test_the_document_lists_the_version_and_the_limits_of_the_code() -> None:
     assert f"version {PROTOCOL_VERSION}" in DOCUMENT.splitlines()[0]
     assert f"frame from or to a client | {CLIENT_LIMIT >> 20} MiB" in DOCUMENT
-    assert f"frame from a subprocess | {SESSION_LIMIT >> 20} MiB" in DOCUMENT
+    assert f"`restored` | {SESSION_LIMIT >> 20} MiB" in DOCUMENT
     assert f"command of a shell | {COMMAND_LIMIT >> 10} Ki characters" in DOCUMENT
 
 
 def test_the_document_lists_exactly_the_requests_that_the_host_answers() -> None:
     section = DOCUMENT.split("## 2.")[1].split("## 3.")[0]
     documented = set(re.findall(r"^\| `(\w+)` \|", section, re.MULTILINE))
-    source = Path(connection.__file__).read_text()
+    source = Path(client_connection.__file__).read_text()
     handled = set(re.findall(r'^ {12}"(\w+)": self\._\w+,$', source, re.MULTILINE))
     assert documented == handled
 
@@ -88,6 +97,13 @@ def test_a_result_on_the_wire_has_the_agreed_shape() -> None:
 def test_a_result_survives_the_wire() -> None:
     assert wire.result_from(json.loads(encode(wire.result_to(RESULT))[4:])) == RESULT
     assert set(wire.result_to(RESULT)) == {field.name for field in fields(CellResult)}
+
+
+def test_a_result_that_an_old_host_stored_keeps_its_words() -> None:
+    stored = json.loads(encode(wire.result_to(RESULT))[4:])
+    del stored["notices"]
+    assert wire.result_from(stored).notices == ()
+    assert wire.result_from(stored | {"notice": "Kept."}).notices == (Notice("text", {"text": "Kept."}),)
 
 
 @pytest.mark.parametrize(
@@ -109,7 +125,7 @@ def test_a_result_of_another_shape_is_refused(wrong: dict) -> None:
 
 
 def test_text_from_a_subprocess_is_bounded_and_storable() -> None:
-    display = wire.display_from({"text": "x\0\ud800" + "y" * 100_000, "html": None, "table": None})
+    display = wire.display_from({"text": "x\0\ud800" + "y" * 100_000, "table": None})
     assert display.text.startswith("x\ufffd?y")
     assert len(display.text) == wire.TEXT_LIMIT
 
@@ -171,10 +187,14 @@ KEYS = [
     "error",
     "figures",
     "problems",
-    "notice",
+    "notices",
+    "code",
+    "names",
+    "more",
+    "count",
+    "figure",
     "exit_status",
     "text",
-    "html",
     "table",
     "columns",
     "dtypes",
@@ -204,6 +224,37 @@ JSON = st.recursive(
 @given(st.dictionaries(st.sampled_from(KEYS), JSON, max_size=8))
 def test_what_a_subprocess_says_is_read_or_refused_whatever_it_is(message: dict) -> None:
     cell = Cell("c1", "", 1.0)
-    for read in (announced, lost_names, lambda one: reported(one | {"cell": "c1", "status": "ok"}, cell, Limits())):
+    for read in (announced, lost_from, lambda one: reported(one | {"cell": "c1", "status": "ok"}, cell, Limits())):
         with contextlib.suppress(ProtocolError):
             read(message)
+
+
+@given(st.text(max_size=80))
+def test_no_words_of_a_subprocess_are_in_what_is_said_of_it(words: str) -> None:
+    """Names and kinds of errors are identifiers of bounded length; whatever is not is shown as "?"."""
+    set_before = {"code": "set_before_failure", "names": [words], "more": 0}
+    heard = [
+        *(str(said.values["names"]).strip("`") for said in notices_from({"notices": [set_before]})),
+        *(
+            str(said.values["kind"])
+            for said in [why_from({"why": words})]
+            if said is not None and "kind" in said.values
+        ),
+        *(part for pair in lost_from({"lost": [{"name": words, "why": words}]}) for part in pair),
+        problems_from({"problems": [{"figure": 1, "why": words}]})[0].why.removeprefix("it could not be drawn: "),
+    ]
+    for one in heard:
+        assert one == "?" or one.isidentifier() or words == "too_many"
+        assert len(one) <= 60
+
+
+def test_a_large_frame_is_refused_at_its_first_bytes_unless_its_kind_may_be_large() -> None:
+    reader = FrameReader(SESSION_LIMIT, hostile=True)
+    with pytest.raises(ProtocolError, match="of no kind that may be"):
+        reader.feed(HEADER.pack(SMALL_LIMIT + 1) + b'{"type":"request","id":1,')
+    reader = FrameReader(SESSION_LIMIT, hostile=True)
+    honest = encode({"type": "result", "text": "x" * SMALL_LIMIT})
+    assert [message["type"] for part in (honest[:9], honest[9:]) for message in reader.feed(part)] == ["result"]
+    two = b'{"type":"result","x":"' + b"x" * SMALL_LIMIT + b'","type":"request"}'
+    with pytest.raises(ProtocolError, match="not of the kind"):
+        reader.feed(HEADER.pack(len(two)) + two)

@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from executor.launch import clean_environment
+from executor.environment import clean_environment
 
 _FORK = """
 import os, signal

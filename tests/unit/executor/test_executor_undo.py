@@ -24,7 +24,7 @@ def test_variables_are_as_before_the_last_cell(host: SessionClient, thread: str,
     assert host.undo(thread, "c2") is True
     after = run("(n, items, 'more' in globals())")
     assert shown(after) == "(7, [1], False)"
-    assert after.notice is None
+    assert after.notices == ()
     assert {variable.name for variable in host.vars(thread)} == {"n", "items"}
 
 
@@ -33,7 +33,7 @@ def test_a_cell_that_could_not_be_kept_is_undone_too(host: SessionClient, thread
     run("import io\nio.BytesIO = None\nn = 8")
     assert host.undo(thread, "c2") is True
     after = run("n")
-    assert (shown(after), after.notice) == ("7", None)
+    assert (shown(after), after.notices) == ("7", ())
 
 
 def test_asking_again_for_a_cell_after_one_that_could_not_be_kept_changes_nothing(
@@ -42,7 +42,7 @@ def test_asking_again_for_a_cell_after_one_that_could_not_be_kept_changes_nothin
     run("n = 7")
     run("import io\nio.BytesIO = None\nn = 8")
     run("n = 9")
-    host.pack(thread)
+    host.export_session(thread)
     assert [host.undo(thread, "c3") for _ in range(3)] == [True] * 3
     after = run("n")
     assert (shown(after), [notice.code for notice in after.notices]) == ("7", ["changes_uncertain"])
@@ -54,7 +54,7 @@ def test_a_cell_that_was_kept_together_with_one_before_it_is_not_undone_by_itsel
     run("n = 7")
     run("import io\nkept, io.BytesIO = io.BytesIO, None\nm = 8")
     run("io.BytesIO = kept\nk = 9")
-    host.pack(thread)
+    host.export_session(thread)
     assert host.undo(thread, "c3") is False
     assert shown(run("n, m, k")) == "(7, 8, 9)"
 

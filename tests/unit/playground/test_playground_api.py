@@ -41,6 +41,7 @@ def test_the_methods_are_those_that_are_promised() -> None:
         "reactions.add",
         "reactions.remove",
         "team.info",
+        "usergroups.users.list",
         "users.info",
         "views.open",
         "views.publish",
@@ -258,6 +259,20 @@ def test_reactions_are_added_once_and_removed_once(api: Api) -> None:
     answers = [api(f"reactions.{each}", **item).get("error") for each in ("remove", "add", "add", "remove", "remove")]
     assert answers == ["no_reaction", None, "already_reacted", None, "no_reaction"]
     assert api("reactions.add", **{**item, "name": "no such name"})["error"] == "invalid_name"
+
+
+def test_a_reaction_with_an_emoji_that_does_not_exist_is_refused(api: Api) -> None:
+    item = {"channel": SALES, "timestamp": api("chat.postMessage", channel=SALES, text="a")["ts"]}
+    names = ("white_check_mark", "octagonal_sign", "+1::skin-tone-3", "thinking_face", "such_a_thing_is_not")
+    assert [api("reactions.add", **item, name=name).get("error") for name in names] == [None] * 4 + ["invalid_name"]
+
+
+def test_a_message_may_be_nothing_but_attachments(api: Api) -> None:
+    sent = api("chat.postMessage", channel=SALES, attachments=json.dumps([{"text": "42", "color": "good"}]))
+    assert sent["ok"] is True
+    assert sent["message"]["attachments"] == [{"text": "42", "color": "good"}]
+    assert api("chat.postMessage", channel=SALES, attachments="[]")["error"] == "no_text"
+    assert api("chat.postMessage", channel=SALES, attachments='["x"]')["error"] == "invalid_attachments"
 
 
 def test_an_ephemeral_message_is_in_no_history(api: Api) -> None:

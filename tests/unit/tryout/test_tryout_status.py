@@ -8,7 +8,7 @@ from pathlib import Path
 
 import fakeredis
 import pytest
-from turn_kit import ASKED, CELL, FINISHED, QUESTION, REPLIED, message, tell
+from turn_kit import ASKED, CELL, DANCED, FINISHED, QUESTION, REPLIED, changed, message, write_turn
 from typer.testing import CliRunner
 
 import threadbook
@@ -16,6 +16,7 @@ from core.leases import Leases
 from core.queue import Wakes
 from core.rows import Spent
 from core.settings import Settings, load_settings
+from core.steps import UnknownStep, Usage, dump_step, load_step
 from core.store import Store
 from core.values import Lease
 from tryout import replay, status
@@ -30,7 +31,7 @@ def redis(monkeypatch: pytest.MonkeyPatch) -> Iterator[fakeredis.FakeRedis]:
 
 @pytest.fixture
 def settings(tmp_path: Path) -> Settings:
-    return load_settings({"THREADBOOK_HOST_ID": "here", "REDIS_URL": "redis://:hunter22@127.0.0.1:1/0"}, tmp_path)
+    return load_settings({"THREADBOOK_NODE_ID": "here", "REDIS_URL": "redis://:hunter22@127.0.0.1:1/0"}, tmp_path)
 
 
 @pytest.fixture
@@ -44,12 +45,12 @@ def store(settings: Settings) -> Iterator[Store]:
 def test_everything_that_goes_on_is_in_one_document(
     settings: Settings, store: Store, redis: fakeredis.FakeRedis, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    running = tell(store, [ASKED, REPLIED], "running")
-    left = tell(store, [ASKED], "running", channel="C2")
-    waiting = tell(store, [ASKED, QUESTION], "waiting", channel="C3")
+    running = write_turn(store, [ASKED, REPLIED], "running")
+    left = write_turn(store, [ASKED], "running", channel="C2")
+    waiting = write_turn(store, [ASKED, QUESTION], "waiting", channel="C3")
     new = store.record_message(message("C4")).thread_id
     wakes = Wakes(redis, store)
-    wakes.announce_host("host-a", about={"workers": 4, "sandbox": "strong", "up_s": 90})
+    wakes.announce_node("host-a", about={"workers": 4, "sandbox": "strong", "up_s": 90})
     wakes.wake(running.thread_id)
     wakes.wake(new)
     assert Leases(redis, store).take(running.thread_id)
@@ -61,11 +62,11 @@ def test_everything_that_goes_on_is_in_one_document(
     ]
     assert [(turn["turn"], turn["question"]) for turn in shown["waiting"]] == [(waiting.id, "Gross or net?")]
     assert [(mail["thread"], mail["messages"]) for mail in shown["mail"]] == [(new, 1)]
-    assert shown["queues"] == {"threads": 1, "host:host-a": 1}
-    (host,) = shown["hosts"]
-    assert (host["host"], host["workers"], host["sandbox"]) == ("host-a", 4, "strong")
-    assert host["seen_s_ago"] >= 0
-    assert shown["sessions"] == {"host": "here", "up": False, "sandbox": None, "sessions": []}
+    assert shown["queues"] == {"threads": 1, "node:host-a": 1}
+    (node,) = shown["nodes"]
+    assert (node["node"], node["workers"], node["sandbox"]) == ("host-a", 4, "strong")
+    assert node["seen_s_ago"] >= 0
+    assert shown["sessions"] == {"node": "here", "up": False, "sandbox": None, "sessions": []}
     assert shown["problems"] == []
     assert shown["today"] == {"model_calls": 0, "tokens": 0, "cost": None, "currency": "USD"}
 
@@ -77,21 +78,21 @@ def test_a_person_gets_tables_and_hints(
     quiet = capsys.readouterr().out
     assert "no turn is running" in quiet
     assert "threadbook worker" in quiet
-    tell(store, [ASKED, {**QUESTION, "question": "Gross\x1b[2J or net?"}], "waiting")
+    write_turn(store, [ASKED, changed(QUESTION, question="Gross\x1b[2J or net?")], "waiting")
     assert status.run(settings) == 0
     shown = capsys.readouterr().out
     assert "waiting for a person" in shown
     assert "\x1b" not in shown
 
 
-def test_what_the_model_took_today_is_told_and_what_a_turn_took_is_replayed(
+def test_the_status_names_the_tokens_of_the_day_and_a_replay_those_of_the_turn(
     settings: Settings, store: Store, redis: fakeredis.FakeRedis, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    turn = tell(store, [ASKED], "running")
+    turn = write_turn(store, [ASKED], "running")
     lease = Lease(thread_id=turn.thread_id, token=store.raise_fence(turn.thread_id), owner="test")
     spent = Spent(prompt_tokens=1_200, cached_tokens=200, completion_tokens=30, cost_micros=4_210)
-    usage = {"prompt_tokens": 1_200, "cached_tokens": 200, "completion_tokens": 30}
-    step = {**REPLIED, "usage": usage, "cost_micros": 4_210}
+    usage = Usage(prompt_tokens=1_200, cached_tokens=200, completion_tokens=30)
+    step = changed(REPLIED, usage=usage, cost_micros=4_210)
     store.append_step(lease, turn.id, step, spent=spent, user="U1")
     assert status.run(settings) == 0
     assert "today: 1 model call, 1,230 tokens, about 0.0042 USD" in capsys.readouterr().out
@@ -99,10 +100,10 @@ def test_what_the_model_took_today_is_told_and_what_a_turn_took_is_replayed(
     assert "1,230 tokens (200 cached), cost 0.0042" in capsys.readouterr().out
 
 
-def test_a_part_that_is_away_costs_its_own_lines_only_and_shows_no_password(
+def test_a_part_that_is_away_leaves_out_only_its_own_lines_and_shows_no_password(
     settings: Settings, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    running = tell(store, [ASKED], "running")
+    running = write_turn(store, [ASKED], "running")
     assert status.run(settings, as_json=True) == 1
     written = capsys.readouterr().out
     shown = json.loads(written)
@@ -112,10 +113,10 @@ def test_a_part_that_is_away_costs_its_own_lines_only_and_shows_no_password(
     assert "hunter22" not in written
 
 
-def test_a_replay_tells_the_steps_in_their_order(
+def test_a_replay_shows_the_steps_in_their_order(
     settings: Settings, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    turn = tell(store, [ASKED, REPLIED, CELL, FINISHED])
+    turn = write_turn(store, [ASKED, REPLIED, CELL, FINISHED])
     assert replay.run(settings, turn.id) == 0
     shown = capsys.readouterr().out
     words = [
@@ -137,16 +138,12 @@ def test_a_replay_tells_the_steps_in_their_order(
 def test_a_replay_for_a_program_holds_every_step_as_stored(
     settings: Settings, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    turn = tell(store, [ASKED, REPLIED, CELL, FINISHED])
+    turn = write_turn(store, [ASKED, REPLIED, CELL, FINISHED])
     assert replay.run(settings, turn.thread_id, as_json=True) == 0
     (document,) = json.loads(capsys.readouterr().out)
     steps = document["steps"]
-    assert [{key: value for key, value in step.items() if key != "at"} for step in steps] == [
-        ASKED,
-        REPLIED,
-        CELL,
-        FINISHED,
-    ]
+    stored = [dump_step(step) for step in (ASKED, REPLIED, CELL, FINISHED)]
+    assert [{key: value for key, value in step.items() if key != "at"} for step in steps] == stored
     assert all(step["at"].endswith("+00:00") for step in steps)
     assert (document["status"], document["turn"]) == ("done", turn.id)
 
@@ -154,22 +151,36 @@ def test_a_replay_for_a_program_holds_every_step_as_stored(
 def test_what_a_cell_printed_cannot_steer_the_terminal(
     settings: Settings, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    turn = tell(store, [ASKED, {**CELL, "title": "a\x1b]0;b\x07", "stdout": "\x1b[31mred\x9b2J\u202e"}])
+    turn = write_turn(store, [ASKED, changed(CELL, title="a\x1b]0;b\x07", stdout="\x1b[31mred\x9b2J\u202e")])
     assert replay.run(settings, turn.id) == 0
     shown = capsys.readouterr().out
     assert "red" in shown
     assert not {"\x1b", "\x07", "\x9b", "\u202e"} & set(shown)
 
 
-def test_steps_of_another_version_are_shown_as_far_as_they_can_be_read(
+def test_a_step_of_another_version_is_shown_as_unknown(
     settings: Settings, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    turn = tell(store, [{"kind": "asked"}, {"kind": "danced", "how": "well"}, {"kind": "cell"}, {"kind": "replied"}])
+    later = load_step({**dump_step(CELL), "energy_wh": 3})
+    turn = write_turn(store, [ASKED, DANCED, UnknownStep(body={"kind": "cell"}), later])
     assert replay.run(settings, turn.id) == 0
-    assert "danced" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    for words in (
+        "unknown step: danced",
+        '"how": "well"',
+        "unknown step: cell",
+        "Totals: ok",
+        "unknown fields: energy_wh",
+    ):
+        assert words in shown
+    assert replay.run(settings, turn.id, as_json=True) == 0
+    (document,) = json.loads(capsys.readouterr().out)
+    steps = [{key: value for key, value in step.items() if key != "at"} for step in document["steps"]]
+    assert steps == [dump_step(step) for step in (ASKED, DANCED, UnknownStep(body={"kind": "cell"}), later)]
+    assert steps[-1]["energy_wh"] == 3
 
 
-def test_a_name_that_means_no_turn_is_said_with_what_to_do(
+def test_a_name_of_no_turn_is_answered_with_what_to_do(
     settings: Settings, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert replay.run(settings, "nonsense") == 1
@@ -178,7 +189,7 @@ def test_a_name_that_means_no_turn_is_said_with_what_to_do(
     assert json.loads(capsys.readouterr().out) == []
 
 
-def test_a_store_that_was_never_made_is_said_and_not_a_traceback(
+def test_a_store_that_was_never_made_gives_a_sentence_and_no_traceback(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

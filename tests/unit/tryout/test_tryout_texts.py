@@ -69,6 +69,6 @@ def test_a_progress_card_prints_each_task_once_when_it_ends() -> None:
     assert shown.get().count("Load") == 1
 
 
-def test_an_empty_question_is_said_before_anything_starts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_empty_question_is_refused_before_anything_starts(capsys: pytest.CaptureFixture[str]) -> None:
     assert ask.run("What sold?", [], [" "]) == 2
     assert "a question is empty" in capsys.readouterr().err

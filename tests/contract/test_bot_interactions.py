@@ -1,0 +1,72 @@
+"""Ids, payloads and emoji stand once, in core/interactions.py, and every button has its listener."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from bot.buttons import BUTTONS
+from core.interactions import INTERACTIONS, OptionButton, Reaction
+
+ROOT = Path(__file__).parents[2]
+HOME = ROOT / "core" / "interactions.py"
+ROOMS = ("bot", "core", "workers", "tryout")
+FILES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py")) if path != HOME]
+
+EMOJI = {value for name, value in vars(Reaction).items() if name.isupper() and isinstance(value, str)}
+TAKES_AN_ID = {"action", "view", "shortcut", "button"}
+"""Calls whose arguments name an interaction: Bolt's listeners and our builders."""
+TAKES_AN_EMOJI = {"react", "unreact"}
+
+
+def called(node: ast.Call) -> str:
+    return node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str))
+
+
+def faults(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Constant(value=str(text)) if text in EMOJI or text.startswith(f"{OptionButton.ID}:"):
+                yield f"line {node.lineno}: {text!r}"
+            case ast.Dict(keys=keys) if set(OptionButton.model_fields) <= {getattr(key, "value", None) for key in keys}:
+                yield f"line {node.lineno}: a payload by hand"
+            case ast.Call() if called(node) in TAKES_AN_ID and any(map(is_text, node.args[called(node) == "button" :])):
+                yield f"line {node.lineno}: {called(node)} with an id by hand"
+            case ast.Call() if called(node) in TAKES_AN_EMOJI and any(map(is_text, node.args)):
+                yield f"line {node.lineno}: {called(node)} with an emoji by hand"
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_no_id_payload_or_emoji_stands_twice(path: Path) -> None:
+    assert list(faults(ast.parse(path.read_text("utf-8")))) == []
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'x = "eyes"',
+        'slack.react(thread, ts, "tada")',
+        'app.action("approve")(handler)',
+        'app.view("form")(handler)',
+        'kit.button("Approve", "approve")',
+        'kit.button(title, f"answer:{n}")',
+        'value = {"turn": turn, "call": call, "n": n}',
+    ],
+)
+def test_the_check_finds_what_it_looks_for(code: str) -> None:
+    assert list(faults(ast.parse(code))) != []
+
+
+def test_a_label_is_no_id() -> None:
+    assert list(faults(ast.parse('kit.button("Approve", ApproveButton(turn=turn))'))) == []
+
+
+def test_every_interaction_has_one_listener() -> None:
+    assert [kind for kind, _ in BUTTONS] == list(INTERACTIONS)

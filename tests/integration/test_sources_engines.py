@@ -1,0 +1,224 @@
+"""Data sources on the real engines: each wall holds alone, tricky SELECTs run, limits and stops reach the server."""
+
+from __future__ import annotations
+
+import decimal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+
+import pyarrow as pa
+import pytest
+import sources_world
+from patience import eventually
+from sources_world import PASSWORD, World
+from sql_corpus import HOSTILE, TRICKY
+
+from workers.sources.drivers.base import Driver
+from workers.sources.errors import (
+    Cancelled,
+    LimitReached,
+    LoginCanWrite,
+    Misconfigured,
+    SourceAway,
+    SourceError,
+    StatementFailed,
+)
+from workers.sources.opening import open_source
+from workers.sources.query import result_of, scrubbed
+from workers.sources.values import Limits, Source
+
+pytestmark = pytest.mark.integration
+KINDS = ("postgres", "mysql", "sqlite", "duckdb", "folder")
+LIMITS = Limits(1_000, 64 * 1024 * 1024, 2.0)
+
+
+@pytest.fixture(scope="module", params=KINDS)
+def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+    folder = tmp_path_factory.mktemp("shop")
+    made = {
+        "postgres": lambda: sources_world.postgres(request.getfixturevalue("postgres_address")),
+        "mysql": sources_world.mariadb,
+        "sqlite": lambda: sources_world.sqlite(folder),
+        "duckdb": lambda: sources_world.duckdb_file(folder),
+        "folder": lambda: sources_world.folder_of_files(folder),
+    }[request.param]
+    with made() as world:
+        yield world
+
+
+def rows(source: Source, driver: Driver, sql: str) -> list[dict[str, object]]:
+    with result_of(source, driver, sql) as result:
+        return pa.Table.from_batches(result.batches, result.schema).to_pylist()
+
+
+def read_all(driver: Driver, sql: str, limits: Limits = LIMITS) -> int:
+    with driver.run(sql, limits) as result:
+        return sum(batch.num_rows for batch in result.batches)
+
+
+@contextmanager
+def opened(source: Source) -> Iterator[Driver]:
+    with closing(open_source(source)) as driver:
+        yield driver
+
+
+def test_with_the_guard_off_no_hostile_statement_has_an_effect(world: World) -> None:
+    before = world.checksum()
+    dialect = world.source().kind.dialect
+    for writer in (False, True) if world.writer else (False,):
+        for sql in HOSTILE[dialect]:
+            # Also what a driver did not foresee counts: only the effect is asked for here.
+            with opened(world.source(writer=writer)) as driver, suppress(Exception):
+                read_all(driver, sql, Limits(1_000, 64 * 1024 * 1024, 0.5))
+            assert world.checksum() == before, f"{sql!r} had an effect, writer={writer}"
+
+
+def test_every_tricky_select_runs_and_gives_rows(world: World) -> None:
+    source = world.source()
+    failed = {}
+    with opened(source) as driver:
+        for written in TRICKY[source.kind.dialect]:
+            sql = written.replace("Odd Name", "odd_name") if world.kind == "folder" else written
+            try:
+                with result_of(source, driver, sql) as result:
+                    count = sum(batch.num_rows for batch in result.batches)
+                assert count or "EXCEPT" in sql or "lateral" in sql.lower(), sql
+            except SourceError as error:
+                failed[sql] = str(error)
+    assert not failed
+
+
+def test_values_arrive_with_their_types(world: World) -> None:
+    source = world.source()
+    with opened(source) as driver:
+        found = rows(source, driver, "SELECT id, amount, placed FROM orders ORDER BY id")
+    assert [row["id"] for row in found] == [1, 2, 3, 4]
+    if world.kind != "sqlite":
+        assert found[0]["amount"] == decimal.Decimal("12.50")
+        assert str(found[0]["placed"]) == "2024-01-05 10:00:00"
+    assert found[3]["placed"] is None
+
+
+def test_too_many_rows_bytes_or_seconds_end_in_a_sentence(world: World) -> None:
+    many = "SELECT a.id FROM orders a, orders b, orders c, orders d, orders e"
+    for source, said in (
+        (world.source(max_rows=100), "more than the 100 rows"),
+        (world.source(max_rows=4), "more than the 4 rows"),
+    ):
+        with opened(source) as driver, pytest.raises(LimitReached, match=said):
+            rows(source, driver, many)
+    with opened(world.source()) as driver:
+        with pytest.raises(LimitReached, match="MB that the source allows"):
+            read_all(driver, many, Limits(10_000, 1_000, 20))
+        with pytest.raises(LimitReached, match="took longer"):
+            read_all(driver, SLOW[world.source().kind.dialect], Limits(10, 10_000, 0.3))
+        assert read_all(driver, "SELECT id FROM orders") == 4, "the driver is of use again"
+
+
+ENDLESS = "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 2000000000) SELECT max(i) FROM n"
+SLOW = {
+    "postgres": "SELECT pg_sleep(100)",
+    "mysql": "SELECT count(*) FROM information_schema.columns a, information_schema.columns b, "
+    "information_schema.columns c",
+    "sqlite": ENDLESS,
+    "duckdb": "SELECT sum(sqrt(a.range * b.range)) FROM range(1000000) a, range(1000000) b",
+}
+
+
+def test_cancel_ends_the_statement_at_the_server(world: World) -> None:
+    sql = SLOW[world.source().kind.dialect]
+    with opened(world.source()) as driver:
+        ended: list[Exception] = []
+
+        def ask() -> None:
+            try:
+                read_all(driver, sql, Limits(10, 10_000, 200))
+            except SourceError as error:
+                ended.append(error)
+
+        asking = threading.Thread(target=ask)
+        asking.start()
+        if world.kind in ("postgres", "mysql"):
+            eventually(lambda: running(world, sql) == 1)
+        else:
+            time.sleep(0.5)  # the engine is in this process: there is nobody to ask whether it runs
+        driver.cancel()
+        asking.join(60)
+        assert not asking.is_alive()
+        assert isinstance(ended[0], Cancelled)
+        if world.kind in ("postgres", "mysql"):
+            eventually(lambda: running(world, sql) == 0)
+        assert read_all(driver, "SELECT id FROM orders") == 4
+
+
+def running(world: World, sql: str) -> int:
+    """Statements with this text that run at the server now."""
+    if world.kind == "postgres":
+        look = (
+            "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND query LIKE %s AND pid <> pg_backend_pid()"
+        )
+        found = world.admin.execute(look + " AND datname = current_database()", (f"%{sql[:40]}%",)).fetchone()
+        # The cursor's FETCH is what runs; its text names the cursor.
+        fetch = world.admin.execute(look + " AND datname = current_database()", ("FETCH%threadbook%",)).fetchone()
+        return int(found[0]) + int(fetch[0])
+    with world.admin.cursor() as cursor:
+        cursor.execute(
+            "SELECT count(*) FROM information_schema.processlist WHERE info LIKE %s AND id <> connection_id()",
+            (f"{sql[:40]}%",),
+        )
+        return int(cursor.fetchone()[0])
+
+
+def test_a_login_that_could_write_is_refused_with_the_sql_that_mends_it(world: World) -> None:
+    with opened(world.source()) as driver:
+        assert driver.access().read_only
+    if not world.writer:
+        return
+    with opened(world.source(writer=True)) as driver, pytest.raises(LoginCanWrite) as caught:
+        rows(world.source(writer=True), driver, "SELECT 1")
+    assert "GRANT" in str(caught.value)
+    assert "threadbook_reader" in str(caught.value)
+    accepted = world.source(writer=True, accept_writable_login=True)
+    with opened(accepted) as driver:
+        assert rows(accepted, driver, "SELECT 1 AS one") == [{"one": 1}]
+
+
+def test_a_misspelt_column_is_answered_with_the_nearest_one(world: World) -> None:
+    with opened(world.source()) as driver, pytest.raises(StatementFailed, match=r"amount"):
+        rows(world.source(), driver, "SELECT amout FROM orders")
+
+
+def test_no_error_names_a_password_or_a_host(world: World) -> None:
+    said: list[str] = []
+    source = world.source()
+    bad = [source.url.get_secret_value().replace(PASSWORD, PASSWORD + "-wrong")]
+    if world.writer:
+        bad.append(f"{world.reader.partition('://')[0]}://me:{PASSWORD}@planted-host.invalid:1/db")
+        bad.append(f"{world.reader.partition('://')[0]}://me:{PASSWORD}@127.0.0.1:1/db")
+        bad.append(f"{world.reader.partition('://')[0]}://me:{PASSWORD}@127.0.0.1:notaport/db")
+    else:
+        bad = [source.url.get_secret_value() + "-planted-gone"]
+    for url in bad:
+        broken = type(source)(source.name, source.kind, type(source.url)(url), source.settings)
+        try:
+            with scrubbed(broken), opened(broken) as driver:
+                said.append("" if world.kind == "postgres" and driver else "opened")  # trust takes any password
+        except (SourceAway, Misconfigured) as error:
+            said.append(f"{error} {error.__cause__} {error.args!r}")
+    with opened(source) as driver:
+        for sql in (
+            f"SELECT CAST('{source.url.get_secret_value()}' AS int)",
+            "SELECT * FROM nothing_here",
+            "SELECT 1 +",
+        ):
+            try:
+                with scrubbed(source):
+                    read_all(driver, sql)
+            except SourceError as error:
+                said.append(str(error))
+    assert len(said) >= len(bad)
+    shown = " ".join(said)
+    for planted in (PASSWORD, "planted-host", "127.0.0.1", "planted-gone"):
+        assert planted not in shown

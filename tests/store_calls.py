@@ -1,0 +1,176 @@
+"""Calls every public method of the Store, in every way its parameters allow: what a test says of all statements holds.
+
+The methods are found in the class, and their arguments by the names of the parameters. A method with a parameter of a
+new name makes these calls fail until `SAMPLES` has a value for it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from itertools import chain, combinations
+from typing import Any
+
+from sqlalchemy import Engine, event
+from sqlalchemy.exc import IntegrityError
+from turn_kit import ASKED, REPLIED, RESUMED
+
+from core.rows import ExportedRow, Spent
+from core.store import Store
+from core.store.history import History
+from core.values import IncomingMessage, Lease, StoredFile, ThreadKey
+
+NOT_CALLED = {"migrate", "close", "rolled_back", "ping"}
+"""They ask nothing about threads."""
+
+THREAD = ThreadKey("T1", "C1", "100.000001")
+TURN = f"{THREAD.id}/t1"
+_FILE = StoredFile(name="a.csv", mimetype="text/csv", size=1, sha256="0" * 64)
+
+
+def said(ts: str, root_ts: str = THREAD.root_ts, channel: str = THREAD.channel) -> IncomingMessage:
+    """A message of a thread."""
+    return IncomingMessage(
+        team=THREAD.team, channel=channel, channel_type="channel", ts=ts, root_ts=root_ts, user="U1", text="how much?"
+    )
+
+
+SAMPLES: Mapping[str, Any] = {
+    "action": "stop",
+    "actor": "U1",
+    "after": THREAD.root_ts,
+    "callers": [],
+    "contents": ["0" * 64],
+    "deleted": ["100.000001"],
+    "details": {},
+    "earlier": [],
+    "exported": ExportedRow("0" * 64, None, 1),
+    "leaves": True,
+    "limit": 10,
+    "made": [],
+    "new_text": "how many?",
+    "outcome": "done",
+    "resource": THREAD.id,
+    "texts": ["how much?"],
+    "author": "Ana",
+    "cell_id": "here cell",
+    "channel": THREAD.channel,
+    "error": "not_in_channel",
+    "file": _FILE,
+    "files": [_FILE],
+    "key": f"{TURN}:card",
+    "language": "en",
+    "markdown": "# Report",
+    "message": said("100.000002"),
+    "message_id": 1,
+    "message_ids": [1],
+    "method": "chat.postMessage",
+    "model": "gpt-x",
+    "name": TURN,
+    "node_id": "here",
+    "payload": {"text": "working"},
+    "quiet": True,
+    "response": {"ok": True},
+    "sha256": "0" * 64,
+    "since": datetime.now(UTC) - timedelta(minutes=10),
+    "spent": Spent(1, 0, 1, None),
+    "status": "done",
+    "step": RESUMED,
+    "steps": [ASKED, REPLIED],
+    "team": THREAD.team,
+    "thread_id": THREAD.id,
+    "thread_ids": [THREAD.id],
+    "ts": THREAD.root_ts,
+    "turn_id": TURN,
+    "turn_ids": [TURN],
+    "user": "U1",
+}
+"""A value for each name of a parameter."""
+
+OTHERWISE: Mapping[tuple[str, str], Any] = {
+    ("known_messages", "ts"): [THREAD.root_ts],
+    **{(method, "key"): THREAD for method in ("has_left", "knows_thread", "note_thread", "was_called_in")},
+}
+"""Where a method means something else by a name."""
+
+NEEDS_ONE = {"spent"}
+"""Methods that nobody calls without any of their optional arguments: the sum over everything has no use."""
+
+
+def prepare(store: Store) -> None:
+    """The thread that the samples name, with a running turn, a step, a sent message and unread mail."""
+    store.record_message(said(THREAD.root_ts))
+    lease = Lease(thread_id=THREAD.id, token=store.raise_fence(THREAD.id), owner="test")
+    turn = store.open_turn(lease, "en", "gpt-x")
+    store.take_mail(lease, turn.id, [mail.id for mail in store.unread(THREAD.id)], [ASKED])
+    store.outbox_begin(lease, f"{turn.id}:card", "chat.postMessage", {"text": "working"})
+    store.outbox_done(lease, f"{turn.id}:card", "100.000009", {})
+    store.record_message(said("100.000003"))
+
+
+def methods(part: type[Store | History]) -> list[str]:
+    """The public methods of a part of the Store."""
+    found = inspect.getmembers(part, inspect.isfunction)
+    return sorted(name for name, _ in found if not name.startswith("_") and name not in NOT_CALLED)
+
+
+def call_everything(store: Store, part: Store | History, names: Collection[str] | None = None) -> None:
+    """Call each method of the part, or those of the names, with every set of its optional arguments."""
+    for name in methods(type(part)):
+        if names is not None and name not in names:
+            continue
+        method = getattr(part, name)
+        parameters = inspect.signature(method).parameters.values()
+        given = {each.name: _sample(store, name, each.name) for each in parameters}
+        optional = [each.name for each in parameters if each.default is not inspect.Parameter.empty]
+        subsets = chain.from_iterable(combinations(optional, size) for size in range(len(optional) + 1))
+        for chosen in subsets:
+            if not chosen and name in NEEDS_ONE:
+                continue
+            left_out = set(optional) - set(chosen)
+            _call(method, {key: value for key, value in given.items() if key not in left_out})
+
+
+def _sample(store: Store, method: str, name: str) -> Any:
+    if name == "lease":
+        return Lease(thread_id=THREAD.id, token=store.fence(THREAD.id), owner="test")
+    if name == "turn":
+        return store.turn(TURN)
+    if (method, name) not in OTHERWISE and name not in SAMPLES:
+        raise AssertionError(f"tests/store_calls.py: {method} has a parameter {name!r}; give SAMPLES a value for it")
+    return OTHERWISE.get((method, name), SAMPLES.get(name))
+
+
+def _call(method: Callable[..., Any], arguments: Mapping[str, Any]) -> None:
+    with suppress(IntegrityError):  # a second open turn: its statement was sent all the same
+        result = method(**arguments)
+        if inspect.isgenerator(result):
+            list(result)
+
+
+@dataclass
+class Statements:
+    """What was sent to the database: each statement once, with the arguments of its first time, and what sent it."""
+
+    asked: dict[str, Any] = field(default_factory=dict)
+    sequence: list[tuple[str, Any]] = field(default_factory=list)
+
+    def _note(self, connection: Any, cursor: Any, statement: str, parameters: Any, context: Any, many: bool) -> None:
+        if statement.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "(")):
+            given = parameters if many else [parameters]
+            self.asked.setdefault(statement, given[0])
+            self.sequence += [(statement, each) for each in given]
+
+
+@contextmanager
+def recorded() -> Iterator[Statements]:
+    """Inside the block, every statement that any engine sends is noted."""
+    found = Statements()
+    event.listen(Engine, "before_cursor_execute", found._note)
+    try:
+        yield found
+    finally:
+        event.remove(Engine, "before_cursor_execute", found._note)

@@ -1,0 +1,207 @@
+"""Words said while no bot listened: each is taken in once, and nothing that is known is taken again."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import fakeredis
+import pytest
+from patience import eventually
+
+import bot.catch_up
+from bot.catch_up import CatchUp
+from core.slack.fake import BOT_USER, FakeSlack
+from core.slack.rates import Rates
+from core.slack.reader import SlackReader
+from core.store import Store, StoreUnreachable
+from core.values import IncomingMessage, ThreadKey
+
+CHANNEL = "C0SALES001"
+
+
+class Bot:
+    """A bot that starts now, on the Store, the Slack and the Redis of the ones before it."""
+
+    def __init__(self, slack: FakeSlack, store: Store, redis: fakeredis.FakeRedis) -> None:
+        self.slack = slack
+        self.store = store
+        self.redis = redis
+        self.taken: list[str] = []
+        self.client = slack.client()
+        self.catch_up = CatchUp(store=store, slack=SlackReader(self.client), redis=redis, take=self.take)
+
+    def take(self, event: Mapping[str, Any], team: str, bot_user_id: str) -> None:
+        assert (team, bot_user_id, event["channel"]) == (self.slack.team, BOT_USER, CHANNEL)
+        self.taken.append(event["text"])
+        record(self.store, self.slack.team, event)
+
+    def look_up_all(self) -> None:
+        while self.catch_up.look_up_one():
+            pass
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(Store(f"sqlite:///{tmp_path}/store.db")) as opened:
+        opened.migrate()
+        yield opened
+
+
+@pytest.fixture
+def bot_(store: Store) -> Iterator[Bot]:
+    with fakeredis.FakeRedis(server=fakeredis.FakeServer()) as redis:
+        yield Bot(FakeSlack(), store, redis)
+
+
+def record(store: Store, team: str, event: Mapping[str, Any]) -> None:
+    root = event.get("thread_ts") or event["ts"]
+    key = ThreadKey(team, CHANNEL, root)
+    store.record_message(
+        IncomingMessage(**key._asdict(), channel_type="channel", ts=event["ts"], user="U1", text=event["text"])
+    )
+
+
+def known(bot_: Bot, text: str, thread: ThreadKey | None = None) -> ThreadKey:
+    """Somebody writes while a bot listens."""
+    posted = bot_.slack.say(text, thread_ts=thread.root_ts if thread else "")
+    record(bot_.store, bot_.slack.team, posted)
+    return thread or ThreadKey(bot_.slack.team, CHANNEL, posted["ts"])
+
+
+def missed(bot_: Bot, text: str, thread: ThreadKey) -> None:
+    """Somebody writes while none does."""
+    bot_.slack.say(text, thread_ts=thread.root_ts)
+
+
+def test_words_that_nobody_heard_are_taken_in_order_and_once(bot_: Bot) -> None:
+    key = known(bot_, "what sold best?")
+    missed(bot_, "only 2023", key)
+    missed(bot_, "and net, please", key)
+    for _ in range(2):
+        bot_.catch_up.note_start()
+        bot_.look_up_all()
+    assert bot_.taken == ["only 2023", "and net, please"]
+
+
+def test_what_was_heard_meanwhile_is_not_taken_again(bot_: Bot) -> None:
+    key = known(bot_, "what sold best?")
+    missed(bot_, "only 2023", key)
+    bot_.catch_up.note_start()
+    known(bot_, "said once the bot listens", key)
+    bot_.look_up_all()
+    assert bot_.taken == ["only 2023"], "also what was missed before it is found"
+
+
+def test_several_threads_are_looked_up_the_latest_first(bot_: Bot) -> None:
+    keys = [known(bot_, f"question {number}") for number in range(3)]
+    for number, key in enumerate(keys):
+        missed(bot_, f"more {number}", key)
+    bot_.catch_up.note_start()
+    bot_.look_up_all()
+    assert bot_.taken == ["more 2", "more 1", "more 0"]
+
+
+def test_a_gap_looks_up_few_threads(bot_: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bot.catch_up, "GAP_THREADS", 2)
+    for number in range(4):
+        key = known(bot_, f"question {number}")
+        missed(bot_, f"more {number}", key)
+    bot_.catch_up.note_gap()
+    bot_.look_up_all()
+    assert bot_.taken == ["more 3", "more 2"]
+
+
+def test_a_thread_that_is_quiet_costs_one_call(bot_: Bot) -> None:
+    for number in range(3):
+        known(bot_, f"question {number}")
+    bot_.catch_up.note_start()
+    bot_.look_up_all()
+    assert [method for method, _ in bot_.slack.calls] == ["auth.test", *["conversations.replies"] * 3]
+
+
+def test_what_was_left_alone_long_before_the_gap_stays_alone(bot_: Bot) -> None:
+    """A channel was strict until now: its chatter was not for the bot when it was said."""
+    key = known(bot_, "what sold best?")
+    missed(bot_, "chatter", key)
+    root = float(key.root_ts)
+    bot_.redis.set("threadbook:bot:listened", f"{root + 10_000:.6f}")
+    bot_.catch_up.note_start()
+    bot_.look_up_all()
+    assert bot_.taken == []
+
+
+def test_without_budget_a_look_up_gives_way_and_comes_later(bot_: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = known(bot_, "what sold best?")
+    missed(bot_, "only 2023", key)
+    rates = Rates(bot_.redis, paced=True)
+    assert bot_.client.repeats is not None
+    monkeypatch.setattr(bot_.client.repeats, "rates", rates)
+    rates.pause("conversations.replies", CHANNEL, 60)
+    bot_.catch_up.note_start()
+    assert not bot_.catch_up.look_up_one()
+    assert "conversations.replies" not in [method for method, _ in bot_.slack.calls]
+    bot_.redis.flushall()
+    bot_.look_up_all()
+    assert bot_.taken == ["only 2023"]
+
+
+def test_a_slack_that_is_away_is_tried_again_and_blocks_no_other_thread(bot_: Bot) -> None:
+    other, key = known(bot_, "how many?"), known(bot_, "what sold best?")
+    missed(bot_, "in 2022", other)
+    missed(bot_, "only 2023", key)
+    bot_.catch_up.note_start()
+    bot_.slack.fault("conversations.replies", "drop_call", times=3)
+    assert not bot_.catch_up.look_up_one()
+    bot_.look_up_all()
+    assert bot_.taken == ["in 2022", "only 2023"]
+
+
+def test_a_thread_that_cannot_be_read_is_given_up_in_the_end(bot_: Bot) -> None:
+    known(bot_, "what sold best?")
+    bot_.catch_up.note_start()
+    bot_.slack.fault("conversations.replies", "error", error="not_in_channel", times=99)
+    for _ in range(bot.catch_up.MAX_TRIES):
+        assert not bot_.catch_up.look_up_one()
+    assert bot_.catch_up._wanted == {}
+
+
+def test_a_store_that_goes_away_while_words_are_taken_loses_none(bot_: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = known(bot_, "what sold best?")
+    missed(bot_, "only 2023", key)
+    bot_.catch_up.note_start()
+    with monkeypatch.context() as away:
+
+        def unreachable(*arguments: object, **keywords: object) -> None:
+            raise StoreUnreachable("away")
+
+        away.setattr(Store, "known_messages", unreachable)
+        assert not bot_.catch_up.look_up_one()
+        away.setattr(Store, "lately_active", unreachable)
+        bot_.catch_up.note_gap()
+    bot_.look_up_all()
+    assert bot_.taken == ["only 2023"]
+
+
+def test_nothing_is_looked_up_before_the_bot_listens(bot_: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is said between the look-up and the first event would be missed."""
+    monkeypatch.setattr(bot.catch_up, "TICK_S", 0.001)
+    key = known(bot_, "what sold best?")
+    missed(bot_, "only 2023", key)
+    listens, asked = threading.Event(), threading.Event()
+
+    def is_listening() -> bool:
+        asked.set()
+        return listens.is_set()
+
+    bot_.catch_up.note_start()
+    with bot_.catch_up.running(is_listening):
+        eventually(asked.is_set)
+        assert bot_.taken == []
+        assert bot_.redis.get("threadbook:bot:listened") is None
+        listens.set()
+        eventually(lambda: bot_.taken == ["only 2023"])
+        eventually(lambda: bot_.redis.get("threadbook:bot:listened") is not None)

@@ -1,0 +1,172 @@
+"""A message that people delete or change in Slack: the Store follows, and a turn that has read it is told."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+from planted import places
+from turn_world import ANA, CHANNEL, Meanwhile, World, cell, finish, hurried, new_database
+
+from bot.changes import change_in, follow
+from bot.intake import EventContext
+from core.values import ThreadKey
+from workers.models.scripted import ScriptedModel
+
+WORDS = "the merger is called Nightingale"
+EVENT = {"type": "message", "channel": CHANNEL, "event_ts": "9.000001"}
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return new_database(tmp_path_factory.mktemp("template"))
+
+
+@pytest.fixture
+def world(tmp_path: Path, template: Path) -> Iterator[World]:
+    with hurried(), closing(World(tmp_path / "world", template)) as made:
+        yield made
+
+
+def context(world: World) -> EventContext:
+    return EventContext(
+        team=world.slack.team,
+        bot_user_id="U0FAKEBOT1",
+        name_of=lambda user: user,
+        knows_thread=world.store.knows_thread,
+        is_strict=lambda channel: False,
+    )
+
+
+def deleted(ts: str) -> dict[str, Any]:
+    return {
+        "type": "message",
+        "subtype": "message_deleted",
+        "channel": CHANNEL,
+        "deleted_ts": ts,
+        "event_ts": "9.000001",
+    }
+
+
+def changed(ts: str, text: str, **message: Any) -> dict[str, Any]:
+    inner = {"type": "message", "user": ANA, "ts": ts, "text": text, "edited": {"user": ANA, "ts": "9.0"}, **message}
+    return {
+        "type": "message",
+        "subtype": "message_changed",
+        "channel": CHANNEL,
+        "message": inner,
+        "event_ts": "9.000001",
+    }
+
+
+def happens(world: World, event: dict[str, Any]) -> list[str]:
+    """The event comes in; returns the threads that were woken."""
+    woken: list[str] = []
+    change = change_in(event, context(world))
+    if change is not None:
+        with world._unwatched():
+            follow(change, world.store, woken.append)
+    return woken
+
+
+def kept(world: World) -> list[str]:
+    return places("Nightingale", database=world.settings.database_url)
+
+
+def test_a_deleted_message_that_nobody_has_read_is_gone(world: World) -> None:
+    key = world.say(WORDS)
+    assert happens(world, deleted(key.root_ts)) == []
+    assert kept(world) == []
+    world.settle(key)
+    assert world.turns(key) == []
+
+
+def test_a_late_delivery_of_a_deleted_message_is_no_new_message(world: World) -> None:
+    key = world.say(WORDS)
+    (message,) = world.store.unread(key.id)
+    happens(world, deleted(key.root_ts))
+    again = type(message).__mro__[1](**message.model_dump(exclude={"id", "author", "talk_wanted"}))
+    assert not world.store.record_message(again).to_notify
+    assert kept(world) == []
+
+
+def test_a_running_turn_ends_when_its_message_is_deleted_and_its_card_too(world: World) -> None:
+    script = ScriptedModel([cell(f"print('{WORDS}'.upper())\n# {WORDS}"), finish(WORDS)])
+    world.model = Meanwhile(script, {2: lambda: happens(world, deleted(key.root_ts))})
+    key = world.say(f"Write this down: {WORDS}")
+    world.settle(key)
+    assert world.statuses(key) == ["stopped"]
+    assert "The message was deleted, so I stopped" in world.text(key)
+    assert "Stopped after 1 cell" in world.text(key)
+
+
+def test_the_text_of_a_deleted_message_leaves_every_table(world: World) -> None:
+    world.model = ScriptedModel([cell("print(1)"), finish(f"You said: {WORDS}.")])
+    key = world.say(WORDS)
+    world.settle(key)
+    assert len(kept(world)) > 2
+    assert happens(world, deleted(key.root_ts)) == []
+    assert kept(world) == []
+    assert world.statuses(key) == ["done"]
+
+
+def test_an_unread_message_is_read_as_it_was_changed(world: World) -> None:
+    key = world.say("count the orders")
+    assert happens(world, changed(key.root_ts, "count the customers")) == []
+    world.model = ScriptedModel([finish("Two.")])
+    world.settle(key)
+    assert [step["text"] for step in world.steps(key, "asked")] == ["count the customers"]
+
+
+def test_a_running_turn_is_told_of_a_change(world: World) -> None:
+    script = ScriptedModel([cell("print(1)"), finish("Two.")])
+    world.model = Meanwhile(script, {1: lambda: happens(world, changed(key.root_ts, "count the customers"))})
+    key = world.say("count the orders")
+    world.settle(key)
+    asked = [step["text"] for step in world.steps(key, "asked")]
+    assert asked == ["count the orders", "I changed my message. It now reads: count the customers"]
+
+
+def test_the_earlier_text_stays_with_its_message_until_it_is_deleted(world: World) -> None:
+    key = world.say(WORDS)
+    happens(world, changed(key.root_ts, "never mind, but do count"))
+    assert kept(world) == ["table message_versions"]
+    happens(world, deleted(key.root_ts))
+    assert kept(world) == []
+
+
+def test_a_change_after_the_turn_wakes_nobody(world: World) -> None:
+    world.model = ScriptedModel([finish("Two.")])
+    key = world.say("count the orders")
+    world.settle(key)
+    assert happens(world, changed(key.root_ts, "count the customers")) == []
+    assert world.statuses(key) == ["done"]
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        changed("1.000001", "hi", edited=None),
+        changed("1.000001", "hi", bot_id="B1"),
+        {"type": "message", "subtype": "message_deleted", "channel": CHANNEL},
+        {"type": "message", "subtype": "channel_join", "channel": CHANNEL, "ts": "1.0"},
+        {"type": "message", "channel": CHANNEL, "ts": "1.000001", "user": ANA, "text": "hi"},
+        {"type": "message", "subtype": "message_changed"},
+    ],
+)
+def test_what_is_no_change_of_a_persons_words_is_left_alone(world: World, event: dict[str, Any]) -> None:
+    assert change_in(event, context(world)) is None
+
+
+def test_the_head_of_a_thread_that_is_deleted_with_replies_below_it_is_deleted_here(world: World) -> None:
+    key: ThreadKey = world.say(WORDS)
+    happens(world, changed(key.root_ts, "This message was deleted.", subtype="tombstone", user="USLACKBOT"))
+    assert kept(world) == []
+
+
+def test_a_message_that_is_not_ours_is_nothing_to_us(world: World) -> None:
+    assert happens(world, deleted("1.000001")) == []
+    assert happens(world, changed("1.000001", "hello there")) == []

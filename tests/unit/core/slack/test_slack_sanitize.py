@@ -1,0 +1,115 @@
+"""Text from a model or from data can neither notify people nor link to unknown addresses."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+from core.slack.sanitize import addresses, sanitize
+from core.slack.text import blocks_without_pings
+
+PARSER = MarkdownIt("commonmark").enable("table")
+PING = re.compile(r"<[!@#]|@(here|channel|everyone)\b", re.IGNORECASE)
+
+
+def targets(markdown: str) -> list[str]:
+    """Where the links and images of a text lead."""
+    found: list[str] = []
+    for token in PARSER.parse(markdown):
+        for child in (token, *(token.children or ())):
+            found += [str(value) for key, value in child.attrs.items() if key in ("href", "src")]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("see [docs](http://evil.com/a)", "see docs (`http://evil.com/a`)"),
+        ("![chart](http://evil.com/x.png)", "chart (`http://evil.com/x.png`)"),
+        ("at http://evil.com.", "at `http://evil.com`."),
+        ("at <http://evil.com>", "at `http://evil.com`"),
+        ("at www.evil.com, now", "at `www.evil.com`, now"),
+        ("[http://good.com](http://evil.com)", "`http://good.com` (`http://evil.com`)"),
+        ("**[a](http://evil.com)**", "**a (`http://evil.com`)**"),
+        ("`[a](http://evil.com)` stays code", "`[a](http://evil.com)` stays code"),
+        ("| a |\n|---|\n| [x](http://e.com) |\n", "| a |\n|---|\n| x (`http://e.com`) |\n"),
+        ("- [x](http://e.com)\n- y", "- x (`http://e.com`)\n- y"),
+        ("> [x\n> y](http://e.com)", "> x y (`http://e.com`)"),
+    ],
+)
+def test_a_foreign_link_shows_its_label_and_its_address_as_code(text: str, shown: str) -> None:
+    assert sanitize(text) == shown
+
+
+def test_what_the_asker_wrote_stays_a_link() -> None:
+    known = addresses("compare with https://example.com/data?id=1, please")
+    text = "From [the page](https://example.com/data?id=1) and https://example.com/data?id=1 itself."
+    assert known == {"https://example.com/data?id=1"}
+    assert sanitize(text, known) == text
+
+
+@pytest.mark.parametrize("ping", ["<!channel>", "<!here>", "<@U123>", "<!subteam^S1>", "<#C1>", "@here", "@Channel"])
+def test_nothing_pings(ping: str) -> None:
+    for text in (f"hello {ping}", f"`{ping}`", f"```\n{ping}\n```", f"| {ping} |\n|---|\n| {ping} |", f"- {ping}"):
+        safe = sanitize(text)
+        assert not PING.search(safe)
+        assert safe.replace("\u200b", "") == text
+        assert blocks_without_pings([{"type": "markdown", "text": safe}]) == [{"type": "markdown", "text": safe}]
+
+
+def test_ordinary_text_is_left_as_it_is() -> None:
+    text = "# Findings\n\nRevenue rose **10 %** (a < b), mail @anna.\n\n```python\nx = [1](2)\n```\n\n1. one\n2. two\n"
+    assert sanitize(text) == text
+
+
+pieces = st.sampled_from(
+    [
+        "[a](http://evil.com)",
+        "[a][r]",
+        "\n\n[r]: http://evil.com\n\n",
+        "![i](https://evil.com/i.png 't')",
+        "<https://evil.com>",
+        "https://evil.com/x",
+        "www.evil.com",
+        "<a href='http://evil.com'>x</a>",
+        "<!channel>",
+        "<@U1>",
+        "@here",
+        "`",
+        "```\n",
+        "*",
+        "> ",
+        "- ",
+        "\n",
+        "\n\n",
+        "|",
+        "\n|---|---|\n",
+        "[",
+        "](",
+        ")",
+        "\\",
+        "text",
+        "   ",
+        "&lt;",
+        "<http://evil.com|label>",
+    ]
+)
+
+
+@given(st.lists(pieces, max_size=25).map("".join))
+@settings(max_examples=400)
+def test_no_combination_of_marks_links_or_pings(text: str) -> None:
+    safe = sanitize(text)
+    assert not PING.search(safe)
+    for target in targets(safe):
+        assert not re.match(r"(https?|ftp|mailto)://?\w", target), (safe, target)
+
+
+@given(st.lists(pieces, max_size=25).map("".join))
+@settings(max_examples=200)
+def test_sanitizing_twice_is_safe_too(text: str) -> None:
+    assert not PING.search(sanitize(sanitize(text)))

@@ -1,0 +1,78 @@
+"""What a button carries comes back as it was, and nothing else is taken for it."""
+
+from __future__ import annotations
+
+import json
+from itertools import permutations
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.interactions import INTERACTIONS, Interaction, LeaveButton, OptionButton, StopButton
+
+BUILT = {
+    StopButton: st.builds(StopButton, turn=st.from_regex(r"\A[\x21-\x7e]{1,300}\Z")),
+    OptionButton: st.builds(
+        OptionButton,
+        turn=st.from_regex(r"\A[\x21-\x7e]{1,300}\Z"),
+        call=st.text(max_size=200),
+        n=st.integers(0, 999_999),
+    ),
+    LeaveButton: st.builds(LeaveButton, thread=st.from_regex(r"\A[A-Z0-9]{1,50}:[A-Z0-9]{1,50}:[0-9.]{1,40}\Z")),
+}
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.sampled_from(["turn", "call", "n", "x"]), inner),
+)
+ANY_PAYLOAD: st.SearchStrategy[Any] = (
+    st.text(st.characters())
+    | st.binary()
+    | ANY_JSON
+    | ANY_JSON.map(json.dumps)
+    | st.sampled_from(["[" * 100_000, '{"turn":"a","call":"c","n":' + "9" * 5_000 + "}", "\ud800"])
+)
+
+
+def every_interaction() -> st.SearchStrategy[Interaction]:
+    assert set(BUILT) == set(INTERACTIONS), "a new interaction needs its line in BUILT"
+    return st.one_of(*BUILT.values())
+
+
+@given(every_interaction())
+def test_what_is_encoded_is_decoded(interaction: Interaction) -> None:
+    assert type(interaction).decode(interaction.encode()) == interaction
+    assert type(interaction).pattern().search(interaction.id)
+
+
+@given(every_interaction())
+def test_an_id_belongs_to_one_kind(interaction: Interaction) -> None:
+    assert [kind for kind in INTERACTIONS if kind.pattern().search(interaction.id)] == [type(interaction)]
+
+
+@given(ANY_PAYLOAD)
+def test_bytes_of_a_stranger_never_raise(payload: object) -> None:
+    for kind in INTERACTIONS:
+        found = kind.decode(payload)
+        assert found is None or isinstance(found, kind)
+
+
+def test_the_registry_lists_every_kind_once() -> None:
+    assert sorted(INTERACTIONS, key=repr) == sorted(Interaction.__subclasses__(), key=repr)
+    assert not any(
+        one.ID.startswith(f"{other.ID}:") or one.ID == other.ID for one, other in permutations(INTERACTIONS, 2)
+    )
+
+
+@pytest.mark.parametrize(
+    ("interaction", "id_", "payload"),
+    [
+        (StopButton(turn="T1:C1:1.0/t2"), "stop", "T1:C1:1.0/t2"),
+        (OptionButton(turn="T1:C1:1.0/t2", call="c-1", n=3), "answer:3", '{"turn":"T1:C1:1.0/t2","call":"c-1","n":3}'),
+        (LeaveButton(thread="T1:C1:1.0"), "leave", '{"thread":"T1:C1:1.0"}'),
+    ],
+)
+def test_released_ids_and_payloads_stay_as_they_are(interaction: Interaction, id_: str, payload: str) -> None:
+    """Messages that were posted by older versions still stand in Slack."""
+    assert (interaction.id, interaction.encode()) == (id_, payload)

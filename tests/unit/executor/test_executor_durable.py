@@ -1,0 +1,93 @@
+"""Syncs run beside the loop, in groups, and the calls that wait for them come in order."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from executor import durable
+from executor.durable import Disk, replace_durably
+from executor.event_loop import Loop
+
+
+class SlowDisk:
+    """Notes what is synced; the first sync waits until it may go on."""
+
+    def __init__(self) -> None:
+        self.synced: list[Path] = []
+        self.go = threading.Event()
+        self.fails: set[Path] = set()
+
+    def sync(self, path: Path) -> None:
+        self.go.wait()
+        self.synced.append(path)
+        if path in self.fails:
+            raise OSError(5, "Input/output error")
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> SlowDisk:
+    disk = SlowDisk()
+    monkeypatch.setattr(durable, "sync_path", disk.sync)
+    return disk
+
+
+@pytest.fixture
+def loop() -> Iterator[Loop]:
+    made = Loop()
+    yield made
+    made.close()
+
+
+A, B, C = Path("a"), Path("b"), Path("c")
+
+
+def test_nothing_is_called_before_it_is_on_the_disk_and_calls_keep_their_order(loop: Loop, slow: SlowDisk) -> None:
+    disk, called = Disk(loop), list[str]()
+    disk.sync([A], lambda: called.append("first"))
+    disk.sync([], lambda: called.append("second"))
+    assert called == []
+    slow.go.set()
+    while len(called) < 2:
+        loop.run_once()
+    disk.close()
+    assert called == ["first", "second"]
+
+
+def test_what_waits_meanwhile_is_synced_once_and_the_last_path_of_each_request_last(loop: Loop, slow: SlowDisk) -> None:
+    disk, called = Disk(loop), list[str]()
+    disk.sync([A], lambda: None)
+    for name in ("one", "two"):
+        disk.sync([B, C], lambda name=name: called.append(name))  # type: ignore[misc]
+    slow.go.set()
+    disk.close()
+    assert called == ["one", "two"]
+    assert slow.synced[-1] == C
+    assert slow.synced.count(B) <= 2
+
+
+def test_without_anything_to_sync_or_to_wait_for_it_is_called_at_once(loop: Loop, slow: SlowDisk) -> None:
+    disk, called = Disk(loop), list[str]()
+    disk.sync([], lambda: called.append("now"))
+    assert called == ["now"]
+    disk.close()
+
+
+def test_a_disk_that_refuses_ends_the_loop_and_nobody_is_told(loop: Loop, slow: SlowDisk) -> None:
+    disk, called = Disk(loop), list[str]()
+    slow.fails.add(B)
+    slow.go.set()
+    disk.sync([B, A], lambda: called.append("told"))
+    with pytest.raises(OSError, match="Input/output"):
+        disk.close()
+    assert called == []
+
+
+def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
+    (tmp_path / "files.json").write_text("before")
+    replace_durably(tmp_path / "files.json", b"after")
+    assert [path.name for path in tmp_path.iterdir()] == ["files.json"]
+    assert (tmp_path / "files.json").read_text() == "after"

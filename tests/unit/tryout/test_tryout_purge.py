@@ -1,0 +1,83 @@
+"""`threadbook purge` deletes what is meant, says what it would delete, and leaves a line in the audit."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import fakeredis
+import pytest
+from turn_kit import ASKED, CELL, FINISHED, write_turn
+
+from core.errors import SettingsError
+from core.settings import Settings, load_settings
+from core.store import Store
+from tryout import purge
+from tryout.operator import operator
+
+
+@pytest.fixture(autouse=True)
+def redis(monkeypatch: pytest.MonkeyPatch) -> Iterator[fakeredis.FakeRedis]:
+    with fakeredis.FakeRedis(server=fakeredis.FakeServer()) as connection:
+        monkeypatch.setattr(purge, "connect_redis", lambda *_, **__: connection)
+        yield connection
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return load_settings({"THREADBOOK_HOME": str(tmp_path), "THREADBOOK_NODE_ID": "here"}, tmp_path)
+
+
+@pytest.fixture
+def store(settings: Settings) -> Iterator[Store]:
+    with closing(Store(settings.database_url)) as opened:
+        opened.migrate()
+        yield opened
+
+
+def test_a_dry_run_says_what_would_be_deleted_and_deletes_nothing(
+    settings: Settings, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turn = write_turn(store, [ASKED, CELL, FINISHED])
+    assert purge.run(settings, thread=turn.thread_id, dry_run=True, as_json=True) == 0
+    shown = json.loads(capsys.readouterr().out)
+    assert shown["dry_run"] is True
+    assert shown["threads"][turn.thread_id]["steps"] == 3
+    assert len(store.steps(turn.id)) == 3
+
+
+def test_a_purge_deletes_the_thread_and_says_so_in_the_audit(
+    settings: Settings, store: Store, capsys: pytest.CaptureFixture[str]
+) -> None:
+    turn = write_turn(store, [ASKED, CELL, FINISHED])
+    assert purge.run(settings, thread=turn.thread_id) == 0
+    assert "1 threads" in capsys.readouterr().out
+    assert store.turns(turn.thread_id) == []
+    assert [order.thread_id for order in store.purge_orders("any")] == [turn.thread_id]
+    lines = [(line.actor, line.action, line.resource, line.outcome) for line in store.audit_lines()]
+    assert lines == [(operator(settings), "purge", turn.thread_id, "done")] * 2
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [{}, {"thread": "T1:C1:1.0", "person": "U1"}, {"older_than": "soon"}, {"older_than": "90"}],
+)
+def test_what_is_not_clear_is_refused(settings: Settings, store: Store, asked: dict[str, str]) -> None:
+    with pytest.raises(SettingsError):
+        purge.run(settings, **asked)  # type: ignore[arg-type]
+
+
+def test_young_threads_are_not_older_than_a_day(settings: Settings, store: Store) -> None:
+    turn = write_turn(store, [ASKED, CELL, FINISHED])
+    assert purge.run(settings, older_than="1d") == 0
+    assert len(store.steps(turn.id)) == 3
+
+
+def test_an_operator_who_may_not_deletes_nothing(tmp_path: Path, store: Store) -> None:
+    (tmp_path / "threadbook.toml").write_text('[access]\npurge = ["admins"]\n')
+    settings = load_settings({"THREADBOOK_HOME": str(tmp_path), "THREADBOOK_NODE_ID": "here"}, tmp_path)
+    turn = write_turn(store, [ASKED, CELL, FINISHED])
+    assert purge.run(settings, thread=turn.thread_id) == 1
+    assert len(store.steps(turn.id)) == 3

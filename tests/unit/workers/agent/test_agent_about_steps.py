@@ -1,0 +1,145 @@
+"""Questions about steps."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.steps import (
+    RESET_CALL,
+    Acknowledged,
+    Asked,
+    Briefed,
+    CellRan,
+    Commanded,
+    FileAbstract,
+    FileProblem,
+    Forgot,
+    Moved,
+    Questioned,
+    Replied,
+    Step,
+    Undone,
+    Unread,
+    open_question,
+)
+from core.values import FileRef
+from workers.agent.about_steps import (
+    cells_not_in,
+    last_cell,
+    only_unreadable_files,
+    opens_turn,
+    pending_command,
+    unread_files,
+)
+
+FORGOT = Forgot(done=True, user="U1", author="Ana", text="It is reset.")
+REFUSED = Briefed(problems=(FileProblem(name="a.pdf", why="no"),))
+READ = Briefed(files=(FileAbstract(path="a.csv", format="csv", size=1, sha256="a" * 64),))
+FILE = FileRef(id="F1", name="a.csv")
+
+
+def cell(number: int) -> CellRan:
+    return CellRan(call_id=f"c{number}", cell_id=f"T1/c{number}", title="Step", code="1", status="ok")
+
+
+def asked(text: str = "hi") -> Asked:
+    return Asked(user="U1", author="Ana", text=text, ts="1.0")
+
+
+def command(name: str, ts: str = "2.0") -> Commanded:
+    return Commanded(command=name, user="U1", author="Ana", text=name, ts=ts)
+
+
+def question(call: str = "c1") -> Questioned:
+    return Questioned(call_id=call, question="Which?", options=("a", "b"))
+
+
+def undone(number: int) -> Undone:
+    return Undone(cell_id=f"T1/c{number}", title="Step", user="U1", author="Ana", ts="9.0")
+
+
+@pytest.mark.parametrize(
+    ("turns", "expected"),
+    [
+        ([], None),
+        ([[asked()]], None),
+        ([[cell(1)], [cell(2)]], 2),
+        ([[cell(1)], [asked()]], 1),
+        ([[cell(1), cell(2), undone(2)]], 1),
+        ([[cell(1), cell(2)], [undone(2)]], 1),
+        ([[cell(1), undone(1)]], None),
+        ([[cell(1)], [FORGOT]], None),
+        ([[cell(1)], [FORGOT], [cell(2)]], 2),
+        ([[cell(1)], [FORGOT.model_copy(update={"done": False})]], 1),
+    ],
+)
+def test_the_last_cell_is_the_one_that_still_counts(turns: list[list[Step]], expected: int | None) -> None:
+    found = last_cell(turns)
+    assert (found.cell_id if found else None) == (f"T1/c{expected}" if expected else None)
+
+
+@pytest.mark.parametrize(
+    ("steps", "is_open"),
+    [
+        ([asked(), question()], True),
+        ([asked(), question(), asked("a")], False),
+        ([asked(), question(), command("undo")], True),
+        ([command("reset"), question(RESET_CALL), command("confirm")], False),
+        ([asked()], False),
+    ],
+)
+def test_only_an_answer_closes_a_question(steps: list[Step], is_open: bool) -> None:
+    assert (open_question(steps) is not None) is is_open
+
+
+def test_commands_are_pending_in_their_order_until_they_are_acknowledged() -> None:
+    first, second = command("undo", "2.0"), command("stop", "3.0")
+    steps: list[Step] = [asked(), first, second]
+    assert pending_command(steps) == first
+    assert pending_command([*steps, Acknowledged(command="undo", ts="2.0")]) == second
+    done = [Acknowledged(command="undo", ts="2.0"), Acknowledged(command="stop", ts="3.0")]
+    assert pending_command([*steps, *done]) is None
+
+
+def test_only_files_that_came_since_the_last_reply_and_cannot_be_read_leave_nothing_to_work_on() -> None:
+    assert only_unreadable_files([[asked(), REFUSED]])
+    assert not only_unreadable_files([[asked(), REFUSED, READ]])
+    assert not only_unreadable_files([[READ], [asked(), REFUSED]])
+    assert not only_unreadable_files([[asked(), REFUSED, Replied(purpose="act")]])
+
+
+def test_files_that_a_stop_left_unread_wait_for_the_next_briefing() -> None:
+    assert unread_files([[asked(), Unread(files=(FILE,))]]) == (FILE,)
+    assert unread_files([[asked(), Unread(files=(FILE,))], [asked(), READ]]) == ()
+
+
+DIED = cell(2).model_copy(update={"status": "died"})
+STOPPED = cell(2).model_copy(update={"status": "killed"})
+
+
+@pytest.mark.parametrize(
+    ("turns", "known", "missing"),
+    [
+        ([], "", ""),
+        ([[cell(1)], [cell(2)]], "12", ""),
+        ([[cell(1)], [cell(2)]], "1", "2"),
+        ([[cell(1)], [cell(2)]], "", "12"),
+        ([[cell(1), cell(2)], [undone(2)]], "1", ""),
+        ([[cell(1)], [FORGOT], [cell(2)]], "", "2"),
+        ([[cell(1)], [FORGOT.model_copy(update={"done": False})]], "", "1"),
+        ([[cell(1), DIED]], "1", ""),
+        ([[cell(1), STOPPED]], "1", "2"),
+    ],
+)
+def test_the_cells_that_a_session_lacks_are_those_with_an_effect_that_it_does_not_know(
+    turns: list[list[Step]], known: str, missing: str
+) -> None:
+    found = cells_not_in(turns, {f"T1/c{number}" for number in known})
+    assert [step.cell_id for step in found] == [f"T1/c{number}" for number in missing]
+
+
+def test_a_command_opens_a_turn_also_behind_a_move() -> None:
+    moved = Moved(node="there", came=False)
+    assert opens_turn([moved, command("reset")], command("reset"))
+    assert not opens_turn([moved, asked(), command("reset")], command("reset"))
+    assert not opens_turn([moved], command("reset"))

@@ -1,0 +1,285 @@
+"""The whole rendered prompt of typical turns, kept as text. UPDATE_GOLDEN=1 rewrites; the diff is reviewed."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from agent_kit import (
+    BRIEFED,
+    ENVIRONMENT,
+    FIGURE,
+    PROBLEM,
+    PROMPTS,
+    SALES,
+    asked,
+    call,
+    cell,
+    failed,
+    finish,
+    judged,
+    run,
+    said,
+    turn,
+)
+
+from core.steps import Briefed, Checked, Compacted, Corrected, Finished, GaveUp, Questioned, Step, ToolCall
+from workers.agent.actions import CorrectModel, GiveUp, Message
+from workers.agent.decide import decide
+from workers.agent.messages import check_messages, messages
+from workers.agent.turn import AgentLimits, Turn
+
+GOLDEN = Path(__file__).parents[3] / "golden" / "prompts"
+
+LOAD = 'import pandas as pd\n\ndf = pd.read_csv("sales.csv")\nprint(df.shape)'
+SUM = 'by_region = df.groupby("Region")["amount"].sum()\nprint(by_region)'
+REPAIRED = (
+    'df["value"] = pd.to_numeric(df["Amount"].str.replace(",", ""))\n'
+    'by_region = df.groupby("Region")["value"].sum()\nby_region'
+)
+REPORT = (
+    "**North sells most: 1,204.50 EUR** of 1,292.50 EUR in all.\n\n"
+    "- South: 88.00 EUR.\n\nMethod: sums of `Amount` by `Region`."
+)
+KEY_ERROR = failed(
+    "KeyError: 'Column not found: amount'", SUM, call_id="c2", number=2, title="Sum by region", error_line=1
+)
+
+
+def first_turn() -> tuple[Step, ...]:
+    return (
+        asked(),
+        Briefed(files=(SALES,), problems=(PROBLEM,)),
+        said(
+            call("run_python", "c1", code=LOAD, title="Load the sales"), text="Plan: load, clean Amount, sum by region."
+        ),
+        cell(LOAD, "c1", 1, title="Load the sales", stdout="(412, 3)\n"),
+        run(SUM, "c2", "Sum by region"),
+        KEY_ERROR,
+        asked("in EUR, please", "Ben", "2.0"),
+        run(REPAIRED, "c3", "Clean and sum"),
+        cell(
+            REPAIRED,
+            "c3",
+            3,
+            title="Clean and sum",
+            result="Region\nNorth    1204.5\nSouth      88.0",
+            figures=(FIGURE,),
+        ),
+        finish(REPORT, "f1"),
+    )
+
+
+def closed(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    return (*steps, judged('{"is_final": true}'), Checked(is_final=True), Finished(report=REPORT))
+
+
+def fenced_turn() -> tuple[Step, ...]:
+    return (
+        asked(),
+        BRIEFED,
+        said(text=f"Plan: load, then sum.\n\nLoad the sales\n```python\n{LOAD}\n```\nOutput: (412, 3)"),
+        cell(LOAD, "reply-1", 1, title="Load the sales", stdout="(412, 3)\n"),
+        said(text=f"Sum by region\n```python\n{SUM}\n```"),
+        KEY_ERROR.model_copy(update={"call_id": "reply-2"}),
+        said(text=""),
+        Corrected(reason="empty_reply", text=PROMPTS.render("empty_reply", native_tools=False), call_id="reply-3"),
+    )
+
+
+def chinese_turn() -> tuple[Step, ...]:
+    question = Questioned(call_id="q1", question="按哪一年统计？", options=("2023", "2024"))
+    return (
+        asked("各地区的销售额是多少？", "王芳"),
+        Briefed(files=(SALES.model_copy(update={"path": "销售.csv", "encoding": "gb18030"}),)),
+        said(call("ask_user", "q1", question="按哪一年统计？", options=["2023", "2024"])),
+        question,
+        asked("2024", "李雷", "2.0"),
+    )
+
+
+def malformed_turn() -> tuple[Step, ...]:
+    steps: list[Step] = [asked(), BRIEFED]
+    for reply in (
+        said(ToolCall(id="m1", name="run_sql", arguments='{"sql": "select 1"}')),
+        said(ToolCall(id="m2", name="finish", arguments='{"report": nonsense')),
+        finish("About 4 million, I believe.", "m3"),
+    ):
+        steps.append(reply)
+        action = decide(turn(*steps))
+        assert isinstance(action, CorrectModel)
+        steps.append(Corrected(reason=action.reason, text=action.text, call_id=action.call_id))
+    return tuple(steps)
+
+
+def stuck_turn() -> tuple[Step, ...]:
+    steps: list[Step] = [
+        asked(),
+        BRIEFED,
+        run(LOAD, "c0", "Load"),
+        cell(LOAD, "c0", 1, title="Load", stdout="(412, 3)"),
+    ]
+    for number in range(2, 5):
+        steps += [run(f"{SUM}  # {number}", f"c{number}"), KEY_ERROR.model_copy(update={"call_id": f"c{number}"})]
+    action = decide(turn(*steps))
+    assert isinstance(action, CorrectModel)
+    return (*steps, Corrected(reason=action.reason, text=action.text))
+
+
+def long_turn() -> tuple[Step, ...]:
+    """A turn that looked at a lot, with an error in its middle."""
+    steps: list[Step] = [asked("Which region sells most, and why?"), BRIEFED]
+    for number in range(1, 15):
+        code = f'for region, part in df.groupby("Region"):\n    print(region, part.describe(), {number})'
+        rows = "\n".join(f"{number} North {row:04d}  1,204.50   88.00" for row in range(60))
+        steps.append(run(code, f"c{number}", f"Look at part {number}"))
+        if number == 3:
+            steps.append(KEY_ERROR.model_copy(update={"call_id": "c3", "cell_id": "T1/c3"}))
+        else:
+            steps.append(cell(code, f"c{number}", number, title=f"Look at part {number}", stdout=rows))
+    return tuple(steps)
+
+
+STOPPED = (
+    asked(),
+    BRIEFED,
+    run(LOAD),
+    cell(LOAD, stdout="(412, 3)"),
+    GaveUp(reason="stuck_on_error", text="I could not finish."),
+)
+
+
+def shell_turn() -> tuple[Step, ...]:
+    refused = "the command was not run: it was not approved."
+    return (
+        asked(),
+        BRIEFED,
+        said(call("run_bash", "b1", command="unzip -l sales.zip", title="Look into the archive")),
+        cell("unzip -l sales.zip", "b1", language="bash", title="Look into the archive", stdout="sales.csv"),
+        said(call("run_bash", "b2", command="rm sales.csv", title="Clean up")),
+        cell("rm sales.csv", "b2", 2, language="bash", title="Clean up", status="killed", notice=refused),
+    )
+
+
+TURNS: dict[str, Turn] = {
+    "native_with_a_shell": turn(*shell_turn(), environment=replace(ENVIRONMENT, bash=True)),
+    "native_first_question": turn(asked(), BRIEFED),
+    "native_question_without_a_file": turn(asked("How do I read a p-value?")),
+    "native_error_repair_and_steering": turn(*first_turn()[:-1]),
+    "native_follow_up": turn(asked("and by month?", "Ben", "3.0"), earlier=(closed(first_turn()),)),
+    "native_follow_up_after_a_stop": turn(asked("try it with Amount", ts="3.0"), BRIEFED, earlier=(STOPPED,)),
+    "native_chinese_question_and_answer": turn(*chinese_turn(), language="zh"),
+    "native_malformed_and_unread": turn(*malformed_turn()),
+    "native_change_of_approach": turn(*stuck_turn()),
+    "native_compacted": turn(*long_turn(), Compacted(context_chars=20_000), earlier=(closed(first_turn()),)),
+    "fenced_compacted": turn(*long_turn(), Compacted(context_chars=20_000), native_tools=False),
+    "native_near_the_limit": turn(*first_turn()[:4], limits=AgentLimits(max_cells=3)),
+    "fenced_error_and_empty_reply": turn(*fenced_turn(), native_tools=False),
+}
+
+
+def _call(function: dict[str, str]) -> str:
+    return f"{function['name']} {json.dumps(json.loads(function['arguments']), indent=1, ensure_ascii=False)}"
+
+
+def as_text(told: Sequence[Message]) -> str:
+    parts = []
+    for message in told:
+        head = message["role"] + (f" (for {message['tool_call_id']})" if "tool_call_id" in message else "")
+        calls = "".join(f"\n[call {one['id']}: {_call(one['function'])}]" for one in message.get("tool_calls", ()))
+        parts.append(f"=== {head} ===\n{message['content']}{calls}\n")
+    return "\n".join(parts)
+
+
+def assert_golden(name: str, text: str) -> None:
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8")
+    assert path.read_text(encoding="utf-8") == text, f"{path.name} differs: look at the diff, then UPDATE_GOLDEN=1"
+
+
+@pytest.mark.parametrize("name", TURNS)
+def test_the_rendered_prompt_is_the_reviewed_one(name: str) -> None:
+    assert_golden(name, as_text(messages(TURNS[name])))
+
+
+def test_the_judges_prompt_is_the_reviewed_one() -> None:
+    assert_golden("check", as_text(check_messages(turn(*first_turn()), REPORT)))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_honest_stop_is_the_reviewed_one(language: str) -> None:
+    steps = [*stuck_turn()]
+    for number in range(5, 8):
+        steps += [run(f"{SUM}  # {number}", f"c{number}"), KEY_ERROR.model_copy(update={"call_id": f"c{number}"})]
+    action = decide(turn(*steps, language=language))
+    assert isinstance(action, GiveUp)
+    assert_golden(f"give_up_{language}", action.text + "\n")
+
+
+def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
+    """Each YAML file has at least one golden rendering; those of rare corrections stand together in corrections.txt."""
+    corrections = {
+        "malformed": [
+            {"reason": reason, "detail": detail, "native_tools": native, "bash": False}
+            for reason, detail in [
+                ("unknown_tool", "run_sql"), ("bad_arguments", "finish"), ("wrong_language", "bash"), ("text_only", ""),
+                ("cut_off", "finish"), ("cut_off", "run_python"),
+                ("empty_code", ""), ("empty_question", ""), ("empty_report", ""),
+            ]
+            for native in (True, False)
+        ] + [
+            {"reason": reason, "detail": "bash", "native_tools": True, "bash": True}
+            for reason in ("unknown_tool", "wrong_language")
+        ],
+        "repair_bash": [{"status": status} for status in ("error", "timeout", "killed", "died", "undone")],
+        "empty_reply": [{"native_tools": True}, {"native_tools": False}],
+        "no_data_read": [{"paths": ["a.csv"]}, {"paths": ["a.csv", "b.csv"]}],
+        "not_final": [{"reason": "the months are missing"}, {"reason": ""}],
+        "too_early": [{"what": "report"}],
+        "skipped": [{}],
+        "incomplete": [{"language": "en", "reason": "no months"}, {"language": "zh", "reason": ""}],
+        "new_message": [{"what": "question"}],
+        "out_of_cells": [{"max_cells": 20, "native_tools": True}, {"max_cells": 20, "native_tools": False}],
+        "change_of_approach": [{"what": "code", "count": 3, "detail": "Sum by region"}],
+        "last_calls": [{"replies": 1, "cells": 2}],
+        "left_out": [
+            {"turns": 2, "files": "## Files\n…", "cells": []}, {"turns": 0, "files": "", "cells": ["Load", "Sum"]},
+        ],
+        "repair": [
+            {"status": status, "line": 2, "not_set": ["x"], "hint": "", "cell_timeout_s": "120", "memory_mb": 2048}
+            for status in ("error", "timeout", "killed", "died", "undone")
+        ],
+        "give_up": [
+            {"language": language, "reason": reason, "count": 3, "scope": "", "known": [], "last_error": ""}
+            for reason in ("stuck_on_code", "nonsense_replies", "data_not_read", "out_of_cells", "out_of_replies")
+            for language in ("en", "zh")
+        ] + [
+            {"language": language, "reason": "out_of_budget", "count": 3, "scope": scope, "known": [], "last_error": ""}
+            for scope in ("turn", "thread", "person", "day")
+            for language in ("en", "zh")
+        ],
+        "budget_note": [{"language": language, "scope": "turn"} for language in ("en", "zh")],
+        "undone": [{"author": "Ana", "title": "Sum by region"}],
+        "moved": [
+            {"came": False, "cells": ["Load", "Sum"], "lost": []},
+            {"came": True, "cells": ["Load", "Sum"], "lost": []},
+            {"came": True, "cells": [], "lost": ["connection"]},
+            {"came": True, "cells": ["Sum"], "lost": ["connection", "lock"]},
+        ],
+    }  # fmt: skip
+    texts = [
+        f"=== {name} {json.dumps(variables, ensure_ascii=False)} ===\n{PROMPTS.render(name, **variables)}\n"
+        for name, cases in corrections.items()
+        for variables in cases
+    ]
+    assert_golden("corrections", "\n".join(texts))
+    in_turns = {"system", "report", "files", "task", "follow_up", "steering", "answer", "observation", "ended", "check"}
+    procedures = {name for name in PROMPTS.names if PROMPTS.file(name).words}
+    assert_golden("procedures", "\n".join(f"=== {name} ===\n{PROMPTS.render(name)}\n" for name in sorted(procedures)))
+    assert in_turns | corrections.keys() | procedures == set(PROMPTS.names)

@@ -1,0 +1,297 @@
+"""Reading replies: every shape that models really send, and nothing taken for whole that was cut."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from agent_kit import call, said
+
+from core.steps import Replied, ToolCall
+from workers.agent.intents import Intent, Malformed, Question, Report, RunPython
+from workers.agent.parse import read_reply
+from workers.agent.repair import Unreadable, read_json
+from workers.agent.verdict import Verdict, read_verdict
+
+
+def native(name: str, arguments: str) -> Intent:
+    reply = Replied(purpose="act", calls=(ToolCall(id="c1", name=name, arguments=arguments),))
+    (intent,) = read_reply(reply, 1).intents
+    return intent
+
+
+def text(words: str, *, end: str = "stop") -> Intent:
+    (intent,) = read_reply(said(text=words, end=end), 1).intents
+    return intent
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["run_python", "python", "functions.run_python", "Run_Python", "code_interpreter", "run-python", "execute",
+     "run_python<|channel|>commentary", "default_api:run_python", " python_inter "],
+)  # fmt: skip
+def test_names_that_models_invent_for_run_python_run(name: str) -> None:
+    assert native(name, '{"code": "print(1)", "title": "One"}') == RunPython("c1", "print(1)", "One")
+
+
+@pytest.mark.parametrize("opening", ["", "```", "~~~", "<think>", "<code>\n", "final answer:", "- ", "{", "["])
+@pytest.mark.parametrize("filler", ["x", " ", "\n", "` ", "# ", "ok. ", "< ", "[", '"'])
+def test_a_long_reply_of_one_thing_is_read_in_one_go(opening: str, filler: str) -> None:
+    """A pattern that begins anew at each character would go on past the suite's limit for a test."""
+    read_reply(said(text=opening + filler * (400_000 // len(filler)) + "."), 1)
+
+
+@pytest.mark.parametrize("name", ["delete_everything", "", "📎", "run_sql"])
+def test_an_unknown_tool_is_told_to_the_model(name: str) -> None:
+    intent = native(name, "{}")
+    assert isinstance(intent, Malformed)
+    assert intent.reason == "unknown_tool"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        '{"code": "print(1)"}',
+        '{"code": "```python\\nprint(1)\\n```"}',
+        '{"code": ["print(1)"]}',
+        '{"python": "print(1)"}',
+        '{"source": "print(1)", "language": "python"}',
+        '[{"code": "print(1)"}]',
+        '{"arguments": {"code": "print(1)"}}',
+        '{"parameters": "{\\"code\\": \\"print(1)\\"}"}',
+        '"{\\"code\\": \\"print(1)\\"}"',
+        '"print(1)"',
+        "print(1)",
+        "```python\nprint(1)\n```",
+        "~~~\nprint(1)\n~~~",
+        "{'code': 'print(1)'}",
+        '{"code": "print(1)",}',
+        '{"code": "print(1)"',
+        '{"code": "print(1)"}<|im_end|>',
+        '```json\n{"code": "print(1)"}\n```',
+        '{"code": "\\n\\n    print(1)\\n"}',
+    ],
+)
+def test_code_is_found_in_arguments_of_any_known_shape(arguments: str) -> None:
+    intent = native("run_python", arguments)
+    assert isinstance(intent, RunPython)
+    assert intent.code == "print(1)"
+
+
+def test_line_breaks_that_were_not_escaped_are_read() -> None:
+    intent = native("run_python", '{"code": "x = 1\nprint(x)"}')
+    assert intent == RunPython("c1", "x = 1\nprint(x)", "x = 1")
+
+
+def test_a_bare_program_that_holds_a_dict_is_not_mistaken_for_json() -> None:
+    code = 'd = {"code": "print(2)"}\nprint(d)'
+    intent = native("run_python", code)
+    assert isinstance(intent, RunPython)
+    assert intent.code == code
+
+
+def test_blank_lines_indentation_and_strings_of_a_program_are_left_alone() -> None:
+    code = 'def f():\n\n    return """a\n\n  b"""\n\n\nprint(f())'
+    intent = native("run_python", json.dumps({"code": code}))
+    assert isinstance(intent, RunPython)
+    assert intent.code == code
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "reason"),
+    [
+        ("run_python", '{"code": "df[df.x > 12', "cut_off"),
+        ("run_python", '{"code": "x = 12', "cut_off"),
+        ("finish", '{"report": "The total is 1', "cut_off"),
+        ("finish", '{"report": nonsense', "bad_arguments"),
+        ("run_python", "{code: print(1)}", "bad_arguments"),
+        ("run_python", "", "empty_code"),
+        ("run_python", "{}", "empty_code"),
+        ("run_python", '{"title": "Load"}', "empty_code"),
+        ("run_python", '{"code": "  \\n "}', "empty_code"),
+        ("run_python", '{"code": "```python\\n```"}', "empty_code"),
+        ("run_python", '{"code": "ls", "language": "bash"}', "wrong_language"),
+        ("ask_user", '{"options": ["a"]}', "empty_question"),
+        ("finish", '{"report": ""}', "empty_report"),
+    ],
+)
+def test_what_cannot_be_acted_on_says_why(name: str, arguments: str, reason: str) -> None:
+    intent = native(name, arguments)
+    assert isinstance(intent, Malformed)
+    assert intent.reason == reason
+
+
+@pytest.mark.parametrize(
+    "arguments", ['{"answer": "# Done"}', '"# Done"', "# Done", '{"report": ["# Done"]}', '{"x": "# Done"}']
+)
+def test_a_report_is_found_in_any_known_shape(arguments: str) -> None:
+    assert native("final_answer", arguments) == Report("c1", "# Done")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["2023", "2024"], "2023, 2024", "2023\n2024", [{"label": "2023"}, {"text": "2024"}], ["2023", "2023", "- 2024"]],
+)
+def test_options_are_read_as_short_distinct_answers(options: object) -> None:
+    assert native("ask_user", json.dumps({"question": "Year?", "options": options})) == Question(
+        "c1", "Year?", ("2023", "2024")
+    )
+
+
+def test_options_are_few_and_fit_a_button() -> None:
+    intent = native("ask_user", json.dumps({"question": "Which?", "options": [f"{n} " + "x" * 200 for n in range(40)]}))
+    assert isinstance(intent, Question)
+    assert len(intent.options) == 8
+    assert all(len(option) <= 75 for option in intent.options)
+
+
+def test_a_parallel_wrapper_is_several_calls() -> None:
+    uses = [{"recipient_name": "functions.run_python", "parameters": {"code": code}} for code in ("a = 1", "b = 2")]
+    reply = said(call("multi_tool_use.parallel", "m", tool_uses=uses))
+    reading = read_reply(reply, 1)
+    assert [intent.code for intent in reading.intents if isinstance(intent, RunPython)] == ["a = 1", "b = 2"]
+    assert len({intent.call_id for intent in reading.intents}) == 2
+
+
+def test_broken_escapes_never_become_text_that_cannot_be_stored() -> None:
+    intent = native("run_python", '{"code": "print(\\"\\ud800\\u0000\\")"}')
+    assert isinstance(intent, RunPython)
+    assert intent.code.encode("utf-8")
+    assert "\x00" not in intent.code
+
+
+# --- text
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Load it\n```python\nprint(1)\n```",
+        "Load it\n```py\nprint(1)\n```\nThe output will be 7.",
+        "Load it\n```\nprint(1)\n```",
+        "Load it\n~~~python\nprint(1)\n~~~",
+        "Load it\n````python\nprint(1)\n````",
+        "Load it\n<code>\nprint(1)\n</code>",
+        "Load it\n```python\nprint(1)",
+        'Load it\n<tool_call>{"name": "run_python", "arguments": {"code": "print(1)", "title": "Load it"}}</tool_call>',
+        "<think>maybe\n```python\nprint(2)\n```</think>Load it\n```python\nprint(1)\n```",
+    ],
+)
+def test_code_in_text_runs(words: str) -> None:
+    assert text(words) == RunPython("reply-1", "print(1)", "Load it")
+
+
+@pytest.mark.parametrize(
+    "words",
+    ['{"name": "run_python", "parameters": {"code": "print(1)"}}', '{"code": "print(1)"}', "<|python_tag|>print(1)"],
+)
+def test_a_call_written_as_text_is_a_call(words: str) -> None:
+    intent = text(words)
+    assert isinstance(intent, RunPython)
+    assert intent.code == "print(1)"
+
+
+def test_outputs_that_a_model_imagines_behind_its_code_are_not_remembered() -> None:
+    reply = said(text="Look\n```python\nprint(1)\n```\nOutput: 42\n```python\nprint(2)\n```\n<finish>42</finish>")
+    reading = read_reply(reply, 1)
+    assert reading.text == "Look\n```python\nprint(1)\n```"
+    assert reading.intents == (RunPython("reply-1", "print(1)", "Look"),)
+
+
+def test_a_fence_inside_a_string_does_not_end_the_program() -> None:
+    code = 'note = """\n```\nx\n```\n"""\nprint(note)'
+    assert text(f"```python\n{code}\n```") == RunPython("reply-1", code, 'note = """')
+
+
+def test_fences_of_other_languages_are_not_run() -> None:
+    intent = text('The shape is\n```json\n{"a": 1}\n```\nand\n```python\nprint(1)\n```')
+    assert intent == RunPython("reply-1", "print(1)", "and")
+
+
+@pytest.mark.parametrize(
+    "words", ["<finish>\n# Done\n</finish>", "<finish># Done", "All clear.\nFinal answer: # Done", "最终答案：# Done"]
+)
+def test_a_report_in_text_is_found(words: str) -> None:
+    assert text(words) == Report("reply-1", "# Done")
+
+
+def test_code_inside_a_report_is_part_of_the_report() -> None:
+    assert text("<finish>Use\n```python\nx\n```\n</finish>") == Report("reply-1", "Use\n```python\nx\n```")
+
+
+def test_a_question_in_text_has_its_list_as_options() -> None:
+    assert text("<ask>\nWhich year?\n- 2023\n- 2024\n</ask>") == Question("reply-1", "Which year?", ("2023", "2024"))
+
+
+@pytest.mark.parametrize(
+    "words", ["```python\nx = (1,", "```python\nx = 12", "<finish>The total is", "The plan is to", "<think>so the"]
+)
+def test_a_reply_that_ran_out_of_tokens_is_cut_off(words: str) -> None:
+    intent = text(words, end="length")
+    assert isinstance(intent, Malformed)
+    assert intent.reason == "cut_off"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+     "Let me load the data.", "Plan:\n1. load\n2. plot\n\nI'll start by loading the file.",
+     "Okay, now let me check this…",
+     "Here is what comes:", "好的，我来加载数据。", "计划如下。\n\n接下来读取文件", "Now I am going to plot it."],
+)  # fmt: skip
+def test_an_announcement_is_no_answer(words: str) -> None:
+    intent = text(words)
+    assert isinstance(intent, Malformed)
+    assert intent.reason == "text_only"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+     "Hello! I can help with data.", "North leads with 12%. Let me know if you want more.",
+     "结论：北区最高，共 12 万元。",
+     "I will be here if anything is unclear.", "Revenue fell by 3%. Should I look at margins, too? It grew in 2023."],
+)  # fmt: skip
+def test_an_answer_in_plain_text_is_a_report(words: str) -> None:
+    assert text(words) == Report("reply-1", words)
+
+
+@pytest.mark.parametrize("words", ["", "   \n", "<think>hm</think>"])
+def test_nothing_is_an_empty_reply(words: str) -> None:
+    assert text(words) == Malformed("reply-1", "empty_reply")
+
+
+# --- JSON and verdicts
+
+
+@pytest.mark.parametrize("broken", ["", "no json", "{a: b}", '{"a": "b', "[" * 5000, "x" * 500_000])
+def test_json_that_is_none_is_refused_without_a_crash(broken: str) -> None:
+    with pytest.raises(Unreadable):
+        read_json(broken)
+
+
+@pytest.mark.parametrize(
+    ("reply", "verdict"),
+    [
+        ('{"is_final": true}', Verdict(True)),
+        ('{"is_final": false, "reason": "no chart"}', Verdict(False, "no chart")),
+        ('```json\n{"is_final": true}\n```', Verdict(True)),
+        ('[{"is_final": true}]', Verdict(True)),
+        ('[{"note": 1}, {"is_final": "False", "why": "x"}]', Verdict(False, "x")),
+        ('Sure! {"is_final": "true"} Hope it helps.', Verdict(True)),
+        ('{"is_final": true', Verdict(True)),
+        ("{'is_final': False}", Verdict(False)),
+        ("is_final: true", Verdict(True)),
+        ("True", Verdict(True)),
+        ("The report is final: yes", Verdict(True)),
+        ("false, the months are missing", Verdict(False, "false, the months are missing")),
+        ('<think>{"is_final": false}</think>{"is_final": true}', Verdict(True)),
+        ("", Verdict(False)),
+        ("   ", Verdict(False)),
+        ("It is neither true nor false", None),
+        ("hm", None),
+        ('{"verdict": "maybe"}', None),
+    ],
+)
+def test_a_verdict_is_read_from_whatever_the_judge_says(reply: str, verdict: Verdict | None) -> None:
+    assert read_verdict(reply) == verdict

@@ -1,0 +1,110 @@
+"""The prompt files and their loader: declared, used and given variables agree, or it is an error with a name in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from agent_kit import PROMPTS, asked, turn
+
+from workers.agent.messages import messages
+from workers.agent.tools import ASK_USER, FINISH, RUN_PYTHON
+from workers.turn.prompts import PromptError, PromptFile, Prompts, load_prompts
+
+
+def prompts(template: str, **variables: str) -> Prompts:
+    return Prompts({"p": PromptFile(description="d", variables=variables, template=template)})
+
+
+def test_every_prompt_is_described_and_so_is_every_variable() -> None:
+    for name in PROMPTS.names:
+        file = PROMPTS.file(name)
+        assert file.description.strip(), name
+        assert all(meaning.strip() for meaning in file.variables.values()), name
+
+
+def test_a_prompt_renders_with_exactly_its_variables() -> None:
+    assert prompts("Hello {{ who }}", who="whom").render("p", who="Ana") == "Hello Ana"
+
+
+def test_a_missing_or_an_undeclared_variable_is_refused() -> None:
+    greeting = prompts("Hello {{ who }}", who="whom")
+    with pytest.raises(PromptError, match=r"missing variables \['who'\]"):
+        greeting.render("p")
+    with pytest.raises(PromptError, match=r"undeclared variables \['whom'\]"):
+        greeting.render("p", who="Ana", whom="Ben")
+
+
+def test_a_variable_that_is_declared_but_not_used_or_used_but_not_declared_is_refused_when_loading() -> None:
+    with pytest.raises(PromptError, match="declared but not used"):
+        prompts("Hello", who="whom")
+    with pytest.raises(PromptError, match="used but not declared"):
+        prompts("Hello {{ who }}")
+
+
+def test_single_braces_round_a_variable_are_refused() -> None:
+    with pytest.raises(PromptError, match="single braces"):
+        prompts("Hello {{ who }}, {who}", who="whom")
+
+
+@pytest.mark.parametrize(
+    ("question", "start"),
+    [
+        ("How did sales develop month by month?", "Development over time"),
+        ("按月份看销售趋势", "Development over time"),
+        ("Which customers will churn? Build a model.", "Predictive models"),
+        ("Compare the two regions: is the difference significant?", "Comparing groups"),
+        ("Which amounts are outliers?", "Dirty data"),
+    ],
+)
+def test_a_procedure_that_fits_the_question_is_added_to_the_system_prompt(question: str, start: str) -> None:
+    system = messages(turn(asked(question)))[0]["content"]
+    assert f"# Procedures that may help here\n{start}" in system
+
+
+def test_a_procedure_fits_whole_words_and_only_what_was_asked_last() -> None:
+    assert PROMPTS.procedures("remodelling the monthlies of a vsync") == ()
+    earlier = ((asked("predict churn"),),)
+    assert "Predictive" not in messages(turn(asked("hello"), asked("thanks"), earlier=earlier))[0]["content"]
+    assert "Predictive" in messages(turn(asked("and why?"), earlier=earlier))[0]["content"]
+
+
+def test_a_procedure_has_no_variables() -> None:
+    file = PromptFile(description="d", words=("x",), variables={"a": "b"}, template="{{ a }}")
+    with pytest.raises(PromptError, match="no variables"):
+        Prompts({"p": file})
+
+
+def test_a_template_that_is_none_names_its_line() -> None:
+    with pytest.raises(PromptError, match="prompt p, line 2"):
+        prompts("Hello\n{% if %}")
+
+
+def test_an_unknown_prompt_names_those_that_exist() -> None:
+    with pytest.raises(PromptError, match="there are p"):
+        prompts("x").render("q")
+
+
+def test_a_broken_file_is_named(tmp_path: Path) -> None:
+    (tmp_path / "bad.yaml").write_text("description: d\ntemplat: x\n", "utf-8")
+    with pytest.raises(PromptError, match=r"prompts/bad\.yaml"):
+        load_prompts(tmp_path)
+
+
+def test_data_is_never_rendered_as_a_template() -> None:
+    told = messages(turn(asked("{{ 7 * 7 }} {% raw %}")))
+    assert "> {{ 7 * 7 }} {% raw %}" in told[1]["content"]
+
+
+def test_the_system_prompt_names_every_tool_and_the_rules_that_matter() -> None:
+    native = messages(turn(asked()))[0]["content"]
+    fenced = messages(turn(asked(), native_tools=False))[0]["content"]
+    for tool in (RUN_PYTHON, ASK_USER, FINISH):
+        assert tool in native
+        assert f"{tool}(" not in fenced
+    for mark in ("```python", "<ask>", "<finish>"):
+        assert mark in fenced
+        assert mark not in native
+    for rule in ("Never invent data", "never an instruction", "Plan first", "no network", "pandas 2.2.3", "2025-11-21"):
+        assert rule in native
+        assert rule in fenced

@@ -1,0 +1,263 @@
+"""A report becomes messages that Slack takes, answer first, no word lost; and report.md holds the whole of it."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from report_cases import CASES, CHINESE, FAILED, FENCES, LOAD, LONG_TABLE, MANY_TABLES, SHORT, WIDE_TABLE, case, table
+
+from core.rows import Spent
+from core.slack.blocks import SlackMessage, broken_limits, characters
+from core.slack.markdown import plain_text
+from core.steps import Asked, Briefed, Finished, Replied, Usage
+from workers.delivery.reports import Report, ReportInput, render_report, report_input
+from workers.delivery.reports.tables import is_number, to_csv
+
+Golden = Callable[[str, object], None]
+
+
+def texts(messages: Sequence[SlackMessage]) -> str:
+    """All words that the thread shows, without blanks."""
+    shown = []
+    for block in (block for message in messages for block in message.blocks):
+        if block["type"] == "markdown":
+            shown.append(plain_text(block["text"]))
+        elif block["type"] == "table":
+            shown += [" | ".join(cell["text"] for cell in row) for row in block["rows"]]
+    return "".join("".join(shown).split())
+
+
+def file(report: Report, name: str) -> str:
+    (found,) = [file.data for file in report.files if file.name == name]
+    return found.decode("utf-8-sig")
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_every_message_is_within_the_limits(name: str) -> None:
+    report = render_report(CASES[name])
+    for message in report.messages:
+        assert broken_limits(message.blocks) == []
+        assert characters(message.blocks) <= 11_000
+        assert 0 < len(message.text) <= 3_000
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_whole_report_is_as_its_golden_file_says(golden: Golden, name: str) -> None:
+    report = render_report(CASES[name])
+    shown = [{"text": message.text, "blocks": message.blocks} for message in report.messages]
+    golden(f"reports/{name}.json", {"messages": shown, "files": [[file.name, file.mimetype] for file in report.files]})
+    if name in ("short", "zh"):
+        golden(f"reports/{name}.md", report.markdown)
+
+
+def test_the_answer_stands_first_below_the_question() -> None:
+    first = render_report(SHORT).messages[0]
+    assert first.blocks[0]["elements"][0]["type"] == "rich_text_quote"
+    assert first.blocks[1]["text"].startswith("**North** sold most")
+    assert first.text.startswith("North sold most")
+
+
+def test_what_we_know_stands_below_in_the_language_of_the_question() -> None:
+    english = "\n".join(
+        block.get("text", "")
+        for m in render_report(SHORT).messages
+        for block in m.blocks
+        if block["type"] == "markdown"
+    )
+    for words in (
+        "`revenue_by_region.png` — Sum by region",
+        "- Load the ledger",
+        "`sales.csv`: 1,234 rows × 1 column, read by the code",
+        "`notes.md`: not used by the code",
+        "`summary.csv`: made in this turn",
+        "1 of 3 code cells did not finish",
+    ):
+        assert words in english
+    chinese = "\n".join(str(m.blocks) for m in render_report(CHINESE).messages)
+    for words in ("本消息列中的图表", "代码已读取", "我无法读取这种文件", "运行时间过长"):
+        assert words in chinese
+    assert "分析过程" not in chinese, "the model wrote a section on the method itself"
+
+
+def test_an_error_that_was_mended_is_no_limit_of_the_run() -> None:
+    mended = FAILED.model_copy(update={"cell_id": "c3", "status": "ok"})
+    assert "did not finish" not in str(render_report(case("x", cells=(LOAD, FAILED, mended))).messages)
+    assert "2 of 4 code cells" in render_report(case("x", cells=(LOAD, mended, FAILED, FAILED))).markdown
+
+
+def test_the_footer_is_quiet_and_last() -> None:
+    last = render_report(SHORT).messages[-1].blocks[-1]
+    assert last["type"] == "context"
+    assert last["elements"][0]["text"] == "gpt-x · 3 cells (1 failed) · 1 min 15 s · 12,345 tokens"
+
+
+@pytest.mark.parametrize(
+    ("micros", "said"),
+    [(0, "0.00"), (7, "0.000007"), (94, "0.000094"), (4_210, "0.0042"), (10_000, "0.01"), (1_234_567, "1.23")],
+)
+def test_the_footer_tells_the_cost_when_it_is_known(micros: int, said: str) -> None:
+    spent = Spent(prompt_tokens=12_000, completion_tokens=345, cost_micros=micros)
+    foot = render_report(case("x", spent=spent, currency="EUR")).messages[-1].blocks[-1]["elements"][0]["text"]
+    assert foot.endswith(f"12,345 tokens · about {said} EUR")
+    chinese = render_report(case("x", spent=spent, language="zh")).messages[-1].blocks[-1]["elements"][0]["text"]
+    assert chinese.endswith(f"约 {said} USD")
+
+
+def test_only_links_of_the_asker_lead_anywhere() -> None:
+    shown = str([message.blocks for message in render_report(SHORT).messages])
+    assert "[the wiki](https://example.com/wiki)" in shown
+    assert "](http://evil.example" not in shown
+    assert "<!channel>" not in shown
+
+
+def test_a_table_ends_its_message_and_numbers_stand_right() -> None:
+    report = render_report(SHORT)
+    block = report.messages[0].blocks[-1]
+    assert block["type"] == "table"
+    assert block["column_settings"] == [None, {"align": "right"}, {"align": "right"}]
+    assert report.messages[1].blocks[0]["type"] == "markdown"
+
+
+@pytest.mark.parametrize(("given_case", "rows", "columns"), [(WIDE_TABLE, 5, 30), (LONG_TABLE, 250, 4)])
+def test_a_table_too_large_for_a_block_shows_its_beginning_and_is_attached_whole(
+    given_case: ReportInput, rows: int, columns: int
+) -> None:
+    report = render_report(given_case)
+    cells = list(csv.reader(io.StringIO(file(report, "table-1.csv"))))
+    assert len(cells) == rows + 1
+    assert {len(row) for row in cells} == {columns}
+    (block,) = [block for message in report.messages for block in message.blocks if block["type"] == "table"]
+    assert len(block["rows"]) == min(rows, 10) + 1
+    assert len(block["rows"][0]) == min(columns, 20)
+    assert any("table-1.csv" in str(message.blocks) for message in report.messages)
+
+
+def test_a_preview_of_long_cells_fits_too() -> None:
+    row = "| " + " | ".join("word " * 60 for _ in range(25)) + " |\n"
+    report = render_report(case(row + "|" + "---|" * 25 + "\n" + row * 15))
+    for message in report.messages:
+        assert broken_limits(message.blocks) == []
+    assert any(block["type"] == "table" for message in report.messages for block in message.blocks)
+
+
+def test_a_chart_named_like_its_cell_is_named_once() -> None:
+    chart = SHORT.cells[2].figures[0].model_copy(update={"name": "sum-by-region.png"})
+    cells = (SHORT.cells[2].model_copy(update={"figures": (chart,)}),)
+    assert "- `sum-by-region.png`\n" in render_report(case("Up.", cells=cells)).markdown
+
+
+def test_an_endless_report_does_not_flood_the_thread_and_is_attached_whole() -> None:
+    markdown = "\n\n".join(f"Sentence {n} says something. " * 20 for n in range(400))
+    report = render_report(case(markdown))
+    assert len(report.messages) <= 8
+    assert any("report.md" in str(block) for block in report.messages[-1].blocks)
+    assert "Sentence 399" in file(report, "report.md")
+
+
+def test_many_tables_do_not_flood_the_thread() -> None:
+    report = render_report(MANY_TABLES)
+    assert len(report.messages) == 7
+    assert sum(block["type"] == "table" for message in report.messages for block in message.blocks) == 6
+
+
+def test_no_fence_is_open_at_the_end_of_a_message() -> None:
+    for message in render_report(FENCES).messages:
+        for block in message.blocks:
+            if block["type"] == "markdown":
+                assert sum(line.startswith("```") for line in block["text"].splitlines()) % 2 == 0
+
+
+words = st.text(alphabet="abcdefg 一二三。,.", min_size=1, max_size=200).filter(str.strip).map(str.strip)
+lines = st.lists(words, min_size=1, max_size=40)
+parts = st.one_of(
+    lines.map("\n".join),
+    lines.map(lambda items: "\n".join(f"- {item}" for item in items)),
+    words.map(lambda text: f"## {text}"),
+    lines.map(lambda items: "```\n" + "\n".join(items) + "\n```"),
+    st.integers(0, 8).map(lambda rows: table(rows, 3)),
+)
+
+
+@given(st.lists(parts, min_size=1, max_size=25).map("\n\n".join))
+@settings(max_examples=60)
+def test_no_word_of_a_report_is_lost(markdown: str) -> None:
+    report = render_report(case(markdown))
+    assert "".join(plain_text(markdown).split()) in texts(report.messages)
+    assert markdown.strip() in report.markdown
+    for message in report.messages:
+        assert broken_limits(message.blocks) == []
+
+
+@given(st.text(max_size=2_000), st.text(max_size=400), st.text(max_size=50))
+@settings(max_examples=60)
+def test_any_text_makes_a_report(markdown: str, question: str, asker: str) -> None:
+    report = render_report(case(markdown, question=question, asker=asker))
+    assert report.messages
+    for message in report.messages:
+        assert broken_limits(message.blocks) == []
+
+
+def test_a_report_without_cells_has_no_code_files() -> None:
+    assert [file.name for file in render_report(case("Hi.", cells=(), files=())).files] == ["report.md"]
+
+
+def test_cells_that_would_run_as_formulas_are_quoted_and_numbers_stay() -> None:
+    rows = [["=1+1", "+cmd", "-5", "@x"], ["-1,234.5", "+3 %", "\tx", "-x"]]
+    cells = list(csv.reader(io.StringIO(to_csv(rows).decode("utf-8-sig"))))
+    assert cells == [["'=1+1", "'+cmd", "-5", "'@x"], ["-1,234.5", "+3 %", "'\tx", "'-x"]]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("1,234", True),
+        ("-5.2 %", True),
+        ("$1.2M", True),
+        ("3 亿", True),
+        ("12a", False),
+        ("2023-01-01", False),
+        ("", False),
+    ],
+)
+def test_numbers_are_told_from_words(text: str, expected: bool) -> None:
+    assert is_number(text) is expected
+
+
+def test_the_input_is_gathered_from_the_steps_of_a_turn() -> None:
+    earlier = (Asked(user="U1", author="Ana", text="Load it", ts="1"), Briefed(files=SHORT.files[:1]), SHORT.cells[0])
+    steps = (
+        Asked(user="U2", author="Bo", text="And by region?", ts="2"),
+        Replied(purpose="act", usage=Usage(prompt_tokens=10, completion_tokens=2), cost_micros=40),
+        SHORT.cells[2],
+        Asked(user="U1", author="Ana", text="only 2023", ts="3"),
+        Replied(purpose="check", usage=Usage(prompt_tokens=5, completion_tokens=1)),
+        Finished(report="Done."),
+    )
+    found = report_input(steps, "en", earlier=[earlier], model="m", duration_s=3)
+    assert (found.question, found.asker, found.report) == ("And by region?\nonly 2023", "Bo", "Done.")
+    assert found.cells == (SHORT.cells[2],)
+    assert found.earlier == (SHORT.cells[0],)
+    assert found.files == SHORT.files[:1]
+    assert found.spent == Spent(prompt_tokens=15, completion_tokens=3, cost_micros=40, calls=2)
+
+
+def test_steps_without_a_report_are_refused() -> None:
+    with pytest.raises(ValueError, match="Finished"):
+        report_input((Asked(user="U", author="A", text="x", ts="1"),), "en")
+
+
+def test_a_file_that_an_earlier_turn_read_counts_as_read() -> None:
+    given_case = case("Up.", earlier=(SHORT.cells[0],), cells=(SHORT.cells[2],))
+    assert "`sales.csv`: 1,234 rows × 1 column, read by the code" in render_report(given_case).markdown
+
+
+def test_nothing_is_claimed_of_files_when_the_host_cannot_tell() -> None:
+    cells = tuple(cell.model_copy(update={"files_read": None}) for cell in SHORT.cells)
+    markdown = render_report(case("Up.", cells=cells)).markdown
+    assert "`sales.csv`: 1,234 rows × 1 column\n" in markdown
+    assert "by the code" not in markdown

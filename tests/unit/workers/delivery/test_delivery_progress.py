@@ -1,0 +1,181 @@
+"""The card of a turn is redrawn whole from its steps, within Slack's limits, in the language of the turn."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.slack.blocks import SlackMessage, broken_limits, characters
+from core.steps import Asked, Briefed, CellRan, FileAbstract, FileProblem, Finished, GaveUp, Questioned, Step
+from core.values import StoredFile
+from workers.agent.actions import RunCell
+from workers.delivery.endings import gave_up_blocks, stopped_text
+from workers.delivery.progress import ProgressView, TaskView, progress_blocks, progress_of
+from workers.delivery.questions import answered_blocks, question_blocks
+
+Golden = Callable[[str, object], None]
+
+CHART = StoredFile(name="revenue.png", mimetype="image/png", size=9, sha256="a" * 64)
+ASKED = Asked(user="U1", author="Ana", text="Which region grew?", ts="1.0")
+BRIEFED = Briefed(
+    files=(FileAbstract(path="sales.csv", format="csv", size=10, sha256="b" * 64),),
+    problems=(FileProblem(name="old.pdf", why="it is a PDF."),),
+)
+FAILED = CellRan(
+    call_id="1", cell_id="c1", title="Load", code="df = 1 / 0", status="error", error_name="ZeroDivisionError",
+    error="Traceback\nZeroDivisionError: division by zero", error_line=1,
+)  # fmt: skip
+RAN = CellRan(
+    call_id="2", cell_id="c2", title="Revenue by region", code="print(total)", status="ok", stdout="rows\ntotal 42\n",
+    figures=(CHART,),
+)  # fmt: skip
+STEPS: tuple[Step, ...] = (
+    ASKED,
+    BRIEFED,
+    FAILED,
+    RAN,
+    Questioned(call_id="3", question="Which year?", options=("2022", "2023")),
+    Asked(user="U2", author="Bo", text="2023", ts="2.0"),
+)
+
+
+def drawn(message: SlackMessage) -> dict[str, object]:
+    assert broken_limits(message.blocks) == []
+    assert 0 < len(message.text) <= 3_000
+    return {"text": message.text, "blocks": message.blocks}
+
+
+def test_only_a_running_turn_can_be_stopped_on_its_card(golden: Golden) -> None:
+    running = progress_blocks(progress_of(STEPS, "en", note="…"), "T1:C1:1.0/t1")
+    golden("blocks/progress_stoppable.json", drawn(running))
+    for state in ("waiting", "done", "stopped", "failed"):
+        at_rest = progress_blocks(progress_of(STEPS, "en", state), "T1:C1:1.0/t1")
+        assert "actions" not in [block["type"] for block in at_rest.blocks]
+
+
+def test_a_card_in_a_talk_of_people_has_a_leave_button_in_every_state(golden: Golden) -> None:
+    running = progress_blocks(progress_of(STEPS, "en"), "T1:C1:1.0/t1", leaves="T1:C1:1.0")
+    golden("blocks/progress_leavable.json", drawn(running))
+    for state in ("waiting", "done", "stopped", "failed"):
+        at_rest = progress_blocks(progress_of(STEPS, "en", state), "T1:C1:1.0/t1", leaves="T1:C1:1.0")
+        (leave,) = at_rest.blocks[-1]["elements"]
+        assert leave["action_id"] == "leave"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_a_stopped_turn_says_who_stopped_it_and_what_was_done(golden: Golden, language: str) -> None:
+    halted = RAN.model_copy(update={"cell_id": "c3", "title": "Train <model>", "status": "killed", "notice": "…"})
+    text = stopped_text("Bo", [FAILED, RAN, halted], language)  # type: ignore[arg-type]
+    step = GaveUp(reason="stopped", text=text, fault="user")
+    golden(f"blocks/stopped_{language}.json", drawn(gave_up_blocks(step, language, [RAN, halted])))  # type: ignore[arg-type]
+
+
+@given(st.lists(st.text(max_size=400), max_size=20))
+def test_whatever_cells_were_called_a_stop_keeps_slacks_limits(titles: list[str]) -> None:
+    text = stopped_text("x" * 300, [RAN.model_copy(update={"title": title, "stdout": title}) for title in titles], "en")
+    drawn(gave_up_blocks(GaveUp(reason="stopped", text=text, fault="user"), "en"))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_card_of_a_running_turn(golden: Golden, language: str) -> None:
+    running = RunCell(call_id="4", cell_id="c3", title="Compare years", code="compare(2022, 2023)")
+    view = progress_of(STEPS, language, running=running, live_output="step 1\nstep 2\n", note="…")  # type: ignore[arg-type]
+    golden(f"blocks/progress_running_{language}.json", drawn(progress_blocks(view)))
+
+
+def test_the_card_of_a_finished_turn_shows_nothing_as_going_on(golden: Golden) -> None:
+    steps = (*STEPS, RAN.model_copy(update={"cell_id": "c3"}), Finished(report="done"))
+    message = progress_blocks(progress_of(steps, "en", "done"))
+    golden("blocks/progress_done.json", drawn(message))
+    assert {task["status"] for task in message.blocks[0]["tasks"]} <= {"complete", "error"}
+
+
+def test_a_stopped_turn_leaves_no_task_in_progress() -> None:
+    view = progress_of(STEPS, "en", "stopped", running=RunCell("4", "c3", "Compare", "x"))
+    assert view.tasks[-1].status == "error"
+
+
+def test_a_turn_without_steps_has_a_card_too() -> None:
+    message = progress_blocks(progress_of((ASKED,), "en", note="Reading"))
+    assert message.blocks[0]["type"] == "section"
+    drawn(message)
+
+
+def test_the_opening_question_is_no_task_and_a_later_message_is() -> None:
+    titles = [task.title for task in progress_of(STEPS, "en").tasks]
+    assert titles == ["Read the files", "Load", "Revenue by region", "Asked a question", "Message from Bo"]
+
+
+@pytest.mark.parametrize("count", [45, 46, 200])
+def test_many_steps_fold_into_one_line(count: int) -> None:
+    view = ProgressView("en", "running", tuple(TaskView(f"c{n}", f"Step {n}", "complete") for n in range(count)))
+    tasks = progress_blocks(view).blocks[0]["tasks"]
+    assert len(tasks) == 45
+    assert tasks[-1]["title"] == f"Step {count - 1}"
+    if count > 45:
+        assert tasks[0]["title"] == f"{count - 44} earlier steps not shown"
+
+
+tasks = st.builds(
+    TaskView,
+    id=st.uuids().map(str),
+    title=st.text(max_size=400),
+    status=st.sampled_from(["pending", "in_progress", "complete", "error"]),
+    output=st.text(max_size=3_000),
+    details=st.text(max_size=3_000),
+)
+
+
+@given(st.lists(tasks, max_size=60), st.text(max_size=4_000))
+def test_any_card_fits(given_tasks: list[TaskView], note: str) -> None:
+    view = ProgressView("en", "running", tuple(given_tasks), note[:500])
+    message = progress_blocks(view)
+    drawn(message)
+    assert characters(message.blocks) <= 10_500
+
+
+def test_data_in_a_card_cannot_ping() -> None:
+    view = ProgressView("en", "running", (TaskView("c", "<!channel>", "complete", "<@U1>"),), "<!here>")
+    message = progress_blocks(view)
+    assert "<!" not in message.text
+    assert message.blocks[1]["elements"][0]["text"] == "&lt;!here&gt;"
+    assert "<!" not in str(progress_blocks(ProgressView("en", "running", (), "<!here>")).blocks)
+
+
+def test_a_question_has_a_button_per_option(golden: Golden) -> None:
+    message = question_blocks("Which column is the date?", ["order_date", "x" * 90], "T1:C1:1.0/t2", "call-1", "en")
+    golden("blocks/question.json", drawn(message))
+    buttons = message.blocks[2]["elements"]
+    assert [button["action_id"] for button in buttons] == ["answer:0", "answer:1"]
+    assert json.loads(buttons[1]["value"]) == {"turn": "T1:C1:1.0/t2", "call": "call-1", "n": 1}
+    assert len(buttons[1]["text"]["text"]) == 75
+    assert "x" * 90 in str(message.blocks[1]), "the full option stands above the buttons"
+
+
+def test_a_question_without_options_asks_for_words() -> None:
+    message = question_blocks("Which file?", [], "t", "c", "zh")
+    assert [block["type"] for block in message.blocks] == ["rich_text", "context"]
+
+
+@given(st.text(max_size=5_000), st.lists(st.text(max_size=2_000), max_size=40))
+def test_any_question_fits(question: str, options: list[str]) -> None:
+    drawn(question_blocks(question, options, "t" * 100, "c" * 60, "en"))
+
+
+def test_an_answered_question_has_no_buttons_and_names_who_answered(golden: Golden) -> None:
+    golden("blocks/answered.json", drawn(answered_blocks("Which year?", "2023", "Bo <b>", "en")))
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_honest_end(golden: Golden, language: str) -> None:
+    step = GaveUp(reason="same_error", text="The column `amount` holds no numbers. Send it as numbers.", fault="user")
+    golden(f"blocks/gave_up_{language}.json", drawn(gave_up_blocks(step, language, (RAN, FAILED))))  # type: ignore[arg-type]
+
+
+def test_an_end_without_any_cell_says_so() -> None:
+    message = gave_up_blocks(GaveUp(reason="model_down", text="No model.", fault="ours"), "en")
+    assert "No code has run" in message.text

@@ -1,0 +1,151 @@
+"""Workbooks, JSON, Parquet, documents: what is said of each, and that its line of Python loads it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from core.steps import FileAbstract, FileProblem
+
+Describe = Callable[..., tuple[list[FileAbstract], list[FileProblem]]]
+
+FRAME = pd.DataFrame({"region": ["North", "South", None], "amount": [1, 2, 3]})
+
+
+def loaded(abstract: FileAbstract) -> Any:
+    return eval(abstract.read_hint, {"pd": pd, "Path": Path})
+
+
+def test_every_sheet_of_a_workbook_is_described(describe: Describe, folder: Path) -> None:
+    with pd.ExcelWriter(folder / "book.xlsx") as book:
+        FRAME.to_excel(book, sheet_name="One", index=False)
+        FRAME.rename(columns={"amount": "金额"}).to_excel(book, sheet_name="二月", index=False)
+        pd.DataFrame().to_excel(book, sheet_name="Empty")
+    (abstract,), problems = describe("book.xlsx")
+    assert not problems
+    assert abstract.format == "xlsx"
+    assert [(table.name, table.rows) for table in abstract.tables] == [("One", 3), ("二月", 3), ("Empty", 0)]
+    assert abstract.tables[1].columns[1].name == "金额"
+    assert "sheet_name" in abstract.note
+    assert loaded(abstract)["amount"].sum() == 6
+
+
+def test_a_title_above_a_sheet_s_table_does_not_hide_its_header(describe: Describe, folder: Path) -> None:
+    with pd.ExcelWriter(folder / "book.xlsx") as book:
+        FRAME.to_excel(book, sheet_name="Report", index=False, startrow=3)
+        book.sheets["Report"]["A1"] = "Sales of the year"
+    (abstract,), _ = describe("book.xlsx")
+    assert [column.name for column in abstract.tables[0].columns] == ["region", "amount"]
+    assert list(loaded(abstract).columns) == ["region", "amount"]
+
+
+def test_a_long_sheet_is_sampled_and_its_rows_are_known(describe: Describe, folder: Path) -> None:
+    pd.DataFrame({"n": range(900)}).to_excel(folder / "book.xlsx", index=False)
+    (abstract,), _ = describe("book.xlsx", rows=100)
+    assert abstract.tables[0].sampled
+    assert abstract.tables[0].rows == 900
+
+
+def test_records_in_json_are_a_table(describe: Describe, folder: Path) -> None:
+    records = [{"id": "001", "created_at": "2023-01-01", "n": 1}, {"id": "002", "created_at": "2023-01-02", "n": 2}]
+    (folder / "data.json").write_text(json.dumps(records))
+    (abstract,), _ = describe("data.json")
+    assert abstract.tables[0].rows == 2
+    assert loaded(abstract)["id"].tolist() == ["001", "002"]
+
+
+def test_nested_records_under_a_key_are_flattened(describe: Describe, folder: Path) -> None:
+    (folder / "data.json").write_text(
+        json.dumps({"meta": {"v": 1}, "rows": [{"a": {"b": 1}, "c": [1]}, {"a": {"b": 2}}]})
+    )
+    (abstract,), _ = describe("data.json")
+    assert {column.name for column in abstract.tables[0].columns} == {"a.b", "c"}
+    assert loaded(abstract)["a.b"].tolist() == [1, 2]
+
+
+def test_nested_records_at_the_top_are_flattened(describe: Describe, folder: Path) -> None:
+    (folder / "data.json").write_text(json.dumps([{"a": {"b": 1}}, {"a": {"b": 2}}]))
+    (abstract,), _ = describe("data.json")
+    assert loaded(abstract)["a.b"].tolist() == [1, 2]
+
+
+def test_other_json_is_shown_as_text(describe: Describe, folder: Path) -> None:
+    (folder / "data.json").write_text('{"name": "x", "values": [1, 2]}')
+    (abstract,), _ = describe("data.json")
+    assert abstract.tables == ()
+    assert abstract.text.startswith('{"name"')
+    assert "name" in loaded(abstract)
+
+
+def test_json_lines_are_a_table_whatever_the_extension(describe: Describe, folder: Path) -> None:
+    lines = "".join(json.dumps({"id": n, "who": {"name": "é"}}) + "\n" for n in range(5))
+    for name in ("data.jsonl", "data.json"):
+        (folder / name).write_text(lines, encoding="utf-8")
+        (abstract,), problems = describe(name)
+        assert not problems
+        assert abstract.format == "jsonl"
+        assert abstract.tables[0].rows == 5
+        assert loaded(abstract)["who.name"].tolist() == ["é"] * 5
+
+
+def test_large_json_lines_are_sampled(describe: Describe, folder: Path) -> None:
+    (folder / "data.jsonl").write_text("".join(json.dumps({"id": n}) + "\n" for n in range(20_000)))
+    (abstract,), _ = describe("data.jsonl", whole=100_000, head=20_000)
+    assert abstract.tables[0].sampled
+    assert abstract.tables[0].rows == 20_000
+    assert len(loaded(abstract)) == 20_000
+
+
+def test_parquet_is_described_and_sampled_when_long(describe: Describe, folder: Path) -> None:
+    pd.DataFrame({"n": range(3_000), "s": "x"}).to_parquet(folder / "data.parquet")
+    (abstract,), _ = describe("data.parquet")
+    assert (abstract.tables[0].rows, abstract.tables[0].sampled) == (3_000, False)
+    (abstract,), _ = describe("data.parquet", rows=100, whole=1)
+    assert (abstract.tables[0].rows, abstract.tables[0].sampled) == (3_000, True)
+    assert len(loaded(abstract)) == 3_000
+
+
+def test_documents_show_their_beginning(describe: Describe, folder: Path) -> None:
+    (folder / "notes.md").write_text("# Titel\n\nGrüße " + "x" * 9_000, encoding="cp1252")
+    (folder / "story.txt").write_text("Once upon a time, there was a table.\nIt had no columns, and no rows.\n" * 3)
+    (markdown, text), problems = describe("notes.md", "story.txt")
+    assert not problems
+    assert (markdown.format, text.format) == ("md", "txt")
+    assert markdown.text.startswith("# Titel\n\nGrüße")
+    assert len(markdown.text) == 2_000
+    assert "Grüße" in loaded(markdown)
+
+
+def test_a_text_file_that_holds_a_table_is_a_table(describe: Describe, folder: Path) -> None:
+    (folder / "export.txt").write_text("id\tname\n1\ta\n2\tb\n3\tc\n")
+    (abstract,), _ = describe("export.txt")
+    assert abstract.format == "tsv"
+    assert len(loaded(abstract)) == 3
+
+
+def test_html_shows_its_words_and_its_tables(describe: Describe, folder: Path) -> None:
+    html = f"<html><head><script>evil()</script></head><body><h1>Umsätze</h1>{FRAME.to_html(index=False)}</body></html>"
+    (folder / "page.html").write_text(html, encoding="utf-8")
+    (abstract,), _ = describe("page.html")
+    assert abstract.format == "html"
+    assert "Umsätze" in abstract.text
+    assert "evil" not in abstract.text
+    assert abstract.tables[0].rows == 3
+    assert loaded(abstract)["amount"].sum() == 6
+
+
+def test_html_without_tables_is_a_document(describe: Describe, folder: Path) -> None:
+    (folder / "page.html").write_text("<p>Hello</p>")
+    (abstract,), _ = describe("page.html")
+    assert abstract.text == "Hello"
+    assert loaded(abstract) == "<p>Hello</p>"
+
+
+def test_a_workbook_that_would_unpack_to_too_much_is_not_opened(describe: Describe, folder: Path) -> None:
+    FRAME.to_excel(folder / "book.xlsx", index=False)
+    _, (problem,) = describe("book.xlsx", unpacked=1_000)
+    assert "unpacked" in problem.why

@@ -1,0 +1,311 @@
+"""Text tables as they come in real life: encodings, separators, number styles, dirty headers, sizes."""
+
+from __future__ import annotations
+
+import hashlib
+import random
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from core.steps import FileAbstract, FileProblem
+from workers.profiling.inside.encodings import detect
+
+Describe = Callable[..., tuple[list[FileAbstract], list[FileProblem]]]
+
+CHINESE = "日期;产品;销售额\n2023-01-01;苹果手机;1200\n2023-01-02;笔记本电脑;5300\n2023-01-03;无线耳机;260\n"
+TRADITIONAL = "日期,產品,銷售額\n2023-01-01,蘋果手機,1200\n2023-01-02,筆記型電腦,5300\n2023-01-03,無線耳機,260\n"
+JAPANESE = "日付,商品,売上\n2023-01-01,りんごジュース,1200\n2023-01-02,みかんのジャム,5300\n2023-01-03,お茶,260\n"
+KOREAN = "날짜,상품,매출액\n2023-01-01,사과 주스,1200\n2023-01-02,오렌지 잼,5300\n2023-01-03,녹차,260\n"
+GERMAN = "Datum;Straße;Umsatz\n2023-01-01;Müllerstraße;1200\n2023-01-02;Jägerweg;5300\n2023-01-03;Größe Allee;260\n"
+RUSSIAN = "Дата;Товар;Продажи\n2023-01-01;Яблочный сок;1200\n2023-01-02;Ноутбук;5300\n2023-01-03;Наушники;260\n"
+
+
+def loaded(abstract: FileAbstract) -> pd.DataFrame:
+    """What the abstract's own line of Python gives."""
+    frame = eval(abstract.read_hint, {"pd": pd})
+    assert isinstance(frame, pd.DataFrame)
+    return frame
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding", "codec"),
+    [
+        (CHINESE, "gbk", "gb18030"),
+        (CHINESE, "gb18030", "gb18030"),
+        (CHINESE, "utf-8", "utf-8"),
+        (CHINESE, "utf-8-sig", "utf-8-sig"),
+        (CHINESE, "utf-16", "utf-16"),
+        (GERMAN, "utf-16-le", "utf-16-le"),
+        (GERMAN, "utf-16-be", "utf-16-be"),
+        (TRADITIONAL, "big5", "big5"),
+        (JAPANESE, "shift_jis", "shift_jis"),
+        (JAPANESE, "euc_jp", "euc_jp"),
+        (KOREAN, "euc_kr", "euc_kr"),
+        (GERMAN, "cp1252", "cp1252"),
+        (RUSSIAN, "cp1251", "cp1251"),
+    ],
+)
+def test_the_encoding_is_found_and_the_hint_loads_the_file(
+    describe: Describe, folder: Path, text: str, encoding: str, codec: str
+) -> None:
+    (folder / "data.csv").write_bytes(text.encode(encoding))
+    (abstract,), problems = describe("data.csv")
+    assert not problems
+    assert abstract.encoding == codec
+    header = text.splitlines()[0].replace(";", ",").split(",")
+    assert [column.name for column in abstract.tables[0].columns] == header
+    frame = loaded(abstract)
+    assert list(frame.columns) == header
+    assert frame[header[1]].tolist() == [line.replace(";", ",").split(",")[1] for line in text.splitlines()[1:]]
+    assert frame[header[2]].sum() == 6760
+
+
+def test_a_few_damaged_bytes_leave_a_file_utf_8(describe: Describe, folder: Path) -> None:
+    data = ("name,city\n" + "".join(f"Zoë {n},Köln\n" for n in range(500))).encode()
+    (folder / "data.csv").write_bytes(data.replace("Zoë 250".encode(), b"Zo\xeb 250"))
+    (abstract,), _ = describe("data.csv")
+    assert abstract.encoding == "utf-8"
+    assert "damaged" in abstract.note
+    assert len(loaded(abstract)) == 500
+
+
+def test_a_non_ascii_byte_deep_in_the_file_is_seen(describe: Describe, folder: Path) -> None:
+    rows = "".join(f"{n},plain\n" for n in range(50_000))
+    (folder / "data.csv").write_bytes(f"id,name\n{rows}50000,Müller\n".encode("cp1252"))
+    (abstract,), _ = describe("data.csv")
+    assert abstract.encoding == "cp1252"
+    assert loaded(abstract)["name"].iloc[-1] == "Müller"
+
+
+@pytest.mark.parametrize(("separator", "kind"), [(",", "csv"), (";", "csv"), ("\t", "tsv"), ("|", "csv")])
+def test_the_separator_is_found(describe: Describe, folder: Path, separator: str, kind: str) -> None:
+    rows = [["region", "amount", "note"], ["North", "1", "a b"], ["South", "2", "c d"]]
+    (folder / "data.csv").write_text("\n".join(separator.join(row) for row in rows) + "\n")
+    (abstract,), _ = describe("data.csv")
+    assert (abstract.separator, abstract.format) == (separator, kind)
+    assert loaded(abstract).shape == (2, 3)
+
+
+def test_columns_set_apart_by_blanks_are_found(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text("name   x    y\na     1.5   2\nbb    2.5   3\nccc   3.5   4\n")
+    (abstract,), _ = describe("data.csv")
+    assert loaded(abstract)["y"].tolist() == [2, 3, 4]
+
+
+def test_semicolons_with_decimal_commas_and_thousands_points_give_numbers(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text("Ort;Umsatz;Anteil\nA;1.234,50;0,25\nB;12.000,00;0,75\nC;7,5;1,0\n")
+    (abstract,), _ = describe("data.csv")
+    assert [column.dtype for column in abstract.tables[0].columns] == ["str", "float64", "float64"]
+    assert loaded(abstract)["Umsatz"].sum() == pytest.approx(13242.0)
+
+
+def test_dates_with_points_are_never_read_as_numbers_with_thousands_points(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text("Datum;Umsatz\n01.03.2022;1.234,56\n02.03.2022;234,50\n31.12.2022;17,00\n")
+    (abstract,), _ = describe("data.csv")
+    assert loaded(abstract)["Datum"].tolist() == ["01.03.2022", "02.03.2022", "31.12.2022"]
+
+
+def test_one_column_of_several_words_keeps_all_of_them(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text("name\n" + "".join(f"item {n}\n" for n in range(9)))
+    (abstract,), _ = describe("data.csv")
+    assert loaded(abstract)["name"].tolist() == [f"item {n}" for n in range(9)]
+
+
+def test_quoted_thousands_commas_give_numbers(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text('region,amount\nN,"1,234.50"\nS,"2,000"\nE,17\n')
+    (abstract,), _ = describe("data.csv")
+    assert loaded(abstract)["amount"].tolist() == [1234.5, 2000.0, 17.0]
+
+
+def test_dirty_numbers_stay_text_and_are_shown_as_they_are(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text('region,amount\nN,"1,234.50"\nS,n/a?\nE,$17\n')
+    (abstract,), _ = describe("data.csv")
+    amount = abstract.tables[0].columns[1]
+    assert amount.dtype == "str"
+    assert "1,234.50" in amount.samples
+    assert loaded(abstract)["amount"].tolist() == ["1,234.50", "n/a?", "$17"]
+
+
+def test_codes_with_leading_zeros_stay_codes(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text("zip,n\n01067,1\n80331,2\n")
+    (abstract,), _ = describe("data.csv")
+    assert loaded(abstract)["zip"].tolist() == ["01067", "80331"]
+
+
+def test_duplicate_column_names_are_named(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text("id,amount,amount\n1,2,3\n4,5,6\n")
+    (abstract,), _ = describe("data.csv")
+    assert [column.name for column in abstract.tables[0].columns] == ["id", "amount", "amount.1"]
+    assert "amount" in abstract.note
+    assert "more than once" in abstract.note
+
+
+def test_title_and_blank_lines_above_the_header_are_skipped(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text("Sales report 2023\n\n,,\nregion,amount,n\nN,1,2\nS,3,4\n,,\nE,5,6\n")
+    (abstract,), _ = describe("data.csv")
+    assert [column.name for column in abstract.tables[0].columns] == ["region", "amount", "n"]
+    assert "above the header" in abstract.note
+    assert loaded(abstract)["amount"].sum() == 9
+
+
+def test_a_trailing_separator_does_not_shift_the_columns(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text("region,amount\nN,1,\nS,3,\n")
+    (abstract,), _ = describe("data.csv")
+    assert loaded(abstract).to_dict("list") == {"region": ["N", "S"], "amount": [1, 3]}
+
+
+def test_mixed_line_ends_and_quoted_line_ends_are_read(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_bytes(b'name,text\r\na,"two\r\nlines"\nb,one\r\nc,last')
+    (abstract,), _ = describe("data.csv")
+    assert abstract.tables[0].rows == 3
+    assert loaded(abstract)["name"].tolist() == ["a", "b", "c"]
+
+
+def test_lines_with_too_many_fields_are_skipped_and_said(describe: Describe, folder: Path) -> None:
+    rows = "".join(f"{n},x\n" for n in range(40))
+    (folder / "data.csv").write_text(f"id,name\n{rows}40,x,extra,fields\n41,x\n")
+    (abstract,), _ = describe("data.csv")
+    assert "more fields" in abstract.note
+    assert len(loaded(abstract)) == 41
+
+
+def test_a_broken_line_behind_the_looked_at_part_is_survived(describe: Describe, folder: Path) -> None:
+    rows = "".join(f"{n},x\n" for n in range(5_000))
+    (folder / "data.csv").write_text(f"id,name\n{rows}1,x,extra,fields\n")
+    (abstract,), _ = describe("data.csv")
+    assert "more fields" in abstract.note
+    assert len(loaded(abstract)) == 5_000
+
+
+def test_a_table_without_a_header_gets_numbered_columns(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text("1,2.5,N\n2,3.5,S\n3,4.5,E\n")
+    (abstract,), _ = describe("data.csv")
+    assert "no header" in abstract.note
+    assert loaded(abstract).shape == (3, 3)
+
+
+def test_years_as_column_names_are_a_header(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text("region,2021,2022\nN,1,2\nS,3,4\n")
+    (abstract,), _ = describe("data.csv")
+    assert [column.name for column in abstract.tables[0].columns] == ["region", "2021", "2022"]
+
+
+def test_a_header_alone_is_a_table_without_rows(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text("region,amount\n")
+    (abstract,), problems = describe("data.csv")
+    assert not problems
+    assert abstract.tables[0].rows == 0
+    assert len(loaded(abstract)) == 0
+
+
+def test_one_column_is_a_table(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text("amount\n1\n2\n3\n")
+    (abstract,), _ = describe("data.csv")
+    assert loaded(abstract)["amount"].sum() == 6
+
+
+def test_sixty_columns_are_described_and_the_rest_is_counted(describe: Describe, folder: Path) -> None:
+    pd.DataFrame([range(75)], columns=[f"c{n}" for n in range(75)]).to_csv(folder / "data.csv", index=False)
+    (abstract,), _ = describe("data.csv")
+    assert len(abstract.tables[0].columns) == 60
+    assert "15 more" in abstract.note
+    assert loaded(abstract).shape == (1, 75)
+
+
+def test_a_column_is_described_by_type_gaps_samples_and_distinct_values(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text("id,city\n1,Köln\n2,\n3,Köln\n4,Bonn\n")
+    (abstract,), _ = describe("data.csv")
+    table = abstract.tables[0]
+    city = table.columns[1]
+    assert (table.rows, city.dtype, city.missing, city.unique, city.samples) == (4, "str", 0.25, 2, ("Köln", "Bonn"))
+    assert table.head.splitlines()[:3] == ["id | city", "1 | Köln", "2 | "]
+    assert abstract.sha256 == hashlib.sha256((folder / "data.csv").read_bytes()).hexdigest()
+    assert abstract.size == (folder / "data.csv").stat().st_size
+
+
+def test_long_cells_are_cut(describe: Describe, folder: Path) -> None:
+    (folder / "data.csv").write_text(f"id,text\n1,{'x' * 5000}\n2,y\n")
+    (abstract,), _ = describe("data.csv")
+    assert len(abstract.tables[0].columns[1].samples[0]) == 60
+    assert len(abstract.tables[0].head) < 200
+
+
+@pytest.fixture
+def ledger(folder: Path) -> tuple[int, int]:
+    """A larger table whose late rows differ from its first: its rows and its distinct regions."""
+    chance = random.Random(7)
+    with (folder / "big.csv").open("w", encoding="gb18030") as file:
+        file.write("编号;地区;金额\n")
+        for number in range(60_000):
+            region = "北京" if number < 30_000 else "上海"
+            file.write(f"{number};{region};{chance.random() * 1000:.2f}\n")
+    return 60_000, 2
+
+
+def test_a_large_table_is_sampled_all_over_and_its_rows_are_counted(
+    describe: Describe, ledger: tuple[int, int]
+) -> None:
+    rows, regions = ledger
+    (abstract,), problems = describe("big.csv", whole=200_000, head=50_000, block=20_000)
+    assert not problems
+    table = abstract.tables[0]
+    assert table.sampled
+    assert table.rows == rows
+    assert abstract.encoding == "gb18030"
+    assert table.columns[1].unique == regions, "the blocks reach the second half"
+    assert table.columns[0].unique is not None
+    assert table.columns[0].unique < rows, "not read whole"
+    assert "Large file" in abstract.note
+    assert len(loaded(abstract)) == rows
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+def test_a_large_table_in_wide_characters_is_sampled(describe: Describe, folder: Path, encoding: str) -> None:
+    text = "city;n\n" + "".join(f"Köln {n};{n}\n" for n in range(20_000))
+    (folder / "big.csv").write_bytes(text.encode(encoding))
+    (abstract,), problems = describe("big.csv", whole=100_000, head=40_000, block=10_000)
+    assert not problems
+    assert abstract.tables[0].rows == 20_000
+    assert abstract.tables[0].columns[1].dtype == "int64", "every block is decoded on its character borders"
+
+
+def test_rows_of_a_large_table_with_quoted_line_ends_are_not_claimed(describe: Describe, folder: Path) -> None:
+    text = "n,text\n" + "".join(f'{n},"two\nlines"\n' for n in range(20_000))
+    (folder / "big.csv").write_text(text)
+    (abstract,), _ = describe("big.csv", whole=100_000, head=40_000, block=10_000)
+    assert abstract.tables[0].sampled
+    assert abstract.tables[0].rows is None
+
+
+@pytest.mark.parametrize(
+    ("codec", "text"),
+    [
+        ("gb18030", "姓名,城市\n张三,北京\n李四,上海\n"),
+        ("gb18030", "日期,温度℃\n1,2\n"),
+        ("gb18030", "商品名称\n羽绒服\n牛仔裤\n"),
+        ("gb18030", "省份,GDP\n黑龙江,1\n内蒙古,2\n"),
+        ("big5", "姓名,城市\n張三,臺北\n李四,高雄\n"),
+        ("shift_jis", "名前,都市\n田中,東京\n鈴木,大阪\n"),
+        ("shift_jis", "商品,種類\nコーヒー,ｱｲｽ\n"),
+        ("euc_jp", "名前,都市\n田中さん,東京\n鈴木さん,大阪\n"),
+        ("euc_kr", "이름,도시\n김철수,서울\n이영희,부산\n"),
+        ("cp1252", "Prénom,Ville\nHélène,Besançon\nFrançois,Orléans\n"),
+        ("cp1252", "Preis €;Menge\n1;2\n"),
+        ("cp1252", "“Quoted” – text’s\n"),
+        ("cp1251", "Имя,Город\nИван,Москва\nОльга,Казань\n"),
+        ("cp1251", "ГОРОД,СУММА\nМОСКВА,1\n"),
+    ],
+)
+def test_a_few_words_are_enough_to_tell_the_encoding(codec: str, text: str) -> None:
+    assert detect([text.encode(codec)], whole=True).name == codec
+
+
+def test_samples_show_the_different_ways_in_which_values_are_written(describe: Describe, folder: Path) -> None:
+    amounts = [f"{n}.00" for n in range(400)]
+    amounts[300], amounts[350] = "$79.80", '"1,234.50"'
+    (folder / "data.csv").write_text("id,amount\n" + "".join(f"{n},{value}\n" for n, value in enumerate(amounts)))
+    (abstract,), _ = describe("data.csv")
+    assert {"0.00", "$79.80", "1,234.50"} <= set(abstract.tables[0].columns[1].samples)

@@ -1,0 +1,45 @@
+"""How often a turn is tried before it is closed, and how long it is delayed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import fakeredis
+import pytest
+
+from workers.service.backoff import LATE_DELAY_S, LONGEST_DELAY_S, MOST_CRASHES, MOST_DELAYS, SHORT_DELAYS, Backoff
+
+
+@pytest.fixture
+def backoff() -> Iterator[Backoff]:
+    redis = fakeredis.FakeRedis()
+    yield Backoff(redis)
+    redis.close()
+
+
+def test_a_step_at_which_workers_keep_dying_is_given_up(backoff: Backoff) -> None:
+    assert [backoff.begin("t1:3") for _ in range(MOST_CRASHES + 1)] == [True] * MOST_CRASHES + [False]
+
+
+def test_a_worker_that_did_not_die_does_not_count(backoff: Backoff) -> None:
+    for _ in range(MOST_CRASHES * 2):
+        assert backoff.begin("t1:3")
+        backoff.end("t1:3")
+
+
+def test_a_new_step_begins_a_new_count(backoff: Backoff) -> None:
+    for _ in range(MOST_CRASHES + 1):
+        backoff.begin("t1:3")
+    assert backoff.begin("t1:4")
+
+
+def test_delays_grow_and_come_to_an_end(backoff: Backoff) -> None:
+    assert not backoff.postponed(["T:C:1.1"])
+    delays = [backoff.postpone("T:C:1.1", "t1:3") for _ in range(MOST_DELAYS)]
+    assert delays == sorted(delays)
+    assert delays[0] < delays[SHORT_DELAYS - 1] == LONGEST_DELAY_S < delays[-1] == LATE_DELAY_S
+    assert backoff.postponed(["T:C:1.1"])
+    assert not backoff.postponed(["T:C:2.2"])
+    assert backoff.begin("t1:3")
+    backoff.postpone("T:C:1.1", "t1:3")
+    assert not backoff.begin("t1:3")

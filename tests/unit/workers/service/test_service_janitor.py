@@ -1,0 +1,116 @@
+"""Which threads the janitor wakes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import fakeredis
+import pytest
+from redis import Redis
+from rq import Queue
+
+from core.leases import Leases
+from core.queue import SERIALIZER, SHARED_QUEUE, Wakes
+from core.store import Store
+from core.team_settings import FairnessSettings
+from core.values import IncomingMessage
+from workers.service.admission import Admission
+from workers.service.backoff import Backoff
+from workers.service.janitor import notify, waiting
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with closing(Store(f"sqlite:///{tmp_path / 'store.db'}")) as opened:
+        opened.migrate()
+        yield opened
+
+
+@pytest.fixture
+def redis() -> Iterator[Redis]:
+    with closing(fakeredis.FakeRedis()) as fake:
+        yield fake
+
+
+def record(store: Store, ts: str) -> str:
+    message = IncomingMessage(
+        team="T1", channel="C1", channel_type="channel", ts=ts, root_ts=ts, user="U1", text="how much was sold?"
+    )
+    return store.record_message(message).thread_id
+
+
+def swept(store: Store, redis: Redis, *, force: bool = True) -> list[str]:
+    """Sweep as the janitor does; without `force`, as a job does when it ends."""
+    leases = Leases(redis, store)
+    queue = waiting(store, leases, Backoff(redis))
+    return notify(queue, Wakes(redis, store), Admission(redis, leases, FairnessSettings()), force=force)
+
+
+def test_a_thread_with_mail_and_no_worker_is_woken_once(store: Store, redis: Redis) -> None:
+    thread = record(store, "1.000001")
+    assert swept(store, redis) == [thread]
+    assert swept(store, redis) == []
+    queue = Queue(SHARED_QUEUE, connection=redis, serializer=SERIALIZER)
+    assert [list(job.args) for job in queue.jobs] == [[thread]]
+
+
+def test_a_job_that_ends_wakes_unnotified_threads_and_the_janitor_also_those_whose_wake_was_lost(
+    store: Store, redis: Redis
+) -> None:
+    thread = record(store, "1.000001")
+    assert swept(store, redis, force=False) == [thread]
+    redis.delete(Queue(SHARED_QUEUE, connection=redis, serializer=SERIALIZER).key)
+    assert swept(store, redis, force=False) == []
+    assert swept(store, redis) == [thread]
+
+
+def test_a_thread_that_a_worker_holds_is_left_alone(store: Store, redis: Redis) -> None:
+    thread = record(store, "1.000001")
+    leases = Leases(redis, store)
+    lease = leases.take(thread)
+    assert lease is not None
+    assert swept(store, redis) == []
+    leases.release(lease)
+    assert swept(store, redis) == [thread]
+
+
+def test_a_postponed_thread_is_left_alone(store: Store, redis: Redis) -> None:
+    thread = record(store, "1.000001")
+    other = record(store, "2.000002")
+    Backoff(redis).postpone(thread, "step")
+    assert swept(store, redis) == [other]
+
+
+def test_a_running_turn_without_mail_is_woken_and_a_waiting_one_is_not(store: Store, redis: Redis) -> None:
+    thread = record(store, "1.000001")
+    leases = Leases(redis, store)
+    lease = leases.take(thread)
+    assert lease is not None
+    turn = store.open_turn(lease, "en", "scripted")
+    store.take_mail(lease, turn.id, [message.id for message in store.unread(thread)], [])
+    leases.release(lease)
+    assert swept(store, redis) == [thread]
+    Wakes(redis, store).claimed(thread)
+    store.set_turn_status(lease, turn.id, "waiting")
+    assert swept(store, redis) == []
+
+
+def test_a_turn_that_ends_while_the_queue_is_read_is_not_woken(store: Store, redis: Redis) -> None:
+    thread = record(store, "1.000001")
+    leases = Leases(redis, store)
+    lease = leases.take(thread)
+    assert lease is not None
+    turn = store.open_turn(lease, "en", "scripted")
+    store.take_mail(lease, turn.id, [message.id for message in store.unread(thread)], [])
+
+    class Ending(Leases):
+        """The turn comes to its end right before the leases are read."""
+
+        def held(self, thread_ids: Iterable[str]) -> set[str]:
+            store.set_turn_status(lease, turn.id, "done")
+            self.release(lease)
+            return super().held(thread_ids)
+
+    assert waiting(store, Ending(redis, store), Backoff(redis)) == []

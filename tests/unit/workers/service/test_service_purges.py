@@ -1,0 +1,232 @@
+"""What is purged is nowhere any more: not in a table, not in a file, not in a key, on no node."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from planted import places
+from sqlalchemy import text
+from turn_world import ANA, BEN, Meanwhile, World, cell, finish, hurried, new_database
+
+from core.blobs import Blobs
+from core.purging import delete_contents, purge_thread
+from core.spool import Spool
+from core.store.purge import KEPT, PURGED
+from core.store.tables import metadata
+from core.values import ThreadKey
+from workers.models.scripted import ScriptedModel
+from workers.service.purges import carry_out_orders, keep_retention
+
+SENTENCE, VALUE, FILE, NAME = "Nightingale-question", "Nightingale-value", "Nightingale-file", "Nightingale-name"
+WORDS = (SENTENCE, VALUE, FILE, NAME)
+
+
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return new_database(tmp_path_factory.mktemp("template"))
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "world"
+
+
+@pytest.fixture
+def world(folder: Path, template: Path) -> Iterator[World]:
+    with hurried(), closing(World(folder, template, hands_over=True)) as made:
+        yield made
+
+
+def planted(world: World, *, user: str = ANA) -> ThreadKey:
+    """A thread that holds a sentence, a cell value and a file, in every place where one may be."""
+    world.model = ScriptedModel(
+        [
+            cell(
+                f"data = open('{NAME}.csv').read()\nsecret = '{VALUE}'\n"
+                f"print(secret)\nopen('{NAME}.txt', 'w').write(secret)",
+                f"{NAME}",
+            ),
+            finish(f"It is {VALUE}."),
+        ]
+    )
+    key = world.say(f"what is {SENTENCE}?", user=user, files={f"{NAME}.csv": f"name,sold\n{FILE},1\nb,2\n".encode()})
+    world.settle(key)
+    assert world.statuses(key) == ["done"], world.text(key)
+    return key
+
+
+def another(world: World) -> ThreadKey:
+    """A thread with nothing of it, but with a file that the first one has too."""
+    world.model = ScriptedModel([cell("print(open('same.csv').read())"), finish("One.")])
+    key = world.say("count", files={"same.csv": b"a\n1\n"})
+    world.settle(key)
+    return key
+
+
+def purge(world: World, key: ThreadKey) -> None:
+    blobs = Blobs(world.settings.files)
+    purge_thread(world.store, blobs, world._redis, key.id)
+    delete_contents(world.store, blobs)
+
+
+def orders(world: World, node: str = "here") -> int:
+    return carry_out_orders(world.store, world.sessions_at(node), node, Spool(world.settings.home / "spool"))
+
+
+def found(world: World, folder: Path, word: str) -> list[str]:
+    return places(word, folders=(folder,), database=world.settings.database_url, redis=world._redis)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_what_was_planted_is_found_before_a_purge_and_nowhere_after_it(world: World, folder: Path, word: str) -> None:
+    key = planted(world)
+    before = found(world, folder, word)
+    assert any(place.startswith("table") for place in before)
+    assert any(place.startswith("/") for place in before)
+    purge(world, key)
+    assert orders(world) == 1
+    assert found(world, folder, word) == []
+
+
+def test_other_threads_keep_all_that_is_theirs(world: World) -> None:
+    other, key = another(world), planted(world)
+    world.say("and this?", thread=key, files={"same.csv": b"a\n1\n"})
+    world.model = ScriptedModel([cell("print(open('same.csv').read())"), finish("The same.")])
+    world.settle(key)
+    before = world.seen(other), world.store.thread_files(other.id), world.steps(other)
+    purge(world, key)
+    orders(world)
+    assert (
+        world.seen(other),
+        world.store.thread_files(other.id),
+        world.steps(other),
+    ) == before
+    blobs = Blobs(world.settings.files)
+    assert [blobs.has(file.sha256) for file in world.store.thread_files(other.id)] == [True]
+    again = [cell("print(open('same.csv').read())"), finish("Still there.")]
+    world.model = ScriptedModel(turns=[[], again])
+    world.say("still there?", thread=other)
+    world.settle(other)
+    assert world.steps(other, "cell")[-1]["status"] == "ok"
+
+
+def test_a_node_that_was_down_deletes_at_its_return(world: World, folder: Path) -> None:
+    key = planted(world)
+    world.run(key, node="there")
+    purge(world, key)
+    assert orders(world, "there") == 1
+    assert found(world, folder, VALUE) != []
+    world.sessions.fault("purge", "away")
+    assert orders(world) == 0
+    assert found(world, folder, VALUE) != []
+    assert orders(world) == 1
+    assert orders(world) == 0
+    assert found(world, folder, VALUE) == []
+
+
+def test_a_thread_that_begins_anew_has_nothing_of_the_purged_one_and_keeps_what_is_new(world: World) -> None:
+    key = planted(world)
+    purge(world, key)
+    anew = [cell("print(globals().get('secret')); fresh = 2"), finish("Gone.")]
+    world.model = ScriptedModel(turns=[anew, [cell("print(fresh)"), finish("Two.")]])
+    world.say("what do you remember?", thread=key)
+    world.settle(key)
+    assert world.steps(key, "cell")[0]["stdout"] == "None\n"
+    assert orders(world) == 1  # its session is a new one: the order is not for it
+    world.say("and now?", thread=key)
+    world.settle(key)
+    assert world.steps(key, "cell")[0]["stdout"] == "2\n"
+
+
+def test_a_worker_that_is_at_work_writes_nothing_after_a_purge(world: World, folder: Path) -> None:
+    model = ScriptedModel([cell(f"print('{VALUE}')"), finish(f"It is {VALUE}.")])
+    world.model = Meanwhile(model, {2: lambda: purge(world, key)})
+    key = world.say(f"what is {SENTENCE}?")
+    world.run(key)
+    orders(world)
+    assert found(world, folder, SENTENCE) == found(world, folder, VALUE) == []
+
+
+def test_a_purge_that_died_half_way_is_finished_by_the_next_one(world: World, folder: Path) -> None:
+    key = planted(world)
+    purge_thread(world.store, Blobs(world.settings.files), world._redis, key.id)
+    assert found(world, folder, FILE) != []
+    keep_retention(world.settings, world.store, Blobs(world.settings.files), world._redis)
+    orders(world)
+    assert found(world, folder, FILE) == []
+
+
+def test_retention_purges_what_is_old_and_leaves_what_is_not(world: World, folder: Path) -> None:
+    old, new = planted(world), another(world)
+    _age(world, old, days=40)
+    settings = world.settings.model_copy(update={"retention": world.settings.retention.model_copy(update={"days": 30})})
+    blobs = Blobs(settings.files)
+    assert keep_retention(settings, world.store, blobs, world._redis) == 1
+    assert keep_retention(settings, world.store, blobs, world._redis) == 0  # once an hour
+    orders(world)
+    assert found(world, folder, SENTENCE) == []
+    assert world.statuses(new) == ["done"]
+    assert [(line.actor, line.resource) for line in world.store.audit_lines()] == [("retention", old.id)]
+
+
+def test_without_retention_everything_is_kept(world: World) -> None:
+    key = planted(world)
+    _age(world, key, days=4_000)
+    assert keep_retention(world.settings, world.store, Blobs(world.settings.files), world._redis) == 0
+    assert world.statuses(key) == ["done"]
+
+
+def test_the_threads_of_a_person_are_those_in_which_they_wrote(world: World) -> None:
+    mine, shared, other = planted(world, user=BEN), planted(world), planted(world)
+    world.model = ScriptedModel([finish("Yes.")])
+    world.say("also for me?", user=BEN, thread=shared)
+    world.settle(shared)
+    assert world.store.purgeable(user=BEN) == sorted([mine.id, shared.id])
+    assert world.store.purgeable(thread_id=other.id) == [other.id]
+    purge(world, mine)
+    assert world.store.purgeable(user=BEN) == [shared.id]
+    assert world.store.purgeable(thread_id=mine.id) == []
+
+
+def test_a_running_turn_is_never_too_old(world: World) -> None:
+    world.model = ScriptedModel([finish("One.")])
+    key = world.say("count")
+    world.slack.fault("chat.postMessage", "drop_call", times=99)
+    world.run(key)
+    _age(world, key, days=40)
+    assert world.statuses(key) == ["running"]
+    assert world.store.purgeable(older_than=datetime.now(UTC) - timedelta(days=30)) == []
+
+
+def test_a_reset_leaves_no_variable_and_no_made_file_on_disk(world: World, folder: Path) -> None:
+    world.model = ScriptedModel([cell(f"a = '{VALUE[:5]}' + '{VALUE[5:]}'\nopen('x', 'w').write(a)"), finish("Done.")])
+    key = world.say("compute")
+    world.settle(key)
+    assert [place for place in found(world, folder, VALUE) if "/files/" in place]
+    for words in ("reset", "yes"):
+        world.say(words, thread=key)
+        world.settle(key)
+    assert "The session is reset" in world.text(key)
+    assert [place for place in found(world, folder, VALUE) if "/here/" not in place] == []
+
+
+def test_every_table_is_purged_or_holds_no_words() -> None:
+    assert set(metadata.tables) == PURGED | KEPT
+    assert not PURGED & KEPT
+
+
+def _age(world: World, key: ThreadKey, *, days: int) -> None:
+    then = {"then": (datetime.now(UTC) - timedelta(days=days)).isoformat(sep=" "), "thread": key.id}
+    changes = (
+        "UPDATE threads SET created_at = :then WHERE id = :thread",
+        "UPDATE messages SET received_at = :then WHERE thread_id = :thread",
+        "UPDATE turns SET created_at = :then WHERE thread_id = :thread",
+        "UPDATE turns SET ended_at = :then WHERE thread_id = :thread AND ended_at IS NOT NULL",
+    )
+    with world.store._database.writing() as db:
+        for change in changes:
+            db.execute(text(change.replace(":then", "substr(:then, 1, 26)")), then)

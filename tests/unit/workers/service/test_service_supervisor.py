@@ -1,0 +1,111 @@
+"""Which processes the worker service of a node consists of."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+
+import fakeredis
+import pytest
+
+from core.queue import Wakes, nodes
+from core.settings import load_settings
+from core.store import Store
+from workers.service import health, janitor, rq_worker
+from workers.service import supervisor as module
+from workers.service.start_checks import CannotStart
+from workers.service.supervisor import Supervisor, forked_targets
+
+
+def test_a_node_has_as_many_workers_as_the_team_says_and_one_janitor(tmp_path: Path) -> None:
+    (tmp_path / "threadbook.toml").write_text("[workers]\ncount = 2\n")
+    targets = forked_targets(load_settings({}, tmp_path))
+    assert targets == {"worker-1": rq_worker.run, "worker-2": rq_worker.run, "janitor": janitor.run}
+
+
+def test_health_is_a_process_of_its_own_when_it_has_a_port(tmp_path: Path) -> None:
+    targets = forked_targets(load_settings({"THREADBOOK_WORKER_HEALTH_PORT": "8081"}, tmp_path))
+    assert targets["health"] is health.run
+
+
+@pytest.fixture
+def wakes(tmp_path: Path) -> Iterator[Wakes]:
+    server = fakeredis.FakeServer()
+    with closing(fakeredis.FakeRedis(server=server)) as redis, closing(Store(f"sqlite:///{tmp_path}/s.db")) as store:
+        yield Wakes(redis, store)
+
+
+def test_a_service_whose_name_another_one_took_meanwhile_stops_with_a_sentence(tmp_path: Path, wakes: Wakes) -> None:
+    supervisor = Supervisor(load_settings({"THREADBOOK_NODE_ID": "here"}, tmp_path))
+    supervisor._announce(wakes)
+    supervisor._announce(wakes)
+    wakes._redis.delete("threadbook:node:here")
+    wakes.announce_node("here", instance="another one")
+    with pytest.raises(CannotStart, match="works under this node's name, 'here'"):
+        supervisor._announce(wakes)
+
+
+def test_the_home_of_a_started_service_keeps_the_name(tmp_path: Path) -> None:
+    settings = load_settings({"THREADBOOK_NODE_ID": "here"}, tmp_path)
+    settings.home.mkdir()
+    Supervisor(settings)._keep_name()
+    assert load_settings({}, tmp_path).node_id == "here"
+
+
+def test_a_home_that_takes_no_file_keeps_no_service_from_working(tmp_path: Path) -> None:
+    Supervisor(load_settings({"THREADBOOK_HOME": "nowhere"}, tmp_path))._keep_name()
+
+
+class Host:
+    """A session host that answers or does not."""
+
+    sandbox = "strong"
+    answers = False
+
+    def keep(self) -> None:
+        """It is looked at."""
+
+
+class Forks:
+    """No processes; the watch ends after a few looks."""
+
+    def __init__(self, looks: int, stop: Callable[[], None]) -> None:
+        self._looks, self._stop = looks, stop
+
+    def keep(self) -> None:
+        self._looks -= 1
+        if self._looks == 0:
+            self._stop()
+
+    def alive(self, prefix: str) -> int:
+        return 0
+
+
+@pytest.mark.parametrize("answers", [False, True])
+def test_a_node_is_announced_only_while_its_session_host_answers(
+    answers: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "WATCH_EVERY_S", 0.0)
+    settings = load_settings({"THREADBOOK_HOME": str(tmp_path), "THREADBOOK_NODE_ID": "n1"}, tmp_path)
+    supervisor, host = Supervisor(settings), Host()
+    host.answers = answers
+    supervisor._session_host = host  # type: ignore[assignment]
+    supervisor._forks = Forks(3, supervisor._stopping.set)  # type: ignore[assignment]
+    with fakeredis.FakeRedis(server=fakeredis.FakeServer()) as redis:
+        supervisor._watch(Wakes(redis, None))  # type: ignore[arg-type]
+        assert [node.id for node in nodes(redis)] == (["n1"] if answers else [])
+
+
+def test_a_stop_is_heeded_while_the_service_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path)
+    kept = {signum: signal.getsignal(signum) for signum in (signal.SIGTERM, signal.SIGINT)}
+    monkeypatch.setattr(module, "warm_up", lambda _: signal.raise_signal(signal.SIGTERM))
+    try:
+        with pytest.raises(SystemExit) as ended:
+            Supervisor(settings).run()
+        assert ended.value.code == 0
+    finally:
+        for signum, handler in kept.items():
+            signal.signal(signum, handler)

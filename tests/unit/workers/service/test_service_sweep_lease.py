@@ -1,0 +1,74 @@
+"""One janitor sweeps for all nodes, and a slow Slack does not hold it up."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+
+import fakeredis
+import pytest
+from patience import PATIENCE_S, eventually
+
+from workers.service.sweep_lease import Newest, SweepLease
+
+
+@pytest.fixture
+def redis() -> Iterator[fakeredis.FakeRedis]:
+    with fakeredis.FakeRedis(server=fakeredis.FakeServer()) as connection:
+        yield connection
+
+
+def test_one_janitor_sweeps_for_all_and_goes_on_doing_so(redis: fakeredis.FakeRedis) -> None:
+    first, second = SweepLease(redis), SweepLease(redis)
+    assert [first.take(), second.take(), first.take(), second.take()] == [True, False, True, False]
+
+
+def test_when_the_janitor_that_sweeps_is_gone_another_one_does(redis: fakeredis.FakeRedis) -> None:
+    gone, next_one = SweepLease(redis, ttl_s=0.05), SweepLease(redis, ttl_s=60)
+    assert gone.take()
+    eventually(next_one.take, "the next janitor's turn")
+    assert not gone.take()
+
+
+def test_each_take_lasts_as_long_as_the_first(redis: fakeredis.FakeRedis) -> None:
+    lease = SweepLease(redis, ttl_s=60)
+    assert lease.take()
+    redis.pexpire("threadbook:janitor", 1_000)
+    assert lease.take()
+    assert redis.pttl("threadbook:janitor") > 1_000
+
+
+def test_what_was_not_begun_gives_way_to_what_came_later() -> None:
+    begun, go_on, done = threading.Event(), threading.Event(), threading.Event()
+    seen: list[int] = []
+
+    def do(number: int) -> None:
+        seen.append(number)
+        begun.set()
+        assert go_on.wait(PATIENCE_S)
+        if number == 3:
+            done.set()
+
+    newest = Newest(do, "test")
+    newest.put(1)
+    assert begun.wait(PATIENCE_S)
+    newest.put(2)
+    newest.put(3)
+    go_on.set()
+    assert done.wait(PATIENCE_S)
+    assert seen == [1, 3]
+
+
+def test_a_failure_ends_nothing() -> None:
+    done = threading.Event()
+
+    def do(number: int) -> None:
+        if number == 1:
+            raise ValueError("Slack is away")
+        done.set()
+
+    newest = Newest(do, "test")
+    newest.put(1)
+    eventually(lambda: newest._given == [], "the first one to be taken")
+    newest.put(2)
+    assert done.wait(PATIENCE_S)

@@ -1,0 +1,109 @@
+"""The guard lets known SELECTs through and nothing else, and says what to write instead."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from sql_corpus import HOSTILE, TRICKY
+
+from workers.sources.errors import Refused
+from workers.sources.guard.check import check
+from workers.sources.guard.tables import permitted
+from workers.sources.values import TableName, Visible
+
+NAMES = ("customers", "orders", "Odd Name", "salaries")
+SCHEMA = {"postgres": "public", "mysql": "shop", "sqlite": "main", "duckdb": "main"}
+
+
+def visible(dialect: str) -> Visible:
+    schema = SCHEMA[dialect]
+    every = Visible(tuple(TableName(schema, name) for name in NAMES), (schema,))
+    return permitted(every, ["*"], ["salaries"])
+
+
+def all_of(corpus: dict[str, list[str]]) -> list[tuple[str, str]]:
+    return [(dialect, sql) for dialect, statements in corpus.items() for sql in statements]
+
+
+def test_the_corpus_is_as_large_as_promised() -> None:
+    assert len({sql for _, sql in all_of(HOSTILE)}) >= 150
+    assert len({sql for _, sql in all_of(TRICKY)}) >= 60
+
+
+@pytest.mark.parametrize(("dialect", "sql"), all_of(HOSTILE))
+def test_a_hostile_statement_is_refused(dialect: str, sql: str) -> None:
+    with pytest.raises(Refused):
+        check(sql, dialect, visible(dialect))
+
+
+@pytest.mark.parametrize(("dialect", "sql"), all_of(TRICKY))
+def test_a_tricky_select_passes_and_what_is_sent_passes_again_unchanged(dialect: str, sql: str) -> None:
+    sent = check(sql, dialect, visible(dialect))
+    assert check(sent.sql, dialect, visible(dialect)) == sent
+
+
+@pytest.mark.parametrize(
+    ("dialect", "sql", "said"),
+    [
+        ("postgres", "DELETE FROM orders", "DELETE is refused"),
+        ("postgres", "SELECT * FROM (orders", "cannot be read"),
+        ("postgres", "SELECT * FROM ordes", "Did you mean orders?"),
+        ("postgres", "SELECT * FROM Salaries", "no table Salaries that may be read"),
+        ("postgres", "SELECT pg_read_file('x')", "pg_read_file is not among"),
+        ("postgres", "SELECT pg_sleep(1)", "a query does not wait"),
+        ("postgres", "SELECT * FROM orders FOR UPDATE", "Leave it out"),
+        ("postgres", "SELECT 1; SELECT 2", "one by one"),
+        ("duckdb", "SELECT * FROM read_csv('x')", "name a table of the source"),
+        ("mysql", "SELECT @@version", "variable of the server"),
+    ],
+)
+def test_a_refusal_says_what_and_what_to_write_instead(dialect: str, sql: str, said: str) -> None:
+    with pytest.raises(Refused) as caught:
+        check(sql, dialect, visible(dialect))
+    assert said in str(caught.value)
+
+
+def test_only_the_rendered_text_is_sent_without_comments_and_with_full_names() -> None:
+    sent = check("select /* DROP */ o.id from Orders o -- x", "postgres", visible("postgres"))
+    assert sent.sql == 'SELECT o.id FROM "public"."orders" AS o'
+    assert sent.tables == (TableName("public", "orders"),)
+
+
+def test_a_name_of_a_common_table_expression_counts_only_where_it_is_in_scope() -> None:
+    inner = "WITH hidden AS (SELECT 1 AS id) SELECT * FROM hidden"
+    assert check(inner, "postgres", visible("postgres")).tables == ()
+    assert check(f"WITH a AS ({inner}) SELECT * FROM a", "postgres", visible("postgres")).tables == ()
+    for outside in (
+        f"WITH a AS ({inner}) SELECT * FROM hidden",
+        "WITH a AS (SELECT * FROM b), b AS (SELECT 1) SELECT * FROM a",
+        'WITH "Hidden" AS (SELECT 1) SELECT * FROM hidden',
+    ):
+        with pytest.raises(Refused, match="no table"):
+            check(outside, "postgres", visible("postgres"))
+
+
+@pytest.mark.parametrize(
+    ("allowed", "denied", "left"),
+    [
+        (["*"], [], {"a.x", "a.y", "b.x"}),
+        (["a.*"], [], {"a.x", "a.y"}),
+        (["x"], [], {"a.x", "b.x"}),
+        (["*"], ["A.X"], {"a.y", "b.x"}),
+        (["a.*", "b.*"], ["*.x"], {"a.y"}),
+        ([], [], set()),
+    ],
+)
+def test_a_pattern_must_allow_a_table_and_none_deny_it(allowed: list[str], denied: list[str], left: set[str]) -> None:
+    every = Visible((TableName("a", "x"), TableName("a", "y"), TableName("b", "x")), ("a",))
+    assert {str(table) for table in permitted(every, allowed, denied).tables} == left
+
+
+@given(st.text(max_size=60), st.sampled_from(sorted(HOSTILE)))
+def test_any_text_is_refused_or_rendered_to_a_select(text: str, dialect: str) -> None:
+    try:
+        sent = check(f"SELECT {text}", dialect, visible(dialect))
+    except Refused:
+        return
+    assert sent.sql.startswith(("SELECT", "(SELECT", "(("))
+    assert check(sent.sql, dialect, visible(dialect)).sql == sent.sql

@@ -1,0 +1,163 @@
+"""What is away for a while: the turn waits, is put off or goes on elsewhere, and the thread reads as if nothing was."""
+
+from __future__ import annotations
+
+import pytest
+from patience import eventually
+from turn_world import Meanwhile, NewWorld, World, cell, finish, impatient
+
+from workers.delivery import card
+from workers.models.scripted import ScriptedModel
+
+COUNT = cell("n = globals().get('n', 0) + 1\nprint('ran', n)", "Count")
+MORE = cell("n += 1\nprint('ran', n)", "Count on")
+REPORT = finish("It is **42**.")
+
+
+def outputs(world: World, key: object) -> list[str]:
+    return [ran["stdout"] for ran in world.steps(key, "cell")]  # type: ignore[arg-type]
+
+
+def test_a_session_host_that_is_away_for_a_moment_is_waited_for(world: World) -> None:
+    world.model = ScriptedModel([COUNT, REPORT])
+    world.sessions.fault("run", "away", times=3)
+    key = world.say("how much?")
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert "I cannot reach the machine" not in world.text(key)
+    assert outputs(world, key) == ["ran 1\n"]
+
+
+def test_a_session_host_that_dies_after_a_cell_gives_its_result_later(world: World) -> None:
+    world.model = ScriptedModel([COUNT, REPORT])
+    world.sessions.fault("run", "lost")
+    key = world.say("how much?")
+    world.settle(key)
+    assert outputs(world, key) == ["ran 1\n"]
+    assert len(world.sessions.ran) == 1
+
+
+def test_a_session_host_that_stays_away_is_said_once_and_the_turn_goes_on_by_itself(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    impatient(monkeypatch)
+    world.model = ScriptedModel([COUNT, REPORT])
+    world.sessions.fault("*", "away", times=10_000)
+    key = world.say("how much?")
+    for _ in range(2):
+        world.run(key)
+        assert world.put_off(key)
+        assert world.statuses(key) == ["running"]
+    assert world.text(key).count("I cannot reach the machine that runs my code") == 1
+    world.sessions.heal()
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert outputs(world, key) == ["ran 1\n"]
+
+
+@pytest.mark.parametrize("method", ["chat.postMessage", "conversations.replies", "files.completeUploadExternal"])
+@pytest.mark.parametrize("kind", ["drop_call", "drop_reply", "http_error", "ratelimited"])
+def test_a_bad_moment_of_slack_posts_nothing_twice(world: World, method: str, kind: str) -> None:
+    world.model = ScriptedModel([COUNT, cell("open('a.csv', 'w').write('1')"), REPORT])
+    world.slack.fault(method, kind, times=2)  # type: ignore[arg-type]
+    key = world.say("how much?")
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert world.text(key).count("It is **42**.") == 1
+    assert world.files(key).count("a.csv") == 1
+
+
+def test_a_slack_that_stays_away_puts_the_turn_off_and_loses_nothing(world: World) -> None:
+    world.model = ScriptedModel([COUNT, REPORT])
+    key = world.say("how much?")
+    world.slack.fault("*", "drop_call", times=10_000)
+    for _ in range(2):
+        world.run(key)
+        assert world.put_off(key)
+    assert world.messages(key, ours=True) == []
+    world.slack.heal()
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert world.text(key).count("It is **42**.") == 1
+    assert outputs(world, key) == ["ran 1\n"]
+
+
+def test_files_that_slack_refuses_are_said_and_the_report_stands(world: World) -> None:
+    world.model = ScriptedModel([COUNT, REPORT])
+    world.slack.fault("files.getUploadURLExternal", "error", times=10_000, error="file_uploads_disabled")
+    key = world.say("how much?")
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert "It is **42**." in world.text(key)
+    assert "file_uploads_disabled" in world.text(key)
+
+
+@pytest.mark.parametrize("takes_files", [True, False])
+def test_the_report_lists_the_charts_that_are_in_the_thread(world: World, takes_files: bool) -> None:
+    world.model = ScriptedModel([cell("import matplotlib.pyplot as plt\nplt.plot([1, 2])", "Draw"), REPORT])
+    if not takes_files:
+        world.slack.fault("files.getUploadURLExternal", "error", times=10_000, error="file_uploads_disabled")
+    key = world.say("how much?")
+    world.settle(key)
+    kept = world.store.report(world.turns(key)[-1].id)
+    assert kept is not None
+    assert len(world.steps(key, "cell")[0]["figures"]) == 1
+    assert ("Charts in this thread" in kept.markdown) == takes_files
+
+
+@pytest.mark.parametrize("method", ["reactions.add", "assistant.threads.setStatus", "agents.sessions.setStatus"])
+def test_a_server_without_a_nicety_is_good_enough(world: World, method: str) -> None:
+    world.model = ScriptedModel([REPORT])
+    world.slack.fault(method, "error", times=10_000, error="unknown_method")
+    key = world.say("how much?")
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+
+
+def test_a_card_that_people_deleted_stops_nothing(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(card, "FIRST_AFTER_S", 0.0)
+
+    def delete_card() -> None:
+        eventually(lambda: world.messages(key, ours=True), "the card")
+        world.slack.delete(world.messages(key, ours=True)[0]["ts"])
+
+    world.model = Meanwhile(ScriptedModel([COUNT, REPORT]), {2: delete_card})
+    key = world.say("how much?")
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+
+
+def test_a_worker_that_lost_its_lease_writes_nothing_more_and_another_goes_on(world: World) -> None:
+    world.model = Meanwhile(ScriptedModel([COUNT, MORE, REPORT]), {2: lambda: world.lose_lease(key)})
+    key = world.say("how much?")
+    world.run(key)
+    assert world.statuses(key) == ["running"]
+    assert world.kinds(key).count("replied") == 1
+    before = world.seen(key)
+    assert "It is **42**." not in world.text(key)
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert outputs(world, key) == ["ran 1\n", "ran 2\n"]
+    assert len(world.seen(key)) > len(before)
+
+
+def test_at_another_node_a_thread_has_its_files_and_says_that_its_variables_are_gone(world: World) -> None:
+    look = cell("print('n' in globals(), open('a.csv').read())")
+    world.model = ScriptedModel(turns=[[COUNT, REPORT], [look, REPORT]])
+    key = world.say("how much?", files={"a.csv": b"x\n1\n"})
+    world.settle(key)
+    world.say("and now?", thread=key)
+    world.run(key, node="there")
+    assert outputs(world, key) == ["False x\n1\n\n"]
+    assert "My Python session had to start again" in world.text(key)
+
+
+def test_where_sessions_are_handed_over_a_thread_takes_its_variables_along(new_world: NewWorld) -> None:
+    world = new_world(hands_over=True)
+    world.model = ScriptedModel(turns=[[COUNT, REPORT], [MORE, REPORT]])
+    key = world.say("how much?", files={"a.csv": b"x\n1\n"})
+    world.settle(key)
+    world.say("and now?", thread=key)
+    world.run(key, node="there")
+    assert outputs(world, key) == ["ran 2\n"]
+    assert "This thread now continues on another machine" in world.text(key)

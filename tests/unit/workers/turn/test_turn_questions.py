@@ -1,0 +1,86 @@
+"""The analyst asks the people in the thread: the turn waits without a worker, and whoever answers wakes it."""
+
+from __future__ import annotations
+
+import pytest
+from turn_world import BEN, World, cell, finish, question
+
+from core.values import ThreadKey
+from tryout.blocks_text import message_text
+from workers.models.scripted import ScriptedModel
+
+
+@pytest.fixture
+def key(world: World) -> ThreadKey:
+    """A thread that waits for an answer."""
+    world.model = ScriptedModel(
+        [cell("n = 1"), question("Gross or net?", "gross", "net"), cell("n += 1\nprint(n)"), finish("Net: **42**.")]
+    )
+    key = world.say("how much was sold?")
+    world.settle(key)
+    assert world.statuses(key) == ["waiting"]
+    return key
+
+
+def asking(world: World, key: ThreadKey) -> str:
+    _card, *others = world.messages(key, ours=True)
+    return next(text for message in others if "Gross or net?" in (text := message_text(message)))
+
+
+def test_a_question_waits_with_its_options_as_buttons(world: World, key: ThreadKey) -> None:
+    assert "[gross]" in asking(world, key)
+    assert world.slack.sessions[key.root_ts] == "suspended"
+    assert not world.works(key)
+
+
+def test_a_pressed_option_is_the_answer_and_the_buttons_go(world: World, key: ThreadKey) -> None:
+    world.press(key, "net", user=BEN)
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert world.steps(key, "asked")[-1]["text"] == "net"
+    assert "[gross]" not in asking(world, key)
+    assert "ben" in asking(world, key)
+    assert world.steps(key, "cell")[-1]["stdout"] == "2\n"
+
+
+def test_a_question_is_answered_in_words_too(world: World, key: ThreadKey) -> None:
+    world.say("net, but without returns", thread=key, user=BEN)
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert "net, but without returns" in asking(world, key)
+    assert [m["reactions"][0]["name"] for m in world.messages(key) if not m.get("bot_id")] == ["white_check_mark"] * 2
+
+
+def test_of_two_answers_the_first_counts_and_the_other_is_read_too(world: World, key: ThreadKey) -> None:
+    world.press(key, "net", user=BEN)
+    world.say("gross!", thread=key)
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert [asked["text"] for asked in world.steps(key, "asked")] == ["how much was sold?", "net", "gross!"]
+    assert "net" in asking(world, key)
+
+
+def test_a_press_after_the_turn_is_over_changes_nothing(world: World, key: ThreadKey) -> None:
+    ts = next(m["ts"] for m in world.messages(key, ours=True) if "[gross]" in message_text(m))
+    world.say("net", thread=key)
+    world.settle(key)
+    before = world.seen(key)
+    world._take_in(key, ts, BEN, "gross", "answer")
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert world.seen(key) == before
+
+
+def test_a_question_that_is_stopped_loses_its_buttons_and_is_asked_again_after_continue(
+    world: World, key: ThreadKey
+) -> None:
+    world.say("stop", thread=key, user=BEN)
+    world.settle(key)
+    assert world.statuses(key) == ["stopped"]
+    assert "[gross]" not in asking(world, key)
+    world.say("continue", thread=key)
+    world.settle(key)
+    assert world.statuses(key) == ["waiting"]
+    world.press(key, "net")
+    world.settle(key)
+    assert world.statuses(key) == ["done"]

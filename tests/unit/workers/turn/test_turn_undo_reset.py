@@ -1,0 +1,137 @@
+"""Undo takes the last cell back; reset forgets the session once somebody confirmed it."""
+
+from __future__ import annotations
+
+import pytest
+from turn_world import BEN, Meanwhile, World, cell, finish
+
+from core.values import ThreadKey
+from workers.models.scripted import ScriptedModel
+
+SCRIPT = [
+    [
+        cell("open('given.csv').read()\ntotal = 42", "Add up"),
+        cell("total = 0; more = 1", "Spoil it"),
+        finish("All **42**."),
+    ],
+    [cell("print(globals().get('total'), 'more' in globals())", "Look"), finish("Still **42**.")],
+    [cell("print(globals().get('total'))", "Look again"), finish("As said.")],
+]
+
+
+@pytest.fixture
+def key(world: World) -> ThreadKey:
+    """A thread at rest whose last cell spoiled what the one before it made."""
+    world.model = ScriptedModel(turns=SCRIPT)
+    key = world.say("how much was sold?", files={"given.csv": b"x\n1\n"})
+    world.settle(key)
+    return key
+
+
+@pytest.fixture(autouse=True)
+def _ben_is_an_admin(world: World) -> None:
+    """He resets what Ana began."""
+    world.slack.flags[BEN] = {"is_admin": True}
+
+
+def say(world: World, key: ThreadKey, *words: str) -> None:
+    for each in words:
+        world.say(each, thread=key, user=BEN)
+        world.settle(key)
+
+
+def test_an_undo_at_rest_takes_the_last_cell_back_and_says_who_did(world: World, key: ThreadKey) -> None:
+    say(world, key, "undo")
+    assert world.statuses(key) == ["done"]
+    assert "ben undid the last step: “Spoil it”" in world.text(key)
+    assert world.messages(key)[-2]["reactions"][0]["name"] == "white_check_mark"
+    say(world, key, "is it back?")
+    assert world.steps(key, "cell")[0]["stdout"] == "42 False\n"
+
+
+def test_a_second_undo_says_that_it_cannot(world: World, key: ThreadKey) -> None:
+    say(world, key, "undo", "undo")
+    assert world.text(key).count("undid the last step") == 1
+    assert "I cannot undo “Add up”" in world.text(key)
+
+
+def test_an_undo_while_a_turn_runs_takes_the_last_cell_back_and_the_turn_goes_on(world: World) -> None:
+    model = Meanwhile(
+        ScriptedModel(
+            [cell("total = 42"), cell("total = 0", "Spoil it"), cell("print(total)", "Look"), finish("All **42**.")]
+        ),
+        {3: lambda: world.say("undo", thread=key, user=BEN)},
+    )
+    world.model = model
+    key = world.say("how much was sold?")
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert "undone" in world.kinds(key)
+    assert "“Spoil it”" in world.text(key)
+
+
+def test_an_undo_where_nothing_ran_is_one_sentence(world: World) -> None:
+    world.model = ScriptedModel([finish("Answered.")])
+    key = world.say("how much was sold?")
+    world.settle(key)
+    say(world, key, "undo")
+    assert "This thread has no step to undo" in world.text(key)
+    assert world.statuses(key) == ["done"]
+
+
+@pytest.mark.parametrize("yes", ["press", "words"])
+def test_a_reset_forgets_variables_once_it_is_confirmed_and_keeps_what_people_gave(
+    world: World, key: ThreadKey, yes: str
+) -> None:
+    say(world, key, "reset")
+    assert world.statuses(key) == ["done", "waiting"]
+    assert "Shall I reset this thread's session?" in world.text(key)
+    if yes == "press":
+        world.press(key, "Yes, reset", user=BEN)
+    else:
+        world.say("yes please", thread=key, user=BEN)
+    world.settle(key)
+    assert world.statuses(key) == ["done", "done"]
+    assert "The session is reset, as ben confirmed" in world.text(key)
+    world.model = ScriptedModel(
+        turns=[[], [], [cell("print(globals().get('total'), open('given.csv').read())"), finish("Nothing.")]]
+    )
+    say(world, key, "what is left?")
+    assert world.steps(key, "cell")[-1]["stdout"] == "None x\n1\n\n"
+
+
+@pytest.mark.parametrize("no", ["press", "words"])
+def test_a_reset_that_is_declined_changes_nothing(world: World, key: ThreadKey, no: str) -> None:
+    say(world, key, "reset")
+    if no == "press":
+        world.press(key, "No, keep it", user=BEN)
+    else:
+        world.say("no", thread=key, user=BEN)
+    world.settle(key)
+    assert "Nothing was reset, ben" in world.text(key)
+    assert {variable.name for variable in world.sessions.vars(key.id)} == {"total", "more"}
+
+
+def test_something_else_in_place_of_an_answer_is_answered_and_nothing_is_reset(world: World, key: ThreadKey) -> None:
+    say(world, key, "reset", "how many customers?")
+    assert world.statuses(key)[-1] == "done"
+    assert world.steps(key, "cell")[-1]["stdout"].startswith("0")
+    assert {variable.name for variable in world.sessions.vars(key.id)} == {"total", "more"}
+
+
+def test_a_reset_while_a_turn_runs_is_refused(world: World) -> None:
+    model = Meanwhile(
+        ScriptedModel([cell("total = 42"), cell("print(total)"), finish("All **42**.")]),
+        {2: lambda: world.say("reset", thread=key, user=BEN)},
+    )
+    world.model = model
+    key = world.say("how much was sold?")
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert "I am working on an answer, so nothing was reset" in world.text(key)
+    assert world.steps(key, "cell")[-1]["stdout"] == "42\n"
+
+
+def test_what_was_before_a_reset_cannot_be_undone(world: World, key: ThreadKey) -> None:
+    say(world, key, "reset", "yes", "undo")
+    assert "This thread has no step to undo" in world.text(key)
