@@ -37,11 +37,24 @@ check: .venv/.dev  ## format, lint, types, import contracts
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+fix: .venv/.dev  ## format the code and mend what the linter can mend
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
 test: check  ## check + the fast tests
 	$(BIN)/pytest -n 3 --dist loadfile -m "not integration and not browser and not attack and not fault"
 
 test-integration: .venv/.dev  ## real Redis, Postgres and the whole stack
 	$(BIN)/pytest -m "integration or attack"
+
+coverage: .venv/.dev  ## branch coverage of the fast and integration tests together: per package, then what is not covered
+	$(BIN)/coverage erase
+	$(BIN)/pytest -n 3 --dist loadfile --cov --cov-report= -m "not integration and not browser and not attack and not fault"
+	$(BIN)/pytest --cov --cov-append --cov-report= -m integration
+	$(BIN)/python scripts/coverage_by_package.py
+
+test-again: .venv/.dev  ## N=20 times all fast and integration tests under load, without second tries; lists what failed even once
+	$(BIN)/python scripts/test_again.py --times $(or $(N),20)
 
 test-attacks: .venv/.dev  ## the attacks again, as an ordinary user, without user namespaces and in a bare container (needs root)
 	@for machine in ordinary-user ordinary-user-refused bare-container; do echo "== $$machine"; \
@@ -54,6 +67,9 @@ test-faults: .venv/.dev  ## everything is killed, lost or full at every moment; 
 soak: .venv/.dev  ## MINUTES=5 of random faults over many threads; SEED= repeats a draw
 	PYTHONPATH=.:tests:tests/faults UPDATE_RELIABILITY=1 $(BIN)/python tests/faults/soak.py --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
 
+soak-postgres: .venv/.dev  ## MINUTES=5 of turns while Postgres is restarted every 5 to 40 s
+	PYTHONPATH=.:tests:tests/faults UPDATE_RELIABILITY=1 $(BIN)/python tests/faults/soak.py --only-postgres --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
+
 test-browser: .venv/.dev  ## the playground's page in Chromium
 	$(BIN)/pytest -m "browser"
 
@@ -62,4 +78,4 @@ test-all: test test-integration test-attacks test-faults test-browser  ## everyt
 bench: .venv/.dev  ## side-by-side measurements, printed as ratios, raw figures in bench/results.json
 	$(BIN)/python -m bench
 
-.PHONY: help install run demo check test test-integration test-browser test-faults soak test-all bench
+.PHONY: help install run demo check fix test coverage test-again test-integration test-browser test-faults soak soak-postgres test-all bench

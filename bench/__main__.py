@@ -16,11 +16,11 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 RESULTS = Path(__file__).with_name("results.json")
-NAMES = ("executor", "turns", "load")
+NAMES = ("executor", "turns", "load", "packs")
 
 
 def main(names: list[str]) -> str:
-    """Run each named module's `measure() -> dict`; a module that is not there yet is left out with a line.
+    """Runs each named module's `measure() -> dict`. A module that does not exist yet is left out with a line.
 
     Returns what was written, as JSON.
     """

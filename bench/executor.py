@@ -1,8 +1,8 @@
-"""P1 to P6: the executor through its public client, all its walls on, beside what a user could pick instead.
+"""P1 to P6: the executor through its public client, with the full sandbox, beside the alternatives of a user.
 
-Interleaved: each round visits every contestant once (A B C A B C …), so that a busy machine is busy for all of them.
+Rounds are interleaved (A B C A B C …), so that a busy machine is busy for every contestant.
 The goals are ratios of medians; absolute times differ from machine to machine. A rival that cannot be installed is left
-out with the reason. Takes about seven minutes, and once as long again for the rivals' environments.
+out with the reason. It takes about seven minutes, and the first time as long again for the rivals' environments.
 `python -m bench executor [--json]`, or `python -m bench.executor --sessions N [--json]` for fewer sessions at once.
 """
 
@@ -30,6 +30,7 @@ from bench.goals import ALL_SESSIONS, OURS, Row, rows
 from bench.many import show
 from bench.processes import COLD_AFTER_S, children_of, free_mib, new_memory_s, peak_rss_mib, pss_mib, rss_mib, tree
 from bench.rivals.contestants import Contestant, Session, Threadbook, rivals
+from core.retry import wait_until
 from executor.client import SessionClient
 from executor.launch import running_host
 from executor.values import Limits
@@ -53,7 +54,7 @@ CHECK = "print(len(frame), frame.memory_usage().sum(), round(frame.paid.sum(), 2
 
 
 def measure(sessions: int = ALL_SESSIONS) -> dict[str, Any]:
-    """Measure everything, print the table, return the raw figures (seconds, MiB) and the judged goals."""
+    """Measure everything and print the table. Returns the raw figures (seconds, MiB) and the judged goals."""
     _progress("installing the rivals, where they are not yet")
     others, left_out = rivals()
     raw: dict[str, Any] = {"left_out": left_out}
@@ -69,9 +70,9 @@ def measure(sessions: int = ALL_SESSIONS) -> dict[str, Any]:
 
 
 def _side_by_side(others: list[Contestant], left_out: dict[str, str]) -> dict[str, Any]:
-    """Start, trivial cells and 20,000 prints of everybody, in rounds.
+    """Measures start, trivial cells and 20,000 prints of every contestant, in rounds.
 
-    Without a spare: the product when no session was made in advance. A rival that fails goes to `left_out`.
+    "Without a spare" is the product when no session was made in advance. A rival that fails goes to `left_out`.
     """
     with ExitStack() as hosts:
         ours = Threadbook(hosts.enter_context(running_host(limits=Limits(idle_s=3600))))
@@ -109,7 +110,7 @@ def _trivial_cells(session: Session, count: int) -> list[float]:
 
 
 def _memory(others: list[Contestant], left_out: dict[str, str], sessions: int) -> dict[str, Any]:
-    """P3 and P4: more and more sessions; what all processes hold together, at 1, 50 and all of them.
+    """P3 and P4: more and more sessions, and the memory of all processes together at 1, 50 and all sessions.
 
     Each has pandas and pyplot imported; the group-by in each comes after the memory was read.
     """
@@ -123,7 +124,7 @@ def _memory(others: list[Contestant], left_out: dict[str, str], sessions: int) -
             def one(thread: str) -> None:
                 result = client.run(thread, cell, code)
                 if result.stdout != wanted:
-                    wrong.append(f"{thread}: {result.status} {result.notice or result.stdout[:80]!r}")
+                    wrong.append(f"{thread}: {result.status} {result.notices or result.stdout[:80]!r}")
 
             return one
 
@@ -139,7 +140,7 @@ def _memory(others: list[Contestant], left_out: dict[str, str], sessions: int) -
             try:
                 mib = pss_mib(tree(host))
             except PermissionError:
-                found["why"] = "a walled process shows its memory only to root"
+                found["why"] = "a sandboxed process shows its memory only to root"
                 mib = None
             if count == 1:
                 first_mib = mib or 0.0
@@ -174,7 +175,7 @@ def _further_mib(contestant: Contestant) -> float:
 
 
 def _flood() -> dict[str, Any]:
-    """P5: what the processes that outlive a cell hold while one prints 100 MB."""
+    """P5: the memory of the processes that outlive a cell while a cell prints 100 MB."""
     _progress("100 MB of output")
     with running_host() as client:
         client.run("T:flood", "1", "print(1)")
@@ -187,7 +188,7 @@ def _flood() -> dict[str, Any]:
             result = client.run("T:flood", "2", FLOOD)
         seconds = time.perf_counter() - begin
         after = rss_mib(trusted)
-    said = "left out" in result.stdout or "left out" in (result.notice or "")
+    said = "left out" in result.stdout or "left out" in str(result.notices)
     return {
         "status": result.status,
         "seconds": seconds,
@@ -195,12 +196,12 @@ def _flood() -> dict[str, Any]:
         "peak_mib": max(seen),
         "after_mib": after,
         "said": said,
-        "notice": result.notice,
+        "notices": [notice.code for notice in result.notices],
     }
 
 
 def _restore() -> dict[str, Any]:
-    """P6: a thread whose 40 MB frame was put to rest asks for it, and a new thread reads the same data again."""
+    """P6: how long a resting thread needs for its 40 MB frame, and a new thread to read the same data."""
     with (
         tempfile.TemporaryDirectory() as folder,
         running_host(limits=Limits(idle_s=0.3)) as client,
@@ -218,19 +219,17 @@ def _restore() -> dict[str, Any]:
                 begin = time.perf_counter()
                 result = client.run(thread, cell, f"{READ}\n{CHECK}" if cell == "read" else CHECK)
                 times.append(time.perf_counter() - begin)
-                answers.add(result.stdout or str(result.error or result.notice))
+                answers.add(result.stdout or str(result.error or result.notices))
                 if cell == "read" and not _at_rest(client, thread):
                     return {"why": "the session was not put to rest within 30 s"}
     return {"restore_s": back, "again_s": again, "same": len(answers) == 1, "answers": sorted(answers)}
 
 
-def _at_rest(client: SessionClient, thread: str, patience_s: float = 30.0) -> bool:
-    deadline = time.monotonic() + patience_s
-    while any(info.thread_id == thread for info in client.sessions()):
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
+def _at_rest(client: SessionClient, thread: str, timeout_s: float = 30.0) -> bool:
+    def is_at_rest() -> bool:
+        return all(info.thread_id != thread for info in client.sessions())
+
+    return wait_until(is_at_rest, for_s=timeout_s, every_s=0.05)
 
 
 def _print(judged: list[Row], raw: dict[str, Any]) -> None:

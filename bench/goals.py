@@ -1,4 +1,4 @@
-"""The executor's goals P1 to P6, judged: raw figures in, rows out. Nothing is measured here."""
+"""Judges the executor's goals P1 to P6: raw figures in, rows out. Nothing is measured here."""
 
 from __future__ import annotations
 
@@ -156,7 +156,7 @@ def _restore(restore: Mapping[str, Any]) -> Row:
 
 
 def many(found: Mapping[str, Any]) -> Row:
-    """The show of many sessions that each hold something else (`bench/many.py`), judged."""
+    """Judges the show of many sessions that each hold other data (`bench/many.py`)."""
     count = found["sessions"]
     return Row(
         goal="show",

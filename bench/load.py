@@ -1,7 +1,8 @@
 """P9 and P10: a hundred threads at once, how throughput grows with the workers, and a worker killed in mid-cell.
 
-The whole stack as real processes with a scripted model that answers at once. Slack is the playground, on the same
-cores: its share of the processor's time is shown beside ours. Limits on running turns are off: the machine is measured.
+The whole stack runs as real processes, with a scripted model that answers at once. Slack is the playground, on the
+same cores: its share of the processor time is shown beside ours. Limits on running turns are off: the machine is
+measured.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from rich.console import Console
 from rich.table import Table
 
 from bench.processes import pss_mib
+from core.retry import wait_until
+from core.steps import CellRan
 from core.values import ThreadKey
 from tryout.blocks_text import message_text
 from tryout.conversation import Conversation
@@ -32,7 +35,7 @@ THREADS = 100
 WORKERS = (1, 2, 4)
 PEOPLE = ("ana", "ben")
 CHANNEL = "#sales"
-PATIENCE_S = 300.0
+TIMEOUT_S = 300.0
 REPORT = "The answer is 60."
 GOAL_TURNS_S, GOAL_BACK_S = 10.0, 20.0
 
@@ -77,8 +80,8 @@ def _stack(workers: int, script: list[dict[str, Any]]) -> Iterator[Stack]:
 
 
 @dataclass
-class Parts:
-    """The processes of a stack by what they are. The processor's time of one includes that of its dead children."""
+class StackProcesses:
+    """The processes of a stack by kind. The processor time of a process includes that of its dead children."""
 
     stack: Stack
     before: dict[str, float] = field(default_factory=dict)
@@ -126,8 +129,8 @@ def _kind(process: psutil.Process) -> str:
 def _with_workers(count: int) -> dict[str, Any]:
     with _stack(count, _script("x = 20", "y = x * 2", "print(x + y)")) as stack:
         Conversation(stack, CHANNEL).say("warm up", [])
-        parts = Parts(stack)
-        memory, cpu = parts.memory_mib(), parts.seconds()
+        processes = StackProcesses(stack)
+        memory, cpu = processes.memory_mib(), processes.seconds()
         began = time.time()
         keys = [
             stack.slack.say(CHANNEL, PEOPLE[number % len(PEOPLE)], f"@threadbook question {number}").thread
@@ -137,7 +140,7 @@ def _with_workers(count: int) -> dict[str, Any]:
         _wait(stack, keys)
         turns = [turn for key in keys for turn in stack.store.turns(key.id)]
         ended = max(turn.ended_at.timestamp() for turn in turns if turn.ended_at)
-        used = {kind: round(value - cpu.get(kind, 0.0), 2) for kind, value in parts.seconds().items()}
+        used = {kind: round(value - cpu.get(kind, 0.0), 2) for kind, value in processes.seconds().items()}
         answers = [_reports(stack, key) for key in keys]
         return {
             "workers": count,
@@ -151,21 +154,21 @@ def _with_workers(count: int) -> dict[str, Any]:
             ),
             "cpu_s": used,
             "memory_before_mib": memory,
-            "memory_after_mib": parts.memory_mib(),
+            "memory_after_mib": processes.memory_mib(),
         }
 
 
 def _wait(stack: Stack, keys: list[ThreadKey]) -> None:
-    deadline = time.monotonic() + PATIENCE_S
     waiting = list(keys)
-    while waiting:
+
+    def all_done() -> bool:
         stack.check()
-        if [turn.status for turn in stack.store.turns(waiting[0].id)] == ["done"]:
+        while waiting and [turn.status for turn in stack.store.turns(waiting[0].id)] == ["done"]:
             waiting.pop(0)
-            continue
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{len(waiting)} of {len(keys)} threads did not finish within {PATIENCE_S:.0f} s")
-        time.sleep(0.2)
+        return not waiting
+
+    if not wait_until(all_done, for_s=TIMEOUT_S, every_s=0.2):
+        raise TimeoutError(f"{len(waiting)} of {len(keys)} threads did not finish within {TIMEOUT_S:.0f} s")
 
 
 def _reports(stack: Stack, key: ThreadKey) -> int:
@@ -176,7 +179,8 @@ def _killed_in_mid_cell() -> dict[str, Any]:
     slow = "import time\nruns = globals().get('runs', 0) + 1\ntime.sleep(3)\nprint('slow ran', runs)"
     with _stack(2, _script("x = 20", slow, "print(x, runs)")) as stack:
         key = stack.slack.say(CHANNEL, "ana", "@threadbook something slow").thread
-        _wait_for(lambda: len(_cells(stack, key)) == 1 and _horses(stack))
+        if not wait_until(lambda: len(_cells(stack, key)) == 1 and _horses(stack), for_s=TIMEOUT_S, every_s=0.05):
+            raise TimeoutError("the cell did not begin")
         time.sleep(0.5)
         at = time.time()
         for horse in _horses(stack):
@@ -187,27 +191,19 @@ def _killed_in_mid_cell() -> dict[str, Any]:
         return {
             "back_s": (turn.ended_at.timestamp() if turn.ended_at else time.time()) - at,
             "reports": _reports(stack, key),
-            "cells_run": [step["stdout"].strip() for step in steps if step["kind"] == "cell"],
+            "cells_run": [step.stdout.strip() for step in steps if isinstance(step, CellRan)],
         }
 
 
-def _cells(stack: Stack, key: ThreadKey) -> list[dict[str, Any]]:
+def _cells(stack: Stack, key: ThreadKey) -> list[CellRan]:
     turns = stack.store.turns(key.id)
-    return [step for turn in turns for step in stack.store.steps(turn.id) if step["kind"] == "cell"]
+    return [step for turn in turns for step in stack.store.steps(turn.id) if isinstance(step, CellRan)]
 
 
 def _horses(stack: Stack) -> list[psutil.Process]:
     service = psutil.Process(int((stack.home / "worker.ready").read_text()))
     forks = [child for child in service.children() if "executor.host" not in " ".join(child.cmdline())]
     return [horse for fork in forks for horse in fork.children()]
-
-
-def _wait_for(happened: Any) -> None:
-    deadline = time.monotonic() + PATIENCE_S
-    while not happened():
-        if time.monotonic() > deadline:
-            raise TimeoutError("the cell did not begin")
-        time.sleep(0.05)
 
 
 def _rounds_table(rounds: list[dict[str, Any]]) -> Table:

@@ -1,4 +1,4 @@
-"""The show: hundreds of live sessions on one host, each with data of its own, half of them put to rest, all correct.
+"""The show: hundreds of live sessions on one node, each with data of its own, half of them put to rest, all correct.
 
 `python -m bench.many [--sessions N] [--json]`; also a part of `python -m bench executor`. Takes about two minutes.
 """
@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 from bench.goals import ALL_SESSIONS, many
+from core.retry import wait_until
 from executor.client import SessionClient
 from executor.launch import running_host
 from executor.values import CellResult, Limits
@@ -21,7 +22,7 @@ from executor.values import CellResult, Limits
 CLIENTS = 8
 IDLE_S = 45.0  # longer than it takes to start them all
 AWAKE_EVERY_S = 10.0
-PATIENCE_S = 180.0
+TIMEOUT_S = 180.0
 HOLD = """
 import numpy as np, pandas as pd
 number = {number}
@@ -32,7 +33,7 @@ ASK = "print(number, total(), len(frame))"
 
 
 def show(sessions: int = ALL_SESSIONS) -> dict[str, Any]:
-    """Start them, let every second one rest, ask all for what they hold. Returns counts and seconds."""
+    """Start all, let every second one rest, ask each for its data. Returns counts and seconds."""
     threads = {f"T:show:{number}": number for number in range(sessions)}
     awake = [thread for thread, number in threads.items() if number % 2 == 0]
     with running_host(limits=Limits(idle_s=IDLE_S)) as client, ThreadPoolExecutor(CLIENTS) as clients:
@@ -61,13 +62,16 @@ def show(sessions: int = ALL_SESSIONS) -> dict[str, Any]:
 
 
 def _let_rest(client: SessionClient, clients: ThreadPoolExecutor, awake: list[str], others: set[str]) -> None:
-    """Use only `awake` until the host has put all the others to rest."""
-    deadline = time.monotonic() + PATIENCE_S
-    turns = itertools.count(1)
-    while _alive(client) & others and time.monotonic() < deadline:
-        cell = f"awake {next(turns)}"
-        list(clients.map(functools.partial(_touch, client, cell), awake))
-        time.sleep(AWAKE_EVERY_S)
+    """Use only `awake` until the session host has put all the others to rest."""
+    rounds = itertools.count(1)
+
+    def all_rest() -> bool:
+        if not _alive(client) & others:
+            return True
+        list(clients.map(functools.partial(_touch, client, f"awake {next(rounds)}"), awake))
+        return False
+
+    wait_until(all_rest, for_s=TIMEOUT_S, every_s=AWAKE_EVERY_S)
 
 
 def _touch(client: SessionClient, cell: str, thread: str) -> None:
@@ -84,7 +88,7 @@ def _expected(number: int) -> str:
 
 
 def _words(result: CellResult) -> str:
-    return f"{result.status}: {result.stdout[:80]!r} {result.error or ''} {result.notice or ''}"
+    return f"{result.status}: {result.stdout[:80]!r} {result.error or ''} {result.notices or ''}"
 
 
 if __name__ == "__main__":

@@ -45,9 +45,9 @@ def children_of(pid: int) -> list[int]:
 
 
 def pss_mib(pids: Iterable[int]) -> float:
-    """The memory of all of them, pages that several share counted by shares. Raises PermissionError.
+    """The memory of all of them; a shared page counts in equal parts. Raises PermissionError.
 
-    A walled process shows this only to root.
+    A sandboxed process shows this only to root.
     """
     total = 0
     for pid in pids:
@@ -63,16 +63,16 @@ def rss_mib(pids: Iterable[int]) -> float:
 
 
 def free_mib() -> float:
-    """The machine's memory that holds nothing."""
+    """The machine's unused memory."""
     (line,) = (line for line in Path("/proc/meminfo").read_text().splitlines() if line.startswith("MemFree:"))
     return int(line.split()[1]) / 1024
 
 
 def new_memory_s(mib: float) -> float:
-    """How long the machine takes to hand out so much memory, its cores together, when nothing else is done with it.
+    """How long all cores together take to get so much memory, when they do nothing else with it.
 
-    A virtual machine whose free pages have gone back to its host pays for each of them again. Wait before the call
-    (`COLD_AFTER_S`), or it finds what was freed a moment ago.
+    A virtual machine gives free pages back to its host and pays for each of them again. Wait before the call
+    (`COLD_AFTER_S`), or it finds pages that were freed a moment ago.
     """
     share = max(1, int(mib / (os.cpu_count() or 1))) << 20
     writers = [
@@ -84,7 +84,7 @@ def new_memory_s(mib: float) -> float:
 
 @contextmanager
 def peak_rss_mib(pids: list[int], every_s: float = 0.01) -> Iterator[list[float]]:
-    """A list of `rss_mib` taken while the block runs; what is shorter than `every_s` may be missed."""
+    """A list of `rss_mib` values from while the block runs. A peak shorter than `every_s` may be missed."""
     seen = [rss_mib(pids)]
     end = threading.Event()
 

@@ -1,4 +1,4 @@
-"""P7 and P8: how soon a mention is answered with a sign of life, and our own time in a turn of three cells.
+"""P7 and P8: how soon a mention gets its first reaction or status, and our own time in a turn of three cells.
 
 The whole stack runs as real processes with a scripted model that answers at once, so what is measured is ours: the bot,
 the Store, the queue, the worker, the session host, and the playground as Slack. The time that Slack takes to scan an
@@ -20,6 +20,8 @@ from unittest.mock import patch
 from rich.console import Console
 from rich.table import Table
 
+from core.retry import wait_until
+from core.steps import CellRan, Replied
 from tryout.conversation import Conversation
 from tryout.stack import Stack, running
 
@@ -27,22 +29,22 @@ CHANNEL = "#sales"
 QUIET_MENTIONS = 20
 BUSY_THREADS = 100
 TURNS = 20
-SIGNS = ("reactions.add", "assistant.threads.setStatus")
+FIRST_CALLS = ("reactions.add", "assistant.threads.setStatus")
 
 
 def measure() -> dict[str, Any]:
     """Measure both on one stack, print a table, return the raw figures in seconds."""
-    with ExitStack() as parts:
-        folder = Path(parts.enter_context(tempfile.TemporaryDirectory()))
+    with ExitStack() as resources:
+        folder = Path(resources.enter_context(tempfile.TemporaryDirectory()))
         script = folder / "script.json"
         script.write_text(json.dumps(_script()))
-        parts.enter_context(patch.dict("os.environ", {"THREADBOOK_MODEL": f"scripted:{script}"}))
-        stack = parts.enter_context(running(folder / "home", lambda _: None))
+        resources.enter_context(patch.dict("os.environ", {"THREADBOOK_MODEL": f"scripted:{script}"}))
+        stack = resources.enter_context(running(folder / "home", lambda _: None))
         stack.slack.set_options(share_delay_s=0)
         Conversation(stack, CHANNEL).say("warm up", [])
         own = [_own_time(stack) for _ in range(TURNS)]
-        quiet = _first_signs(stack, QUIET_MENTIONS, pause_s=0.5)
-        busy = _first_signs(stack, BUSY_THREADS, pause_s=0.02)
+        quiet = _first_calls(stack, QUIET_MENTIONS, pause_s=0.5)
+        busy = _first_calls(stack, BUSY_THREADS, pause_s=0.02)
     _print(quiet, busy, own)
     return {"p7_quiet_s": quiet, "p7_busy_s": busy, "p8_own_s": own}
 
@@ -66,13 +68,11 @@ def _own_time(stack: Stack) -> float:
     turn = talk.turns()[-1]
     if turn.status != "done" or turn.ended_at is None or talk.key is None:
         raise RuntimeError(f"the measured turn ended as {turn.status}")
-    others = sum(
-        step.get("duration_s", 0.0) for step in stack.store.steps(turn.id) if step["kind"] in ("cell", "replied")
-    )
+    others = sum(step.duration_s for step in stack.store.steps(turn.id) if isinstance(step, CellRan | Replied))
     return turn.ended_at.timestamp() - float(talk.key.root_ts) - others
 
 
-def _first_signs(stack: Stack, count: int, pause_s: float) -> list[float]:
+def _first_calls(stack: Stack, count: int, pause_s: float) -> list[float]:
     """Seconds from each of `count` mentions, in threads of their own, to the first reaction or status under it."""
     posted = []
     for _ in range(count):
@@ -80,7 +80,7 @@ def _first_signs(stack: Stack, count: int, pause_s: float) -> list[float]:
         time.sleep(pause_s)
     _wait_until_all_rest(stack, [key.id for key in posted])
     seen: dict[str, float] = {}
-    for method in SIGNS:
+    for method in FIRST_CALLS:
         for call in stack.slack.wire(kind="call", method=method):
             ts = str(call["args"].get("timestamp") or call["args"].get("thread_ts") or "")
             seen[ts] = min(call["at"], seen.get(ts, call["at"]))
@@ -88,20 +88,24 @@ def _first_signs(stack: Stack, count: int, pause_s: float) -> list[float]:
 
 
 def _wait_until_all_rest(stack: Stack, threads: Sequence[str], timeout_s: float = 300.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    open_ = list(threads)
-    while open_:
+    def all_rest() -> bool:
         stack.check()
-        open_ = [each for each in open_ if [turn.status for turn in stack.store.turns(each)] != ["done"]]
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"{len(open_)} of {len(threads)} threads did not finish within {timeout_s:.0f} s")
-        time.sleep(0.1)
+        return all([turn.status for turn in stack.store.turns(thread)] == ["done"] for thread in threads)
+
+    if not wait_until(all_rest, for_s=timeout_s, every_s=0.1):
+        raise TimeoutError(f"not all of {len(threads)} threads finished within {timeout_s:.0f} s")
 
 
 def _print(quiet: Sequence[float], busy: Sequence[float], own: Sequence[float]) -> None:
     table = Table("goal", "what", "p50", "p95", "goal met", title="The turn, against the playground")
     p7 = _p(quiet, 50) <= 0.150 and _p(busy, 95) <= 0.500
-    table.add_row("P7", f"mention → first sign, {len(quiet)} mentions in peace", _ms(quiet, 50), _ms(quiet, 95), "")
+    table.add_row(
+        "P7",
+        f"mention → first reaction or status, {len(quiet)} mentions on a quiet stack",
+        _ms(quiet, 50),
+        _ms(quiet, 95),
+        "",
+    )
     table.add_row("P7", f"the same, {len(busy)} threads active", _ms(busy, 50), _ms(busy, 95), "yes" if p7 else "NO")
     met = "yes" if _p(own, 50) <= 0.250 else "NO"
     table.add_row("P8", f"our own time in a three-cell turn, {len(own)} turns", _ms(own, 50), _ms(own, 95), met)

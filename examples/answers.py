@@ -1,4 +1,4 @@
-"""The headline numbers of the stories, computed plainly from the files: what a report must agree with.
+"""The headline numbers of the stories, computed plainly from the files. A report must agree with them.
 
 Each function takes the folder of its data set. Dates, amounts and spellings are read here by rules of their own, so
 that a mistake in the product cannot hide in a shared helper.

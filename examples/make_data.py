@@ -78,7 +78,7 @@ def demand(day: date) -> float:
 
 
 def regional(region: str, day: date) -> float:
-    """A region's pull on a day: West loses a third of its business from September 2023 on."""
+    """A region's weight on a day. West loses a third of its business from September 2023 on."""
     return REGIONS[region] * (0.62 if region == "West" and day >= date(2023, 9, 1) else 1.0)
 
 
@@ -114,7 +114,7 @@ def written_amount(random: Random, amount: float) -> str:
 
 
 def sales_rows() -> list[Row]:
-    """The ledger, in the order in which it was kept, dirt included."""
+    """The ledger in its original order, with its dirt."""
     random = Random(SALES_SEED)  # noqa: S311 - sample data wants a repeatable generator, not a secret one
     days = [FIRST_DAY + timedelta(days=n) for n in range((LAST_DAY - FIRST_DAY).days + 1)]
     ordered = sorted(random.choices(days, [demand(day) for day in days], k=ORDERS))

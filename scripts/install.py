@@ -1,4 +1,4 @@
-"""Runs pip into the current environment and shows a short line per package: a long first install is seen to move.
+"""Runs pip in the current environment and shows a short line per package, so that a long first install shows progress.
 
     python scripts/install.py TARGET        TARGET is "." or ".[dev]"
 

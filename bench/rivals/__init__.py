@@ -1,1 +1,1 @@
-"""What a user could pick instead of the executor, each behind the same small door (`contestants.Contestant`)."""
+"""The alternatives to the executor, each behind the same small interface (`contestants.Contestant`)."""

@@ -1,4 +1,4 @@
-"""Everybody who is measured, behind one door: open a session with a first cell, run cells, time cells."""
+"""All contestants behind one interface: open a session with a first cell, run cells, time cells."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Session:
 
 
 class Contestant(Protocol):
-    """Somebody that runs cells.
+    """Something that runs cells.
 
     `slow`: measured in fewer rounds and cells. `copies`: how many sessions are opened for its memory figure.
     """
@@ -66,7 +66,7 @@ class Threadbook:
         def run(code: str) -> str:
             result = self.client.run(thread, f"c{next(_numbers)}", code)
             if result.status != "ok":
-                raise RuntimeError(f"a measured cell ended as {result.status}: {result.error or result.notice}")
+                raise RuntimeError(f"a measured cell ended as {result.status}: {result.error or result.notices}")
             return result.stdout
 
         yield _begun(lambda: run, first)
@@ -74,7 +74,7 @@ class Threadbook:
 
 
 class PlainChild:
-    """An interpreter behind two pipes that is told cells as JSON lines; no sandbox: the least that could work."""
+    """An interpreter behind two pipes that gets cells as JSON lines, without a sandbox: the least that could work."""
 
     name = "plain child"
     slow = False
@@ -234,7 +234,7 @@ class Driven:
 
 
 def rivals() -> tuple[list[Contestant], dict[str, str]]:
-    """Those that can be measured here, and why each other one cannot."""
+    """The rivals that can be measured here, and why each other one cannot."""
     makers: dict[str, Callable[[], Contestant]] = {
         "plain child": PlainChild,
         "ipykernel": Ipykernel,

@@ -1,4 +1,4 @@
-"""Runs inside a rival's own environment and times it there, so that the way to and fro is not counted against it.
+"""Runs inside a rival's own environment and times it there, so that the transport is not counted against it.
 
 One JSON object a line on stdin, one answer a line on stdout: `{"open": code}` starts a session and runs its first cell,
 `{"run": code}` runs a cell, `{"time": code, "times": n}` runs it n times. End of input ends the session.

@@ -1,4 +1,4 @@
-"""A virtual environment of its own for a rival whose requirements do not go with ours, made on demand and kept."""
+"""A separate virtual environment for a rival whose requirements conflict with ours. Made on demand and kept."""
 
 from __future__ import annotations
 
