@@ -63,10 +63,10 @@ class SlackBusy(SlackUnreachable):
 
 class FileUnreachable(SlackUnreachable):
     """A file that a person sent cannot be fetched for now: no connection, a busy or failing server. `name` is its
-    name in Slack."""
+    name in Slack. The message is for logs, so it does not quote the name."""
 
     def __init__(self, name: str, why: str) -> None:
-        super().__init__(f"the file {name!r} cannot be fetched now: {why}")
+        super().__init__(f"a file in Slack cannot be fetched now: {why}")
         self.name = name
 
 

@@ -405,7 +405,7 @@ class _Client(CountedClient):
         limited = lost = 0
         while True:
             try:
-                return _response(api_method, self._slack.answer(api_method, given))
+                return _response(api_method, self._slack.answer(api_method, given), pages=_Pages(self, given))
             except ConnectionResetError:
                 lost += 1
                 if lost >= self._tries:
@@ -444,7 +444,26 @@ def _refused(method: str, error: str, *, status: int = 200, **more: Any) -> Slac
     return error_of(f"{method}: {error or status}", _response(method, data, status))
 
 
-def _response(method: str, data: Json, status: int = 200) -> SlackResponse:
+class _Pages:
+    """What a reply of the SDK needs of its client: iterating over the reply asks for the next page."""
+
+    def __init__(self, client: _Client, given: Json) -> None:
+        self._client = client
+        self._given = given
+
+    def _request_for_pagination(self, api_url: str, req_args: Json) -> Json:
+        given = self._given | req_args["params"]
+        page = self._client.api_call(api_url.removeprefix(API_URL), params=given)
+        return {"data": page.data, "headers": page.headers, "status_code": page.status_code}
+
+
+def _response(method: str, data: Json, status: int = 200, pages: _Pages | None = None) -> SlackResponse:
     return SlackResponse(
-        client=None, http_verb="POST", api_url=API_URL + method, req_args={}, data=data, headers={}, status_code=status
+        client=pages,
+        http_verb="POST",
+        api_url=API_URL + method,
+        req_args={},
+        data=data,
+        headers={},
+        status_code=status,
     )

@@ -541,8 +541,9 @@ def test_a_process_that_died_after_sharing_is_followed_by_one_that_sees_it(
         patch.setattr(thread.store, "outbox_done", killed)
         with pytest.raises(KeyboardInterrupt):
             thread.slack.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
-    thread.another().upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
-    thread.post()
+    follower = thread.another()
+    follower.upload(thread.lease, thread.key, "t1:files", [Upload("a.csv", b"a\n1\n")])
+    follower.post(thread.lease, thread.key, "t1:answer", "North leads.")
     assert shared(thread) == [["a.csv"]]
 
 

@@ -8,6 +8,9 @@ from turn_world import BEN, CHANNEL, Death, NewWorld, World, cell, failure, fini
 from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
 
+# A killed worker's card dies in its own thread.
+pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
+
 READ = "open('sales.csv').read()"
 CSV = {"sales.csv": b"region,amount\nnorth,12\n"}
 
