@@ -170,7 +170,7 @@ def _postgres(url: URL, *, patient: bool) -> Engine:
     }
     if "options" not in url.query:
         arguments["options"] = " ".join(f"-c {name}={int(seconds * 1000)}" for name, seconds in limits.items())
-    engine = create_engine(url, connect_args=arguments)
+    engine = create_engine(url, connect_args=arguments, hide_parameters=True)  # an error must not quote its row
 
     def connect(_dialect: object, _record: object, given: Any, named: dict[str, Any]) -> _Postgres:
         connection = _Postgres.connect(*given, **named)
@@ -196,7 +196,7 @@ def _engine(given: str, *, patient: bool) -> Engine:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             mend_mode(path.with_name(name))  # of an older version; never opened here, which would undo SQLite's locks
-    engine = create_engine(url, hide_parameters=True)  # an error must not quote the row that it is about
+    engine = create_engine(url, hide_parameters=True)  # an error must not quote its row
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine
