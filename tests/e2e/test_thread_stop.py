@@ -299,13 +299,15 @@ def test_a_stop_that_finds_the_worker_dead_ends_the_cell_it_left_behind(start: S
         (mail,) = stack.store.unread(key.id)
         asked = Asked(user=mail.user, author=mail.author, text=mail.text, ts=mail.ts)
         stack.store.take_mail(lease, turn.id, [mail.id], [asked])
+        stack.store.set_thread_node(lease, stack.settings.node_id)
         cell = threading.Thread(target=sessions.run, args=(key.id, f"{turn.id}/c1", SLOW))
         cell.start()
-        stack.wait_for(lambda: sessions.where(key.id) is not None, "the cell")
+        stack.wait_for(lambda: (at := sessions.where(key.id)) is not None and (at.line or 0) > 3, "the cell to begin")
         stack.say("stop", thread=key)
         stack.wait_for(lambda: stack.store.stop_asked(key.id), "the stop")
     stack.wait_for(lambda: stack.rests(key), "the end of the turn")
     cell.join(PATIENCE_S)
     assert not cell.is_alive()
     assert Talk(stack, key).turn.status == "stopped"
-    assert sessions.run(key.id, "later", "print(kept)").stdout.strip() == "7"
+    later = sessions.run(key.id, "later", "print(kept)")
+    assert later.stdout.strip() == "7", later

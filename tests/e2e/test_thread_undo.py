@@ -33,8 +33,8 @@ def sold(start: Start) -> Talk:
     return start(ScriptedModel(turns=script)).ask("How much was sold?")
 
 
-def say_and_hear(talk: Talk, words: str, answer: str, *, user: str = "ben") -> None:
-    """Say it and wait until the thread shows the answer and rests."""
+def say_and_hear(talk: Talk, words: str, answer: str, *, user: str = "ana") -> None:
+    """Say it and wait until the thread shows the answer and rests. Ana asked the question, so she may also reset."""
     before = talk.text.count(answer)
     talk.stack.say(words, user=user, thread=talk.key)
     talk.stack.wait_for(lambda: talk.text.count(answer) > before, answer)
@@ -47,13 +47,13 @@ def pressed(stack: Stack, key: ThreadKey, number: int) -> None:
         for message in reversed(stack.slack.thread(key))
         if any(block["type"] == "actions" for block in message.get("blocks") or ())
     )
-    stack.slack.press(key, question["ts"], f"answer:{number}", "ben")
+    stack.slack.press(key, question["ts"], f"answer:{number}", "ana")
 
 
 @pytest.mark.parametrize(("word", "answer"), [("@threadbook Undo!", "undid the last step"), ("撤销", "撤销了最后一步")])
 def test_undo_takes_the_last_cell_back_and_says_who_did(start: Start, word: str, answer: str) -> None:
     talk = sold(start)
-    say_and_hear(talk, word, answer)
+    say_and_hear(talk, word, answer, user="ben")
     assert "ben" in talk.text
     assert "Spoil it" in talk.text
     assert len(talk.turns) == 1, "an undo is no question"
@@ -116,9 +116,9 @@ def test_reset_forgets_the_session_after_asking_and_keeps_what_people_gave(
     if how == "button":
         pressed(talk.stack, talk.key, 0)
     else:
-        talk.stack.say(how, user="ben", thread=talk.key)
+        talk.stack.say(how, thread=talk.key)
     talk.stack.wait_for(lambda: talk.turn.status == "done", "the reset")
-    assert "The session is reset, as ben confirmed" in talk.text
+    assert "The session is reset, as ana confirmed" in talk.text
     assert "All **42**." in talk.text.replace("All 42", "All **42**"), "what was said stays"
     after = talk.ask("and now?")
     assert after.steps("cell")[0].stdout.strip() == "False ['sales.csv']"
