@@ -151,20 +151,18 @@ def test_a_holder_that_was_paused_past_its_lease_writes_to_neither_store_nor_sla
         assert current.status == "running"
 
 
-def test_a_paused_job_of_a_service_is_replaced_and_adds_nothing_when_it_goes_on(tmp_path: Path, redis_url: str) -> None:
+def test_a_paused_job_of_a_service_is_killed_and_another_ends_the_turn(tmp_path: Path, redis_url: str) -> None:
     with service(tmp_path, redis_url, [[call("run_python", code=SLOW), call("finish", report="Over.")]]) as running_one:
         key = running_one.ask("something slow")
         running_one.wait_for(lambda: "running" in running_one.status(key) and running_one.horses(), "the job")
         running_one.wait_for(lambda: replies(running_one.store, key), "the cell")
         (paused,) = running_one.horses()
         paused.suspend()
-        running_one.answered(key)
-        before = running_one.texts(key)
-        paused.resume()
         psutil.wait_procs([paused], timeout=PATIENCE_S)
-        assert running_one.texts(key) == before
+        assert not paused.is_running()
+        running_one.answered(key)
         assert [cell.stdout.split() for cell in running_one.cells(key)] == [["begun", "ran", "1"]]
-        assert sum("Over." in text for text in before) == 1
+        assert sum("Over." in text for text in running_one.texts(key)) == 1
 
 
 def replies(store: Store, key: ThreadKey) -> list[object]:

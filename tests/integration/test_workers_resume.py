@@ -34,6 +34,7 @@ from workers.service.context import WorkerContext, opened
 from workers.turn.context import TurnContext
 from workers.turn.files import ThreadFiles
 from workers.turn.session_transfer import SessionTransfer
+from workers.turn.unexported import Unexported
 
 pytestmark = pytest.mark.integration
 
@@ -98,7 +99,16 @@ def worker(tmp_path_factory: pytest.TempPathFactory, redis_url: str) -> Iterator
 
 def exporting(context: TurnContext, store: Store) -> SessionTransfer:
     """A session transfer as where several nodes share the Store: it writes after every cell."""
-    return SessionTransfer(store, context.blobs, context.sessions, node_id=context.settings.node_id, enabled=True)
+    settings = context.settings
+    return SessionTransfer(
+        store,
+        context.blobs,
+        context.sessions,
+        node_id=settings.node_id,
+        enabled=True,
+        unexported=Unexported(settings.home),
+        limits=settings.storage,
+    )
 
 
 def dying(worker: WorkerContext, at: int, *, before: bool) -> tuple[WorkerContext, Mortal]:
@@ -183,9 +193,15 @@ def continued(worker: WorkerContext, people: LocalSlack, folder: Path) -> Thread
 
 
 Prepare = Callable[[WorkerContext, LocalSlack, Path], ThreadKey]
-OUTSIDE = {"record_message", "raise_fence", "take_talk"}
-"""Writes that no turn here does: the bot records messages, a lease is taken before its turn goes on, and these threads
-are no talks of people (tests/unit/workers/turn/test_turn_talk.py)."""
+OUTSIDE = {
+    *("record_message", "change_message", "delete_message", "note_thread"),  # the bot's, when a message comes
+    *("purge_thread", "purge_order_done", "contents_deleted", "audit"),  # an administrator's or the janitor's
+    "raise_fence",  # a lease is taken before its turn goes on
+    "take_talk",  # these threads are no talks of people: tests/unit/workers/turn/test_turn_talk.py
+    *("drop_messages", "redact", "forget_contents"),  # nobody is refused, and nothing is deleted or reset
+    *("outbox_unsent", "outbox_dropped"),  # Slack takes and shows everything
+}
+"""Writes that no turn here does."""
 
 
 @pytest.mark.timeout(1_800)  # some forty turns one after the other
