@@ -51,7 +51,7 @@ class Blobs:
                 if not self._is_local:  # an object appears whole or not at all
                     self._send(data, target)
                     return
-                self._fs.makedirs(self._fs._parent(target), exist_ok=True)
+                self._fs.makedirs(str(Path(target).parent), exist_ok=True)
                 self._send_and_rename(data, target)
             if self._is_local:  # also one that another process has just put: it may not be on the disk yet
                 self._sync(Path(target))

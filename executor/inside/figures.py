@@ -200,7 +200,7 @@ def _arrange(figure: Any) -> None:
 
 
 def _title(figure: Any) -> str:
-    candidates = [figure._suptitle.get_text()] if figure._suptitle is not None else []
+    candidates = [figure.get_suptitle()]
     candidates += [axes.get_title() or axes.get_title(loc="left") for axes in figure.axes[:1]]
     for text in candidates:
         clean = re.sub(r"[^\w]+", "-", text.lower()).strip("-_")[:60].strip("-_")
