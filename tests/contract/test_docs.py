@@ -59,6 +59,30 @@ def test_every_mission_row_is_named_once() -> None:
     assert len(rows) == len(set(rows))
 
 
+def test_every_mission_row_that_is_built_names_its_file_and_its_test() -> None:
+    text = (ROOT / "docs" / "mission.md").read_text(encoding="utf-8")
+    for line in filter(ROW.match, text.splitlines()):
+        name, _, where, shown, missing = line.strip("| ").split(" | ")
+        built = bool(PATH.search(where)) and "`tests/" in shown
+        assert built != missing.startswith("not yet"), name
+        assert built or (where, shown) == ("–", "–"), name
+
+
+def test_the_page_of_prompts_names_every_prompt() -> None:
+    page = (ROOT / "prompts" / "README.md").read_text(encoding="utf-8")
+    named = set(re.findall(r"`(\w+)`", "".join(line for line in page.splitlines() if line.startswith("| `"))))
+    prompts = {path.stem for path in (ROOT / "prompts").glob("*.yaml")}
+    assert named == {name for name in prompts if not name.startswith("howto_")} | {"words"}
+
+
+@pytest.mark.parametrize("name", DOCUMENTS)
+def test_lines_of_prose_have_at_most_120_characters(name: str) -> None:
+    """Tables and code blocks may be wider, and so may a list of what people see in a thread (`docs/two-hosts.md`)."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    assert [line for line in prose.splitlines() if len(line) > 120 and not line.startswith(("|", "- ✗"))] == []
+
+
 def slack_methods_called() -> set[str]:
     """Web API methods that our code calls, by the SDK's naming: `client.chat_postMessage(...)` → chat.postMessage."""
     named = {method.replace(".", "_"): method for method in METHODS}
