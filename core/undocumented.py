@@ -1,4 +1,4 @@
-"""What we drive of other libraries although their documents do not promise it: all of it, with the reason.
+"""Every name of other libraries that we use although their documents do not promise it, with the reason.
 
 An upgrade may move any of it without a word. `tests/contract/test_undocumented.py` finds that: each name must stand in
 the installed version with these parameters, the files here use no other undocumented name of the same classes, and no

@@ -25,9 +25,8 @@ from workers.service.forked_processes import DRAIN_S
 log = get_logger(__name__)
 
 WORKER_TTL_S = 18
-"""RQ waits for a job for 15 s less than this. After 10 s more without an answer it counts Redis as gone; the worker
-ends and is started again. RQ's own value is seven minutes, and a Redis that never answers would stop the node for that
-long."""
+"""RQ waits for a job for 15 s less than this. After 10 s more without an answer it counts Redis as gone, and the
+worker ends and is started again. RQ's own value is seven minutes: a Redis that never answers would stop the node."""
 
 
 class NodeWorker(Worker):
