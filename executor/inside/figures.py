@@ -117,7 +117,7 @@ def _add_font(font_manager: Any, path: str) -> None:
             return found if path in found else [*found, path]
 
         manager_class._find_fonts_by_props = find_fonts
-    # With that, a family that is not installed is no news to anybody.
+    # With that font, nobody needs a warning that a family is not installed.
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 
 
