@@ -33,7 +33,7 @@ _QUEUE, _JOB, _WORKER = "rq.queue:Queue", "rq.job:Job", "rq.worker:Worker"
 
 _RETRY = "slack_sdk.http_retry.builtin_handlers:RateLimitErrorRetryHandler"
 _BOLT_WEB = "slack_bolt.adapter.starlette.handler"
-_UVICORN = "uvicorn.server:Server"
+_UVICORN, _CYCLE = "uvicorn.server:Server", "uvicorn.protocols.http.h11_impl:RequestResponseCycle"
 _PSYCOPG = "psycopg.connection:Connection"
 _CURSOR, _RESULT = "pymysql.cursors:SSCursor", "pymysql.connections:MySQLResult"
 _FONTS = "matplotlib.font_manager:FontManager"
@@ -109,6 +109,7 @@ UNDOCUMENTED = (
     Undocumented(_UVICORN, "started", (_HTTP,), "whether connections are accepted"),
     Undocumented(_UVICORN, "startup", (_PLAYGROUND,), "says that connections are accepted", ("sockets",)),
     Undocumented(_UVICORN, "shutdown", (_PLAYGROUND,), "ends the sockets of the playground first", ("sockets",)),
+    Undocumented(_CYCLE, "transport", ("playground/guard.py",), "cuts a connection; ASGI has no way to"),
     # Jobs are taken by a process that has one already, and asked about many at a time.
     Undocumented(
         _QUEUE,
