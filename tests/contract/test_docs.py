@@ -15,7 +15,7 @@ from playground.api.registry import METHODS
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"]
-DOCUMENTS += ["examples/README.md", "playground/README.md", "prompts/README.md"]
+DOCUMENTS += ["examples/README.md", "executor/PROTOCOL.md", "playground/README.md", "prompts/README.md"]
 DOCUMENTS += [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))]
 WRITTEN = {"bench/results.json"}
 """Files that a command writes and nobody commits."""
