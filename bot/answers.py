@@ -1,7 +1,7 @@
 """A pressed option of a question, as a message from the person who pressed it.
 
-What the button carries is a claim only: the question is looked up in the Store, and a button of a question that is no
-longer open says nothing.
+The button only claims what it means. The question is looked up in the Store, and a press on a question that is no
+longer open does nothing.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from core.values import IncomingMessage, ThreadKey
 def to_answer(body: Mapping[str, Any], team: str, store: Store) -> IncomingMessage | Ignored:
     """The answer in a `block_actions` payload, if its question is the one that its thread waits for.
 
-    Its ts is that of the question's message, so that of two people who press only the first one counts.
+    Its ts is that of the question's message, so when two people press, only the first press counts.
     """
     try:
         button = OptionButton.decode(body["actions"][0]["value"])

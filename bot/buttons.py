@@ -2,7 +2,7 @@
 
 A new button needs its class in `core/interactions.py` and its line here; a test compares the two lists. A reader turns
 the payload of a press into a message for the thread, or says why it means nothing. It may read the Store and writes
-nothing. A press is a claim only: the Store says whether what it means is still open.
+nothing. A press only claims something: the Store says whether it is still open.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Words that were said in our threads while no bot listened: looked up in Slack and taken in like an event.
+"""Looks up in Slack what was said in our threads while no bot listened, and takes it in like an event.
 
 At the start, and when the connection was deaf or lost, the threads that were active lately are noted with the newest
 message that is known of each. Once the bot listens, what came after it is read, the most active thread first. A message
-that is known is left alone, so nothing is answered twice. It all happens beside the listening: a look-up gives way to
-every other call to Slack, and an app that may read a thread a minute is done after some time.
+that is known is left alone, so nothing is answered twice. This runs beside the listening. A look-up gives way to every
+other call to Slack. An app that may read one thread a minute needs some time.
 """
 
 from __future__ import annotations
@@ -80,7 +80,7 @@ class CatchUp:
 
     @contextmanager
     def running(self, is_listening: Callable[[], bool]) -> Iterator[None]:
-        """Look up what is noted while the block runs, whenever `is_listening`: a gap is over only then."""
+        """While the block runs, look up what is noted whenever `is_listening`. A gap is over only then."""
         thread = threading.Thread(target=self._run, args=(is_listening,), name="catch_up", daemon=True)
         thread.start()
         try:

@@ -1,8 +1,8 @@
 """Commands in each of their forms: a word in the thread, a press on the card, a reaction, Slack's own Stop.
 
 Each form of a stop becomes a message of kind "stop", which the worker that runs the turn looks for. A press and a
-reaction are claims only: the Store says whether the turn that they mean is still open. A press on "Leave" becomes the
-command of that name.
+reaction only claim something: the Store says whether the turn that they mean is still open. A press on "Leave" becomes
+the command of that name.
 """
 
 from __future__ import annotations

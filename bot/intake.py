@@ -35,7 +35,7 @@ def to_message(event: Mapping[str, Any], context: EventContext) -> IncomingMessa
 
 
 def read_message(event: Mapping[str, Any], context: EventContext) -> IncomingMessage | Ignored:
-    """The message of a person, to whomever it is. Edits, deletions, bots (we too) and malformed events are Ignored."""
+    """The message of a person, whoever it is for. Edits, deletions, bots (we too) and malformed events are Ignored."""
     message = incoming(event, context.team, context.name_of, context.bot_user_id)
     if isinstance(message, Ignored):
         return message

@@ -1,4 +1,4 @@
-"""What happens to a message for us: it is kept before Slack gets its ack, the thread is woken, a first sign is shown.
+"""Takes in a message for the bot: stores it before Slack gets its ack, wakes the thread and shows a first sign.
 
 Nothing is kept in memory: a bot that dies between two lines loses no message, and two bots do not answer twice.
 """

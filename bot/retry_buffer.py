@@ -32,7 +32,7 @@ class _Waiting:
 class RetryBuffer:
     """Takes events in once the Store is back, in order. Those that are in the spool outlive this process.
 
-    Slack gets no ack for them: what this machine keeps, it may lose with its disk.
+    Slack gets no ack for them, because this machine may lose its disk.
     """
 
     def __init__(self, take: Callable[[Spooled], None], spool: Spool, every_s: float = TRY_EVERY_S) -> None:

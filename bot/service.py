@@ -37,7 +37,7 @@ log = get_logger(__name__)
 REDIS_TIMEOUT_S = 1.0
 START_WAIT_S = 30.0
 STOP_S = 15.0
-"""For what was begun after a message was acknowledged. Such work is a courtesy, or is done again by a worker."""
+"""How long work that began after an acknowledgement may go on. It may be left out, or a worker does it again."""
 STOPS = {signal.SIGTERM, signal.SIGINT}
 
 

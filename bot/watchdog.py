@@ -1,4 +1,4 @@
-"""Watches the Socket Mode connection: one that is silent is closed and opened again, and health knows it.
+"""Watches the Socket Mode connection. A silent one is closed and opened again, and `/healthz` reports it.
 
 The SDK notices a dead peer after four of its ping intervals, or after five pings that could not be sent. It counts a
 connection as open until then. This watchdog listens itself: each pong and each message is a sign of life. A connection
@@ -29,8 +29,8 @@ LOOK_EVERY_S = 0.5
 class Watchdog:
     """Looks at the client's connection every `LOOK_EVERY_S` while it runs.
 
-    It counts its own looks and reads no clock: neither a clock that is set nor a process that was paused makes a
-    connection deaf.
+    It counts its own looks and reads no clock. So a changed clock or a paused process never makes a connection look
+    deaf.
     """
 
     def __init__(self, client: SocketModeClient, on_gap: Callable[[], None] = lambda: None) -> None:
@@ -62,7 +62,7 @@ class Watchdog:
 
     @property
     def silent_s(self) -> float:
-        """For how many seconds nothing was heard, as far as this process ran."""
+        """How many seconds nothing was heard, counted while this process ran."""
         return self._silent_looks * LOOK_EVERY_S
 
     def look(self) -> None:

@@ -22,7 +22,7 @@ _NAME = re.compile(r"(?!\.+$)[\w.-]{1,200}", re.ASCII)
 
 Item = TypeVar("Item")
 PACK = "pack-"
-"""How the names of the objects begin that say what a thread's session is (`workers/turn/packs.py`)."""
+"""How the names of the objects begin that describe a thread's session (`workers/turn/packs.py`)."""
 CONNECT_TIMEOUT_S, READ_TIMEOUT_S, TRIES = 3, 8, 2
 """An object store that says nothing for `READ_TIMEOUT_S` is asked once more, and then counts as away."""
 
@@ -51,7 +51,7 @@ class Blobs:
                 if not self._is_local:  # an object appears whole or not at all
                     self._send(data, target)
                     return
-                self._fs.makedirs(self._fs._parent(target), exist_ok=True)
+                self._fs.makedirs(str(Path(target).parent), exist_ok=True)
                 self._send_and_rename(data, target)
             if self._is_local:  # also one that another process has just put: it may not be on the disk yet
                 self._sync(Path(target))
@@ -74,7 +74,7 @@ class Blobs:
             self._fs.put_file(str(data), to)
 
     def _sync(self, target: Path) -> None:
-        """Return when a power cut cannot take the content, nor its name, any more."""
+        """Sync the content and its name, so that a power cut can take neither."""
         for path in (target, target.parent, *(() if target.parent in self._durable else target.parent.parents[:2])):
             _sync_path(path)
         self._durable.add(target.parent)
@@ -195,7 +195,7 @@ def _limits(url: str) -> dict[str, Any]:
 
 @contextmanager
 def _reachable() -> Iterator[None]:
-    """Turn the errors of any kind of store into BlobsUnreachable: what they have in common is that a retry may work."""
+    """Turn the errors of any kind of store into BlobsUnreachable: for each of them a retry may work."""
     try:
         yield
     except (BlobMissing, ValueError):

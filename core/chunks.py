@@ -1,8 +1,8 @@
 """Where to cut a large content, so that two contents that are mostly the same have mostly the same chunks.
 
-A cut stands where the bytes before it say so: behind `WINDOW` bytes whose hash is one of a few values. So an insertion
-moves the cuts behind it along, and only the chunks around a change are new. The rule is part of the stored form: other
-numbers here would only store everything once more.
+The bytes before a place decide whether it is a cut: the hash of the last `WINDOW` bytes must be one of a few values. So
+an insertion moves the cuts behind it along, and only the chunks around a change are new. The rule is part of the stored
+form: other numbers here would only store everything once more.
 """
 
 from __future__ import annotations

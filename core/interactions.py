@@ -27,7 +27,7 @@ ThreadId = Annotated[str, Field(pattern=r"^[A-Z0-9]{1,50}:[A-Z0-9]{1,50}:[0-9.]{
 class Interaction(BaseModel):
     """One kind of interaction. Its fields are the payload, as JSON with the names of the fields.
 
-    What comes back from Slack is a claim only: `decode` checks its shape, the Store says whether it still holds.
+    What comes back from Slack is not trusted: `decode` checks its shape, and the Store says whether it still holds.
     """
 
     model_config = ConfigDict(frozen=True, strict=True, hide_input_in_errors=True)

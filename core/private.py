@@ -1,4 +1,4 @@
-"""Files of ours are for the user who runs us: what is made from here on, and what an earlier start left."""
+"""Makes our files readable by our own user only: new files, and those that an earlier start left."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def make_private() -> None:
 
 
 def mend_mode(path: Path) -> bool:
-    """Take from group and others what they may do with a file or folder of this user's; whether there was something.
+    """Remove the rights of group and others on a file or folder of this user. Returns whether there were any.
 
     What does not exist or belongs to another user is left alone.
     """

@@ -30,7 +30,7 @@ JOB_TTL_S = 3_600
 JOB_TIMEOUT_S = 6 * 3_600
 FAILURE_TTL_S = 3_600
 NODE_TTL_S = 9
-"""A node that died is believed to be alive for so long; its threads wait meanwhile."""
+"""How long a dead node still counts as alive. Its threads wait meanwhile."""
 ANSWER_S = 5.0
 """A Redis that connects or answers later than this is away. Redis itself never takes so long."""
 
@@ -119,7 +119,8 @@ class Wakes:
     def lost(self, thread_ids: Sequence[str]) -> list[str]:
         """Those of the threads, in their order, for whom no job waits in the queue where it would be taken.
 
-        A few commands and one query, however many threads. Between this and a `wake` another one may come: no harm.
+        A few commands and one query, however many threads. Another wake may come between this call and a `wake`, which
+        does no harm.
         """
         if not thread_ids:
             return []

@@ -102,8 +102,8 @@ class Settings(BaseSettings):
         default="",
         alias="THREADBOOK_NODE_ID",
         max_length=100,
-        description="Name of this node among all nodes; empty: the one that it last had with this home folder, "
-        "at first its hostname.",
+        description="Name of this node among all nodes; empty: the last name, which its home folder keeps, or at the "
+        "first start its hostname.",
     )
     model_choice: str = Field(
         default="",

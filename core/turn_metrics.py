@@ -29,7 +29,7 @@ TURN_S = (1, 2, 5, 10, 20, 30, 60, 120, 300, 600, 1800, 3600, 86_400)
 
 
 KEPT_S = 3_600
-"""The end of the last counted turn is remembered for so long. What ended while nobody counted longer is left out."""
+"""How long the end of the last counted turn is remembered. Turns that end in a longer break are not counted."""
 
 
 class CountedUntil:

@@ -1,7 +1,8 @@
-"""What we drive of other libraries although their documents do not promise it: all of it, with the reason.
+"""Every name of other libraries that we use although their documents do not promise it, with the reason.
 
 An upgrade may move any of it without a word. `tests/contract/test_undocumented.py` finds that: each name must stand in
-the installed version with these parameters, and no file of ours may use another undocumented name of the same classes.
+the installed version with these parameters, the files here use no other undocumented name of the same classes, and no
+file uses a private name (one with a leading underscore) that is not listed.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Undocumented:
-    """A name of another library's class ("module:Class") that these files use.
+    """A name of another library's class ("module:Class") or module ("module") that these files use.
 
-    `parameters` are those of a method after `self`, or None for a field or a property.
+    `parameters` are those of a function, without `self`; None for a field, a property or a class.
     """
 
     owner: str
@@ -30,8 +31,20 @@ _RUNNER = "slack_sdk.socket_mode.interval_runner:IntervalRunner"
 _WEB = "slack_sdk.web.client:WebClient"
 _QUEUE, _JOB, _WORKER = "rq.queue:Queue", "rq.job:Job", "rq.worker:Worker"
 
+_RETRY = "slack_sdk.http_retry.builtin_handlers:RateLimitErrorRetryHandler"
+_BOLT_WEB = "slack_bolt.adapter.starlette.handler"
+_UVICORN, _CYCLE = "uvicorn.server:Server", "uvicorn.protocols.http.h11_impl:RequestResponseCycle"
+_PSYCOPG = "psycopg.connection:Connection"
+_CURSOR, _RESULT = "pymysql.cursors:SSCursor", "pymysql.connections:MySQLResult"
+_FONTS = "matplotlib.font_manager:FontManager"
+_PICKLER, _UNPICKLER = "cloudpickle.cloudpickle:Pickler", "pickle:_Unpickler"
+
 _SOCKET, _WATCHDOG = "bot/socket_mode.py", "bot/watchdog.py"
 _WAKES, _RQ_WORKER = "core/queue.py", "workers/service/rq_worker.py"
+_WEB_CLIENT, _HTTP, _PLAYGROUND = "core/slack/client.py", "bot/web.py", "playground/server.py"
+_DATABASE, _MYSQL = "core/store/database.py", "workers/sources/drivers/mysql.py"
+_FIGURES = "executor/inside/figures.py"
+_VARIABLES, _SALVAGE = "executor/inside/variable_pickles.py", "executor/inside/pickle_salvage.py"
 
 UNDOCUMENTED = (
     # The end of a Socket Mode connection: the SDK's own `close` alone can wait for ever.
@@ -54,7 +67,49 @@ UNDOCUMENTED = (
     Undocumented(_RUNNER, "event", (_SOCKET,), "ends a thread of the SDK without waiting for it"),
     Undocumented(_RUNNER, "thread", (_SOCKET,), "is waited for"),
     # All methods of the SDK's client come through one.
-    Undocumented(_WEB, "api_call", ("core/slack/client.py",), "counted and paced; every method of the SDK calls it"),
+    Undocumented(
+        _WEB,
+        "api_call",
+        (_WEB_CLIENT, "core/slack/fake.py"),
+        "counted and paced; every method of the SDK calls it",
+        ("api_method", "http_verb", "files", "data", "params", "json", "headers", "auth"),
+    ),
+    Undocumented(
+        _RETRY,
+        "can_retry",
+        (_WEB_CLIENT,),
+        "a decorative call does not wait",
+        ("state", "request", "response", "error"),
+    ),
+    Undocumented(
+        _RETRY,
+        "prepare_for_next_attempt",
+        (_WEB_CLIENT,),
+        "counts the retry and makes all processes wait",
+        ("state", "request", "response", "error"),
+    ),
+    Undocumented(
+        _WEB,
+        "_request_for_pagination",
+        ("core/slack/fake.py",),
+        "`SlackResponse` asks for its next page with it",
+        ("api_url", "req_args"),
+    ),
+    # HTTP mode: Bolt's own handler for Starlette runs the app in the event loop, which would block.
+    Undocumented(
+        _BOLT_WEB,
+        "to_bolt_request",
+        (_HTTP,),
+        "Slack's request for Bolt",
+        ("req", "body", "addition_context_properties"),
+    ),
+    Undocumented(_BOLT_WEB, "to_starlette_response", (_HTTP,), "Bolt's answer for Starlette", ("bolt_resp",)),
+    # A web server in a thread, which has no signals to end it.
+    Undocumented(_UVICORN, "should_exit", (_HTTP, _PLAYGROUND), "ends the server"),
+    Undocumented(_UVICORN, "started", (_HTTP,), "whether connections are accepted"),
+    Undocumented(_UVICORN, "startup", (_PLAYGROUND,), "says that connections are accepted", ("sockets",)),
+    Undocumented(_UVICORN, "shutdown", (_PLAYGROUND,), "ends the sockets of the playground first", ("sockets",)),
+    Undocumented(_CYCLE, "transport", ("playground/guard.py",), "cuts a connection; ASGI has no way to"),
     # Jobs are taken by a process that has one already, and asked about many at a time.
     Undocumented(
         _QUEUE,
@@ -77,4 +132,37 @@ UNDOCUMENTED = (
         "called while a job runs",
         ("current_job_working_time", "pipeline"),
     ),
+    # A connection to Postgres on which every call comes to an end.
+    Undocumented(
+        _PSYCOPG, "wait", (_DATABASE,), "every call waits in it; it gets a time-out", ("gen", "interval", "timeout")
+    ),
+    Undocumented("psycopg.errors", "_WaitTimeout", (_DATABASE,), "what `wait` raises after its time-out"),
+    # The types of a source's columns, and rows that nobody will read.
+    Undocumented(_CURSOR, "_result", (_MYSQL,), "the columns with their types; the rows that are still to come"),
+    Undocumented(_RESULT, "fields", (_MYSQL,), "the columns with their types"),
+    Undocumented(_RESULT, "unbuffered_active", (_MYSQL,), "whether rows are still to come"),
+    # A chart shows letters of every script, whichever font its style names.
+    Undocumented(
+        _FONTS,
+        "_find_fonts_by_props",
+        (_FIGURES,),
+        "adds our font as the last resort; without it such letters are boxes",
+        ("prop", "fontext", "directory", "fallback_to_default", "rebuild_if_missing"),
+    ),
+    Undocumented(_FONTS, "ttflist", (_FIGURES,), "the installed fonts; ours is added under the names of its kin"),
+    Undocumented(
+        "matplotlib.font_manager",
+        "_get_font",
+        ("executor/inside/warm.py",),
+        "a cache, emptied before the fork; matplotlib would empty it in each subprocess, which copies 1.7 MB",
+    ),
+    # Variables of a notebook are kept together, and those that can be made again come back without the others.
+    Undocumented(
+        _PICKLER, "_dynamic_function_reduce", (_VARIABLES,), "a function keeps no copy of the notebook", ("func",)
+    ),
+    Undocumented(_PICKLER, "globals_ref", (_VARIABLES,), "the globals that a function is given, by their id"),
+    Undocumented("pickle", "_Unpickler", (_SALVAGE,), "the standard library's unpickler in Python"),
+    Undocumented(_UNPICKLER, "dispatch", (_SALVAGE,), "its steps by code, some of which are replaced"),
+    Undocumented(_UNPICKLER, "load_pop", (_SALVAGE,), "a step that is extended", ()),
+    Undocumented(_UNPICKLER, "stack", (_SALVAGE,), "the objects that are being made"),
 )

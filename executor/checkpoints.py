@@ -361,7 +361,7 @@ class Checkpoint:
 def sweep(folder: Path) -> int:
     """Remove the files of a state folder that none of its last two checkpoints names. Returns how many.
 
-    For a folder into which nothing is being received: what a host leaves there that is killed, or is lied to.
+    Call it only while nothing is received into the folder. Such files stay after a host was killed, or was lied to.
     """
     others = [entry for entry in folder.iterdir() if entry.name != _LOG]
     if not others:
@@ -391,7 +391,7 @@ def _files(parts: Mapping[str, Message]) -> set[str]:
 
 
 def _stamp(path: Path) -> list[int]:
-    """Changes whenever somebody writes to the file: the last of these times is the kernel's own to set."""
+    """Changes whenever somebody writes to the file, because only the kernel sets the last of these times."""
     status = path.stat()
     return [status.st_dev, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns]
 

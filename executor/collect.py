@@ -197,8 +197,8 @@ def _take(folder: int, name: str, home: Home, limits: Limits) -> Taken | str:
         why = _refusal(name, os.fstat(descriptor), limits)
         if why is not None:
             return why
-        # Who links a file of others here, lets us open it and then takes the link away, leaves it with one name: not
-        # ours. The kernel says of the name that we opened whether it is still there, and so whether it is that one.
+        # A cell may link somebody else's file here, let us open it, and remove the link. Then the file has one name,
+        # but that name is not in this folder. The kernel says whether the name that we opened is still there.
         if os.readlink(f"/proc/self/fd/{descriptor}").endswith(_DELETED):
             return "it was replaced while it was looked at"
         sha256, size = home.keep(descriptor, limits.artifact_mb << 20)

@@ -1,4 +1,4 @@
-"""What a power cut must not take: files are made durable in a thread of its own, while the loop goes on.
+"""Makes files durable against a power cut, in a thread of its own, while the loop goes on.
 
 A sync takes milliseconds, and the loop serves every thread. So requests wait together, a file that several of them
 name is synced once, and `then` is called in the loop, in the order of the requests, when all of it is on the disk.

@@ -13,7 +13,7 @@ an exec'ed process can be read by whatever runs there, even after os.environ.cle
 def clean_environment(folder: Path) -> dict[str, str]:
     """The environment for the host and its zygote.
 
-    Nothing of this process but where programs are; private files in `folder`.
+    Of this process's environment it has only the places of programs. Private files are in `folder`.
     """
     package_root = str(Path(__file__).resolve().parent.parent)
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)

@@ -66,7 +66,7 @@ class ExportedSession:
 
 
 def exported_session_from(data: Mapping[str, Any]) -> ExportedSession:
-    """A ExportedSession from JSON."""
+    """An ExportedSession from JSON."""
     return ExportedSession(
         state=None if data.get("state") is None else dict(mapping(data, "state")),
         files=[dict(file) for file in sequence(data, "files", _MANY_FILES)],

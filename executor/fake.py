@@ -68,7 +68,7 @@ _PAUSE = "__threadbook_pause__"
 
 @dataclass(slots=True)
 class Fault:
-    """What befalls the next `times` calls of `method` ("*": any). `then` is run at the call, before anything else."""
+    """What happens to the next `times` calls of `method` ("*": any). `then` is run at the call, before all else."""
 
     method: str
     kind: FaultKind | None

@@ -230,7 +230,7 @@ def contents_named_in(folder: Path) -> set[str]:
 
 
 def remove_tree(folder: Path) -> None:
-    """Delete a folder that a cell has made of what it liked. Raises OSError when a part of it resists."""
+    """Delete a folder in which a cell may have made anything. Raises OSError when a part of it resists."""
     with contextlib.suppress(RecursionError):  # deeper than Python goes; rm walks any depth
         shutil.rmtree(folder, ignore_errors=True)
     if folder.exists():

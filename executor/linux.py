@@ -97,7 +97,7 @@ def inotify_unwatch(instance: int, watch: int) -> None:
     _libc.inotify_rm_watch(instance, watch)
 
 
-_READS = 16  # of 64 KB: who makes events faster than they are read must not hold the reader for ever
+_READS = 16  # of 64 KB: a process that makes events faster than they are read must not hold the reader for ever
 
 
 def inotify_read(instance: int) -> Iterator[tuple[int, int, str]]:

@@ -32,9 +32,9 @@ def is_stopped(pid: int) -> bool:
 def end_tree(pid: int) -> None:
     """Kill `pid` and everything below it, where no pid namespace does.
 
-    Killed one by one, a fork bomb grows faster than it is cleared: so all of it is stopped first, until a look around
-    finds nobody new. A process that has just ended is no error. Raises ValueError for a number that is no process of
-    ours: to the kernel 0 and negative ones are whole groups, -1 is everybody.
+    A fork bomb that is killed one by one grows faster than it is cleared. So all processes are stopped first, until a
+    look finds no new one. A process that has just ended is no error. Raises ValueError for a number that is no process
+    of ours: to the kernel 0 and negative ones are whole groups, -1 is everybody.
     """
     if pid <= 1:
         raise ValueError(f"{pid} is not a process that may be ended")

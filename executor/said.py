@@ -1,7 +1,7 @@
 """What a subprocess says of itself: codes of a short list, names and numbers, never a sentence.
 
-What it sends is shown to people and to the model in our own words, so nothing in it may be words of its own. A name
-is an identifier of bounded length; what is none is shown as "?".
+What it sends is shown to people and to the model in our own words, so it may send no words of its own. A name is an
+identifier of bounded length; anything else is shown as "?".
 """
 
 from __future__ import annotations

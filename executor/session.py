@@ -211,7 +211,7 @@ class Session:
             self._end(Ending(notice("left", status=code)))
 
     def kill(self, why: Notice, *, by_limit: bool = False) -> None:
-        """SIGKILL, and be gone at once: nothing more is expected of it."""
+        """Send SIGKILL and count as gone at once: nothing more is expected of the process."""
         if not self.contained and self.pid and not self.gone:
             end_tree(self.pid)
         self._signal(signal.SIGKILL)

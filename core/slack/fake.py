@@ -64,10 +64,10 @@ PEOPLE: Mapping[str, Person] = {
 
 @dataclass(slots=True)
 class Fault:
-    """What befalls the next `times` calls of `method`; "*" is any method, "upload" and "download" are bytes of files,
-    "share" is what follows a completed upload.
+    """What happens to the next `times` calls of `method`: "*" is any method, "upload" and "download" are bytes of
+    files, "share" is what follows a completed upload.
 
-    `then` is run at the call, before anything else: what happens to the world at that moment.
+    `then` is run at the call, before anything else: it changes the world at that moment.
     """
 
     method: str

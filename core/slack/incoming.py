@@ -33,7 +33,7 @@ class Ignored:
 def incoming(
     event: Mapping[str, Any], team: str, name_of: Callable[[str], str], bot_user_id: str = ""
 ) -> IncomingMessage | Ignored:
-    """The message of a person, to whomever it is. Edits, deletions, bots (we too) and malformed events are Ignored.
+    """The message of a person, whoever it is for. Edits, deletions, bots (we too) and malformed events are Ignored.
 
     Without a `bot_user_id` no message counts as a mention.
     """

@@ -1,4 +1,4 @@
-"""What is only nice to have in a thread: reactions, the status line, Slack's view of an agent at work.
+"""Signs in a thread that an answer does not need: reactions, the status line, Slack's view of an agent at work.
 
 None of it waits for a rate budget and none fails the caller. What a workspace's Slack does not offer is logged once and
 skipped from then on, by all our processes.

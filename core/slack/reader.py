@@ -34,9 +34,9 @@ _MAX_PEOPLE = 10_000
 _MAX_PAGES = 5
 _MAX_NAME = 80
 STANDING_S = 600.0
-"""So long it may take until somebody who became a guest, or left a user group, counts as one."""
+"""How long what Slack said of a person counts: a new guest, or somebody who left a user group, is noticed then."""
 _STRANGERS = {"user_not_found", "user_not_visible"}
-"""Slack knows its own people: those that it does not show to us are another workspace's."""
+"""Slack shows the people of its own workspace. Those that it does not show belong to another one."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,9 +27,9 @@ from core.values import Lease, ThreadKey
 log = get_logger(__name__)
 
 SHARE_WAIT_S = 10.0
-"""So long the next message of a thread waits for files that Slack took; then it goes before them."""
+"""How long the next message of a thread waits for files that Slack took. After that it is posted before them."""
 LATE_AFTER_S = 60.0
-"""Files that Slack took longer ago, and does not show, it has dropped."""
+"""Slack has dropped files that it took longer ago and does not show."""
 LOOK_AGAIN_S = 2.0
 """After a lost reply, Slack knows by then whether it took the files."""
 

@@ -13,9 +13,9 @@ from contextlib import suppress
 from redis import Redis, RedisError
 
 OFFERED_LATER_S = 24 * 3600
-"""A server learns a method with its next version, not within the hour."""
+"""A server offers a new method only after an upgrade, so an unknown one is remembered for long."""
 SCOPE_LATER_S = 600
-"""An admin gives a scope when somebody asks for it, and then wants to see it work."""
+"""An admin who gives a missing scope wants to see it work soon."""
 READ_AGAIN_S = 60.0
 
 

@@ -26,10 +26,10 @@ STATEMENT_TIMEOUT_S = 10
 IDLE_IN_TRANSACTION_S = 10
 """Postgres ends a connection that holds a transaction open and asks nothing: its client may be gone without a word."""
 ANSWER_S = 12.0
-"""We give up a connection on which Postgres says nothing for so long: what lies between may have swallowed it. Longer
-than `STATEMENT_TIMEOUT_S`, so that a Postgres that is merely slow says so itself."""
+"""A connection on which Postgres says nothing for so long is given up: a firewall or proxy may have swallowed the data.
+Longer than `STATEMENT_TIMEOUT_S`, so that a Postgres that is merely slow says so itself."""
 PATIENT_S = 600.0
-"""The same for those who only watch and may read much, and for migrations."""
+"""The same for migrations, and for commands that only read, but may read much."""
 _MIGRATION_LOCK = 7_405_112_236
 """Any fixed number: the name of our advisory lock in Postgres."""
 

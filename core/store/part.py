@@ -57,7 +57,7 @@ class Part:
             yield db
 
     def _refer(self, db: Connection, thread_id: str, contents: Iterable[str]) -> None:
-        """Note that a thread needs these contents of the file store: what a purge may delete follows from it."""
+        """Note that a thread needs these contents of the file store. A purge deletes only what no thread needs."""
         for sha256 in sorted(contents):
             self._insert_once(db, t.blob_refs, thread_id=thread_id, sha256=sha256)
 

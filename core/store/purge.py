@@ -1,8 +1,8 @@
-"""Deleting for good: which threads are meant, what of them is in the tables, and what is left to do elsewhere.
+"""Deletes threads for good: finds the threads, deletes their rows, and notes what is left to delete elsewhere.
 
 One transaction deletes the rows of a thread and leaves two kinds of work behind: an order that every node carries out
-on its own disk, and the contents that the file store need not have any more. Both stay until they are done, so nothing
-is forgotten when a process dies or a node is down.
+on its own disk, and the contents that the file store no longer needs. Both stay until they are done, so nothing is
+forgotten when a process dies or a node is down.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What model calls took: tokens and estimated cost, by thread, person and time."""
+"""Tokens and estimated cost of model calls, by thread, person and time."""
 
 from __future__ import annotations
 

@@ -13,7 +13,7 @@ from core.store import tables as t
 from core.values import Language, ThreadKey
 
 _LANGUAGE_CHARS = 500
-"""The language of a message is detected from so many characters."""
+"""How many characters of a message are used to detect its language."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -117,7 +117,7 @@ def _add_font(font_manager: Any, path: str) -> None:
             return found if path in found else [*found, path]
 
         manager_class._find_fonts_by_props = find_fonts
-    # With that, a family that is not installed is no news to anybody.
+    # With that font, nobody needs a warning that a family is not installed.
     logging.getLogger("matplotlib.font_manager").setLevel(logging.ERROR)
 
 
@@ -200,7 +200,7 @@ def _arrange(figure: Any) -> None:
 
 
 def _title(figure: Any) -> str:
-    candidates = [figure._suptitle.get_text()] if figure._suptitle is not None else []
+    candidates = [figure.get_suptitle()]
     candidates += [axes.get_title() or axes.get_title(loc="left") for axes in figure.axes[:1]]
     for text in candidates:
         clean = re.sub(r"[^\w]+", "-", text.lower()).strip("-_")[:60].strip("-_")

@@ -16,7 +16,7 @@ _in_python: Any = vars(pickle)["_Unpickler"]  # the one whose steps can be repla
 
 
 def kind_of(error: BaseException) -> str:
-    """The name of its class, of an error that may be anybody's: what it says stays in the sandbox."""
+    """The name of the error's class. The error may be anybody's, so its message stays in the sandbox."""
     return str(type.__getattribute__(type(error), "__name__"))
 
 
@@ -53,7 +53,7 @@ class Salvager(_in_python):  # type: ignore[misc]  # as above
         """The objects are in it as well, so that no other object gets their ids."""
 
     def persistent_load(self, reference: Any) -> Any:
-        """What is kept elsewhere; what cannot be made is not tried again for the next who refers to it."""
+        """An object that is kept elsewhere. One that cannot be made is not tried again at the next reference."""
         if tuple(reference) not in self._elsewhere:
             self._elsewhere[tuple(reference)] = self._try(lambda: self._resolve(reference))
         return self._elsewhere[tuple(reference)]
@@ -78,7 +78,7 @@ class Salvager(_in_python):  # type: ignore[misc]  # as above
         self._failed_call = (self.stack[-1], arguments) if isinstance(self.stack[-1], Broken) else (None, None)
 
     def _load_pop(self) -> None:
-        """What is called and thrown away sets the state of its first argument."""
+        """A call whose result is thrown away sets the state of its first argument."""
         failed, arguments = self._failed_call
         if self.stack and self.stack[-1] is failed and arguments:
             self.broken[id(arguments[0])] = arguments[0], self.broken[id(failed)][1]

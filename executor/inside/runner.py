@@ -217,7 +217,7 @@ class Runner:
                 stream.flush()
 
     def _put_back(self) -> None:
-        """Whatever the last cell did to the ground we share, undo it."""
+        """Undo what the last cell changed in what the runner shares with it."""
         _dup2(self._fds.stdout, 1)
         _dup2(self._fds.stderr, 2)
         if self._stdout.closed:

@@ -35,7 +35,7 @@ _ONE_S, _ALL_S, _RESTORE_S = 2.0, 15.0, 25.0  # three times the second is less t
 
 
 class TooSlow(BaseException):
-    """Pickling takes longer than it may. Not an Exception: a hostile __reduce__ should not swallow it."""
+    """Pickling takes longer than it may. This is no Exception, so that a hostile __reduce__ does not swallow it."""
 
 
 class TooLargeToKeep(Exception):
@@ -142,7 +142,8 @@ class Keeper:
     ) -> tuple[bytes, dict[str, Any], list[Part]]:
         """(the pickle of all, its large objects, the parts of those that may have changed).
 
-        Whoever cannot be pickled is moved from `variables` to `lost`. Raises when it is not to be found who that is.
+        A variable that cannot be pickled is moved from `variables` to `lost`. Raises when it cannot be found which one
+        that is.
         """
         try:
             return self._dump_together(variables, mentioned)

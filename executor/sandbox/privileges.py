@@ -48,7 +48,7 @@ def drop_capabilities() -> None:
 
 
 def allow_no_new_privileges() -> None:
-    """Nothing that is executed from here on gains anything: set-uid bits and file capabilities are dead letters."""
+    """From here on no program gains rights by being executed: set-uid bits and file capabilities have no effect."""
     prctl(_PR_SET_NO_NEW_PRIVS, 1)
 
 

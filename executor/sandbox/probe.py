@@ -26,7 +26,7 @@ Findings = dict[str, str]
 _FULL_WALL_ONLY = ("see a process of the host",)
 """Attacks that Landlock and seccomp alone are not there to stop."""
 _ON_MEMORY = ("hold memory in files without a name", "hold memory that processes share")
-"""Attacks that end no wall, but a machine. They held when what they got is counted as the session's."""
+"""Attacks that break no layer, but may exhaust the machine. They held when what they got is counted for the session."""
 _GOT_MB = 16
 _COUNTED_SHARE = 0.9
 

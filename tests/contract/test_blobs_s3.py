@@ -11,6 +11,8 @@ from object_store import ObjectStore, object_store
 
 from core.blobs import Blobs, load_driver
 from core.errors import BlobMissing, SettingsError
+from core.settings import load_settings
+from tryout import doctor
 
 pytestmark = pytest.mark.integration
 
@@ -64,3 +66,9 @@ def test_a_place_that_nobody_knows_is_refused_by_name() -> None:
     load_driver("s3://bucket/files")
     with pytest.raises(SettingsError, match="nowhere"):
         load_driver("nowhere://bucket")
+
+
+def test_a_bucket_that_does_not_exist_is_a_row_of_the_doctor(url: str, tmp_path: Path) -> None:
+    missing = url.replace("threadbook-", "missing-")
+    found = doctor.files(load_settings({"THREADBOOK_HOME": str(tmp_path), "THREADBOOK_FILES": missing}, tmp_path))
+    assert (found.state, "the folder or bucket must exist" in found.fix) == ("missing", True)

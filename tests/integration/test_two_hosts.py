@@ -245,9 +245,9 @@ HEAD = """# Two hosts, one killed in mid-turn
 
 A thread of the test `tests/integration/test_two_hosts.py`, as people see it: two worker services (`host-a`, `host-b`)
 on one Redis, one Postgres and one S3-compatible store. While the cell “A long one” runs, every process of its host gets
-SIGKILL at once. The other host takes the thread: the cells that finished are not run again, their variables and files
-are there, the cell that was cut off is reported and not repeated by itself. Then the first host comes back and leaves
-the thread alone, until the second one is drained with SIGTERM.
+SIGKILL at once. The other host takes the thread. The cells that finished are not run again, and their variables and
+files are there. The cell that was cut off is reported and not repeated by itself. Then the first host comes back. It
+leaves the thread alone until the second host is drained with SIGTERM.
 
 `UPDATE_GOLDEN=1 pytest tests/integration/test_two_hosts.py` writes this page anew."""
 

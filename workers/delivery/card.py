@@ -21,9 +21,9 @@ FIRST_AFTER_S = 1.0
 STATUS_REARM_S = 60.0
 """Slack drops a status line after two minutes, so it is set again while the turn goes on."""
 SETTLE_S = 3.0
-"""So long a turn that comes to rest waits for its last signs, should Slack be slow."""
+"""How long a turn that comes to rest waits for its last signs when Slack is slow."""
 LATE_S = 60.0
-"""So long a process waits at its end for cards whose last state had to wait for a rate budget."""
+"""How long a process waits at its end for cards whose last state had to wait for a rate budget."""
 
 Draw = Callable[[ProgressView, bool], None]
 """Draws a state of the card. With False it raises SlackBusy instead of waiting for a rate budget."""
@@ -150,7 +150,7 @@ class Card:
 
 
 def _attempt(action: Callable[[], None]) -> bool:
-    """False when Slack was too busy for it; other trouble is logged and let be."""
+    """False when Slack was too busy for it. Other errors are logged and ignored."""
     try:
         action()
     except SlackBusy:

@@ -1,7 +1,7 @@
 """What a turn shows in its thread: the progress card, charts, questions, the report, and the small signs around them.
 
-Messages have deterministic outbox keys, so showing a step again after a crash shows nothing twice. Whatever is
-only nice to have (card, status line, reactions) is logged when it fails and never stops the work.
+Messages have deterministic outbox keys, so showing a step again after a crash shows nothing twice. When a card, a
+status line or a reaction fails, this is logged and never stops the work.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _OUTCOME: dict[TurnStatus, str] = {"done": Reaction.DONE, "stopped": Reaction.FA
 
 
 class Delivery:
-    """One turn's voice in its thread. A `with` block: inside it the card and the status line are kept fresh."""
+    """Writes for one turn into its thread. Inside its `with` block the card and the status line are kept fresh."""
 
     def __init__(
         self,
@@ -257,7 +257,7 @@ class Delivery:
         return ""
 
     def gave_up(self, steps: Sequence[Step], step: GaveUp) -> None:
-        """The honest end of a turn; one that was taken up again may have another."""
+        """The sentence for a turn without an answer. A turn that was taken up again may end with another one."""
         resumed = sum(isinstance(each, Resumed) for each in steps)
         cells = [each for each in steps if isinstance(each, CellRan)]
         end = gave_up_blocks(step, self._turn.language, cells)

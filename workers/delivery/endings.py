@@ -1,4 +1,4 @@
-"""The honest end of a turn without an answer, and what a stopped turn says."""
+"""What people read when a turn ends without an answer, or was stopped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _STOPPED_CELLS = 8
 
 
 def gave_up_blocks(step: GaveUp, language: Language, cells: Sequence[CellRan] = ()) -> SlackMessage:
-    """The honest end: what happened and what to do next, and what of the work is still there."""
+    """What happened, what to do next, and what of the work is still there."""
     if step.reason == STOPPED:
         title, kept = say("stopped_title", language), say("stopped_kept", language)
     else:

@@ -25,7 +25,7 @@ class ModelRequest:
     turn: Turn | None = field(default=None, compare=False, repr=False)
     """The turn that the messages were made from. The offline analyst reads it; real endpoints ignore it."""
     wanted: Callable[[], bool] = field(default=lambda: True, compare=False)
-    """False once nobody waits for the reply any more: a model that is still at it should end, in whatever way."""
+    """False once nobody waits for the reply any more. A model that still works on it should end then, in any way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ class ContextTooLong(ModelError):
 
 
 class Model(Protocol):
-    """Anything that can be the analyst's mind: OpenAIModel, OfflineAnalyst, ScriptedModel."""
+    """A model that can answer the analyst's requests: OpenAIModel, OfflineAnalyst, ScriptedModel."""
 
     @property
     def name(self) -> str:

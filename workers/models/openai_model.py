@@ -61,7 +61,7 @@ _TOO_LONG = re.compile(
 """What compatible servers say in place of OpenAI's code."""
 _MESSAGE_CHARS = 300
 _QUOTE_CHARS = 16
-"""So many characters in a row that an error and a prompt share are a quotation."""
+"""When an error and a prompt share so many characters in a row, the error quotes the prompt."""
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|key)-[\w*.-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
 
 

@@ -1,4 +1,4 @@
-"""The cells that answer: one per analysis of an intent, each on `work`, the rows of `df` that the question is about."""
+"""Makes the cells that answer: one per analysis of an intent, on `work`, the rows of `df` that are asked for."""
 
 from __future__ import annotations
 

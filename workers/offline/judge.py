@@ -1,4 +1,4 @@
-"""The offline analyst as a judge of reports: a plain look whether there is an answer with numbers from the cells."""
+"""The offline analyst as a judge of reports: it checks whether there is an answer with numbers from the cells."""
 
 from __future__ import annotations
 

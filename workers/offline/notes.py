@@ -1,4 +1,4 @@
-"""What to know besides the answer: what was done to the data, what is missing, what the figures leave out."""
+"""Notes beside the answer: what was done to the data, what is missing, what the figures leave out."""
 
 from __future__ import annotations
 

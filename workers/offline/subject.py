@@ -171,7 +171,7 @@ def _mask(join: Join, item: Filter) -> str:
 
 
 def leaves_out_refunded(thread: Thread, join: Join, intent: Intent) -> bool:
-    """True for amounts of data that marks refunds on the orders themselves: a refunded order comes to nothing."""
+    """True for amounts in data that marks refunds on the orders themselves. A refunded order then counts as nothing."""
     told = thread.facts.get("refunds", [{}])[-1]
     column = join.column(intent.measure)
     if thread.refunds is None or not told.get("on_orders") or column is None or column.kind != "number":

@@ -1,7 +1,8 @@
 """Which threads may run: limits on running turns in all, per channel and per person. Nobody starves the others.
 
-The running threads are kept in a hash in Redis, beside the leases. An entry counts while its thread's lease is held:
-a killed worker takes a place no longer than its lease. When the hash is lost, the limits are passed for a moment.
+The running threads are kept in a hash in Redis, beside the leases. An entry counts while its thread's lease is held, so
+a killed worker keeps its place only until its lease ends. When the hash is lost, more turns than the limits allow may
+run for a moment.
 """
 
 from __future__ import annotations

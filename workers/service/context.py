@@ -36,7 +36,7 @@ from workers.turn.session_transfer import SessionTransfer
 from workers.turn.unexported import Unexported
 
 LEASE_TTL_S = 10
-"""A killed worker blocks its thread for so long at most. A live one renews its lease after every third of it."""
+"""How long a killed worker blocks its thread at most. A live one renews its lease after every third of that time."""
 
 PACKAGES = (
     "pandas",

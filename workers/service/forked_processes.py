@@ -1,7 +1,7 @@
 """The processes that the supervisor forks: started, started again when they end, and stopped together.
 
-A process that was stopped (SIGSTOP) does not end by itself, and holds what it has: a database's lock, an RQ worker. It
-and the processes below it are killed when they stay stopped. Nothing is lost: a thread goes on from the Store.
+A process that was stopped (SIGSTOP) does not end by itself, and holds what it has: a database's lock, an RQ worker.
+When it stays stopped, it and the processes below it are killed. Nothing is lost: a thread goes on from the Store.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ DRAIN_S = 8.0
 """Time for running jobs to come to their end at a stop. A job that is cut off then goes on later from the Store."""
 KILL_AFTER_S = 2.0
 STOPPED_S = 8.0
-"""A process that is stopped for so long is killed. Its lease is about to end, so its thread goes on elsewhere."""
+"""How long a process may be stopped before it is killed. Its lease is about to end, so its thread goes on elsewhere."""
 
 
 class ForkedProcesses:

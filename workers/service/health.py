@@ -1,6 +1,6 @@
 """The process of the worker service that answers `/healthz` and `/metrics`; the supervisor forks it.
 
-It is a process of its own because the supervisor forks: that one must have no threads and no database.
+It is a process of its own, because the supervisor forks and so must have no threads and no database.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Wakes threads that have something to do and no worker: what a crash or a lost wake leaves behind.
+"""Wakes threads that have something to do and no worker, as after a crash or a lost wake.
 
 Each node has a janitor, and one of them sweeps for all (`SweepLease`). The status lines of waiting threads are set by a
 thread of its own, so that a slow Slack keeps nobody waiting.

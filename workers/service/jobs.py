@@ -34,7 +34,7 @@ _prepared: list[tuple[Settings, Store]] = []
 """What the worker that forks the jobs gives them. RQ hands a job its arguments only, and those must hold no secret."""
 
 TAKE_MORE_S = 5.0
-"""The process of a job takes further threads for so long after its start."""
+"""How long after its start the process of a job takes further threads."""
 
 STOP_AFTER_THREAD = signal.SIGUSR1
 """A worker that is told to stop sends this to the process of its job: end after the thread at work."""
@@ -81,7 +81,7 @@ def run(worker: WorkerContext, thread_id: str) -> None:
     """Take the thread's lease and work until nothing is left to do.
 
     Does nothing when another worker has the lease, or when the limits on running turns say that the thread must wait.
-    The mail is read again after the lease was given back: mail that came in between is never left.
+    After the lease is given back the mail is read again, so mail that came in between is not forgotten.
     """
     worker.wakes.claimed(thread_id)
     if worker.wakes.lives_elsewhere(thread_id, worker.context.settings.node_id):

@@ -19,7 +19,7 @@ from workers.turn.unexported import Unexported
 log = get_logger(__name__)
 
 LAST_EXPORTS_S = 60.0
-"""A service that stops waits for so long for a file store that is away."""
+"""How long a service that stops waits for a file store that is away."""
 AGAIN_S = 1.0
 ANSWER_S = 5.0
 """How long Redis may take to answer."""

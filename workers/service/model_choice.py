@@ -23,7 +23,7 @@ def opened_model(settings: Settings) -> Iterator[Model]:
 
 
 def choose_model(settings: Settings) -> Model:
-    """The model of this installation. Raises SettingsError when it is named but cannot be had."""
+    """The model of this installation. Raises SettingsError when the named model cannot be used."""
     kind, _, path = settings.model_choice.partition(":")
     has_endpoint = settings.openai_api_key is not None or bool(settings.openai_base_url)
     kind = kind or ("openai" if has_endpoint else "offline")

@@ -25,14 +25,14 @@ from workers.service.forked_processes import DRAIN_S
 log = get_logger(__name__)
 
 WORKER_TTL_S = 18
-"""RQ waits for a job for 15 s less, and takes a Redis that says nothing for 10 s more as gone. Its worker ends then and
-is started again; with RQ's own seven minutes a Redis that swallows what it gets would stop the node for as long."""
+"""RQ waits for a job for 15 s less than this. After 10 s more without an answer it counts Redis as gone, and the
+worker ends and is started again. RQ's own value is seven minutes: a Redis that never answers would stop the node."""
 
 
 class NodeWorker(Worker):
     """An RQ worker that ends soon after it was told to, even when no supervisor is left to tell it twice.
 
-    A job that runs does not need Redis to end well. So one that is away then does not end its worker.
+    A running job can end well without Redis. So a Redis that is away meanwhile does not end the worker.
     """
 
     def request_stop(self, signum: int, frame: FrameType | None) -> None:

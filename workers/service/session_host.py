@@ -1,7 +1,6 @@
 """The session host of this node, as the supervisor sees it: started, watched, started again, stopped.
 
-The supervisor has one thread, and a session host that is stuck must not stop it: nothing here waits for long but the
-first start.
+The supervisor has one thread, and a stuck session host must not stop it. So only the first start waits for long.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ log = get_logger(__name__)
 PING_S = 1.0
 """How long the supervisor waits for an answer; it asks again at its next look."""
 HOST_START_S = 60.0
-"""A session host that was started and does not answer for so long is killed, and another one is started."""
+"""A session host that does not answer within this time after its start is killed, and another one is started."""
 RESTART_PAUSE_S = 1.0
 FRESH_S = 5.0
 """The node is announced only while its session host answered within this time."""

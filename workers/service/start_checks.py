@@ -71,7 +71,7 @@ def refuse_second_node(redis: Redis, settings: Settings) -> None:
 def refuse_second_of_a_name(redis: Redis, wakes: Wakes, settings: Settings) -> None:
     """Raise CannotStart when another live service has this node's name: its threads would run at both.
 
-    What a service of this very home left announced when it was killed is taken back at once.
+    When the name was announced by a killed service of the same home, it is taken over at once.
     """
     seen: list[float] = []
 

@@ -57,7 +57,7 @@ READY_LINE = "worker ready"
 WATCH_EVERY_S = 0.5
 ANNOUNCE_EVERY_S = 2.5
 STOP_S = 90
-"""A service that stops is done within this time: jobs, then the last exports."""
+"""How long a service takes to stop, at most: first its jobs end, then the last sessions are exported."""
 
 
 def main(settings: Settings) -> None:
@@ -155,7 +155,7 @@ class Supervisor:
             self._stopping.wait(WATCH_EVERY_S)
 
     def _keep_name(self) -> None:
-        """Let the home folder remember the node's name. Without it the service works too: a full disk is no reason."""
+        """Let the home folder remember the node's name. A full disk stops nothing: the service works without it."""
         try:
             write_node_file(self._settings.home, self._settings.node_id, self._instance)
         except OSError as error:

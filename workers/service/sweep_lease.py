@@ -14,7 +14,7 @@ from core.telemetry import get_logger
 log = get_logger(__name__)
 
 SWEEP_LEASE_S = 6.0
-"""A janitor that took its turn sweeps for so long, and longer while it goes on taking it."""
+"""How long a janitor may sweep after it took or renewed the right to."""
 _KEY = "threadbook:janitor"
 
 Given = TypeVar("Given")
@@ -23,7 +23,8 @@ Given = TypeVar("Given")
 class SweepLease:
     """The right to sweep, for one janitor among those of all nodes. When its holder dies, another one has it soon.
 
-    Two may hold it for a moment, after a pause of one of them. That does no harm: waking twice is waking once.
+    Two may hold it for a moment, after a pause of one of them. That does no harm: a thread that is woken twice runs
+    once.
     """
 
     def __init__(self, redis: Redis, ttl_s: float = SWEEP_LEASE_S) -> None:
@@ -42,7 +43,7 @@ class SweepLease:
 
 
 class Newest(Generic[Given]):
-    """Does one thing again and again in a thread of its own. What was not begun yet gives way to what came later."""
+    """Does one thing again and again in a thread of its own. A newer item replaces one that was not begun yet."""
 
     def __init__(self, do: Callable[[Given], object], name: str) -> None:
         self._do = do

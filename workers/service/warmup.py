@@ -1,4 +1,4 @@
-"""Does once, before a worker forks, what a turn does for the first time.
+"""Does the first-time work of a turn once, before a worker forks.
 
 A horse is a fresh fork for each job. It gets what its parent has in memory (parsed prompts and phrases, compiled
 templates and schemas) for nothing. Making it itself would cost a quarter of a second per turn.

@@ -1,4 +1,4 @@
-"""May its author do what a message asks? Asked again before a turn reads it: the bot may not have known in time."""
+"""Asks, before a turn reads a message, whether its author may do what it asks. The bot may not have known in time."""
 
 from __future__ import annotations
 
@@ -58,13 +58,13 @@ def note_command(context: TurnContext, lease: Lease, command: Commanded) -> None
 
 
 def _began(mail: Sequence[StoredMessage], turn: Sequence[Step] | None) -> float:
-    """When somebody first spoke to us: what stands before it was said among people."""
+    """When somebody first spoke to the bot. Earlier messages were said among people."""
     steps = (step for step in turn or () if isinstance(step, Asked | Commanded))
     return min((float(said.ts) for said in (*steps, *(each for each in mail if each.mention))), default=0.0)
 
 
 def _is_talk(message: StoredMessage, began: float) -> bool:
-    """Whether the message was brought in with a talk that somebody called us into: it asks nothing of us."""
+    """Whether the message came in with a talk that the bot was called into. Such a message asks nothing of the bot."""
     said_to_us = message.mention or message.channel_type == "im" or message.kind != "text"
     return not said_to_us and float(message.ts) < began
 

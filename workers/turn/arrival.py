@@ -44,7 +44,7 @@ def bring(context: TurnContext, lease: Lease, turns: Sequence[Sequence[Step]]) -
     """
     here, before = context.settings.node_id, context.store.thread_node(lease.thread_id)
     is_new = before is None and not any(cells(steps) for steps in turns)
-    if is_new:  # or it was purged: what this host still has of it does not count
+    if is_new:  # or it was purged, and what this host still has of it does not count
         with_session_host(partial(context.sessions.purge, lease.thread_id))
     imported = with_session_host(partial(context.transfer.import_state, lease))
     if imported is not None and imported.was_here:  # it may be alive, and files came while the thread was elsewhere

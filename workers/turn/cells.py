@@ -35,7 +35,7 @@ def run_cell(turn: OpenTurn, action: RunCell) -> None:
 
 
 def export(turn: OpenTurn) -> None:
-    """Keep the session for another node; once per turn and reason it is said when there is no room for it."""
+    """Keep the session for another node. When there is no room for it, the thread is told, once per turn and reason."""
     over = with_session_host(partial(turn.context.transfer.export_state, turn.lease))
     if over is not None:
         text = say(f"session_over_{over.scope}", turn.language, used_mb=over.used_mb, limit_mb=over.limit_mb)
@@ -43,7 +43,7 @@ def export(turn: OpenTurn) -> None:
 
 
 def show_cell(turn: OpenTurn, cell: CellRan) -> None:
-    """A cell's charts, and what it says of its session; of a cell that was stopped the card says it."""
+    """Show a cell's charts and what it says of its session. For a stopped cell the card says that."""
     turn.show.figures(cell)
     if cell.notice and cell.status == "ok":
         text = say("session_notice", turn.language, notice=cell.notice_text or cell.notice)
@@ -56,7 +56,7 @@ def _kept(artifact: Artifact, blobs: Blobs) -> StoredFile:
 
 
 def _lost_with_its_node(turn: OpenTurn, action: RunCell) -> CellResult | None:
-    """The end of a cell that began at a node which is gone: perhaps it had effects, so it is not run again."""
+    """The end of a cell that began at a node which is gone. It may have had effects, so it is not run again."""
     if not turn.context.transfer.began_elsewhere(turn.thread_id, action.cell_id):
         return None
     lost = Notice("text", {"text": say("cell_lost_with_host", turn.language)})

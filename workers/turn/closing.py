@@ -71,13 +71,13 @@ def close_as_ours(turn: OpenTurn, *, at_last: bool = False) -> None:
 
 
 def close_at_last(turn: OpenTurn) -> None:
-    """Close a turn at which worker after worker died. An answer that people have read stays their answer."""
+    """Close a turn at which several workers died. An answer that is in the thread already stays the answer."""
     end = ending(turn.steps)
     if end is None or not turn.show.was_posted("report:0" if isinstance(end, Finished) else "end"):
         close_as_ours(turn, at_last=True)
         return
     status = _status_of(end)
-    # The status comes first: should drawing the card be what kills, the turn is closed all the same.
+    # The status comes first, so the turn is closed even if drawing the card kills the worker.
     turn.context.store.set_turn_status(turn.lease, turn.row.id, status)
     log.error("turn_closed_after_answer", turn=turn.row.id, status=status)
     with suppress(OursToFix):

@@ -1,4 +1,4 @@
-"""Everything that a turn works with, and the one way it puts itself off."""
+"""Everything that a turn works with, and the one way to postpone it."""
 
 from __future__ import annotations
 

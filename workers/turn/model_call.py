@@ -37,7 +37,7 @@ _REASONS: dict[type[ModelError], Reason] = {
 
 
 def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
-    """Ask and keep what comes of it: `Replied`, `ModelFailed`, or nothing when it was not waited for.
+    """Ask, and store the outcome: `Replied`, `ModelFailed`, or nothing when nobody waits for it any more.
 
     `view` is the turn that the messages were made from.
     """

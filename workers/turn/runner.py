@@ -1,4 +1,4 @@
-"""The one that does: performs what `decide` asks for, stores the step that comes of it, shows it, asks again.
+"""Performs what `decide` asks for, stores the step that follows, shows it, and asks again.
 
 Everything is resumable. A step is stored before it is shown, showing is idempotent (deterministic outbox keys), a cell
 has the same id whenever the same steps are decided again, and mail becomes steps in one transaction. So after a crash

@@ -1,4 +1,4 @@
-"""What a thread takes along when it changes nodes: its session as it was after the last cell, kept in the file store.
+"""Keeps each thread's session in the file store, as it was after the last cell, so that the thread can change nodes.
 
 Only where several nodes share a Store, a file store and a key (`Settings.hands_threads_over`); elsewhere every method
 does nothing, because a thread can only come back to where it was.
@@ -29,7 +29,7 @@ from workers.turn.unexported import Unexported
 log = get_logger(__name__)
 
 _UNUSABLE = (BlobMissing, ProtocolError, RequestError, ValueError, KeyError, TypeError)
-"""What a pack that is not whole, or not ours, may be refused with."""
+"""The errors with which a pack that is not whole, or not ours, may be refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ class SessionTransfer:
         exports."""
 
     def begin_cell(self, lease: Lease, cell_id: str) -> None:
-        """Note that a cell begins here: should this node die in it, the next one knows better than to run it again."""
+        """Note that a cell begins here. If this node dies during the cell, the next node does not run it again."""
         if self._enabled:
             self._unexported.add(lease.thread_id)
             self._store.begin_cell(lease, f"{self._here} {cell_id}")

@@ -1,4 +1,4 @@
-"""Work that a person may stop while it goes on. The wish stands in the Store; whoever works looks there often."""
+"""Work that a person may stop while it goes on. The stop is in the Store, and the worker looks there often."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Result = TypeVar("Result")
 
 
 class _NotWanted(Exception):
-    """Raised into a model's stream that nobody waits for any more."""
+    """Raised in a model's stream that nobody waits for any more."""
 
 
 def complete_unless_stopped(

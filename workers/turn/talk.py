@@ -78,7 +78,7 @@ def _relevant(
 
 
 def _answer_without_talk(context: TurnContext, lease: Lease, callers: Sequence[StoredMessage]) -> None:
-    """Answer mentions that say nothing, below a talk that says nothing to us. A turn that runs is answer enough."""
+    """Answer mentions without words, below a talk without words or files. A running turn is answer enough."""
     turn = context.store.current_turn(lease.thread_id)
     if turn is not None and turn.status == "running":
         return

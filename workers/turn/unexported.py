@@ -1,7 +1,7 @@
 """Threads of this node whose last cell may not be in the file store yet: a file for each, in the home folder.
 
-The mark is set before a cell begins and removed when its session was exported. So whatever a worker dies of, a service
-that stops knows which sessions it has to export before it goes.
+The mark is set before a cell begins and removed when its session was exported. So a service that stops knows which
+sessions it still has to export, however its workers died.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from urllib.parse import quote, unquote
 
 
 class Unexported:
-    """The marks of a home folder. A disk that takes no mark stops no cell."""
+    """The marks of a home folder. When the disk refuses a mark, the cell runs all the same."""
 
     def __init__(self, home: Path) -> None:
         self._folder = home / "unexported"

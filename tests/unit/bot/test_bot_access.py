@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import Executor, Future, ThreadPoolExecutor
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import fakeredis
@@ -148,10 +149,15 @@ def test_what_slack_does_not_tell_in_time_is_left_to_the_worker(
     new_bot: Callable[..., Bot], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(bot.message_handler, "NAME_WAIT_S", 0.0)
+    told = Event()
     with ThreadPoolExecutor(1) as lookups:
-        threadbook = new_bot(lookups=lookups)
-        threadbook.slack.flags[BEN] = {"is_restricted": True}
-        message = threadbook.say("what sold best?")
+        lookups.submit(told.wait)  # the look-ups wait behind this
+        try:
+            threadbook = new_bot(lookups=lookups)
+            threadbook.slack.flags[BEN] = {"is_restricted": True}
+            message = threadbook.say("what sold best?")
+        finally:
+            told.set()
     (kept,) = threadbook.store.unread(message.thread.id)
     assert kept.standing == ""
 

@@ -1,4 +1,4 @@
-"""The single things that a question names, before they are put together."""
+"""Finds the single things that a question names, before they are put together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The words of a question that were not made use of: what an honest answer must not pass over."""
+"""Finds the words of a question that the analysis did not use. An honest answer must name them."""
 
 from __future__ import annotations
 

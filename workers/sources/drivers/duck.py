@@ -1,4 +1,4 @@
-"""DuckDB's engine behind locked settings: what the drivers for DuckDB files and for folders have in common.
+"""DuckDB's engine behind locked settings, for the drivers of DuckDB files and of folders.
 
 The walls: the file is opened read-only, nothing outside the allowed folder can be reached, no extension is fetched, the
 settings are locked, and DuckDB's own parser must call the statement a single SELECT.

@@ -130,7 +130,7 @@ class PostgresDriver:
 
     @contextmanager
     def _transaction(self, seconds: float) -> Iterator[psycopg.Cursor[Any]]:
-        """A read-only transaction with the role taken. It is rolled back: also what READ ONLY lets through goes."""
+        """A read-only transaction with the role taken. It is always rolled back, whatever READ ONLY lets through."""
         try:
             with _errors(None, seconds):
                 cursor = self._connection.cursor()

@@ -31,7 +31,7 @@ UNION ALL SELECT 'it may move the sequence ' || pg_catalog.min(t.shown) FROM rol
     AND CASE WHEN t.relkind = 'S' THEN pg_catalog.has_sequence_privilege(r.oid, t.oid, 'USAGE, UPDATE') END
     HAVING pg_catalog.count(*) > 0
 """
-"""One sentence per right. Roles that the login could take count too: a statement could take them."""
+"""One sentence per right. Roles that the login could take count too, because a statement could take them."""
 
 MEND = """\
 CREATE ROLE threadbook_reader LOGIN PASSWORD '…';  -- a login that can only read; put it into the source's URL
