@@ -20,24 +20,50 @@ from core.rows import Spent
 from core.values import FileRef, StoredFile, Value
 
 
+class Level(Value):
+    """One value of a column that has few different ones, and its number of rows."""
+
+    value: str
+    rows: int
+
+
 class ColumnNote(Value):
-    """One column of a table: dtype as pandas names it, share of missing values 0..1, a few sample values as text."""
+    """One column of a table: dtype as pandas names it, share of missing values 0..1, a few sample values as text.
+
+    Name and values keep their blanks. `spread` is minimum, quartiles and maximum of numbers, or first and last of
+    dates; `levels` are all values of a column of words that has few of them.
+    """
 
     name: str
     dtype: str
     missing: float = 0.0
     unique: int | None = None
     samples: tuple[str, ...] = ()
+    spread: tuple[str, ...] = ()
+    levels: tuple[Level, ...] = ()
+
+
+class TotalRow(Value):
+    """A row that is labelled as a total, by its place among the rows, counted from 0."""
+
+    row: int
+    label: str
 
 
 class TableNote(Value):
-    """One table inside a file (a CSV has one, a workbook one per sheet). `rows` is None when only a sample was read."""
+    """One table inside a file (a CSV has one, a workbook one per sheet). `rows` is None when only a sample was read.
+
+    `more_names` are the columns that are not described; `above` the lines above the header, which may hold units.
+    """
 
     name: str
     rows: int | None
     columns: tuple[ColumnNote, ...]
     head: str = ""
     sampled: bool = False
+    more_names: tuple[str, ...] = ()
+    above: tuple[str, ...] = ()
+    totals: tuple[TotalRow, ...] = ()
 
 
 class FileAbstract(Value):

@@ -6,6 +6,8 @@ column name is the commonest error in generated code.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -16,27 +18,30 @@ from workers.agent.text import clean, clip, one_line, shares
 
 
 class _Leaner(NamedTuple):
-    """How much the model is told of a file: head lines, sample values, columns with notes, characters of text."""
+    """How much the model is told of a file: head lines, sample values, levels of a column of words, columns with notes,
+    characters of text."""
 
     head: int
     samples: int
+    levels: int
     columns: int
     text: int
 
 
 _STAGES = (
-    _Leaner(head=11, samples=5, columns=80, text=2_000),
-    _Leaner(head=6, samples=3, columns=60, text=1_000),
-    _Leaner(head=4, samples=2, columns=40, text=500),
-    _Leaner(head=2, samples=1, columns=30, text=250),
-    _Leaner(head=0, samples=0, columns=20, text=120),
-    _Leaner(head=0, samples=0, columns=0, text=0),
+    _Leaner(head=11, samples=5, levels=15, columns=80, text=2_000),
+    _Leaner(head=6, samples=3, levels=15, columns=60, text=1_000),
+    _Leaner(head=4, samples=2, levels=8, columns=40, text=500),
+    _Leaner(head=2, samples=1, levels=4, columns=30, text=250),
+    _Leaner(head=0, samples=0, levels=0, columns=20, text=120),
+    _Leaner(head=0, samples=0, levels=0, columns=0, text=0),
 )
 _MIN_CHARS = 300
 _LINE_CHARS = 400
 _SAMPLE_CHARS = 40
+_LEVEL_CHARS = 60
 _NAME_CHARS = 80
-_MAX_NAMES = 200
+_MAX_NAMES = 1_000
 _MAX_TABLES = 30
 _COLUMN_CHARS = 60
 
@@ -74,9 +79,10 @@ def _document(file: FileAbstract, stage: _Leaner) -> dict[str, Any]:
         "separator": file.separator,
         "read": file.read_hint,
     }
+    tables = file.tables[:_MAX_TABLES]
     if file.note:
         document["note"] = one_line(file.note, _LINE_CHARS)
-    document["tables"] = [_table(table, stage) for table in file.tables[:_MAX_TABLES]]
+    document["tables"] = [_table(table, stage, file.tables[:place]) for place, table in enumerate(tables)]
     if len(file.tables) > _MAX_TABLES:
         document["more_tables"] = [one_line(t.name, _NAME_CHARS) for t in file.tables[_MAX_TABLES:][:_MAX_NAMES]]
     if file.text and stage.text:
@@ -84,27 +90,66 @@ def _document(file: FileAbstract, stage: _Leaner) -> dict[str, Any]:
     return document
 
 
-def _table(table: TableNote, stage: _Leaner) -> dict[str, Any]:
+def _table(table: TableNote, stage: _Leaner, before: Sequence[TableNote]) -> dict[str, Any]:
     document: dict[str, Any] = {
-        "name": one_line(table.name, _NAME_CHARS),
+        "name": _exact(table.name, _NAME_CHARS),
         "rows": table.rows,
         "sampled": table.sampled,
-        "columns": [_Flow(_column(column, stage)) for column in table.columns[: stage.columns]],
     }
-    if more := table.columns[stage.columns :]:
-        document["more_columns"] = _FlowList(one_line(column.name, _NAME_CHARS) for column in more[:_MAX_NAMES])
+    if table.above:
+        document["above_header"] = _FlowList(_exact(line, _LINE_CHARS) for line in table.above)
+    if table.totals:
+        document["look_like_totals"] = _Flow(
+            {str(total.row): _exact(total.label, _NAME_CHARS) for total in table.totals}
+        )
+    if (same := next((one for one in before if _shape(one) == _shape(table)), None)) is not None:
+        document["same_columns_as"] = _exact(same.name, _NAME_CHARS)
+        document["head"] = _lines(table.head, min(stage.head, _HEAD_OF_EQUALS))
+        return document
+    document["columns"] = [_Flow(_column(column, stage)) for column in table.columns[: stage.columns]]
+    if more := (*(column.name for column in table.columns[stage.columns :]), *table.more_names):
+        document["more_columns"] = _FlowList(_exact(name, _NAME_CHARS) for name in more[:_MAX_NAMES])
     document["head"] = _lines(table.head, stage.head)
     return document
 
 
+_HEAD_OF_EQUALS = 3
+"""Lines of a table whose columns were described with an earlier one: its header and two rows."""
+
+
+def _shape(table: TableNote) -> tuple[object, ...]:
+    return (*((column.name, column.dtype) for column in table.columns), *table.more_names)
+
+
 def _column(column: ColumnNote, stage: _Leaner) -> dict[str, Any]:
-    return {
-        "name": column.name[:_NAME_CHARS],
+    document: dict[str, Any] = {
+        "name": _exact(column.name, _NAME_CHARS),
         "dtype": column.dtype,
         "missing": round(column.missing, 4),
         "unique": column.unique,
-        "samples": [sample[:_SAMPLE_CHARS] for sample in column.samples[: stage.samples]],
     }
+    if stage.samples and (names := _RANGES.get(len(column.spread))):
+        document["range"] = _Flow(zip(names, map(_plain, column.spread), strict=True))
+    if column.levels and len(column.levels) <= stage.levels:
+        document["levels"] = _Flow({_exact(level.value, _LEVEL_CHARS): level.rows for level in column.levels})
+    else:
+        document["samples"] = [_exact(sample, _SAMPLE_CHARS) for sample in column.samples[: stage.samples]]
+    return document
+
+
+_RANGES = {2: ("first", "last"), 5: ("min", "q25", "median", "q75", "max")}
+
+
+def _plain(figure: str) -> Any:
+    """A figure as YAML writes numbers; a date stays a text."""
+    return _Bare(figure) if re.fullmatch(r"-?\d+(\.\d+)?", figure) else figure
+
+
+def _exact(text: str, limit: int) -> str:
+    """A text that code may need letter by letter: quoted where its blanks matter, with "…" where it is cut."""
+    shown = clean(text)
+    shown = shown if len(shown) <= limit else shown[: limit - 1] + "…"
+    return shown if shown == " ".join(shown.split()) else _Quoted(shown)
 
 
 def _lines(text: str, count: int) -> str:
@@ -120,6 +165,14 @@ class _FlowList(list[str]):
     """A list that is written on one line."""
 
 
+class _Quoted(str):
+    """A text that is written in quotes."""
+
+
+class _Bare(str):
+    """A number as it was written."""
+
+
 class _Dumper(yaml.SafeDumper):
     """Keys in the order given, long texts as blocks, a column on a line."""
 
@@ -129,6 +182,15 @@ def _write_text(dumper: yaml.SafeDumper, text: str) -> yaml.Node:
 
 
 _Dumper.add_representer(str, _write_text)
+_Dumper.add_representer(
+    _Quoted, lambda dumper, text: dumper.represent_scalar("tag:yaml.org,2002:str", str(text), style="'")
+)
+_Dumper.add_representer(
+    _Bare,
+    lambda dumper, text: dumper.represent_scalar(
+        "tag:yaml.org,2002:float" if "." in text else "tag:yaml.org,2002:int", str(text)
+    ),
+)
 _Dumper.add_representer(
     _Flow, lambda dumper, value: dumper.represent_mapping("tag:yaml.org,2002:map", value, flow_style=True)
 )

@@ -89,8 +89,10 @@ def _tables(file: FileAbstract) -> list[Table]:
 
 
 def _column(note: ColumnNote, rows: int | None) -> Column:
-    kind, raw = kind_of(note.name, note.dtype, note.unique, rows, note.samples)
-    return Column(note.name, kind, note.dtype, raw, note.missing, note.unique, note.samples)
+    name = " ".join(note.name.split())
+    samples = tuple(dict.fromkeys(" ".join(sample.split()) for sample in note.samples))
+    kind, raw = kind_of(name, note.dtype, note.unique, rows, samples)
+    return Column(name, kind, note.dtype, raw, note.missing, note.unique, samples)
 
 
 def facts_of(cells: Iterable[CellRan]) -> Facts:

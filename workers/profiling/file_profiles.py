@@ -17,7 +17,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from core.phrases import say
-from core.steps import ColumnNote, FileAbstract, FileProblem, TableNote
+from core.steps import ColumnNote, FileAbstract, FileProblem, Level, TableNote, TotalRow
 from core.values import Language
 from executor.values import CellResult
 
@@ -117,12 +117,24 @@ class _Said(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
 
 
+class _Level(_Said):
+    value: Short
+    rows: Count
+
+
+class _Total(_Said):
+    row: Count
+    label: Short
+
+
 class _Column(_Said):
     name: Name
     dtype: Short
     missing: Annotated[float, Field(ge=0, le=1)]
     unique: Count | None
-    samples: Annotated[list[Short], Field(max_length=10)]
+    samples: Annotated[list[Short], Field(max_length=20)]
+    spread: Annotated[list[Short], Field(max_length=5)]
+    levels: Annotated[list[_Level], Field(max_length=20)]
 
 
 class _Table(_Said):
@@ -130,6 +142,9 @@ class _Table(_Said):
     rows: Count | None
     columns: Annotated[list[_Column], Field(max_length=100)]
     more_columns: Count
+    more_names: Annotated[list[Name], Field(max_length=2_000)]
+    above: Annotated[list[Name], Field(max_length=10)]
+    totals: Annotated[list[_Total], Field(max_length=20)]
     head: Annotated[list[Long], Field(max_length=20)]
     sampled: bool
 
@@ -138,12 +153,16 @@ class _Note(_Said):
     code: Literal[
         "broken_bytes",
         "duplicates",
+        "hidden_sheet",
         "large_json",
+        "merged",
         "more_sheets",
         "no_columns",
         "no_header",
+        "no_value",
         "preamble",
         "ragged",
+        "remarks",
         "sampled",
         "sheet_header",
         "sheets",
@@ -223,11 +242,20 @@ def _table(table: _Table) -> TableNote:
             missing=column.missing,
             unique=column.unique,
             samples=tuple(column.samples),
+            spread=tuple(column.spread),
+            levels=tuple(Level(value=level.value, rows=level.rows) for level in column.levels),
         )
         for column in table.columns
     )
     return TableNote(
-        name=table.name, rows=table.rows, columns=columns, head="\n".join(table.head), sampled=table.sampled
+        name=table.name,
+        rows=table.rows,
+        columns=columns,
+        head="\n".join(table.head),
+        sampled=table.sampled,
+        more_names=tuple(table.more_names),
+        above=tuple(table.above),
+        totals=tuple(TotalRow(row=total.row, label=total.label) for total in table.totals),
     )
 
 

@@ -19,7 +19,15 @@ class Bounds:
     rows: int = 20_000
     """Rows read of a sheet, of JSON lines or of Parquet when the file is sampled."""
     sheets: int = 20
+    workbook: int = 3_000_000
+    """Workbooks up to this size are opened a second time for what is hidden, merged, noted or not computed."""
     columns: int = 60
+    more_names: int = 1_000
+    """Columns beyond those described are named only."""
+    levels: int = 15
+    totals: int = 10
+    above: int = 8
+    line: int = 200
     head_rows: int = 10
     samples: int = 5
     cell: int = 60

@@ -51,11 +51,15 @@ def shortened(answer: dict[str, Any], limit: int) -> str:
         for about in (file["about"] for file in answer["files"] if "about" in file):
             about["text"] = about.get("text", "")[:characters]
             for table in about.get("tables", ()):
-                table["more_columns"] += max(0, len(table["columns"]) - columns)
+                dropped = table["columns"][columns:]
+                table["more_columns"] += len(dropped)
+                table["more_names"] = [column["name"] for column in dropped] + table["more_names"]
+                table["more_names"] = table["more_names"][: columns * 20]
                 table["columns"] = table["columns"][:columns]
                 table["head"] = table["head"][: rows + 1] if rows else []
                 for column in table["columns"]:
                     column["samples"] = column["samples"][:samples]
+                    column["levels"] = column["levels"][: 4 * samples]
         text = _dump(answer)
     return text
 

@@ -13,7 +13,7 @@ from typing import Any
 from . import kinds
 from .bounds import Bounds
 from .encodings import Encoding, detect
-from .frames import cut, describe_frame
+from .frames import cut, describe_frame, exact
 from .kinds import Unusable
 from .layout import Layout, find_layout, single_column
 
@@ -95,7 +95,16 @@ def _table_in_text(text: _Text, layout: Layout) -> Described:
         "format": "tsv" if layout.separator == "\t" else "csv",
         "encoding": text.encoding.name,
         "separator": layout.separator,
-        "tables": [describe_frame(sample, text.stem, text.bounds, rows=rows, sampled=text.is_sampled)],
+        "tables": [
+            describe_frame(
+                sample,
+                text.stem,
+                text.bounds,
+                rows=rows,
+                sampled=text.is_sampled,
+                above=text.head.splitlines()[: layout.skip],
+            )
+        ],
         "read_hint": _call("pd.read_csv", text.path, arguments),
         "notes": notes,
     }
@@ -345,6 +354,8 @@ def _workbook(path: str, size: int, bounds: Bounds) -> Described:
             first = ({"sheet_name": table["name"]} if several else {}) | ({"header": header} if header else {})
     if several:
         notes.append(_note("sheets"))
+    if size <= bounds.workbook:
+        notes += _book_notes(path, [table["name"] for table in tables])
     return {"format": "xlsx", "tables": tables, "read_hint": _call("pd.read_excel", path, first), "notes": notes}
 
 
@@ -364,7 +375,44 @@ def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int]:
     if sampled:
         rows = (book.book[name].max_row or 0) - header - 1
         rows = rows if rows > bounds.rows else None
-    return describe_frame(frame, name, bounds, rows=rows, sampled=sampled), header
+    above = [" | ".join(exact(value, bounds.cell) for value in top.iloc[row].dropna()) for row in range(header)]
+    return describe_frame(frame, name, bounds, rows=rows, sampled=sampled, above=above), header
+
+
+def _book_notes(path: str, sheets: list[str]) -> list[dict[str, Any]]:
+    """What a reader of a workbook sees and pandas does not: hidden sheets, merged cells, notes, formulas without value.
+
+    A file that openpyxl cannot open this way has no such notes.
+    """
+    import openpyxl  # noqa: PLC0415 - as above
+
+    try:
+        written, computed = (openpyxl.load_workbook(path, data_only=values) for values in (False, True))
+    except Exception:
+        return []  # openpyxl raises whatever its XML reader raises; the sheets were read already
+    notes = []
+    for name in sheets:
+        if name not in written.sheetnames or not hasattr(written[name], "iter_rows"):
+            continue  # a sheet of charts
+        sheet, values = written[name], computed[name]
+        cells = [cell for row in sheet.iter_rows() for cell in row if cell.value is not None]
+        empty = [c for c in cells if c.data_type == "f" and values.cell(row=c.row, column=c.column).value is None]
+        remarks = [f"{cell.coordinate}: {cut(cell.comment.text, 80)}" for cell in cells if cell.comment]
+        merged = [str(area) for area in sheet.merged_cells.ranges]
+        shown = cut(name, 60)
+        if sheet.sheet_state != "visible":
+            notes.append(_note("hidden_sheet", sheet=shown))
+        if merged:
+            notes.append(_note("merged", sheet=shown, count=len(merged), names=cut(", ".join(sorted(merged)), 120)))
+        if empty:
+            places = ", ".join(cell.coordinate for cell in empty[:10])
+            notes.append(_note("no_value", sheet=shown, count=len(empty), names=places))
+        if remarks:
+            notes.append(_note("remarks", sheet=shown, count=len(remarks), names=cut("; ".join(remarks), 200)))
+    return notes[:_MOST_BOOK_NOTES]
+
+
+_MOST_BOOK_NOTES = 12
 
 
 def _nothing() -> Any:

@@ -1,50 +1,110 @@
-"""The profile of one table: shape, columns with type, missing values and samples, first rows. Always bounded."""
+"""The profile of one table: shape, columns with their values, first rows, rows of totals. Always bounded.
+
+Names and values keep their blanks: code that looks for 'North' does not find ' North'.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from .bounds import Bounds
 
 
 def describe_frame(
-    frame: Any, name: str, bounds: Bounds, *, rows: int | None = None, sampled: bool = False
+    frame: Any,
+    name: str,
+    bounds: Bounds,
+    *,
+    rows: int | None = None,
+    sampled: bool = False,
+    above: Iterable[str] = (),
 ) -> dict[str, Any]:
-    """The note of a DataFrame. `rows` is the table's true length when the frame is a sample, None if nobody counted."""
-    labels = [str(label) for label in frame.columns]
+    """The note of a DataFrame. `rows` is the table's true length when the frame is a sample, None if nobody counted.
+
+    `above` are the lines above its header: titles, dates, units.
+    """
+    labels = [exact(label, bounds.name) for label in frame.columns]
     shown = min(len(labels), bounds.columns)
     return {
-        "name": cut(name, bounds.name),
+        "name": exact(name, bounds.name),
         "rows": rows if sampled else len(frame),
         "columns": [_column(frame.iloc[:, index], labels[index], bounds) for index in range(shown)],
         "more_columns": len(labels) - shown,
+        "more_names": labels[shown : shown + bounds.more_names],
         "head": _head(frame.iloc[: bounds.head_rows, :shown], labels[:shown], bounds),
+        "above": [line for raw in above if (line := exact(raw, bounds.line)).strip()][: bounds.above],
+        "totals": [] if sampled else _totals(frame, bounds),
         "sampled": sampled,
     }
 
 
+def exact(value: object, limit: int) -> str:
+    """A value as text with all its blanks, at most `limit` characters."""
+    text = _text(value, limit)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
 def cut(value: object, limit: int) -> str:
     """A value as one line of text, at most `limit` characters."""
+    text = " ".join(_text(value, limit).split())
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+def _text(value: object, limit: int) -> str:
     try:
-        text = str(value)[: limit * 4]
+        return str(value)[: limit * 4]
     except Exception:
         # a cell may hold any object, and its __str__ may raise anything
         return "?"
-    text = " ".join(text.split())
-    return text if len(text) <= limit else text[: limit - 1] + "…"
 
 
 def _column(values: Any, label: str, bounds: Bounds) -> dict[str, Any]:
     filled = values.dropna()
+    unique = _unique(filled)
     return {
-        "name": cut(label, bounds.name),
+        "name": label,
         "dtype": cut(values.dtype, 40),
         "missing": round(1 - len(filled) / len(values), 4) if len(values) else 0.0,
-        "unique": _unique(filled),
+        "unique": unique,
         "samples": _samples(filled, bounds),
+        "spread": _spread(filled),
+        "levels": _levels(filled, unique, bounds),
     }
+
+
+def _spread(filled: Any) -> list[str]:
+    """Minimum, quartiles and maximum of numbers; first and last of dates; nothing for other values."""
+    from pandas.api import types  # noqa: PLC0415 - imported where it is installed: inside the sandbox
+
+    try:
+        if not len(filled) or types.is_bool_dtype(filled):
+            return []
+        if types.is_datetime64_any_dtype(filled) or types.is_timedelta64_dtype(filled):
+            return [cut(filled.min(), 40), cut(filled.max(), 40)]
+        if types.is_numeric_dtype(filled):
+            return [_figure(value) for value in filled.quantile([0, 0.25, 0.5, 0.75, 1])]
+    except (TypeError, ValueError, ArithmeticError):
+        pass  # complex numbers have no order, and types of other packages may lack one
+    return []
+
+
+def _figure(value: Any) -> str:
+    number = float(value)
+    return str(int(number)) if number.is_integer() and abs(number) < 1e15 else f"{number:.10g}"
+
+
+def _levels(filled: Any, unique: int | None, bounds: Bounds) -> list[dict[str, Any]]:
+    """All values of a column of words that has few of them, with their number of rows, the commonest first."""
+    from pandas.api import types  # noqa: PLC0415 - as above
+
+    if unique is None or not 0 < unique <= bounds.levels or unique == len(filled):
+        return []
+    if (types.is_numeric_dtype(filled) and not types.is_bool_dtype(filled)) or _spread(filled):
+        return []
+    counts = filled.value_counts().head(unique)
+    return [{"value": exact(value, bounds.cell), "rows": int(rows)} for value, rows in counts.items()]
 
 
 def _unique(filled: Any) -> int | None:
@@ -58,7 +118,7 @@ def _unique(filled: Any) -> int | None:
 def _samples(filled: Any, bounds: Bounds) -> list[str]:
     """Values from all over the column. Differently written values come first, so dirt shows ("$79.80" among 359.00)."""
     spread = filled.iloc[:: max(1, len(filled) // _LOOKED_AT)]
-    values = dict.fromkeys(cut(value, bounds.cell) for value in spread)
+    values = dict.fromkeys(exact(value, bounds.cell) for value in spread)
     looks: dict[str, str] = {}
     for value in values:
         looks.setdefault(_look(value), value)
@@ -66,7 +126,7 @@ def _samples(filled: Any, bounds: Bounds) -> list[str]:
 
 
 _LOOKED_AT = 2_000
-_FEW = 8
+_FEW = 15
 """Categories up to this number are shown completely."""
 _LETTERS = re.compile(r"[^\W\d_]+")
 _DIGITS = re.compile(r"\d+")
@@ -78,10 +138,38 @@ def _look(value: str) -> str:
 
 
 def _head(frame: Any, labels: Sequence[str], bounds: Bounds) -> list[str]:
-    lines = [" | ".join(cut(label, bounds.cell) for label in labels)]
+    lines = [" | ".join(_shown(label, bounds.cell) for label in labels)]
     for row in frame.astype(object).itertuples(index=False, name=None):
-        lines.append(" | ".join("" if _is_missing(value) else cut(value, bounds.cell) for value in row))
+        lines.append(" | ".join("" if _is_missing(value) else _shown(value, bounds.cell) for value in row))
     return lines
+
+
+def _shown(value: object, limit: int) -> str:
+    """A value for a line of a table: quoted where its blanks would not be seen."""
+    text = exact(value, limit)
+    return text if text == " ".join(text.split()) else repr(text)
+
+
+_TOTAL = re.compile(
+    r"(grand|sub|overall)?[\s-]*total(s|e|en)?(\s+\S+)?|\S+\s+(sub|grand\s)?total|(zwischen|gesamt)?summe|gesamt"
+    r"|insgesamt|total\s+g[ée]n[ée]ral|sous-total|合\s*计|总\s*计|小\s*计|總\s*計|合\s*計|小\s*計",
+    re.IGNORECASE,
+)
+_LABELS = 3
+"""A row of totals is named in one of the first columns of words."""
+
+
+def _totals(frame: Any, bounds: Bounds) -> list[dict[str, Any]]:
+    """Rows whose label says that they are totals, by their place in the frame as the read line gives it."""
+    from pandas.api import types  # noqa: PLC0415 - as above
+
+    words = [index for index in range(frame.shape[1]) if not types.is_numeric_dtype(frame.dtypes.iloc[index])][:_LABELS]
+    found: dict[int, str] = {}
+    for index in words:
+        for row, value in enumerate(frame.iloc[:, index]):
+            if isinstance(value, str) and len(value) < bounds.cell and _TOTAL.fullmatch(value.strip().rstrip(":")):
+                found.setdefault(row, value)
+    return [{"row": row, "label": exact(found[row], bounds.cell)} for row in sorted(found)[: bounds.totals]]
 
 
 def _is_missing(value: object) -> bool:

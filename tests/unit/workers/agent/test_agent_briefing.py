@@ -7,7 +7,7 @@ import re
 import yaml
 from agent_kit import BRIEFED, SALES, asked, turn
 
-from core.steps import Briefed, ColumnNote, FileAbstract, TableNote
+from core.steps import Briefed, ColumnNote, FileAbstract, Level, TableNote, TotalRow
 from workers.agent.briefing import file_block, file_blocks
 from workers.agent.messages import messages
 
@@ -108,3 +108,39 @@ def test_small_files_stay_whole_beside_a_big_one() -> None:
 def test_no_file_means_no_heading() -> None:
     assert "## Files" not in messages(turn(asked(), Briefed()))[1]["content"]
     assert "## Files" in messages(turn(asked(), BRIEFED))[1]["content"]
+
+
+def test_texts_with_blanks_that_matter_are_quoted() -> None:
+    column = ColumnNote(
+        name=" WINDSPEED", dtype="str", levels=(Level(value=" North", rows=2), Level(value="South", rows=1))
+    )
+    table = TableNote(name="a", rows=3, columns=(column,), above=("k EUR",), totals=(TotalRow(row=2, label="Total"),))
+    text = file_block(FileAbstract(path="a.csv", format="csv", size=1, sha256="", tables=(table,)), 4_000)
+    assert "name: ' WINDSPEED'" in text
+    assert "levels: {' North': 2, South: 1}" in text
+    assert "above_header: [k EUR]" in text
+    assert "look_like_totals: {'2': Total}" in text
+
+
+def test_numbers_have_their_range_and_long_samples_say_that_they_are_cut() -> None:
+    columns = (
+        ColumnNote(name="n", dtype="int64", spread=("1", "2", "3.5", "4", "1e+20")),
+        ColumnNote(name="day", dtype="datetime64[ns]", spread=("2024-01-01", "2024-02-01")),
+        ColumnNote(name="t", dtype="str", samples=("x" * 60,)),
+        ColumnNote(name="odd", dtype="int64", spread=("1", "2", "3")),
+    )
+    table = TableNote(name="a", rows=3, columns=columns)
+    text = file_block(FileAbstract(path="a.csv", format="csv", size=1, sha256="", tables=(table,)), 4_000)
+    assert "range: {min: 1, q25: 2, median: 3.5, q75: 4, max: 1e+20}" in text
+    assert "range: {first: '2024-01-01', last: '2024-02-01'}" in text
+    assert "samples: [" + "x" * 39 + "…]" in text
+    assert text.count("range:") == 2
+
+
+def test_equal_sheets_are_described_once() -> None:
+    sheets = tuple(wide(3).tables[0].model_copy(update={"name": f"month {n}", "rows": n}) for n in range(1, 11))
+    book = FileAbstract(path="book.xlsx", format="xlsx", size=1, sha256="", tables=sheets)
+    document = yaml.safe_load(file_block(book, 8_000))
+    assert [table["rows"] for table in document["tables"]] == list(range(1, 11))
+    assert [table.get("same_columns_as") for table in document["tables"]] == [None, *["month 1"] * 9]
+    assert sum("columns" in table for table in document["tables"]) == 1

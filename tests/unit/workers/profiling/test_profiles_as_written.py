@@ -1,0 +1,124 @@
+"""What a reader of the file sees, the profile says: blanks, levels, ranges, lines above, totals, hidden things."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import openpyxl
+import pandas as pd
+from openpyxl.comments import Comment
+
+from core.steps import FileAbstract, FileProblem, TableNote
+
+Describe = Callable[..., tuple[list[FileAbstract], list[FileProblem]]]
+
+
+def only_table(describe: Describe, name: str, **bounds: int) -> TableNote:
+    (abstract,), problems = describe(name, **bounds)
+    assert not problems
+    (table,) = abstract.tables
+    return table
+
+
+def test_names_and_values_keep_their_blanks(describe: Describe, folder: Path) -> None:
+    (folder / "wind.csv").write_text("region, WINDSPEED,a  b\n North,1,x\n North,2,y\nSouth,3,z\n")
+    table = only_table(describe, "wind.csv")
+    frame = pd.read_csv("wind.csv")
+    assert [column.name for column in table.columns] == list(frame.columns) == ["region", " WINDSPEED", "a  b"]
+    assert {level.value: level.rows for level in table.columns[0].levels} == {" North": 2, "South": 1}
+    assert table.head.splitlines()[:2] == ["region | ' WINDSPEED' | 'a  b'", "' North' | 1 | x"]
+
+
+def test_a_column_of_words_lists_all_of_its_levels_with_their_rows(describe: Describe, folder: Path) -> None:
+    kinds = [f"kind {n}" for n in range(15) for _ in range(n + 1)]
+    pd.DataFrame({"kind": kinds, "sure": [True] * 20 + [False] * 100, "free": [f"t{n}" for n in range(120)]}).to_csv(
+        folder / "kinds.csv", index=False
+    )
+    kind, sure, free = only_table(describe, "kinds.csv").columns
+    assert [(level.value, level.rows) for level in kind.levels[:2]] == [("kind 14", 15), ("kind 13", 14)]
+    assert len(kind.levels) == 15
+    assert [(level.value, level.rows) for level in sure.levels] == [("False", 100), ("True", 20)]
+    assert free.levels == ()
+
+
+def test_numbers_have_a_range_and_dates_a_first_and_a_last(describe: Describe, folder: Path) -> None:
+    days = pd.date_range("2024-01-01", periods=5)
+    pd.DataFrame({"n": [1, 2, 3, 4, 1_234_567], "x": [0.5, None, 1.5, 2.5, 3.5], "day": days}).to_parquet(
+        folder / "a.parquet"
+    )
+    n, x, day = only_table(describe, "a.parquet").columns
+    assert n.spread == ("1", "2", "3", "4", "1234567")
+    assert x.spread == ("0.5", "1.25", "2", "2.75", "3.5")
+    assert [value[:10] for value in day.spread] == ["2024-01-01", "2024-01-05"]
+
+
+def test_values_without_an_order_have_no_range(describe: Describe, folder: Path) -> None:
+    (folder / "a.json").write_text('[{"a": [1], "b": {"c": null}}, {"a": [2], "b": {"c": null}}]')
+    table = only_table(describe, "a.json")
+    assert [(column.spread, column.levels) for column in table.columns] == [((), ()), ((), ())]
+
+
+def test_lines_above_the_header_are_shown(describe: Describe, folder: Path) -> None:
+    (folder / "u.csv").write_text("Umsatz je Region\nBeträge in T€\n\nRegion;Umsatz;Jahr\nNord;12;2023\nSüd;7;2023\n")
+    assert only_table(describe, "u.csv").above == ("Umsatz je Region", "Beträge in T€")
+    book = openpyxl.Workbook()
+    for row in (
+        ["Revenue"],
+        ["USD thousands", None, "as of May"],
+        ["region", "amount", "year"],
+        ["N", 1, 2],
+        ["S", 2, 2],
+    ):
+        book.active.append(row)
+    book.save(folder / "u.xlsx")
+    assert only_table(describe, "u.xlsx").above == ("Revenue", "USD thousands | as of May")
+
+
+def test_rows_of_totals_are_named_with_their_place(describe: Describe, folder: Path) -> None:
+    (folder / "t.csv").write_text(
+        "region,amount\nNorth,1\nSouth,2\nSubtotal,3\nTotally Wired Ltd of Leeds,4\n"
+        "East,4\nGrand Total:,11\n合计,11\nSumme,11\n"
+    )
+    found = only_table(describe, "t.csv").totals
+    assert [(total.row, total.label) for total in found] == [
+        (2, "Subtotal"),
+        (5, "Grand Total:"),
+        (6, "合计"),
+        (7, "Summe"),
+    ]
+
+
+def test_columns_that_are_not_described_are_named(describe: Describe, folder: Path) -> None:
+    names = [f"measure_{n}" for n in range(401)]
+    pd.DataFrame([range(401)] * 3, columns=names).to_csv(folder / "wide.csv", index=False)
+    for bounds in ({}, {"answer": 20_000}):
+        table = only_table(describe, "wide.csv", **bounds)
+        assert [*(column.name for column in table.columns), *table.more_names] == names
+
+
+def test_what_a_workbook_hides_from_pandas_is_a_note(describe: Describe, folder: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    sheet.title = "Main"
+    for row in (["region", "amount"], ["North", 1], ["North", 2], ["South", "=B2+B3"]):
+        sheet.append(row)
+    sheet.merge_cells("A2:A3")
+    sheet["B2"].comment = Comment("without tax", "ana")
+    hidden = book.create_sheet("Old")
+    hidden.append(["region", "amount"])
+    hidden.append(["East", 5])
+    hidden.sheet_state = "hidden"
+    book.save(folder / "book.xlsx")
+    (abstract,), problems = describe("book.xlsx")
+    assert not problems
+    for words in (
+        "Sheet Old is hidden",
+        "1 merged cell (A2:A3)",
+        "1 formula without a stored value (B4)",
+        "without tax",
+    ):
+        assert words in abstract.note
+    (folder / "plain.csv").write_text("a,b\n1,2\n")
+    (plain,), _ = describe("plain.csv")
+    assert plain.note == ""
