@@ -47,6 +47,9 @@ def hint(cell: CellRan, before: Sequence[Step], packages: Iterable[str]) -> str:
 def _near(word: str, what: str, candidates: Iterable[str], list_all: bool = False) -> str:
     """ "Did you mean …?" when a name is similar, else (if wanted) the existing names."""
     known = list(dict.fromkeys(candidates))
+    for name in known:
+        if _loosely(name) == _loosely(word) and name != " ".join(name.split()):
+            return f"it is called {name!r}{_edges(name)} (among the {what})"
     folded = {name.casefold().strip(): name for name in reversed(known)}
     close = difflib.get_close_matches(word.casefold().strip(), folded, n=3, cutoff=0.7)
     if close:
@@ -55,6 +58,17 @@ def _near(word: str, what: str, candidates: Iterable[str], list_all: bool = Fals
         more = f" and {len(known) - _MAX_LISTED} more" if len(known) > _MAX_LISTED else ""
         return f"{what}: {', '.join(repr(one_line(name, 80)) for name in known[:_MAX_LISTED])}{more}"
     return ""
+
+
+def _loosely(name: str) -> str:
+    """The name without regard to case and blanks."""
+    return "".join(name.split()).casefold()
+
+
+def _edges(name: str) -> str:
+    """Which blanks at its edges a reader could overlook."""
+    found = [word for word, part in (("leading", name.lstrip()), ("trailing", name.rstrip())) if part != name]
+    return f", with {' and '.join(found)} blanks" if found else ""
 
 
 def _missing_keys(line: str, words: list[str]) -> list[str]:
@@ -72,7 +86,8 @@ def _names(before: Sequence[Step]) -> list[str]:
 
 
 def _columns(before: Sequence[Step]) -> list[str]:
-    return [column.name for file in reversed(files_of(before)) for table in file.tables for column in table.columns]
+    tables = [table for file in reversed(files_of(before)) for table in file.tables]
+    return [name for table in tables for name in (*(column.name for column in table.columns), *table.more_names)]
 
 
 def _paths(before: Sequence[Step]) -> list[str]:
