@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from workers.sources.values import TableName
@@ -53,16 +53,19 @@ class Catalogue:
         """The name as a person writes it: without its schema where that is the first of the path."""
         return name.name if name.schema in self.path[:1] else str(name)
 
-    def named(self, written: str) -> TableName | None:
-        """The table that a person means by `table` or `schema.table`; None when there is none, or several."""
-        wanted = written.strip().casefold()
-        exact = [table.name for table in self.tables if str(table.name).casefold() == wanted]
-        bare = [table.name for table in self.tables if table.name.name.casefold() == wanted]
-        for schema in self.path:
-            exact += [name for name in bare if name.schema == schema]
-        if exact:
-            return exact[0]
-        return bare[0] if len(bare) == 1 else None
+    def lookup(self) -> Callable[[str], TableName | None]:
+        """A function from `table` or `schema.table`, as a person writes it, to the table that is meant.
+
+        It gives None when there is no such table, or several. Letter case does not count.
+        """
+        found: dict[str, TableName | None] = {}
+        for table in self.tables:
+            bare = table.name.name.casefold()
+            found[bare] = None if bare in found else table.name
+        for schema in reversed(self.path):
+            found |= {each.name.name.casefold(): each.name for each in self.tables if each.name.schema == schema}
+        found |= {str(table.name).casefold(): table.name for table in self.tables}
+        return lambda written: found.get(written.strip().casefold())
 
 
 def catalogue_from(

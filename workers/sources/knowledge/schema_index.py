@@ -1,0 +1,231 @@
+"""What of a large schema a question needs: BM25 over names, comments, dictionary and values; then neighbours by key.
+
+Two stages: tables, then their columns. The index is built once per catalogue and dictionary and asked many times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any
+
+import bm25s
+import numpy as np
+from numpy.typing import NDArray
+
+from workers.sources.catalogue import Catalogue, Table
+from workers.sources.knowledge.entries import Dictionary, TableEntry
+from workers.sources.knowledge.value_index import ValueIndex, ValueMatch
+from workers.sources.knowledge.words import abbreviates, telling, words
+from workers.sources.values import TableName
+
+Scores = NDArray[np.float32]
+
+NAME_WEIGHT = 3
+"""How often the words of a table's name and synonyms count."""
+
+INSIDE_SHARE = 0.5
+"""What the words of all columns together add to the score of a table's own name, meaning and synonyms."""
+
+COLUMN_SHARE = 0.25
+"""What the best column of a table adds to the table's own score."""
+
+NEIGHBOUR_SHARE = 0.5
+"""What the two best neighbours by foreign key add: a table between two that are asked for comes with them."""
+
+GUESS_SHARE = 0.6
+"""What a word counts that is in no text, and was guessed from a short or misspelt name."""
+
+VALUE_WORTH = 6.0
+"""What a table gets for holding a value that the question names, shared among all tables that hold it."""
+
+COPY_SHARE = 0.5
+"""What remains of the score of a table whose name says that it is a copy, when the question does not ask for one."""
+
+COPY_WORDS = frozenset(
+    words("stg stage staging tmp temp bak backup old hist history archive arch copy test deprecated")
+)
+LONGEST_QUESTION = 2_000
+MOST_WORDS = 60
+MOST_MEANINGS = 3
+
+_SHORT = """
+dt date, ts time, qty quantity, amt amount, no number, nbr number, num number, nm name, cd code, desc description,
+addr address, cust customer, acct account, txn transaction, trx transaction, inv invoice, ord order, emp employee,
+dept department, pct percent, avg average, curr currency, bal balance, pmt payment, mgr manager, org organisation,
+prod product, cat category, loc location, qtr quarter, yr year, mth month, wk week, hr hour, msg message, usr user,
+tel telephone, ref reference, stat status, typ type, wh warehouse, po purchase order, so sales order,
+gl general ledger, ar receivable, ap payable, hdr header, ln line, dtl detail, mst master, lkp lookup, xref link
+"""
+SHORT_FORMS = {short: words(" ".join(long)) for short, *long in map(str.split, _SHORT.split(","))}
+"""Short forms that stand in names everywhere. Others are guessed from the words of the same schema."""
+
+
+class SchemaIndex:
+    """The tables and columns of a source, ready to be asked which of them a question needs."""
+
+    def __init__(self, catalogue: Catalogue, dictionary: Dictionary, values: ValueIndex | None = None) -> None:
+        self.catalogue = catalogue
+        self.entries = entries_of(catalogue, dictionary)
+        self._values = values or ValueIndex(listed_values(catalogue, self.entries))
+        self._at = {table.name: number for number, table in enumerate(catalogue.tables)}
+        self.first_column = np.cumsum([0, *(len(table.columns) for table in catalogue.tables)])
+        longer = _Meanings(catalogue, self.entries)
+        of_columns = [
+            [longer.of_column(table, number) for number in range(len(table.columns))] for table in catalogue.tables
+        ]
+        self._heads = _Ranking([longer.of_table(table) for table in catalogue.tables])
+        self._insides = _Ranking([list(chain.from_iterable(own)) for own in of_columns])
+        self._columns = _Ranking(list(chain.from_iterable(of_columns)))
+        self._names = sorted(longer.names)
+        self._neighbours = self._linked()
+        self._is_copy = np.array([bool(COPY_WORDS & set(words(table.name.name))) for table in catalogue.tables])
+
+    def ranked(self, question: str) -> tuple[list[int], Scores, tuple[ValueMatch, ...]]:
+        """The numbers of the tables, best first and without those that nothing speaks for; the score of each column;
+        and the values that the question names."""
+        asked = telling(question[:LONGEST_QUESTION])[:MOST_WORDS]
+        known = [word for word in asked if self._heads.knows(word) or self._insides.knows(word)]
+        guessed = list(chain.from_iterable(self._guesses(word) for word in asked if word not in known))
+        heads, insides, columns = (
+            each.scores(known) + GUESS_SHARE * each.scores(guessed)
+            for each in (self._heads, self._insides, self._columns)
+        )
+        tables = heads + INSIDE_SHARE * insides
+        if len(tables):
+            best = np.maximum.reduceat(np.append(columns, 0), self.first_column[:-1])
+            tables = tables + COLUMN_SHARE * np.where(np.diff(self.first_column) > 0, best, 0)
+        matches = self._values.find(question)
+        for match in matches:
+            if (at := self._at.get(match.table)) is not None:
+                alike = sum(other.asked == match.asked for other in matches)
+                tables[at] += VALUE_WORTH / (alike * (1 + match.distance))
+        if not COPY_WORDS & set(asked):
+            tables = np.where(self._is_copy, tables * COPY_SHARE, tables)
+        tables = self._with_neighbours(tables)
+        order = np.argsort(-tables, kind="stable")
+        return [int(at) for at in order if tables[at] > 0], columns, matches
+
+    def _with_neighbours(self, scores: Scores) -> Scores:
+        near = np.append(scores, 0)[self._neighbours]
+        return scores + NEIGHBOUR_SHARE * np.sort(near, axis=1)[:, -2:].sum(axis=1)
+
+    def _linked(self) -> NDArray[np.int64]:
+        """For each table the numbers of those that a foreign key of either side joins to it.
+
+        The rows are filled up with the number behind the last table, which stands for none.
+        """
+        count = len(self.catalogue.tables)
+        found: list[set[int]] = [set() for _ in range(count)]
+        for at, table in enumerate(self.catalogue.tables):
+            for key in table.foreign_keys:
+                if (other := self._at.get(key.to)) is not None and other != at:
+                    found[at].add(other)
+                    found[other].add(at)
+        linked = np.full((count, max([2, *map(len, found)])), count, dtype=np.int64)
+        for at, others in enumerate(found):
+            linked[at, : len(others)] = sorted(others)
+        return linked
+
+    def _guesses(self, word: str) -> list[str]:
+        """Parts of names that may be short for a word that stands in no text, or that it is short for."""
+        found = [name for name in self._names if abbreviates(name, word) or abbreviates(word, name)]
+        return sorted(found, key=lambda name: abs(len(name) - len(word)))[:MOST_MEANINGS]
+
+
+class _Ranking:
+    """BM25 over lists of words; a list may be empty, and so may all of them."""
+
+    def __init__(self, documents: Sequence[list[str]]) -> None:
+        self._count = len(documents)
+        self._known: set[str] = set(chain.from_iterable(documents))
+        self._bm25: Any = bm25s.BM25()
+        if self._known:
+            self._bm25.index(documents, show_progress=False)
+
+    def knows(self, word: str) -> bool:
+        return word in self._known
+
+    def scores(self, asked: Iterable[str]) -> Scores:
+        known = [word for word in asked if word in self._known]
+        if not known:
+            return np.zeros(self._count, dtype=np.float32)
+        scores: Scores = self._bm25.get_scores(known)
+        return scores
+
+
+class _Meanings:
+    """The words of tables and columns, with what the short forms in their names stand for."""
+
+    def __init__(self, catalogue: Catalogue, entries: dict[TableName, TableEntry]) -> None:
+        self._entries = entries
+        self._text: dict[TableName, list[str]] = {}
+        counts: dict[str, int] = {}
+        self.names: set[str] = set()
+        for table in catalogue.tables:
+            entry = entries.get(table.name)
+            said = [table.comment, *(column.comment for column in table.columns)]
+            if entry:
+                said += [entry.meaning, *entry.synonyms, *(column.meaning for column in entry.columns)]
+            for word in dict.fromkeys(telling(" ".join(said))):
+                counts[word] = counts.get(word, 0) + 1
+            self.names.update(words(table.name.name))
+            for column in table.columns:
+                self.names.update(words(column.name))
+        by_letter: dict[str, list[str]] = {}
+        for word in sorted(counts, key=lambda each: -counts[each]):
+            by_letter.setdefault(word[0], []).append(word)
+        self._longer = {name: self._meanings(name, counts, by_letter) for name in self.names}
+
+    def of_table(self, table: Table) -> list[str]:
+        entry = self._entries.get(table.name) or TableEntry("")
+        named = self._named(table.name)
+        said = f"{table.comment} {entry.meaning} {entry.notes} {entry.source}"
+        # A table is also about the things that its foreign keys name: the remarks on orders are about orders.
+        linked = chain.from_iterable(map(self._named, dict.fromkeys(key.to for key in table.foreign_keys)))
+        return [*named * NAME_WEIGHT, *words(table.name.schema), *telling(said), *linked]
+
+    def of_column(self, table: Table, number: int) -> list[str]:
+        column = table.columns[number]
+        named = self._with_meanings(column.name)
+        entry = self._entries.get(table.name)
+        said = entry.column(column.name) if entry else None
+        about = f"{column.comment} {said.meaning} {said.range} {said.unit}" if said else column.comment
+        return [*named, *telling(about)]
+
+    def _named(self, name: TableName) -> list[str]:
+        """What a table is called: its name, what the name is short for, and its synonyms."""
+        entry = self._entries.get(name)
+        return [*self._with_meanings(name.name), *chain.from_iterable(map(words, entry.synonyms if entry else ()))]
+
+    def _with_meanings(self, name: str) -> list[str]:
+        parts = words(name)
+        return [*parts, *chain.from_iterable(self._longer.get(part, ()) for part in parts)]
+
+    @staticmethod
+    def _meanings(name: str, counts: dict[str, int], by_letter: dict[str, list[str]]) -> list[str]:
+        if name in SHORT_FORMS:
+            return SHORT_FORMS[name]
+        if name in counts:
+            return []
+        return [word for word in by_letter.get(name[0], ()) if abbreviates(name, word)][:MOST_MEANINGS]
+
+
+def entries_of(catalogue: Catalogue, dictionary: Dictionary) -> dict[TableName, TableEntry]:
+    """The entry of each live table; an entry for a table that there is not is left out."""
+    lookup = catalogue.lookup()
+    named = ((lookup(entry.table), entry) for entry in dictionary.tables)
+    return {name: entry for name, entry in named if name is not None}
+
+
+def listed_values(
+    catalogue: Catalogue, entries: dict[TableName, TableEntry]
+) -> dict[tuple[TableName, str], tuple[str, ...]]:
+    """The values that the dictionary lists, by table and column."""
+    return {
+        (table.name, column.name): said.values
+        for table in catalogue.tables
+        if (entry := entries.get(table.name))
+        for column in table.columns
+        if (said := entry.column(column.name)) and said.values
+    }

@@ -1,0 +1,174 @@
+"""The text of a schema for a prompt: all of a small one, the parts of a large one that a question needs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from workers.sources.catalogue import Catalogue, Column, Table, one_line
+from workers.sources.knowledge.entries import Dictionary, TableEntry, Trust
+from workers.sources.knowledge.schema_index import SchemaIndex, Scores
+from workers.sources.knowledge.tokens import estimated_tokens
+from workers.sources.knowledge.value_index import ValueIndex, ValueMatch
+from workers.sources.values import TableName
+
+BUDGET = 6_000
+"""Tokens of the whole text, as `estimated_tokens` counts them."""
+
+SEARCH_BUDGET = 1_500
+NAMES_SHARE = 0.08
+"""What of the budget names further tables, of which nothing but the name is said."""
+
+COLUMNS_BY_RANK = ((4, 14), (12, 7), (1_000_000, 4))
+"""How many columns a table shows beside its keys: (up to this rank, so many)."""
+
+LONGEST_SAID = 200
+"""Characters of a table's meaning; of a column's, half of it."""
+
+SHORT_TYPES = (
+    ("character varying", "varchar"),
+    ("double precision", "double"),
+    (" without time zone", ""),
+    (" with time zone", "tz"),
+)
+
+
+@dataclass(frozen=True)
+class SchemaText:
+    """A text for a prompt. `tables` are described in it; `named` are further ones of which it holds only the name."""
+
+    text: str
+    tables: tuple[TableName, ...]
+    named: tuple[TableName, ...] = ()
+
+    @property
+    def tokens(self) -> int:
+        """About how many tokens the text takes."""
+        return estimated_tokens(self.text)
+
+
+class Schema:
+    """A source's schema with the team's dictionary, built once and asked many times. It holds no connection.
+
+    Building takes about a second for 1,000 tables; asking takes milliseconds. Share it between threads only to read.
+    """
+
+    def __init__(self, catalogue: Catalogue, dictionary: Dictionary, values: ValueIndex | None = None) -> None:
+        self._index = SchemaIndex(catalogue, dictionary, values)
+        self._catalogue = catalogue
+        self._blocks = [
+            [
+                self._head(table),
+                *(self._column(table, column) for column in table.columns),
+            ]
+            for table in catalogue.tables
+        ]
+        self._costs = {line: estimated_tokens(line) + 1 for block in self._blocks for line in block}
+        self._total = sum(self._costs[line] for block in self._blocks for line in block)
+
+    def for_question(self, question: str, budget: int = BUDGET) -> SchemaText:
+        """The text for a question: the whole schema when it fits into so many tokens, else what the question needs.
+
+        A table that the question needs may be missing from a large schema's text; `search` looks for further ones.
+        """
+        tables = self._catalogue.tables
+        if self._total <= budget:
+            _, _, matches = self._index.ranked(question)
+            text = "\n".join(
+                "\n".join(self._block(at, range(len(tables[at].columns)), matches)) for at in range(len(tables))
+            )
+            return SchemaText(text, tuple(table.name for table in tables))
+        return self._chosen(question, budget, f"Of {len(tables):,} tables, those that fit the question best:")
+
+    def search(self, wanted: str, budget: int = SEARCH_BUDGET) -> SchemaText:
+        """The tables and columns that fit these words best; an empty text when nothing fits."""
+        return self._chosen(wanted, budget, f"Tables that fit {one_line(wanted, 100)!r} best:")
+
+    def _chosen(self, question: str, budget: int, head: str) -> SchemaText:
+        order, scores, matches = self._index.ranked(question)
+        left = budget - estimated_tokens(head) - 1
+        for_names = int(budget * NAMES_SHARE)
+        lines, chosen = [head], list[int]()
+        for rank, at in enumerate(order):
+            block = self._block(at, self._columns(at, rank, scores, matches), matches)
+            cost = sum(self._cost(line) for line in block)
+            if cost > left - for_names:
+                break
+            lines += block
+            chosen.append(at)
+            left -= cost
+        named, text = self._names(order[len(chosen) :], left)
+        if not chosen and not named:
+            return SchemaText("", ())
+        names = [table.name for table in self._catalogue.tables]
+        lines += [text] if named else []
+        return SchemaText("\n".join(lines), tuple(names[at] for at in chosen), tuple(names[at] for at in named))
+
+    def _columns(self, at: int, rank: int, scores: Scores, matches: Sequence[ValueMatch]) -> list[int]:
+        """Keys, columns that hold a value of the question, then those that fit it best; in the table's own order."""
+        table = self._catalogue.tables[at]
+        first = int(self._index.first_column[at])
+        joins = {name for key in table.foreign_keys for name in key.columns}
+        held = {match.column for match in matches if match.table == table.name}
+        kept = {
+            number
+            for number, column in enumerate(table.columns)
+            if column.key or column.name in joins or column.name in held
+        }
+        most = len(kept) + next(count for up_to, count in COLUMNS_BY_RANK if rank < up_to)
+        for number in sorted(range(len(table.columns)), key=lambda each: (-scores[first + each], each)):
+            if len(kept) < most:
+                kept.add(number)
+        return sorted(kept)
+
+    def _block(self, at: int, columns: Sequence[int], matches: Sequence[ValueMatch]) -> list[str]:
+        table, block = self._catalogue.tables[at], self._blocks[at]
+        lines = [block[0]]
+        for number in columns:
+            held = [each for each in matches if (each.table, each.column) == (table.name, table.columns[number].name)]
+            found = ", ".join(f"{each.value!r}" for each in held[:5])
+            lines.append(block[number + 1] + (f"; holds {found}" if found else ""))
+        more = len(table.columns) - len(columns)
+        return [*lines, f"  … {more} more columns"] if more else lines
+
+    def _names(self, order: Sequence[int], budget: int) -> tuple[list[int], str]:
+        text, named = "Further tables, by name:", list[int]()
+        left = budget - estimated_tokens(text) - 1
+        for at in order:
+            shown = f" {self._catalogue.shown(self._catalogue.tables[at].name)},"
+            if (cost := estimated_tokens(shown)) > left:
+                break
+            text, left = text + shown, left - cost
+            named.append(at)
+        return named, text.rstrip(",")
+
+    def _cost(self, line: str) -> int:
+        """Tokens of a line and its end; those of the schema itself were counted before."""
+        return self._costs.get(line) or estimated_tokens(line) + 1
+
+    def _head(self, table: Table) -> str:
+        entry = self._index.entries.get(table.name, TableEntry(""))
+        about = ["view"] if table.is_view else []
+        about += [f"about {table.rows:,} rows"] if table.rows is not None else []
+        about += [f"trust {entry.trust}"] if entry.table and entry.trust is not Trust.UNREVIEWED else []
+        about += [f"also called {', '.join(entry.synonyms)}"] if entry.synonyms else []
+        said = one_line(entry.meaning or table.comment, LONGEST_SAID)
+        shown = self._catalogue.shown(table.name)
+        return shown + (f" ({'; '.join(about)})" if about else "") + (f": {said}" if said else "")
+
+    def _column(self, table: Table, column: Column) -> str:
+        entry = self._index.entries.get(table.name)
+        said = entry.column(column.name) if entry else None
+        kind = column.type
+        for long, short in SHORT_TYPES:
+            kind = kind.replace(long, short)
+        about = [f"{column.name} {kind}".strip() + (", key" if column.key else "")]
+        for key in table.foreign_keys:
+            if column.name in key.columns:
+                about[0] += f" → {self._catalogue.shown(key.to)}"
+        meaning = one_line((said.meaning if said else "") or column.comment, LONGEST_SAID // 2)
+        if meaning:
+            about.append(meaning)
+        if said and (said.range or said.unit):
+            about.append(one_line(" ".join(filter(None, (said.range, f"[{said.unit}]" if said.unit else ""))), 80))
+        return "  " + ": ".join(about[:2]) + "".join(f"; {more}" for more in about[2:])
