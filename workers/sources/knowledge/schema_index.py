@@ -5,8 +5,9 @@ Two stages: tables, then their columns. The index is built once per catalogue an
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import bm25s
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from workers.sources.catalogue import Catalogue, Table
 from workers.sources.knowledge.entries import Dictionary, TableEntry
 from workers.sources.knowledge.value_index import ValueIndex, ValueMatch
-from workers.sources.knowledge.words import abbreviates, telling, words
+from workers.sources.knowledge.words import abbreviates, pieces, stem, telling, words
 from workers.sources.values import TableName
 
 Scores = NDArray[np.float32]
@@ -24,7 +25,7 @@ Scores = NDArray[np.float32]
 NAME_WEIGHT = 3
 """How often the words of a table's name and synonyms count."""
 
-INSIDE_SHARE = 0.5
+INSIDE_SHARE = 0.25
 """What the words of all columns together add to the score of a table's own name, meaning and synonyms."""
 
 COLUMN_SHARE = 0.25
@@ -48,6 +49,7 @@ COPY_WORDS = frozenset(
 LONGEST_QUESTION = 2_000
 MOST_WORDS = 60
 MOST_MEANINGS = 3
+"""Words that one short form is taken for, the most frequent first."""
 
 _SHORT = """
 dt date, ts time, qty quantity, amt amount, no number, nbr number, num number, nm name, cd code, desc description,
@@ -86,7 +88,10 @@ class SchemaIndex:
         and the values that the question names."""
         asked = telling(question[:LONGEST_QUESTION])[:MOST_WORDS]
         known = [word for word in asked if self._heads.knows(word) or self._insides.knows(word)]
-        guessed = list(chain.from_iterable(self._guesses(word) for word in asked if word not in known))
+        unknown = [
+            piece for piece in dict.fromkeys(pieces(question)) if stem(piece) in asked and stem(piece) not in known
+        ]
+        guessed = list(chain.from_iterable(map(self._guesses, unknown)))
         heads, insides, columns = (
             each.scores(known) + GUESS_SHARE * each.scores(guessed)
             for each in (self._heads, self._insides, self._columns)
@@ -129,8 +134,9 @@ class SchemaIndex:
 
     def _guesses(self, word: str) -> list[str]:
         """Parts of names that may be short for a word that stands in no text, or that it is short for."""
-        found = [name for name in self._names if abbreviates(name, word) or abbreviates(word, name)]
-        return sorted(found, key=lambda name: abs(len(name) - len(word)))[:MOST_MEANINGS]
+        forms = {word, stem(word)}
+        found = [name for name in self._names for form in forms if abbreviates(name, form) or abbreviates(form, name)]
+        return [stem(name) for name in sorted(found, key=lambda name: abs(len(name) - len(word)))[:MOST_MEANINGS]]
 
 
 class _Ranking:
@@ -159,23 +165,22 @@ class _Meanings:
 
     def __init__(self, catalogue: Catalogue, entries: dict[TableName, TableEntry]) -> None:
         self._entries = entries
-        self._text: dict[TableName, list[str]] = {}
-        counts: dict[str, int] = {}
         self.names: set[str] = set()
+        self._told: dict[str, Counter[str]] = {}
+        """How often a word stands in the texts about each schema."""
         for table in catalogue.tables:
             entry = entries.get(table.name)
             said = [table.comment, *(column.comment for column in table.columns)]
             if entry:
-                said += [entry.meaning, *entry.synonyms, *(column.meaning for column in entry.columns)]
-            for word in dict.fromkeys(telling(" ".join(said))):
-                counts[word] = counts.get(word, 0) + 1
-            self.names.update(words(table.name.name))
-            for column in table.columns:
-                self.names.update(words(column.name))
-        by_letter: dict[str, list[str]] = {}
-        for word in sorted(counts, key=lambda each: -counts[each]):
-            by_letter.setdefault(word[0], []).append(word)
-        self._longer = {name: self._meanings(name, counts, by_letter) for name in self.names}
+                said += [entry.meaning, entry.source, *entry.synonyms, *(column.meaning for column in entry.columns)]
+            self._told.setdefault(table.name.schema, Counter()).update(dict.fromkeys(pieces(" ".join(said)), 1))
+            self.names.update(chain(pieces(table.name.name), *(pieces(column.name) for column in table.columns)))
+        everywhere: Counter[str] = sum(self._told.values(), Counter())
+        self._known = set(map(stem, everywhere))
+        self._by_letter: dict[str, list[str]] = {}
+        for word, _ in everywhere.most_common():
+            self._by_letter.setdefault(word[0], []).append(word)
+        self._longer: dict[str, list[str]] = {}
 
     def of_table(self, table: Table) -> list[str]:
         entry = self._entries.get(table.name) or TableEntry("")
@@ -187,7 +192,7 @@ class _Meanings:
 
     def of_column(self, table: Table, number: int) -> list[str]:
         column = table.columns[number]
-        named = self._with_meanings(column.name)
+        named = self._with_meanings(column.name, table.name.schema)
         entry = self._entries.get(table.name)
         said = entry.column(column.name) if entry else None
         about = f"{column.comment} {said.meaning} {said.range} {said.unit}" if said else column.comment
@@ -196,19 +201,26 @@ class _Meanings:
     def _named(self, name: TableName) -> list[str]:
         """What a table is called: its name, what the name is short for, and its synonyms."""
         entry = self._entries.get(name)
-        return [*self._with_meanings(name.name), *chain.from_iterable(map(words, entry.synonyms if entry else ()))]
+        return [
+            *self._with_meanings(name.name, name.schema),
+            *chain.from_iterable(map(words, entry.synonyms if entry else ())),
+        ]
 
-    def _with_meanings(self, name: str) -> list[str]:
-        parts = words(name)
-        return [*parts, *chain.from_iterable(self._longer.get(part, ()) for part in parts)]
+    def _with_meanings(self, name: str, schema: str) -> list[str]:
+        parts = pieces(name)
+        return [*map(stem, parts), *chain.from_iterable(self._meanings(part, schema) for part in parts)]
 
-    @staticmethod
-    def _meanings(name: str, counts: dict[str, int], by_letter: dict[str, list[str]]) -> list[str]:
-        if name in SHORT_FORMS:
-            return SHORT_FORMS[name]
-        if name in counts:
+    def _meanings(self, part: str, schema: str) -> list[str]:
+        """What a part of a name is short for: words of its own schema come first."""
+        if part in SHORT_FORMS:
+            return SHORT_FORMS[part]
+        if stem(part) in self._known:
             return []
-        return [word for word in by_letter.get(name[0], ()) if abbreviates(name, word)][:MOST_MEANINGS]
+        if part not in self._longer:
+            self._longer[part] = [word for word in self._by_letter.get(part[0], ()) if abbreviates(part, word)]
+        told = self._told[schema]
+        longer = sorted(self._longer[part], key=lambda word: -told[word])
+        return list(islice(dict.fromkeys(map(stem, longer)), MOST_MEANINGS))
 
 
 def entries_of(catalogue: Catalogue, dictionary: Dictionary) -> dict[TableName, TableEntry]:

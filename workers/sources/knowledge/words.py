@@ -54,22 +54,28 @@ def plain(text: str) -> str:
     return " ".join("".join(char for char in decomposed if not unicodedata.combining(char)).split())
 
 
-def words(text: str) -> list[str]:
-    """The words of a text or name in their order. Names are split: `custOrder_id2` → cust, order, id, 2.
-
-    A run of Chinese, Japanese or Korean characters becomes its pairs; a single character stays.
-    """
+def pieces(text: str) -> list[str]:
+    """The words of a text or name in their order, with their endings. Names are split: `custOrder_id2` → cust, order,
+    id, 2. A run of Chinese, Japanese or Korean characters becomes its pairs; a single character stays."""
     found: list[str] = []
-    for piece in _PIECE.findall(_HUMP.sub(" ", text if text.isascii() else unicodedata.normalize("NFC", text))):
-        if _IS_CJK.match(piece):
+    composed = text if text.isascii() else unicodedata.normalize("NFC", text)
+    for piece in _PIECE.findall(_HUMP.sub(" ", composed)):
+        if piece.isascii():
+            found.append(piece.lower())
+        elif _IS_CJK.match(piece):
             found += [piece[at : at + 2] for at in range(len(piece) - 1)] or [piece]
         else:
-            found.append(stem(piece.lower() if piece.isascii() else plain(piece)))
+            found.append(plain(piece))
     return found
 
 
+def words(text: str) -> list[str]:
+    """The same without endings, as words are compared."""
+    return list(map(stem, pieces(text)))
+
+
 def telling(text: str) -> list[str]:
-    """The words that tell something about what is meant, without repeats, in their order."""
+    """The words that tell something about what is meant, without endings and repeats, in their order."""
     return [word for word in dict.fromkeys(words(text)) if word not in STOP_WORDS and word not in STOP_PAIRS]
 
 
@@ -77,7 +83,8 @@ def telling(text: str) -> list[str]:
 def abbreviates(short: str, word: str) -> bool:
     """Whether a part of a name may stand for a word: `cust` for customer, `shpmt` for shipment, `acct` for account.
 
-    The letters stand in the word in the same order, from its first one on. Two letters are too few to tell.
+    Both have their endings. The letters stand in the word in the same order, from its first one on. Two letters are
+    too few to tell.
     """
     if not (3 <= len(short) < len(word)) or short[0] != word[0] or _IS_CJK.match(short):
         return False
