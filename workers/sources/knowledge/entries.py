@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from workers.sources.catalogue import Catalogue
+from workers.sources.values import TableName
+
 
 class Trust(StrEnum):
     """How far a team relies on a table or metric. A draft is `unreviewed` until a person has read it."""
@@ -91,3 +94,10 @@ class Dictionary:
     metrics: tuple[Metric, ...] = ()
     faults: tuple[Fault, ...] = ()
     files: dict[str, str] = field(default_factory=dict, compare=False)
+
+
+def described(catalogue: Catalogue, dictionary: Dictionary) -> dict[TableName, TableEntry]:
+    """The entry of each live table that has one."""
+    lookup = catalogue.lookup()
+    named = ((lookup(entry.table), entry) for entry in dictionary.tables)
+    return {name: entry for name, entry in named if name is not None}

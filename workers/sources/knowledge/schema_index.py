@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from workers.sources.catalogue import Catalogue, Table
-from workers.sources.knowledge.entries import Dictionary, TableEntry
+from workers.sources.knowledge.entries import Dictionary, TableEntry, described
 from workers.sources.knowledge.value_index import ValueIndex, ValueMatch
 from workers.sources.knowledge.words import abbreviates, pieces, stem, telling, words
 from workers.sources.values import TableName
 
-Scores = NDArray[np.float32]
+Scores = NDArray[np.floating]
 
 NAME_WEIGHT = 3
 """How often the words of a table's name and synonyms count."""
@@ -31,11 +31,11 @@ INSIDE_SHARE = 0.25
 COLUMN_SHARE = 0.25
 """What the best column of a table adds to the table's own score."""
 
-NEIGHBOUR_SHARE = 0.5
-"""What the two best neighbours by foreign key add: a table between two that are asked for comes with them."""
+NEIGHBOUR_SHARE = 0.3
+"""What the two best neighbours by foreign key add, and theirs: tables between those that are asked for come along."""
 
 GUESS_SHARE = 0.6
-"""What a word counts that is in no text, and was guessed from a short or misspelt name."""
+"""What a part of a name counts that may be short for a word of the question."""
 
 VALUE_WORTH = 6.0
 """What a table gets for holding a value that the question names, shared among all tables that hold it."""
@@ -68,7 +68,7 @@ class SchemaIndex:
 
     def __init__(self, catalogue: Catalogue, dictionary: Dictionary, values: ValueIndex | None = None) -> None:
         self.catalogue = catalogue
-        self.entries = entries_of(catalogue, dictionary)
+        self.entries = described(catalogue, dictionary)
         self._values = values or ValueIndex(listed_values(catalogue, self.entries))
         self._at = {table.name: number for number, table in enumerate(catalogue.tables)}
         self.first_column = np.cumsum([0, *(len(table.columns) for table in catalogue.tables)])
@@ -79,7 +79,7 @@ class SchemaIndex:
         self._heads = _Ranking([longer.of_table(table) for table in catalogue.tables])
         self._insides = _Ranking([list(chain.from_iterable(own)) for own in of_columns])
         self._columns = _Ranking(list(chain.from_iterable(of_columns)))
-        self._names = sorted(longer.names)
+        self._names = longer.unexplained()
         self._neighbours = self._linked()
         self._is_copy = np.array([bool(COPY_WORDS & set(words(table.name.name))) for table in catalogue.tables])
 
@@ -87,16 +87,15 @@ class SchemaIndex:
         """The numbers of the tables, best first and without those that nothing speaks for; the score of each column;
         and the values that the question names."""
         asked = telling(question[:LONGEST_QUESTION])[:MOST_WORDS]
+        asked += chain.from_iterable(SHORT_FORMS.get(word, ()) for word in asked[:])
         known = [word for word in asked if self._heads.knows(word) or self._insides.knows(word)]
-        unknown = [
-            piece for piece in dict.fromkeys(pieces(question)) if stem(piece) in asked and stem(piece) not in known
-        ]
-        guessed = list(chain.from_iterable(map(self._guesses, unknown)))
+        written = [piece for piece in dict.fromkeys(pieces(question[:LONGEST_QUESTION])) if stem(piece) in asked]
+        guessed = list(chain.from_iterable(map(self._guesses, written)))
         heads, insides, columns = (
             each.scores(known) + GUESS_SHARE * each.scores(guessed)
             for each in (self._heads, self._insides, self._columns)
         )
-        tables = heads + INSIDE_SHARE * insides
+        tables: Scores = heads + INSIDE_SHARE * insides
         if len(tables):
             best = np.maximum.reduceat(np.append(columns, 0), self.first_column[:-1])
             tables = tables + COLUMN_SHARE * np.where(np.diff(self.first_column) > 0, best, 0)
@@ -107,13 +106,14 @@ class SchemaIndex:
                 tables[at] += VALUE_WORTH / (alike * (1 + match.distance))
         if not COPY_WORDS & set(asked):
             tables = np.where(self._is_copy, tables * COPY_SHARE, tables)
-        tables = self._with_neighbours(tables)
+        tables = self._with_neighbours(self._with_neighbours(tables))
         order = np.argsort(-tables, kind="stable")
         return [int(at) for at in order if tables[at] > 0], columns, matches
 
     def _with_neighbours(self, scores: Scores) -> Scores:
         near = np.append(scores, 0)[self._neighbours]
-        return scores + NEIGHBOUR_SHARE * np.sort(near, axis=1)[:, -2:].sum(axis=1)
+        added: Scores = NEIGHBOUR_SHARE * np.sort(near, axis=1)[:, -2:].sum(axis=1)
+        return scores + added
 
     def _linked(self) -> NDArray[np.int64]:
         """For each table the numbers of those that a foreign key of either side joins to it.
@@ -133,9 +133,9 @@ class SchemaIndex:
         return linked
 
     def _guesses(self, word: str) -> list[str]:
-        """Parts of names that may be short for a word that stands in no text, or that it is short for."""
+        """Parts of names that may be short for a word, and stand in no text themselves."""
         forms = {word, stem(word)}
-        found = [name for name in self._names for form in forms if abbreviates(name, form) or abbreviates(form, name)]
+        found = [name for name in self._names.get(word[0], ()) for form in forms if abbreviates(name, form)]
         return [stem(name) for name in sorted(found, key=lambda name: abs(len(name) - len(word)))[:MOST_MEANINGS]]
 
 
@@ -182,6 +182,14 @@ class _Meanings:
             self._by_letter.setdefault(word[0], []).append(word)
         self._longer: dict[str, list[str]] = {}
 
+    def unexplained(self) -> dict[str, list[str]]:
+        """Parts of names that stand in no text, by their first letter."""
+        found: dict[str, list[str]] = {}
+        for name in sorted(self.names):
+            if name not in SHORT_FORMS and stem(name) not in self._known:
+                found.setdefault(name[0], []).append(name)
+        return found
+
     def of_table(self, table: Table) -> list[str]:
         entry = self._entries.get(table.name) or TableEntry("")
         named = self._named(table.name)
@@ -221,13 +229,6 @@ class _Meanings:
         told = self._told[schema]
         longer = sorted(self._longer[part], key=lambda word: -told[word])
         return list(islice(dict.fromkeys(map(stem, longer)), MOST_MEANINGS))
-
-
-def entries_of(catalogue: Catalogue, dictionary: Dictionary) -> dict[TableName, TableEntry]:
-    """The entry of each live table; an entry for a table that there is not is left out."""
-    lookup = catalogue.lookup()
-    named = ((lookup(entry.table), entry) for entry in dictionary.tables)
-    return {name: entry for name, entry in named if name is not None}
 
 
 def listed_values(
