@@ -83,11 +83,15 @@ class Thing:
 
 @dataclass(frozen=True)
 class Question:
-    """A question and the tables that its answer has to read. `kind` names how it was made."""
+    """A question and the tables that its answer has to read. `kind` names how it was made.
+
+    `described`: each of these tables has a page or comments; of the others only short names are known.
+    """
 
     text: str
     needs: tuple[TableName, ...]
     kind: str
+    described: bool
 
 
 @dataclass(frozen=True)
@@ -227,7 +231,7 @@ class _Maker:
         if parent is None:
             return None
         text = self._asked(thing, self._about(thing), parent)
-        return Question(text, (thing.tables[""], parent.tables[""]), f"two tables, {thing.written}")
+        return self._made(text, "two tables", (thing, ""), (parent, ""))
 
     def _three(self, thing: Thing) -> Question | None:
         """The table between the two is not named: a foreign key leads over it."""
@@ -236,8 +240,7 @@ class _Maker:
         if parent is None or above is None:
             return None
         text = self._asked(thing, self._about(thing), above)
-        needs = (thing.tables[""], parent.tables[""], above.tables[""])
-        return Question(text, needs, f"a table between, {thing.written}")
+        return self._made(text, "a table between", (thing, ""), (parent, ""), (above, ""))
 
     def _value(self, thing: Thing) -> Question | None:
         listed = [values for _, _, values in thing.columns if values]
@@ -249,20 +252,23 @@ class _Maker:
             at = self.chance.randrange(2, len(value) - 2)
             value = value[:at] + value[at + 1 :]
         if thing.chinese:
-            return Question(f"{value}的{self._noun(thing)}有多少？", (thing.tables[""],), "value, Chinese")
+            return self._made(f"{value}的{self._noun(thing)}有多少？", "a value", (thing, ""))
         text = f"How many {_plural(self._noun(thing))} with {value} did we have {self.chance.choice(NOISE)}?"
-        return Question(text, (thing.tables[""],), f"value, {thing.written}")
+        return self._made(text, "a value", (thing, ""))
 
     def _role(self, thing: Thing) -> Question | None:
         roles = [role for role in thing.tables if role and ROLES[role][0]]
         if not roles:
             return None
         role = self.chance.choice(roles)
-        needs = (thing.tables[role],)
         if thing.chinese:
-            return Question(f"查看{ROLES_ZH[role].format(self._noun(thing))}", needs, "further table, Chinese")
+            return self._made(f"查看{ROLES_ZH[role].format(self._noun(thing))}", "a further table", (thing, role))
         said = ROLES[role][0].format(_plural(self._noun(thing)))
-        return Question(f"Show me the {said} {self.chance.choice(NOISE)}", needs, f"further table, {thing.written}")
+        return self._made(f"Show me the {said} {self.chance.choice(NOISE)}", "a further table", (thing, role))
+
+    def _made(self, text: str, kind: str, *needs: tuple[Thing, str]) -> Question:
+        described = all(thing.written != "nothing" for thing, _ in needs)
+        return Question(text, tuple(thing.tables[role] for thing, role in needs), kind, described)
 
     def _asked(self, thing: Thing, about: str, other: Thing) -> str:
         noise = self.chance.choice(NOISE)

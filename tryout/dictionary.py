@@ -50,8 +50,9 @@ def run_check(settings: Settings, name: str, out: Path | None) -> int:
         return _failed(str(error))
     for each in found:
         print(printable(str(each)))
-    agree = "they agree" if not found else f"{len(found)} differences"
-    print(f"{len(dictionary.tables)} tables and {len(dictionary.metrics)} metrics are described in {folder}: {agree}.")
+    counts = f"{_count(len(dictionary.tables), 'table')} and {_count(len(dictionary.metrics), 'metric')}"
+    agree = f"{_count(len(found), 'difference')}" if found else "no difference"
+    print(f"{agree} between {source.name} and what {folder} says of {counts}.")
     return 1 if found else 0
 
 
@@ -83,7 +84,10 @@ def _draft(source: Source, driver: Driver, folder: Path) -> int:
         new, grown = new + (not drafted.added), grown + bool(drafted.added)
         added = f": added {', '.join(drafted.added)}" if drafted.added else ""
         print(printable(f"{drafted.file}{added}"))
-    print(f"{new} new files, {grown} with new columns, {len(tables)} tables, in {folder}. Read them before you commit.")
+    print(
+        f"{_count(new, 'new file')} and {_count(grown, 'file')} with new columns in {folder}, "
+        f"for {_count(len(tables), 'table')}. Read them before you commit."
+    )
     for problem in problems:
         print(f"threadbook: {printable(problem)}", file=sys.stderr)
     return 1 if problems else 0
@@ -102,6 +106,10 @@ def _folder(settings: Settings, name: str, out: Path | None) -> Path:
     if folder is None:
         raise SettingsError(f'sources.{name}: write dictionary = "FOLDER" in threadbook.toml, or give --out FOLDER.')
     return folder
+
+
+def _count(number: int, of: str) -> str:
+    return f"{number:,} {of}{'' if number == 1 else 's'}"
 
 
 def _write(path: Path, text: str) -> None:

@@ -12,6 +12,27 @@ from workers.sources.knowledge.entries import Dictionary, described
 from workers.sources.knowledge.metrics import tables_of_metric
 from workers.sources.values import Visible
 
+FAMILIES = {
+    "text": r"char|text|string|clob|enum|uuid|json|^$",
+    "number": r"int|num|dec|float|double|real|serial|money",
+    "whole number": r"int|serial",
+    "date": r"date",
+    "time": r"time",
+    "true or false": r"bool|tinyint\(1\)|bit",
+    "yes or no": r"bool|tinyint\(1\)|bit|char|text",
+}
+"""Words that a team may write for a type, so that one dictionary serves the same tables in several databases."""
+
+SAME_TYPES = {
+    "character varying": "varchar",
+    "timestamp without time zone": "timestamp",
+    "timestamp with time zone": "timestamptz",
+    "double precision": "double",
+    "integer": "int",
+    "bool": "boolean",
+    "decimal": "numeric",
+}
+
 
 @dataclass(frozen=True)
 class Drift:
@@ -61,22 +82,19 @@ def _of_tables(catalogue: Catalogue, dictionary: Dictionary) -> Iterator[Drift]:
             said = described_by.column(column_now.name)
             if said is None:
                 yield Drift("new column", f"{name}.{column_now.name}", "`threadbook dictionary draft` adds it")
-            elif said.type and _type(said.type) != _type(column_now.type):
+            elif said.type and not _same_type(said.type, column_now.type):
                 yield Drift("type changed", f"{name}.{column_now.name}", f"{said.type} → {column_now.type}")
 
 
-def _type(written: str) -> str:
-    """A type as it is compared: letter case, spaces and other words for the same type do not count."""
-    text = re.sub(r"\s+", " ", written.strip().lower()).replace(", ", ",").replace(" (", "(")
-    for long, short in (
-        ("character varying", "varchar"),
-        ("timestamp without time zone", "timestamp"),
-        ("timestamp with time zone", "timestamptz"),
-        ("double precision", "double"),
-        ("integer", "int"),
-        ("bool", "boolean"),
-        ("booleanean", "boolean"),
-        ("decimal", "numeric"),
-    ):
-        text = text.replace(long, short)
-    return re.sub(r"\bint\(\d+\)", "int", text)
+def _same_type(said: str, live: str) -> bool:
+    """Whether a type is the one that the dictionary names: exactly, or by a word of `FAMILIES`."""
+    family = FAMILIES.get(said.strip().lower())
+    return re.search(family, live.lower()) is not None if family else _plain_type(said) == _plain_type(live)
+
+
+def _plain_type(written: str) -> str:
+    """A type without the differences that mean nothing: letter case, spaces, the width that MySQL shows."""
+    text = re.sub(r"\s+", " ", written.strip().lower())
+    for long, short in SAME_TYPES.items():
+        text = re.sub(rf"\b{long}\b", short, text)
+    return re.sub(r"\b(int|smallint|bigint|tinyint)\(\d+\)", r"\1", text).replace(" ", "")

@@ -62,11 +62,13 @@ def read_table(file: str, text: str) -> TableEntry:
 
 def write_table(entry: TableEntry) -> str:
     """The file of an entry. Reading it gives the same entry again."""
-    front = {"table": entry.table, "source": entry.source, "trust": entry.trust.value}
-    if entry.synonyms:
-        front["synonyms"] = list(entry.synonyms)  # type: ignore[assignment]
-    written = yaml.safe_dump(front, allow_unicode=True, sort_keys=False, default_flow_style=None, width=10_000)
-    parts = [f"---\n{written}---\n\n# {entry.table}\n"]
+    front = [
+        _line("table", entry.table),
+        _line("source", entry.source),
+        _line("trust", entry.trust.value),
+        *([_line("synonyms", list(entry.synonyms))] if entry.synonyms else []),
+    ]
+    parts = ["---\n", *front, f"---\n\n# {entry.table}\n"]
     if entry.meaning:
         parts.append(f"\n{entry.meaning}\n")
     rows = [row(HEADINGS, column) for column in entry.columns]
@@ -149,6 +151,15 @@ def _plain(cell: str) -> str:
     """A cell without the marks that people put around names."""
     found = re.fullmatch(r"`([^`]*)`", cell)
     return found[1] if found else cell
+
+
+def _line(name: str, value: str | list[str]) -> str:
+    """A line of the front matter; what is empty stays empty, for a person to fill in."""
+    if not value:
+        return f"{name}:\n"
+    if isinstance(value, list):
+        return f"{name}: {yaml.safe_dump(value, allow_unicode=True, default_flow_style=True, width=100_000)}"
+    return str(yaml.safe_dump({name: value}, allow_unicode=True, width=100_000))
 
 
 def _cell(text: str) -> str:
