@@ -2,8 +2,9 @@
 
 The words are written by hand (`bench/schema_words.txt`); chance puts them together. Three tables of five have a page in
 the dictionary, one has comments in the database, one has nothing but its short names. Questions say what a person
-would: other words for the thing, half of a column's meaning, a value in small letters, sometimes mistyped. No question
-holds a table's or column's name. Which tables it needs is known from how it was made.
+would: other words for the thing, half of a column's meaning, a value in small letters, sometimes mistyped. Except for
+things with a short plain name, such as `shop`, none holds a table's name. Which tables it needs is known from how it
+was made.
 """
 
 from __future__ import annotations

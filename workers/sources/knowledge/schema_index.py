@@ -35,7 +35,7 @@ NEIGHBOUR_SHARE = 0.3
 """What the two best neighbours by foreign key add, and theirs: tables between those that are asked for come along."""
 
 GUESS_SHARE = 0.6
-"""What a part of a name counts that may be short for a word of the question."""
+"""What a part of a name counts that may be short for a word of the question; half when the word is known itself."""
 
 VALUE_WORTH = 6.0
 """What a table gets for holding a value that the question names, shared among all tables that hold it."""
@@ -90,9 +90,11 @@ class SchemaIndex:
         asked += chain.from_iterable(SHORT_FORMS.get(word, ()) for word in asked[:])
         known = [word for word in asked if self._heads.knows(word) or self._insides.knows(word)]
         written = [piece for piece in dict.fromkeys(pieces(question[:LONGEST_QUESTION])) if stem(piece) in asked]
-        guessed = list(chain.from_iterable(map(self._guesses, written)))
+        guesses = {word: self._guesses(word) for word in written}
+        sure = list(chain.from_iterable(found for word, found in guesses.items() if stem(word) not in known))
+        unsure = list(chain.from_iterable(found for word, found in guesses.items() if stem(word) in known))
         heads, insides, columns = (
-            each.scores(known) + GUESS_SHARE * each.scores(guessed)
+            each.scores(known) + GUESS_SHARE * (each.scores(sure) + each.scores(unsure) / 2)
             for each in (self._heads, self._insides, self._columns)
         )
         tables: Scores = heads + INSIDE_SHARE * insides

@@ -19,8 +19,8 @@ SEARCH_BUDGET = 1_500
 NAMES_SHARE = 0.08
 """What of the budget names further tables, of which nothing but the name is said."""
 
-COLUMNS_BY_RANK = ((4, 14), (12, 7), (1_000_000, 4))
-"""How many columns a table shows beside its keys: (up to this rank, so many)."""
+COLUMNS_BY_RANK = ((4, 14, 14), (12, 7, 4), (1_000_000, 4, 2))
+"""How many columns a table shows beside its keys: (up to this rank, at most, so many even if no word fits them)."""
 
 LONGEST_SAID = 200
 """Characters of a table's meaning; of a column's, half of it."""
@@ -115,11 +115,10 @@ class Schema:
             for number, column in enumerate(table.columns)
             if column.key or column.name in joins or column.name in held
         }
-        most = len(kept) + next(count for up_to, count in COLUMNS_BY_RANK if rank < up_to)
-        for number in sorted(range(len(table.columns)), key=lambda each: (-scores[first + each], each)):
-            if len(kept) < most:
-                kept.add(number)
-        return sorted(kept)
+        most, others = next((most, others) for up_to, most, others in COLUMNS_BY_RANK if rank < up_to)
+        rest = sorted(set(range(len(table.columns))) - kept, key=lambda each: (-scores[first + each], each))
+        fitting = sum(scores[first + number] > 0 for number in rest)
+        return sorted([*kept, *rest[: min(most, max(fitting, others))]])
 
     def _block(self, at: int, columns: Sequence[int], matches: Sequence[ValueMatch]) -> list[str]:
         table, block = self._catalogue.tables[at], self._blocks[at]

@@ -79,7 +79,8 @@ class ValueIndex:
         form = _form(phrase)
         if form in self._held:
             return [(form, 0)]
-        if len(form) < _SHORTEST_FUZZY or form.isdigit():
+        ends = {form.partition(" ")[0], form.rpartition(" ")[2]}
+        if len(form) < _SHORTEST_FUZZY or form.isdigit() or ends & STOP_WORDS:
             return []
         allowed = 1 if len(form) < 9 else 2
         near = [
@@ -93,12 +94,12 @@ class ValueIndex:
 
 
 def _phrases(text: str) -> Iterable[str]:
-    """Runs of words, as they stand in the text. A word that only holds the sentence together is no value."""
+    """Runs of words, as they stand in the text. Words that only hold the sentence together are no value alone."""
     given = [word.strip(".,;:!?\"'()[]“”‘’«»，。；：！？（）「」") for word in text.split()]
     for length in range(1, LONGEST_PHRASE + 1):
         for at in range(len(given) - length + 1):
             run = given[at : at + length]
-            if all(run) and stem(run[0]) not in STOP_WORDS and stem(run[-1]) not in STOP_WORDS:
+            if all(run) and not all(stem(word) in STOP_WORDS for word in run):
                 yield " ".join(run)
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Generic, TypeVar
 
 _CJK = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\uf900-\ufaff"
-_PIECE = re.compile(rf"[{_CJK}]+|[A-Za-z]+|\d+|[^\W\d_{_CJK}]+")
+_PIECE = re.compile(rf"[{_CJK}]+|\d+|[^\W\d_{_CJK}]+")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _IS_CJK = re.compile(rf"[{_CJK}]")
 
