@@ -16,7 +16,7 @@ from core.settings import load_settings
 from tryout.dictionary import run_check, run_draft
 from workers.sources.catalogue import Catalogue, Table
 from workers.sources.knowledge.folder import read_folder
-from workers.sources.knowledge.samples import sampled
+from workers.sources.knowledge.samples import sampled, values_of
 from workers.sources.knowledge.schema_text import Schema
 from workers.sources.knowledge.table_pages import read_table
 from workers.sources.opening import open_source
@@ -26,7 +26,7 @@ from workers.sources.values import TableName
 pytestmark = pytest.mark.integration
 EXTRA = {
     "postgres": (
-        "CREATE TABLE public.lines (line_id int PRIMARY KEY, customer int REFERENCES customers (id), status varchar(9))",
+        "CREATE TABLE lines (line_id int PRIMARY KEY, customer int REFERENCES customers (id), status varchar(9))",
         "INSERT INTO lines SELECT n, 1 + n % 2, CASE n % 2 WHEN 0 THEN 'OPEN' ELSE 'DONE' END"
         " FROM generate_series(1, 60000) n",
         "COMMENT ON TABLE lines IS 'one row per line'",
@@ -107,13 +107,16 @@ def test_a_key_to_a_table_that_may_not_be_read_is_not_told(world: World) -> None
 def test_samples_are_small_and_go_through_the_guard(world: World) -> None:
     source = world.source()
     with closing(open_source(source)) as driver:
-        found = {name.name: samples for name, samples in sampled(source, driver, catalogue_of(source, driver))}
+        sampled_tables = list(sampled(source, driver, catalogue_of(source, driver)))
+    found = {name.name: samples for name, samples in sampled_tables}
     ranges = {sample.name: sample.range for sample in found["lines"]}
     assert ranges["status"] == "DONE, OPEN"
     assert ranges["customer"] == "1 … 2"
     low, _, high = ranges["line_id"].partition(" … ")
     assert 1 <= int(low) < int(high) <= 60_000
     assert len(found["open_lines"]) == 3
+    values = {(table.name, column): listed for (table, column), listed in values_of(sampled_tables).items()}
+    assert values == {("lines", "status"): ("DONE", "OPEN"), ("open_lines", "status"): ("OPEN",)}
 
 
 def test_a_dictionary_is_drafted_grows_and_finds_drift(

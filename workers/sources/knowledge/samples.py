@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from workers.sources.catalogue import Catalogue, Table, one_line
+from workers.sources.catalogue import Catalogue, Table
 from workers.sources.drivers.base import MB, Driver
 from workers.sources.errors import LimitReached, StatementFailed
+from workers.sources.knowledge.value_index import LONGEST_VALUE, MOST_VALUES, Samples
 from workers.sources.query import checked, require_read_only, scrubbed
 from workers.sources.values import Kind, Limits, Source, TableName
 
@@ -24,6 +25,8 @@ BIG = 20_000
 MOST_COLUMNS = 200
 MOST_LISTED = 12
 LONGEST_LISTED = 40
+"""Values of a column, and characters of each, that a dictionary lists; the value index takes more."""
+
 PRIVATE = ("password", "passwd", "pwd", "secret", "token", "ssn", "iban", "email", "e_mail", "phone", "salary", "salt")
 """Columns with such a part in their name are never sampled."""
 
@@ -40,7 +43,8 @@ class ColumnSample:
     @property
     def range(self) -> str:
         """As a dictionary writes it. A value with a comma or dots in it would be misread: then nothing is listed."""
-        if self.values and not any("," in value or "…" in value for value in self.values):
+        readable = not any("," in value or "…" in value or len(value) > LONGEST_LISTED for value in self.values)
+        if 0 < len(self.values) <= MOST_LISTED and readable:
             return ", ".join(self.values)
         return f"{self.low} … {self.high}" if self.low else ""
 
@@ -64,6 +68,11 @@ def sampled(source: Source, driver: Driver, catalogue: Catalogue) -> Iterator[tu
                 except (LimitReached, StatementFailed):
                     found = []
             yield table.name, found
+
+
+def values_of(samples: Iterable[tuple[TableName, Sequence[ColumnSample]]]) -> Samples:
+    """The texts that the samples list, for the value index of a schema."""
+    return {(table, sample.name): sample.values for table, found in samples for sample in found if sample.values}
 
 
 def sample_sql(kind: Kind, table: Table, columns: list[str]) -> str:
@@ -102,9 +111,9 @@ def column_sample(name: str, column: pa.ChunkedArray) -> ColumnSample:
             return ColumnSample(name)
         return ColumnSample(name, _shown(ends["min"].as_py()), _shown(ends["max"].as_py()))
     if pa.types.is_string(kind) or pa.types.is_large_string(kind):
-        distinct = [one_line(value, LONGEST_LISTED + 1) for value in pc.unique(full).to_pylist()]
-        few = len(distinct) <= MOST_LISTED and len(distinct) * 2 <= len(full)
-        if few and all(0 < len(value) <= LONGEST_LISTED for value in distinct):
+        distinct = pc.unique(full).to_pylist()
+        few = len(distinct) <= MOST_VALUES and len(distinct) * 2 <= len(full)
+        if few and all(0 < len(value) <= LONGEST_VALUE and value.isprintable() for value in distinct):
             return ColumnSample(name, values=tuple(sorted(distinct)))
     return ColumnSample(name)
 

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from workers.sources.catalogue import Catalogue, Table
 from workers.sources.knowledge.entries import Dictionary, TableEntry, described
-from workers.sources.knowledge.value_index import ValueIndex, ValueMatch
+from workers.sources.knowledge.value_index import ColumnPlace, Samples, ValueIndex, ValueMatch
 from workers.sources.knowledge.words import abbreviates, pieces, stem, telling, words
 from workers.sources.values import TableName
 
@@ -66,10 +66,12 @@ SHORT_FORMS = {short: words(" ".join(long)) for short, *long in map(str.split, _
 class SchemaIndex:
     """The tables and columns of a source, ready to be asked which of them a question needs."""
 
-    def __init__(self, catalogue: Catalogue, dictionary: Dictionary, values: ValueIndex | None = None) -> None:
+    def __init__(self, catalogue: Catalogue, dictionary: Dictionary, samples: Samples) -> None:
         self.catalogue = catalogue
         self.entries = described(catalogue, dictionary)
-        self._values = values or ValueIndex(listed_values(catalogue, self.entries))
+        # What people listed comes before what a sample shows, also at the limit of the index.
+        listed = listed_values(catalogue, self.entries)
+        self._values = ValueIndex(listed | {place: found for place, found in samples.items() if place not in listed})
         self._at = {table.name: number for number, table in enumerate(catalogue.tables)}
         self.first_column = np.cumsum([0, *(len(table.columns) for table in catalogue.tables)])
         longer = _Meanings(catalogue, self.entries)
@@ -233,9 +235,7 @@ class _Meanings:
         return list(islice(dict.fromkeys(map(stem, longer)), MOST_MEANINGS))
 
 
-def listed_values(
-    catalogue: Catalogue, entries: dict[TableName, TableEntry]
-) -> dict[tuple[TableName, str], tuple[str, ...]]:
+def listed_values(catalogue: Catalogue, entries: dict[TableName, TableEntry]) -> dict[ColumnPlace, Sequence[str]]:
     """The values that the dictionary lists, by table and column."""
     return {
         (table.name, column.name): said.values

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from rapidfuzz.distance import OSA
@@ -23,6 +23,11 @@ MOST_FOUND = 20
 _SHORTEST_FUZZY = 5
 
 
+ColumnPlace = tuple[TableName, str]
+Samples = Mapping[ColumnPlace, Sequence[str]]
+"""Values of columns, by table and column."""
+
+
 @dataclass(frozen=True)
 class ValueMatch:
     """A column holds `value`; `asked` are the words that mean it. `distance` is in letters; 0: the same word."""
@@ -37,7 +42,7 @@ class ValueMatch:
 class ValueIndex:
     """Values by their plain form. Beyond the limits nothing is kept; `left_out` counts the columns."""
 
-    def __init__(self, values: Mapping[tuple[TableName, str], Iterable[str]]) -> None:
+    def __init__(self, values: Samples) -> None:
         self.left_out = 0
         self._held: dict[str, list[tuple[TableName, str, str]]] = {}
         for number, ((table, column), given) in enumerate(values.items()):

@@ -40,7 +40,7 @@ def _stems(text: str) -> frozenset[str]:
 STOP_WORDS = _stems(
     "a an and are as at be been but by can did do does each for from get give had has have how i if in is it its list "
     "many me much of on or our per please show than that the their them then there these they this to us was we were "
-    "what when where which who whose why will with you your all any find tell about between during"
+    "what when where which who whose why will with you your all any find tell about between during no yes not"
 )
 """Words that say nothing about which table is meant."""
 

@@ -14,14 +14,13 @@ from workers.sources.catalogue import Catalogue
 from workers.sources.knowledge.entries import Dictionary
 from workers.sources.knowledge.schema_text import BUDGET, Schema, SchemaText
 from workers.sources.knowledge.tokens import estimated_tokens
-from workers.sources.knowledge.value_index import ValueIndex
 from workers.sources.values import TableName
 
 
 @pytest.fixture(scope="module")
 def large() -> tuple[World, Schema]:
     made = world(31)
-    return made, Schema(made.catalogue, made.dictionary, ValueIndex(made.values))
+    return made, Schema(made.catalogue, made.dictionary, made.values)
 
 
 @pytest.fixture(scope="module")
