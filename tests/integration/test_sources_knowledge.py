@@ -32,7 +32,9 @@ EXTRA = {
         "COMMENT ON TABLE lines IS 'one row per line'",
         "COMMENT ON COLUMN lines.status IS 'where it stands'",
         "CREATE VIEW open_lines AS SELECT * FROM lines WHERE status = 'OPEN'",
-        "GRANT SELECT ON lines, open_lines TO {reader}",
+        "CREATE TABLE days (at date) PARTITION BY RANGE (at)",
+        "CREATE TABLE days_2024 PARTITION OF days FOR VALUES FROM ('2024-01-01') TO ('2025-01-01')",
+        "GRANT SELECT ON lines, open_lines, days_2024 TO {reader}",
         "ANALYZE lines",
     ),
     "mysql": (

@@ -1,4 +1,7 @@
-"""The catalogue of Postgres as SQL, and its rows as values. Nothing here reads a table of the source."""
+"""The catalogue of Postgres as SQL, and its rows as values. Nothing here reads a table of the source.
+
+A partition is left out: the table that it is a part of stands for it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ SELECT n.nspname, c.relname, c.relkind IN ('v', 'm'), c.reltuples::bigint,
   pg_catalog.obj_description(c.oid, 'pg_class')
 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE c.relkind IN ('r', 'p', 'v', 'm', 'f') AND n.nspname !~ '^pg_(toast|temp|catalog)'
-  AND n.nspname <> 'information_schema'
+  AND n.nspname <> 'information_schema' AND NOT c.relispartition
 """
 COLUMNS = """
 SELECT n.nspname, c.relname, a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod),

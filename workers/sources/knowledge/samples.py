@@ -10,10 +10,11 @@ import pyarrow.compute as pc
 
 from workers.sources.catalogue import Catalogue, Table
 from workers.sources.drivers.base import MB, Driver
-from workers.sources.errors import LimitReached, StatementFailed
+from workers.sources.errors import LimitReached, Refused, StatementFailed
+from workers.sources.guard.check import check
 from workers.sources.knowledge.value_index import LONGEST_VALUE, MOST_VALUES, Samples
-from workers.sources.query import checked, require_read_only, scrubbed
-from workers.sources.values import Kind, Limits, Source, TableName
+from workers.sources.query import require_read_only, scrubbed
+from workers.sources.values import Kind, Limits, Source, TableName, Visible
 
 SAMPLE_ROWS = 1_000
 SAMPLE_LIMITS = Limits(SAMPLE_ROWS, 32 * MB, 5.0)
@@ -56,16 +57,17 @@ def sampled(source: Source, driver: Driver, catalogue: Catalogue) -> Iterator[tu
     """
     with scrubbed(source):
         require_read_only(source, driver.access())
+        visible = Visible(tuple(table.name for table in catalogue.tables), catalogue.path)
         for table in catalogue.tables:
             columns = [column.name for column in table.columns if not _is_private(column.name)][:MOST_COLUMNS]
             found: list[ColumnSample] = []
             if columns:
                 try:
-                    statement = checked(source, driver, sample_sql(source.kind, table, columns))
+                    statement = check(sample_sql(source.kind, table, columns), source.kind.dialect, visible)
                     with driver.run(statement.sql, SAMPLE_LIMITS) as result:
                         rows = pa.Table.from_batches(result.batches, result.schema)
                     found = [column_sample(name, rows.column(at)) for at, name in enumerate(columns)]
-                except (LimitReached, StatementFailed):
+                except (LimitReached, Refused, StatementFailed):
                     found = []
             yield table.name, found
 

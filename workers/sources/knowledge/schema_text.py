@@ -78,7 +78,9 @@ class Schema:
             text = "\n".join(
                 "\n".join(self._block(at, range(len(tables[at].columns)), matches)) for at in range(len(tables))
             )
-            return SchemaText(text, tuple(table.name for table in tables))
+            whole = SchemaText(text, tuple(table.name for table in tables))
+            if whole.tokens <= budget:
+                return whole
         return self._chosen(question, budget, f"Of {len(tables):,} tables, those that fit the question best:")
 
     def search(self, wanted: str, budget: int = SEARCH_BUDGET) -> SchemaText:

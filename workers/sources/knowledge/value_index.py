@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from rapidfuzz.distance import OSA
 
-from workers.sources.knowledge.words import STOP_WORDS, plain, stem
+from workers.sources.knowledge.words import STOP_WORDS, is_unspaced, plain, stem
 from workers.sources.values import TableName
 
 MOST_COLUMNS = 2_000
@@ -57,7 +57,7 @@ class ValueIndex:
         for form in self._held:
             if len(form) >= _SHORTEST_FUZZY and not form.isdigit():
                 self._by_start.setdefault((form[0], len(form)), []).append(form)
-        self._unspaced = [form for form in self._held if not form.isascii() and len(form) > 1]
+        self._unspaced = [form for form in self._held if len(form) > 1 and is_unspaced(form)]
 
     def find(self, question: str) -> tuple[ValueMatch, ...]:
         """The columns that hold what a question names, the closest and longest first, at most 20.

@@ -54,6 +54,11 @@ def plain(text: str) -> str:
     return " ".join("".join(char for char in decomposed if not unicodedata.combining(char)).split())
 
 
+def is_unspaced(text: str) -> bool:
+    """Whether a text begins in a script that puts no spaces between words: Chinese, Japanese or Korean."""
+    return _IS_CJK.match(text) is not None
+
+
 def pieces(text: str) -> list[str]:
     """The words of a text or name in their order, with their endings. Names are split: `custOrder_id2` → cust, order,
     id, 2. A run of Chinese, Japanese or Korean characters becomes its pairs; a single character stays."""
@@ -62,7 +67,7 @@ def pieces(text: str) -> list[str]:
     for piece in _PIECE.findall(_HUMP.sub(" ", composed)):
         if piece.isascii():
             found.append(piece.lower())
-        elif _IS_CJK.match(piece):
+        elif is_unspaced(piece):
             found += [piece[at : at + 2] for at in range(len(piece) - 1)] or [piece]
         else:
             found.append(plain(piece))
@@ -86,7 +91,7 @@ def abbreviates(short: str, word: str) -> bool:
     Both have their endings. The letters stand in the word in the same order, from its first one on. Two letters are
     too few to tell.
     """
-    if not (3 <= len(short) < len(word)) or short[0] != word[0] or _IS_CJK.match(short):
+    if not (3 <= len(short) < len(word)) or short[0] != word[0] or is_unspaced(short):
         return False
     if word.startswith(short):
         return True

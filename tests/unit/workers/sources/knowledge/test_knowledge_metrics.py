@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from workers.sources.errors import Refused
+from workers.sources.knowledge.entries import ColumnEntry
 from workers.sources.knowledge.folder import read_folder
 from workers.sources.knowledge.metrics import metrics_text, named_in, read_metric, tables_of_metric
 from workers.sources.knowledge.page import PageFault
+from workers.sources.knowledge.table_pages import read_table
 from workers.sources.values import TableName, Visible
 
 PAGE = """---
@@ -88,3 +91,11 @@ def test_metrics_are_given_verbatim_with_the_order_to_cite_them(
     golden("metrics.txt", metrics_text(metrics) + "\n")
     assert metrics[0].sql.splitlines()[1] in metrics_text(metrics)
     assert metrics_text([]) == ""
+
+
+def test_the_files_that_the_documentation_shows_can_be_read() -> None:
+    page = (Path(__file__).parents[5] / "docs" / "sources.md").read_text(encoding="utf-8")
+    table, metric = (found[1] for found in re.findall(r"(?ms)^(`{3,4})markdown\n(.*?)^\1$", page))
+    region = ColumnEntry("region", "text", "where it was sold", "NORTH, SOUTH")
+    assert read_table("orders.md", table).column("region") == region
+    assert read_metric("net_revenue.md", metric).sql == "sum(net_amt) FILTER (WHERE status <> 'cancelled')"
