@@ -82,7 +82,7 @@ class SchemaIndex:
         self._insides = _Ranking([list(chain.from_iterable(own)) for own in of_columns])
         self._columns = _Ranking(list(chain.from_iterable(of_columns)))
         self._names = longer.unexplained()
-        self._neighbours = self._linked()
+        self._links = self._linked()
         self._is_copy = np.array([bool(COPY_WORDS & set(words(table.name.name))) for table in catalogue.tables])
 
     def ranked(self, question: str) -> tuple[list[int], Scores, tuple[ValueMatch, ...]]:
@@ -115,26 +115,29 @@ class SchemaIndex:
         return [int(at) for at in order if tables[at] > 0], columns, matches
 
     def _with_neighbours(self, scores: Scores) -> Scores:
-        near = np.append(scores, 0)[self._neighbours]
-        added: Scores = NEIGHBOUR_SHARE * np.sort(near, axis=1)[:, -2:].sum(axis=1)
-        return scores + added
+        """Add to each table a share of the scores of its two best neighbours."""
+        here, there = self._links
+        near = scores[there]
+        order = np.argsort(near, kind="stable")
+        best = np.zeros_like(scores)
+        for _ in range(2):
+            last = np.full(len(scores), -1)
+            last[here[order]] = np.arange(len(order))  # of several links of a table the last, and so the best, stays
+            linked = last >= 0
+            best[linked] += near[order[last[linked]]]
+            order = np.delete(order, last[linked])
+        return scores + NEIGHBOUR_SHARE * best
 
-    def _linked(self) -> NDArray[np.int64]:
-        """For each table the numbers of those that a foreign key of either side joins to it.
-
-        The rows are filled up with the number behind the last table, which stands for none.
-        """
-        count = len(self.catalogue.tables)
-        found: list[set[int]] = [set() for _ in range(count)]
-        for at, table in enumerate(self.catalogue.tables):
-            for key in table.foreign_keys:
-                if (other := self._at.get(key.to)) is not None and other != at:
-                    found[at].add(other)
-                    found[other].add(at)
-        linked = np.full((count, max([2, *map(len, found)])), count, dtype=np.int64)
-        for at, others in enumerate(found):
-            linked[at, : len(others)] = sorted(others)
-        return linked
+    def _linked(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Each pair of tables that a foreign key joins, in both directions, as two lists of their numbers."""
+        pairs = {
+            (at, other)
+            for at, table in enumerate(self.catalogue.tables)
+            for key in table.foreign_keys
+            if (other := self._at.get(key.to)) is not None and other != at
+        }
+        both = sorted(pairs | {(other, at) for at, other in pairs})
+        return np.array([at for at, _ in both], dtype=np.int64), np.array([to for _, to in both], dtype=np.int64)
 
     def _guesses(self, word: str) -> list[str]:
         """Parts of names that may be short for a word, and stand in no text themselves."""

@@ -137,7 +137,7 @@ class Schema:
         text, named = "Further tables, by name:", list[int]()
         left = budget - estimated_tokens(text) - 1
         for at in order:
-            shown = f" {self._catalogue.shown(self._catalogue.tables[at].name)},"
+            shown = f" {one_line(self._catalogue.shown(self._catalogue.tables[at].name), LONGEST_SAID)},"
             if (cost := estimated_tokens(shown)) > left:
                 break
             text, left = text + shown, left - cost
@@ -155,7 +155,7 @@ class Schema:
         about += [f"trust {entry.trust}"] if entry.table and entry.trust is not Trust.UNREVIEWED else []
         about += [f"also called {', '.join(entry.synonyms)}"] if entry.synonyms else []
         said = one_line(entry.meaning or table.comment, LONGEST_SAID)
-        shown = self._catalogue.shown(table.name)
+        shown = one_line(self._catalogue.shown(table.name), LONGEST_SAID)
         return shown + (f" ({'; '.join(about)})" if about else "") + (f": {said}" if said else "")
 
     def _column(self, table: Table, column: Column) -> str:
@@ -164,10 +164,10 @@ class Schema:
         kind = column.type
         for long, short in SHORT_TYPES:
             kind = kind.replace(long, short)
-        about = [f"{column.name} {kind}".strip() + (", key" if column.key else "")]
+        about = [one_line(f"{column.name} {kind}", LONGEST_SAID) + (", key" if column.key else "")]
         for key in table.foreign_keys:
             if column.name in key.columns:
-                about[0] += f" → {self._catalogue.shown(key.to)}"
+                about[0] += f" → {one_line(self._catalogue.shown(key.to), LONGEST_SAID)}"
         meaning = one_line((said.meaning if said else "") or column.comment, LONGEST_SAID // 2)
         if meaning:
             about.append(meaning)
