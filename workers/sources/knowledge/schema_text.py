@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from workers.sources.catalogue import Catalogue, Column, Table, one_line
 from workers.sources.knowledge.entries import Dictionary, TableEntry, Trust
-from workers.sources.knowledge.schema_index import SchemaIndex, Scores
+from workers.sources.knowledge.schema_index import SchemaIndex
 from workers.sources.knowledge.tokens import estimated_tokens
 from workers.sources.knowledge.value_index import Samples, ValueMatch
 from workers.sources.values import TableName
@@ -64,6 +64,7 @@ class Schema:
             ]
             for table in catalogue.tables
         ]
+        self._keys = [_keys(table) for table in catalogue.tables]
         self._costs = {line: estimated_tokens(line) + 1 for block in self._blocks for line in block}
         self._total = sum(self._costs[line] for block in self._blocks for line in block)
 
@@ -88,7 +89,8 @@ class Schema:
         return self._chosen(wanted, budget, f"Tables that fit {one_line(wanted, 100)!r} best:")
 
     def _chosen(self, question: str, budget: int, head: str) -> SchemaText:
-        order, scores, matches = self._index.ranked(question)
+        order, of_columns, matches = self._index.ranked(question)
+        scores: list[float] = of_columns.tolist()
         left = budget - estimated_tokens(head) - 1
         for_names = int(budget * NAMES_SHARE)
         lines, chosen = [head], list[int]()
@@ -103,21 +105,18 @@ class Schema:
         named, text = self._names(order[len(chosen) :], left)
         if not chosen and not named:
             return SchemaText("", ())
-        names = [table.name for table in self._catalogue.tables]
         lines += [text] if named else []
-        return SchemaText("\n".join(lines), tuple(names[at] for at in chosen), tuple(names[at] for at in named))
+        tables = self._catalogue.tables
+        return SchemaText(
+            "\n".join(lines), tuple(tables[at].name for at in chosen), tuple(tables[at].name for at in named)
+        )
 
-    def _columns(self, at: int, rank: int, scores: Scores, matches: Sequence[ValueMatch]) -> list[int]:
+    def _columns(self, at: int, rank: int, scores: Sequence[float], matches: Sequence[ValueMatch]) -> list[int]:
         """Keys, columns that hold a value of the question, then those that fit it best; in the table's own order."""
         table = self._catalogue.tables[at]
         first = int(self._index.first_column[at])
-        joins = {name for key in table.foreign_keys for name in key.columns}
         held = {match.column for match in matches if match.table == table.name}
-        kept = {
-            number
-            for number, column in enumerate(table.columns)
-            if column.key or column.name in joins or column.name in held
-        }
+        kept = self._keys[at] | {number for number, column in enumerate(table.columns) if column.name in held}
         most, others = next((most, others) for up_to, most, others in COLUMNS_BY_RANK if rank < up_to)
         rest = sorted(set(range(len(table.columns))) - kept, key=lambda each: (-scores[first + each], each))
         fitting = sum(scores[first + number] > 0 for number in rest)
@@ -126,8 +125,9 @@ class Schema:
     def _block(self, at: int, columns: Sequence[int], matches: Sequence[ValueMatch]) -> list[str]:
         table, block = self._catalogue.tables[at], self._blocks[at]
         lines = [block[0]]
+        own = [match for match in matches if match.table == table.name]
         for number in columns:
-            held = [each for each in matches if (each.table, each.column) == (table.name, table.columns[number].name)]
+            held = [match for match in own if match.column == table.columns[number].name]
             found = ", ".join(f"{each.value!r}" for each in held[:5])
             lines.append(block[number + 1] + (f"; holds {found}" if found else ""))
         more = len(table.columns) - len(columns)
@@ -174,3 +174,9 @@ class Schema:
         if said and (said.range or said.unit):
             about.append(one_line(" ".join(filter(None, (said.range, f"[{said.unit}]" if said.unit else ""))), 80))
         return "  " + ": ".join(about[:2]) + "".join(f"; {more}" for more in about[2:])
+
+
+def _keys(table: Table) -> frozenset[int]:
+    """The numbers of the columns that name a row of this table or of another one."""
+    joins = {name for key in table.foreign_keys for name in key.columns}
+    return frozenset(at for at, column in enumerate(table.columns) if column.key or column.name in joins)
