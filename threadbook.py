@@ -179,6 +179,30 @@ def sources(as_json: AsJson = False) -> None:
     _exit(sources_room.run_sources(_settings(), as_json=as_json))
 
 
+dictionary = typer.Typer(
+    help="The data dictionary of a source: what its tables and columns mean.", no_args_is_help=True
+)
+app.add_typer(dictionary, name="dictionary")
+SourceName = Annotated[str, typer.Argument(help="Name of a source in threadbook.toml.")]
+Folder = Annotated[Path | None, typer.Option("--out", help="Folder of the dictionary, instead of the source's own.")]
+
+
+@dictionary.command()
+def draft(source: SourceName, out: Folder = None) -> None:
+    """Write a file per table to review, from the catalogue and small samples; what people wrote stays as it is."""
+    from tryout import dictionary as dictionary_room
+
+    _exit(dictionary_room.run_draft(_settings(), source, out))
+
+
+@dictionary.command()
+def check(source: SourceName, out: Folder = None) -> None:
+    """List where the dictionary and the live tables differ; exit code 1 when they do."""
+    from tryout import dictionary as dictionary_room
+
+    _exit(dictionary_room.run_check(_settings(), source, out))
+
+
 def _settings() -> Settings:
     """The settings, with the home's mode mended: an older version made it readable by everybody."""
     from core.private import mend_mode

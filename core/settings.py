@@ -328,6 +328,12 @@ def source_url(
     return SecretStr(value)
 
 
+def dictionary_folder(settings: Settings, name: str) -> Path | None:
+    """The folder of a source's data dictionary, or None when the team names none."""
+    folder = settings.sources[name].dictionary
+    return None if folder is None else settings.config.parent / folder
+
+
 def _with_new_names(given: Mapping[str, str]) -> dict[str, str]:
     """The variables with old names replaced, each with a sentence on stderr. Raises SettingsError when two disagree."""
     values = dict(given)

@@ -248,6 +248,11 @@ class SourceSettings(Table):
     max_rows: Positive = Field(default=1_000_000, description="Rows of one result; a larger one is refused whole.")
     max_mb: Positive = Field(default=512, description="Size of one result in memory, in MB; a larger one is refused.")
     timeout_s: Seconds = Field(default=60.0, description="Time for one statement and its rows, in seconds.")
+    dictionary: Path | None = Field(
+        default=None,
+        description="Folder of the data dictionary, Markdown files that a team keeps; a relative path is taken from "
+        "here.",
+    )
     role: str = Field(default="", description="Role to take before each statement (`SET ROLE`); Postgres and MariaDB.")
     accept_writable_login: bool = Field(
         default=False, description="Ask this source although its login could write; the statement stays read-only."

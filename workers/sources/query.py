@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from core.telemetry import redactor
+from workers.sources.catalogue import Catalogue, only
 from workers.sources.drivers.base import MB, Driver
 from workers.sources.errors import LoginCanWrite, SourceError, StatementFailed
 from workers.sources.guard.check import Checked, check
@@ -17,6 +18,11 @@ from workers.sources.values import Access, Limits, Result, Source, Visible
 def tables_of(source: Source, driver: Driver) -> Visible:
     """The tables that may be read: what the login sees, less what the team's patterns leave out."""
     return permitted(driver.visible(), source.settings.tables_allowed, source.settings.tables_denied)
+
+
+def catalogue_of(source: Source, driver: Driver) -> Catalogue:
+    """What the database tells about the tables that may be read. No table is read for it."""
+    return only(driver.catalogue(), tables_of(source, driver).tables)
 
 
 def limits_of(source: Source) -> Limits:

@@ -9,6 +9,7 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from workers.sources.catalogue import Catalogue
 from workers.sources.errors import Cancelled, LimitReached
 from workers.sources.values import Access, ColumnInfo, Limits, Result, TableName, Visible
 
@@ -26,6 +27,12 @@ class Driver(Protocol):
 
     def columns(self, table: TableName) -> tuple[ColumnInfo, ...]:
         """The columns of a table, in their order; empty for a table that there is not."""
+
+    def catalogue(self) -> Catalogue:
+        """All tables that the login can read, with columns, comments, keys and estimates of rows; no table is read.
+
+        Raises SourceAway, StatementFailed or LimitReached.
+        """
 
     def run(self, sql: str, limits: Limits) -> AbstractContextManager[Result]:
         """Run one statement in a read-only transaction and read its rows while the context is open.

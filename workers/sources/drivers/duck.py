@@ -13,6 +13,7 @@ from pathlib import Path
 import duckdb
 import pyarrow as pa
 
+from workers.sources.catalogue import Catalogue, Column, ForeignKey, Table, catalogue_from
 from workers.sources.drivers.base import Stop, capped
 from workers.sources.errors import SourceAway, StatementFailed
 from workers.sources.values import Access, ColumnInfo, Limits, Result, TableName, Visible
@@ -70,6 +71,40 @@ class LockedDuckDB:
             [table.schema, table.name],
         ).fetchall()
         return tuple(ColumnInfo(name, kind) for name, kind in found)
+
+    def catalogue(self) -> Catalogue:
+        """What DuckDB's own catalogue tells. The views of a folder have no estimate of rows."""
+        visible = self.visible()
+        ask = self._connection.execute
+        tables = {name: Table(name, (), is_view=True) for name in visible.tables}
+        for schema, table, rows, comment in ask(
+            "SELECT schema_name, table_name, estimated_size, comment FROM duckdb_tables() "
+            "WHERE database_name = current_database()"
+        ).fetchall():
+            name = TableName(schema, table)
+            tables[name] = Table(name, (), comment or "", rows)
+        primary: dict[TableName, set[str]] = {}
+        keys = []
+        for schema, table, kind, columns, to, theirs in ask(
+            "SELECT schema_name, table_name, constraint_type, constraint_column_names, referenced_table, "
+            "referenced_column_names FROM duckdb_constraints() WHERE database_name = current_database() "
+            "AND constraint_type IN ('PRIMARY KEY', 'FOREIGN KEY')"
+        ).fetchall():
+            if kind == "PRIMARY KEY":
+                primary.setdefault(TableName(schema, table), set()).update(columns)
+            else:
+                keys.append(
+                    (TableName(schema, table), ForeignKey(tuple(columns), TableName(schema, to), tuple(theirs)))
+                )
+        columns = [
+            (name, Column(column, kind, comment or "", column in primary.get(name, ())))
+            for schema, table, column, kind, comment in ask(
+                "SELECT schema_name, table_name, column_name, data_type, comment FROM duckdb_columns() "
+                "WHERE database_name = current_database() ORDER BY table_name, column_index"
+            ).fetchall()
+            if (name := TableName(schema, table))
+        ]
+        return catalogue_from(tables, columns, keys, visible.path)
 
     @contextmanager
     def run(self, sql: str, limits: Limits) -> Iterator[Result]:

@@ -14,7 +14,8 @@ import pymysql
 from pymysql.constants import FIELD_TYPE
 from pymysql.cursors import SSCursor
 
-from workers.sources.drivers import rows
+from workers.sources.catalogue import Catalogue
+from workers.sources.drivers import mysql_catalogue, rows
 from workers.sources.drivers.base import Stop, capped, too_slow
 from workers.sources.errors import Misconfigured, SourceAway, StatementFailed
 from workers.sources.values import Access, ColumnInfo, Limits, Result, Source, TableName, Visible
@@ -101,6 +102,13 @@ class MysqlDriver:
                 (table.schema, table.name),
             )
         return tuple(ColumnInfo(name, str(kind)) for name, kind in found)
+
+    def catalogue(self) -> Catalogue:
+        """What `information_schema` tells, with `table_rows` as the estimate of rows."""
+        visible = self.visible()
+        with _errors(None, CONNECT_S):
+            statements = (mysql_catalogue.TABLES, mysql_catalogue.COLUMNS, mysql_catalogue.KEYS)
+            return mysql_catalogue.catalogue(visible, *(self._ask(each) for each in statements))
 
     @contextmanager
     def run(self, sql: str, limits: Limits) -> Iterator[Result]:

@@ -15,7 +15,8 @@ import pyarrow as pa
 from psycopg import sql as composed
 from psycopg.types.string import TextLoader
 
-from workers.sources.drivers import rows
+from workers.sources.catalogue import Catalogue
+from workers.sources.drivers import postgres_catalogue, rows
 from workers.sources.drivers.base import Stop, capped, too_slow
 from workers.sources.drivers.postgres_access import MEND, WRITES
 from workers.sources.errors import LimitReached, Misconfigured, SourceAway, StatementFailed
@@ -101,6 +102,13 @@ class PostgresDriver:
         with self._transaction(CATALOG_S) as cursor:
             found = cursor.execute(COLUMNS, (table.schema, table.name)).fetchall()
         return tuple(ColumnInfo(name, kind) for name, kind in found)
+
+    def catalogue(self) -> Catalogue:
+        """What the catalogue of Postgres tells, with `reltuples` as the estimate of rows."""
+        visible = self.visible()
+        with self._transaction(CATALOG_S) as cursor:
+            statements = (postgres_catalogue.TABLES, postgres_catalogue.COLUMNS, postgres_catalogue.KEYS)
+            return postgres_catalogue.catalogue(visible, *(cursor.execute(each).fetchall() for each in statements))
 
     @contextmanager
     def run(self, sql: str, limits: Limits) -> Iterator[Result]:

@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import pyarrow as pa
 
+from workers.sources.catalogue import Catalogue, Column, ForeignKey, Table, catalogue_from
 from workers.sources.drivers import rows
 from workers.sources.drivers.base import Stop, capped
 from workers.sources.errors import Misconfigured, SourceAway, StatementFailed
@@ -64,6 +65,50 @@ class SqliteDriver:
         """The columns as they were declared."""
         found = self._connection.execute("SELECT name, type FROM pragma_table_info(?)", (table.name,))
         return tuple(ColumnInfo(name, kind) for name, kind in found)
+
+    def catalogue(self) -> Catalogue:
+        """The tables as they were declared. The estimate of rows is the highest row number; a view has none."""
+        ask = self._connection.execute
+        visible = self.visible()
+        views = {name for (name,) in ask("SELECT name FROM sqlite_master WHERE type = 'view'")}
+        columns = [
+            (table, Column(name, kind, key=bool(key)))
+            for table in visible.tables
+            for name, kind, key in ask("SELECT name, type, pk FROM pragma_table_info(?)", (table.name,))
+        ]
+        found: dict[tuple[TableName, str, int], list[tuple[str, str | None]]] = {}
+        for table in visible.tables:
+            for number, to, own, theirs in ask(
+                'SELECT id, "table", "from", "to" FROM pragma_foreign_key_list(?) ORDER BY id, seq', (table.name,)
+            ):
+                found.setdefault((table, to, number), []).append((own, theirs))
+        keys = [
+            (
+                table,
+                ForeignKey(
+                    tuple(own for own, _ in pairs),
+                    TableName("main", to),
+                    tuple(theirs for _, theirs in pairs if theirs),  # without one, it is the other table's key
+                ),
+            )
+            for (table, to, _), pairs in found.items()
+        ]
+        tables = {
+            table: Table(
+                table, (), rows=None if table.name in views else self._estimate(table), is_view=table.name in views
+            )
+            for table in visible.tables
+        }
+        return catalogue_from(tables, columns, keys, visible.path)
+
+    def _estimate(self, table: TableName) -> int | None:
+        """The highest row number: SQLite finds it without reading the table. None where rows have no numbers."""
+        quoted = '"' + table.name.replace('"', '""') + '"'
+        try:
+            highest = self._connection.execute(f"SELECT max(rowid) FROM {quoted}").fetchone()[0]  # noqa: S608  quoted
+        except sqlite3.Error:
+            return None
+        return max(0, int(highest)) if isinstance(highest, int) else 0
 
     @contextmanager
     def run(self, sql: str, limits: Limits) -> Iterator[Result]:
