@@ -3,6 +3,8 @@ SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
+# Three processes share the cores. Each with a thread per core for its arithmetic, they would wait for each other.
+FAST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -42,14 +44,14 @@ fix: .venv/.dev  ## format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix .
 
 test: check  ## check + the fast tests
-	$(BIN)/pytest -n 3 --dist loadfile -m "not integration and not browser and not attack and not fault"
+	$(FAST) -m "not integration and not browser and not attack and not fault"
 
 test-integration: .venv/.dev  ## real Redis, Postgres and the whole stack
 	$(BIN)/pytest -m "integration or attack"
 
 coverage: .venv/.dev  ## branch coverage of the fast and integration tests together: per package, then what is not covered
 	$(BIN)/coverage erase
-	$(BIN)/pytest -n 3 --dist loadfile --cov --cov-report= -m "not integration and not browser and not attack and not fault"
+	$(FAST) --cov --cov-report= -m "not integration and not browser and not attack and not fault"
 	$(BIN)/pytest --cov --cov-append --cov-report= -m integration
 	$(BIN)/python scripts/coverage_by_package.py
 
