@@ -16,7 +16,7 @@ from bench.schema_world import Question, world
 from workers.sources.knowledge.schema_text import BUDGET, Schema
 
 SEEDS = (31, 32, 33, 34, 35)
-"""None of them was looked at while the choice was built."""
+"""Their questions were not read while the choice was built; their totals were seen at its last changes."""
 
 SHARE = 0.98
 CHOSEN_MS = 50.0

@@ -46,6 +46,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def run_once(arguments: Sequence[str]) -> list[str]:
     """The tests of one run that failed; the run itself when it came to no end."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
+    environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # as `make test` does
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-p", "no:rerunfailures", f"--junitxml={report}", *arguments]

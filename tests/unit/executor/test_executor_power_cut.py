@@ -7,7 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import psutil
@@ -47,7 +47,8 @@ class Node:
                 everybody = [psutil.Process(process.pid), *psutil.Process(process.pid).children(recursive=True)]
                 for signum in (signal.SIGSTOP, signal.SIGKILL):
                     for one in everybody:
-                        os.kill(one.pid, signum)
+                        with suppress(ProcessLookupError):  # it may have ended by itself before the host was stopped
+                            os.kill(one.pid, signum)
                 psutil.wait_procs(everybody)
         self._power.cut()
 
