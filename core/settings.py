@@ -237,6 +237,11 @@ class Settings(BaseSettings):
         """The socket of the session host of this node."""
         return self.home / "host.sock"
 
+    @property
+    def broker_socket(self) -> Path:
+        """The socket of the broker of data sources of this node."""
+        return self.home / "broker.sock"
+
     def strict_mention(self, channel: str) -> bool:
         """Whether messages in this channel run only when they mention the bot."""
         return self.channels.get(channel, ChannelSettings()).strict_mention

@@ -46,8 +46,8 @@ from executor.exported import ExportedSession
 from executor.home import Home
 from executor.inside.compiling import remember_source
 from executor.inside.display import show
-from executor.inside.host_requests import RequestRefused, request_functions
 from executor.inside.figures import discard_open_figures, save_open_figures
+from executor.inside.host_requests import RequestRefused, request_functions
 from executor.inside.tracebacks import describe_error
 from executor.notices import notice
 from executor.said import problems_from
@@ -229,7 +229,9 @@ class FakeSessions(SessionClient):
                 running.over.wait()
             with _PROCESS:
                 if cell_id not in session.results:
-                    session.results[cell_id] = self._run_cell(session, cell_id, code, timeout_s, on_output, on_request)
+                    session.results[cell_id] = self._run_cell(
+                        session, cell_id, code, timeout_s, on_output=on_output, on_request=on_request
+                    )
                 return session.results[cell_id]
 
     def bash(
@@ -387,6 +389,7 @@ class FakeSessions(SessionClient):
         cell_id: str,
         code: str,
         timeout_s: float,
+        *,
         on_output: OnOutput | None,
         on_request: OnRequest | None,
     ) -> CellResult:
