@@ -350,6 +350,16 @@ def environment_with(**changes: str) -> dict[str, str]:
     return {**os.environ, **changes}
 
 
+def environment_without_own() -> dict[str, str]:
+    """The process's own environment without our settings and secrets: for a program that needs none of them."""
+    return {name: value for name, value in os.environ.items() if name not in environment_names()}
+
+
+def take_environment(names: Iterable[str]) -> dict[str, str]:
+    """Remove variables from the process's own environment; returns what those that were set held."""
+    return {name: value for name in set(names) if (value := os.environ.pop(name, ""))}
+
+
 def _with_defaults(settings: Settings, folder: Path) -> Settings:
     """Fill in what depends on the node and on other settings; relative folders are taken from `folder`."""
     home = (folder / settings.home).resolve()

@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
+import sources_world
 from patience import PATIENCE_S, eventually
 from sources_world import statements
 
@@ -40,16 +41,9 @@ def made(folder: Path, toml: str = "") -> Settings:
 
 
 @contextmanager
-def served(settings: Settings, **urls: str) -> Iterator[BrokerClient]:
-    broker = Broker(settings, {"SHOP": f"sqlite:///{settings.home}/shop.db", **urls}, folder=settings.home)
-    server = Server(broker, settings.broker_socket)
-    thread = threading.Thread(target=server.serve)
-    thread.start()
-    try:
+def served(settings: Settings) -> Iterator[BrokerClient]:
+    with sources_world.served(settings, SHOP=f"sqlite:///{settings.home}/shop.db"):
         yield BrokerClient(settings.broker_socket, back_s=0.1)
-    finally:
-        server.close()
-        thread.join()
 
 
 @pytest.fixture
