@@ -111,7 +111,6 @@ def test_a_wrong_column_is_repaired_with_the_name_that_was_meant(asked: Asked) -
         ("query('select * from salaries')", "no table salaries"),
         ("columns('custmers')", "Did you mean customers?"),
         ("query('select :x')", ":x has no value"),
-        ("query('select 1', params={'x': {'y': 1}})", "not one that a cell can make"),
     ],
 )
 def test_what_is_refused_is_a_sentence_for_the_model(asked: Asked, code: str, said: str) -> None:
