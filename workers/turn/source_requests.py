@@ -24,10 +24,8 @@ from workers.turn.source_access import refusal_of
 log = get_logger(__name__)
 
 MB = 1024 * 1024
-SQL_CHARS = 4_000
-"""Kept of a statement with its step."""
-MOST_STATEMENTS = 50
-"""Kept of one cell."""
+SQL_CHARS, WHOLE_STATEMENTS, SHORT_CHARS = 4_000, 50, 200
+"""Characters kept of a statement with its step: so many of the first ones of a cell, few of those behind."""
 SPARE_S = 2.0
 """A statement ends so long before its cell would, so that the cell is told why."""
 
@@ -86,8 +84,9 @@ class SourceRequests:
         return WithFile({"rows": answer.rows}, descriptor)
 
     def _note(self, statement: StatementRan) -> None:
+        if len(self.statements) >= WHOLE_STATEMENTS:
+            statement = statement.model_copy(update={"sql": clip(statement.sql, SHORT_CHARS)})
         self.statements.append(statement)
-        del self.statements[:-MOST_STATEMENTS]
 
     def _named(self, name: str) -> str:
         """The source that is meant. Raises Refused with the nearest name."""

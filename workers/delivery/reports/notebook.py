@@ -15,6 +15,7 @@ from core.phrases import say
 from core.slack.text import clip
 from core.steps import CellRan
 from core.values import Language
+from workers.delivery.reports.compose import statements
 from workers.delivery.reports.replay import Part, parsed, program
 from workers.delivery.reports.values import ReportInput
 
@@ -60,6 +61,8 @@ def notebook(given: ReportInput) -> str:
         heading = f"### {number}. {_title(part.cell, given.language)}"
         if part.kept != "whole":
             heading += f"\n\n{_why(part, given.language)}"
+        if asked := statements([part.cell], given):
+            heading += "\n\n" + "\n".join(f"- {line}" for line in asked)
         cells.append(_markdown(heading))
         if part.code:
             outputs = _outputs(part.cell, given, number) if part.kept == "whole" else []
