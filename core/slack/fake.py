@@ -92,6 +92,8 @@ class FakeSlack:
         """What differs in the object of a person: {"is_restricted": True}, {"team_id": "T0OTHER"}."""
         self.channel_flags: Json = {}
         """What conversations.info says beside the id: {"is_ext_shared": True}."""
+        self.members: list[str] = []
+        """Who is in every channel beside the people whom users.list knows."""
         self.groups: dict[str, list[str]] = {}
         """The user groups and who is in them."""
         self.shows_files = True
@@ -298,7 +300,7 @@ class FakeSlack:
         return {"channel": {"id": channel} | self.channel_flags}
 
     def _conversations_members(self, channel: str, **_: Any) -> Json:
-        return {"members": [*self._people]}
+        return {"members": [*self._people, *self.members]}
 
     def _usergroups_users_list(self, usergroup: str, **_: Any) -> Json:
         if usergroup not in self.groups:

@@ -35,6 +35,8 @@ class Job:
 
     def __init__(self) -> None:
         self._left = threading.Event()
+        self._lock = threading.Lock()
+        """Held while a statement is being ended: its connection is not given to another request meanwhile."""
         self._driver: Connection | None = None
 
     def is_wanted(self) -> bool:
@@ -42,17 +44,19 @@ class Job:
         return not self._left.is_set()
 
     def uses(self, driver: Connection | None) -> None:
-        """This connection is at work for it from here on."""
-        self._driver = driver
+        """This connection is at work for it from here on. Raises Cancelled when nobody waits any more."""
+        with self._lock:
+            self._driver = driver
         if driver is not None and not self.is_wanted():
             raise Cancelled("The query was stopped before it began.")
 
     def leave(self) -> None:
         """Nobody waits any more. Called again until it is over: a statement may be about to begin."""
         self._left.set()
-        if (driver := self._driver) is not None:
-            with suppress(Exception):  # it ended meanwhile, or the next call ends it
-                driver.cancel()
+        with self._lock:
+            if self._driver is not None:
+                with suppress(Exception):  # it ended meanwhile, or the next call ends it
+                    self._driver.cancel()
 
 
 class Broker:
