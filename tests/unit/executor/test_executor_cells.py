@@ -684,6 +684,18 @@ def test_a_request_with_no_job_to_answer_is_a_clear_error(host: SessionClient, t
     assert "nobody is attached" in result.error.message
 
 
+def test_a_request_whose_job_was_killed_goes_to_the_next_one_that_attaches(host: SessionClient, thread: str) -> None:
+    class Killed(BaseException):
+        """What kill -9 looks like from inside."""
+
+    def killed(kind: str, payload: dict) -> object:
+        raise Killed
+
+    with pytest.raises(Killed):
+        host.run(thread, "a", "query('select 1') + 1", on_request=killed)
+    assert shown(host.run(thread, "a", "query('select 1') + 1", on_request=lambda *_: 41)) == "42"
+
+
 def test_reset_forgets_variables_and_made_files_and_keeps_given_ones(
     host: SessionClient, thread: str, run, tmp_path: Path
 ) -> None:
