@@ -72,6 +72,8 @@ def _run(turn: OpenTurn, action: RunCell, live: LiveProgress, sources: SourceReq
     thread_id, context = turn.thread_id, turn.context
     context.store.check(turn.lease)  # a worker that was paused past its lease starts no cell
     context.transfer.begin_cell(turn.lease, action.cell_id)
+    if sources is not None:
+        sources.begin()
 
     def stop() -> None:
         if sources is not None:

@@ -38,7 +38,8 @@ class SourceRequests:
         """What was run, oldest first."""
         self._turn = turn
         self._stop = threading.Event()
-        self._ends_at = time.monotonic() + turn.environment.cell_timeout_s
+        self._ends_at = 0.0
+        self.begin()
 
     def __call__(self, kind: str, payload: Mapping[str, Any]) -> Any:
         """The answer to a request, with an open file where rows come. Raises SourceError, a sentence for the cell."""
@@ -49,6 +50,10 @@ class SourceRequests:
         ask = ask.model_copy(update={"source": self._named(ask.source)})
         self._require_allowed(ask.source)
         return self._asked(ask)
+
+    def begin(self) -> None:
+        """The cell is about to be sent off: no statement may end later than it."""
+        self._ends_at = time.monotonic() + self._turn.environment.cell_timeout_s
 
     def stop(self) -> None:
         """Somebody wants the cell to end: its statement is ended at the server."""

@@ -684,6 +684,28 @@ def test_a_request_with_no_job_to_answer_is_a_clear_error(host: SessionClient, t
     assert "nobody is attached" in result.error.message
 
 
+def test_a_cell_that_is_stopped_while_it_waits_for_rows_leaves_none_for_the_next_one(
+    host: SessionClient, thread: str
+) -> None:
+    asked, go = threading.Event(), threading.Event()
+
+    def late(kind: str, payload: dict) -> object:
+        asked.set()
+        assert go.wait(PATIENCE_S)
+        return WithFile({}, sealed(pa.record_batch({"n": [1]})))
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(host.run, thread, "a", "kept = 7\nquery('slow')", on_request=late)
+        assert asked.wait(PATIENCE_S)
+        assert host.interrupt(thread) is True
+        eventually(lambda: host.where(thread) is None, "the end of the cell")
+        go.set()
+        assert waiting.result(PATIENCE_S).status == "killed"
+    code = "print(kept, query('quick').n[0])"
+    result = host.run(thread, "b", code, on_request=lambda *_: WithFile({}, sealed(pa.record_batch({"n": [2]}))))
+    assert result.stdout == "7 2\n"
+
+
 def test_a_request_whose_job_was_killed_goes_to_the_next_one_that_attaches(host: SessionClient, thread: str) -> None:
     class Killed(BaseException):
         """What kill -9 looks like from inside."""
