@@ -24,6 +24,7 @@ class Action(Enum):
     STEER = "steer", (MEMBERS,), "Write to a turn that runs."
     ANSWER = "answer", (MEMBERS,), "Answer a question of the analyst."
     STOP = "stop", (MEMBERS,), "Stop a turn."
+    QUERY = "query", (MEMBERS,), "Have the analyst ask data sources."
     LEAVE = "leave", (MEMBERS,), "Send the bot out of a thread."
     UNDO = "undo", (MEMBERS,), "Take the last cell back."
     RESET = "reset", (ASKER, ADMINS), "Ask for a reset of the session."

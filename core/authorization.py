@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 
-from core.access import Person, Resource, Verdict, action_of, may
+from core.access import ALLOWED, Person, Resource, Verdict, action_of, may
 from core.actions import ASKER, Action
 from core.settings import Settings
 from core.slack.reader import SlackReader
 from core.steps import Step, open_question, user_of
 from core.store import Store
-from core.values import IncomingMessage, Standing
+from core.values import IncomingMessage, Standing, ThreadKey
 
 Turn = Sequence[Step] | None
 """The steps of the thread's open turn; None without one."""
@@ -38,6 +38,30 @@ class Authorizer:
         question = open_question(steps) if steps is not None else None
         action = action_of(message.kind, message.text, is_open=steps is not None, question=question)
         return action, may(self._person(message, standing, action), action, self._thread(message, action, steps))
+
+    def may_ask(self, source: str, thread: ThreadKey, people: Collection[str]) -> Verdict:
+        """Whether cells of this thread may ask a data source, for all of these people. Raises SlackUnreachable.
+
+        The rule for `query` of the channel holds for each of them, and so does that of the source, if it has one.
+        """
+        given = self._settings.sources[source]
+        if given.channels and thread.channel not in given.channels:
+            return Verdict("source_channel")
+        own = {thread.team, *self._settings.access.own_teams}
+        if not given.outsiders and (seen := self._slack.outsiders_in(thread.channel, own)) != "none":
+            return Verdict("source_outsiders" if seen == "some" else "source_unknown_readers")
+        admins = frozenset(self._settings.access.admins)
+        rules = [self._settings.access_rules(thread.channel)]
+        rules += [{Action.QUERY: given.people}] if given.people else []
+        named = {name for rule in rules for name in rule[Action.QUERY]} | admins
+        for user in people:
+            groups = self._slack.groups_of(user, {name for name in named if name.startswith("S")})
+            person = Person(user, self._slack.standing(user, own), groups)
+            asker = self._store.thread_asker(thread.id)
+            for rule in rules:
+                if not may(person, Action.QUERY, Resource(source, rule, frozenset({asker or user}), admins)):
+                    return Verdict("source_person")
+        return ALLOWED
 
     def _person(self, message: IncomingMessage, standing: Standing, action: Action) -> Person:
         named = {*self._settings.access_rules(message.channel)[action], *self._settings.access.admins}

@@ -237,6 +237,11 @@ class Settings(BaseSettings):
         """The socket of the session host of this node."""
         return self.home / "host.sock"
 
+    @property
+    def broker_socket(self) -> Path:
+        """The socket of the broker of data sources of this node."""
+        return self.home / "broker.sock"
+
     def strict_mention(self, channel: str) -> bool:
         """Whether messages in this channel run only when they mention the bot."""
         return self.channels.get(channel, ChannelSettings()).strict_mention
@@ -349,6 +354,16 @@ def _with_new_names(given: Mapping[str, str]) -> dict[str, str]:
 def environment_with(**changes: str) -> dict[str, str]:
     """The process's own environment with some variables changed: for `threadbook` processes that we start ourselves."""
     return {**os.environ, **changes}
+
+
+def environment_without_own() -> dict[str, str]:
+    """The process's own environment without our settings and secrets: for a program that needs none of them."""
+    return {name: value for name, value in os.environ.items() if name not in environment_names()}
+
+
+def take_environment(names: Iterable[str]) -> dict[str, str]:
+    """Remove variables from the process's own environment; returns what those that were set held."""
+    return {name: value for name in set(names) if (value := os.environ.pop(name, ""))}
 
 
 def _with_defaults(settings: Settings, folder: Path) -> Settings:

@@ -186,6 +186,20 @@ class ChartData(Value):
     series: tuple[SeriesData, ...]
 
 
+class StatementRan(Value):
+    """A statement that a cell had run on a data source: its text as it was sent, rows, bytes and seconds.
+
+    With an `error` it gave nothing; `sql` is then the text of the cell.
+    """
+
+    source: str
+    sql: str
+    rows: int = 0
+    bytes: int = 0
+    seconds: float = 0.0
+    error: str = ""
+
+
 class CellRan(Value):
     """A cell ended, with success or not. `figures` and `files` are in the file store. Texts, `tables` (the table that
     the last value is) and `charts` (the data of the figures) are already bounded (`workers/turn/cell_results.py`).
@@ -214,6 +228,7 @@ class CellRan(Value):
     rejected: tuple[FileProblem, ...] = ()
     files_read: tuple[str, ...] | None = None
     duration_s: float = 0.0
+    statements: tuple[StatementRan, ...] = ()
     notice: str = ""
     notice_text: str = Field(default="", validation_alias=AliasChoices("notice_text", "told"))
 

@@ -253,6 +253,16 @@ class SourceSettings(Table):
         description="Folder of the data dictionary, Markdown files that a team keeps; a relative path is taken from "
         "here.",
     )
+    turn_queries: Positive = Field(default=100, description="Statements that the cells of one turn may send.")
+    turn_mb: Positive = Field(default=2_048, description="Size of all results of one turn, in MB.")
+    connections: Positive = Field(default=4, description="Statements that one node runs at once.")
+    people: Who = Field(
+        default=(), description="Who may ask this source, beside what `query` of `[access]` says; empty: that alone."
+    )
+    channels: tuple[str, ...] = Field(default=(), description="Channels (C…, G…, D…) that may ask; empty: every one.")
+    outsiders: bool = Field(
+        default=False, description="Ask it also in channels with guests or people of other workspaces in them."
+    )
     role: str = Field(default="", description="Role to take before each statement (`SET ROLE`); Postgres and MariaDB.")
     accept_writable_login: bool = Field(
         default=False, description="Ask this source although its login could write; the statement stays read-only."

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 
-from executor.cell import Cell, source_of
+from executor.cell import Attached, Cell, source_of
 from executor.event_loop import Loop
 from executor.frames import Message, ProtocolError
 from executor.notices import notice
@@ -15,6 +15,8 @@ from executor.wire import integer, mapping, one_of
 
 REQUEST_KINDS = ("query",)
 NO_JOB = "nobody is attached to this cell who could answer; continue without it or try again in the next cell"
+_WAIT_FOR_JOB_S = 30.0
+"""A job that was killed is followed by another one, which attaches to the cell within this time."""
 _WHERE_S = 0.03  # a signal handler in C answers well within it
 
 
@@ -25,8 +27,10 @@ class CellRun:
         self.cell = cell
         self._loop = loop
         self._session = session
-        self._pending_request: int | None = None
-        """The number of the cell's request that nobody answered yet."""
+        self._request: tuple[int, str, Message] | None = None
+        """The cell's request that nobody answered yet: number, kind, payload."""
+        self._asked: Attached | None = None
+        """Who was asked."""
         self._deadline = loop.call_later(cell.timeout_s, on_timeout)
 
     def stop(self, status: CellStatus, grace_s: float) -> None:
@@ -46,21 +50,49 @@ class CellRun:
     def ask(self, message: Message) -> None:
         """Pass a request of the cell on to the first client that answers. Raises ProtocolError for a malformed one."""
         number = integer(message, "id")
-        if self._pending_request is not None:
+        if self._request is not None:
             raise ProtocolError("it asked before it was answered")
-        kind, payload = one_of(message, "kind", REQUEST_KINDS), dict(mapping(message, "payload"))
-        self._pending_request = number
-        for attached in self.cell.attached:
-            if attached.answers:
-                attached.request(number, kind, payload)
-                return
-        self.reply(number, None, NO_JOB)
+        self._request = (number, one_of(message, "kind", REQUEST_KINDS), dict(mapping(message, "payload")))
+        if not self._forward():
+            self.reply(number, None, NO_JOB)
 
-    def reply(self, number: int, value: object, error: str | None) -> None:
-        """Pass the answer to the pending request on to the cell. An answer to another request is dropped."""
-        if self._pending_request == number:
-            self._pending_request = None
-            self._session.send({"type": "reply", "id": number, "value": value, "error": error})
+    def attached_changed(self) -> None:
+        """A client came or went. A request whose client has gone waits a while for another one that answers."""
+        if self._request is None or self._asked in self.cell.attached:
+            return
+        self._asked = None
+        if not self._forward():
+            number = self._request[0]
+            self._loop.call_later(_WAIT_FOR_JOB_S, lambda: self._nobody_came(number))
+
+    def _forward(self) -> bool:
+        """Ask the first client that answers; False when there is none."""
+        self._asked = next((attached for attached in self.cell.attached if attached.answers), None)
+        if self._asked is None or self._request is None:
+            return False
+        self._asked.request(*self._request)
+        return True
+
+    def _nobody_came(self, number: int) -> None:
+        if self._asked is None:
+            self.reply(number, None, NO_JOB)
+
+    def reply(self, number: int, value: object, error: str | None, file: int | None = None) -> None:
+        """Pass the answer to the pending request on to the cell. An answer to another request is dropped.
+
+        `file` is an open file that goes with it; the caller closes it.
+        """
+        if self._request is None or self._request[0] != number:
+            return
+        self._request = self._asked = None
+        if file is not None:
+            try:
+                self._session.send_file(number, file)
+            except ProtocolError as error_of_cell:
+                self._session.kill(notice("protocol", error=str(error_of_cell)))
+                return
+        answer = {"type": "reply", "id": number, "value": value, "error": error}
+        self._session.send(answer if file is None else answer | {"file": True})
 
     def where(self, answer: Callable[[Message], None]) -> None:
         """Ask where the cell is; `answer` gets it a moment later."""

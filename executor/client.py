@@ -11,6 +11,7 @@ import os
 import socket
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from executor.wire import host_info_from, mapping, result_from, session_info_fro
 
 OnOutput = Callable[[str, str], None]
 OnRequest = Callable[[str, dict[str, Any]], Any]
+"""The answer to a request of a cell: a value for JSON, or `WithFile`."""
 OnApproval = Callable[[str], bool]
 """Whether a command may run. What it raises is the reason why not."""
 LimitsOf = Callable[[str], Mapping[str, float]]
@@ -34,6 +36,20 @@ ANSWER_S = 20.0
 _SLOWEST_COPY = 10_000_000
 """Bytes per second. While the host copies a file it says nothing."""
 _ALIVES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class WithFile:
+    """An answer to a cell that comes with an open file: a sealed one in memory. It is closed here once it is sent."""
+
+    value: Any
+    descriptor: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    message: Message
+    descriptor: int | None = None
 
 
 class HostUnavailable(Exception):
@@ -95,7 +111,7 @@ class SessionClient:
 
         A cell id runs once: asked again, a finished cell gives its stored result, a running one is waited for.
         `on_output(stream, text)` gets whole lines as they are printed. With `on_request(kind, payload)` the cell has
-        the function `query`, and this answers it; what it raises is the cell's answer. Raises HostUnavailable,
+        `query` and its like, and this answers them; what it raises is the cell's answer. Raises HostUnavailable,
         RequestError.
         """
         request: Message = {"type": "run", "thread": thread_id, "cell": cell_id, "code": code, "timeout_s": timeout_s}
@@ -125,7 +141,7 @@ class SessionClient:
         return self._run(request, on_output, answers)
 
     def _run(
-        self, request: Message, on_output: OnOutput | None, answers: Mapping[str, Callable[[Message], Message]]
+        self, request: Message, on_output: OnOutput | None, answers: Mapping[str, Callable[[Message], _Reply]]
     ) -> CellResult:
         """Send a cell off and serve what it asks until its result comes."""
         request["output"] = on_output is not None
@@ -140,7 +156,16 @@ class SessionClient:
                 if message["type"] == "output" and on_output is not None:
                     on_output(str(message["stream"]), str(message["text"]))
                 elif message["type"] in answers:
-                    self._send(peer, answers[message["type"]](message))
+                    self._reply(peer, answers[message["type"]](message))
+
+    def _reply(self, peer: socket.socket, reply: _Reply) -> None:
+        if reply.descriptor is None:
+            self._send(peer, reply.message)
+            return
+        try:
+            self._send(peer, reply.message, reply.descriptor)
+        finally:
+            os.close(reply.descriptor)
 
     def interrupt(self, thread_id: str) -> bool:
         """Stop the thread's running cell; its variables are kept. False when none runs."""
@@ -238,20 +263,30 @@ class SessionClient:
         return message
 
 
-def _answer(request: Message, on_request: OnRequest) -> Message:
+def _answer(request: Message, on_request: OnRequest) -> _Reply:
     reply: Message = {"type": "reply", "id": request["id"], "value": None, "error": None}
+    descriptor: int | None = None
     try:
-        reply["value"] = on_request(str(request["kind"]), dict(request["payload"]))
+        value = on_request(str(request["kind"]), dict(request["payload"]))
+        if isinstance(value, WithFile):
+            descriptor = value.descriptor
+            reply |= {"value": value.value, "file": True}
+        else:
+            reply["value"] = value
         encode(reply)
     except Exception as error:
-        reply |= {"value": None, "error": str(error) or type(error).__name__}
-    return reply
+        if descriptor is not None:
+            os.close(descriptor)
+        return _Reply(
+            {"type": "reply", "id": request["id"], "value": None, "error": str(error) or type(error).__name__}
+        )
+    return _Reply(reply, descriptor)
 
 
-def _decision(question: Message, approve: OnApproval) -> Message:
+def _decision(question: Message, approve: OnApproval) -> _Reply:
     answer: Message = {"type": "approval", "value": False, "error": None}
     try:
         answer["value"] = approve(str(question["command"])) is True
     except Exception as error:
         answer["error"] = str(error) or type(error).__name__
-    return answer
+    return _Reply(answer)

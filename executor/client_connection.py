@@ -15,6 +15,7 @@ from executor.durable import Disk
 from executor.event_loop import Loop, Timer, Writer
 from executor.frames import CLIENT_LIMIT, PROTOCOL_VERSION, FrameReader, Message, ProtocolError, encode
 from executor.home import Home, TooLarge
+from executor.linux import is_sealed
 from executor.notebook import Notebook
 from executor.values import CellResult, HostInfo, Language, Limits
 from executor.wire import content_name, mapping, number, optional_text, result_to, text, texts
@@ -202,9 +203,17 @@ class Connection:
             self._host.notebook(self._thread).decide(self, approved=message.get("value") is True, why=why)
 
     def _reply(self, message: Message) -> None:
-        if self._thread and isinstance(message.get("id"), int):
-            error = optional_text(message, "error", 4_000)
-            self._host.notebook(self._thread).reply(message["id"], message.get("value"), error)
+        file = self._descriptors.pop(0) if message.get("file") is True and self._descriptors else None
+        try:
+            if self._thread and isinstance(message.get("id"), int):
+                error = optional_text(message, "error", 4_000)
+                if message.get("file") is True and (file is None or not is_sealed(file)):
+                    error = "the rows came without a sealed file; ask again"
+                sent = None if error is not None else file
+                self._host.notebook(self._thread).reply(message["id"], message.get("value"), error, sent)
+        finally:
+            if file is not None:
+                os.close(file)
 
     def _put(self, message: Message) -> None:
         if message.get("sha256") is not None:

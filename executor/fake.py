@@ -2,8 +2,8 @@
 
 Cells are run by `exec` in a namespace per thread. There is no sandbox and no memory limit, a cell stops only where it
 begins another round of a loop, and cells of all threads run one after the other, because they share this process's
-stdout and working folder. Requests of cells, bash, and what happens when a process dies are left out. All
-else is held to the same contract suite as the real client (`tests/contract/test_session_client.py`).
+stdout and working folder. Bash, and what happens when a process dies, are left out. All else is held to the same
+contract suite as the real client (`tests/contract/test_session_client.py`).
 
 sessions = FakeSessions(tmp_path)
 sessions.fault("run", "away", times=2)
@@ -31,13 +31,23 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 from urllib.parse import quote
 
-from executor.client import HostUnavailable, LimitsOf, OnApproval, OnOutput, OnRequest, RequestError, SessionClient
+from executor.client import (
+    HostUnavailable,
+    LimitsOf,
+    OnApproval,
+    OnOutput,
+    OnRequest,
+    RequestError,
+    SessionClient,
+    WithFile,
+)
 from executor.collect import collect, snapshot
 from executor.exported import ExportedSession
 from executor.home import Home
 from executor.inside.compiling import remember_source
 from executor.inside.display import show
 from executor.inside.figures import discard_open_figures, save_open_figures
+from executor.inside.host_requests import RequestRefused, request_functions
 from executor.inside.tracebacks import describe_error
 from executor.notices import notice
 from executor.said import problems_from
@@ -85,6 +95,7 @@ class _Cell:
     code: str
     timeout_s: float
     on_output: OnOutput | None
+    on_request: OnRequest | None
     halted: Callable[[], bool]
     started: float = field(default_factory=time.monotonic)
     stopped_by: CellStatus | None = None
@@ -218,7 +229,9 @@ class FakeSessions(SessionClient):
                 running.over.wait()
             with _PROCESS:
                 if cell_id not in session.results:
-                    session.results[cell_id] = self._run_cell(session, cell_id, code, timeout_s, on_output)
+                    session.results[cell_id] = self._run_cell(
+                        session, cell_id, code, timeout_s, on_output=on_output, on_request=on_request
+                    )
                 return session.results[cell_id]
 
     def bash(
@@ -371,11 +384,18 @@ class FakeSessions(SessionClient):
         ]
 
     def _run_cell(
-        self, session: _Session, cell_id: str, code: str, timeout_s: float, on_output: OnOutput | None
+        self,
+        session: _Session,
+        cell_id: str,
+        code: str,
+        timeout_s: float,
+        *,
+        on_output: OnOutput | None,
+        on_request: OnRequest | None,
     ) -> CellResult:
         session.known.append(cell_id)
         self.ran.append(cell_id)
-        cell = _Cell(cell_id, len(session.known), code, timeout_s, on_output, lambda: self.halted)
+        cell = _Cell(cell_id, len(session.known), code, timeout_s, on_output, on_request, lambda: self.halted)
         before = _Ran(cell_id, False, _copied(_variables(session.namespace)), _files(session.folder))
         session.alive, session.exported, session.running = True, None, cell
         try:
@@ -461,11 +481,32 @@ class FakeSessions(SessionClient):
         return ExportedSession(state, files, list(session.known), paths=paths)
 
 
+def _offer_requests(names: dict[str, Any], cell: _Cell) -> None:
+    """Put the functions that ask the cell's client among its built-ins, or take them away."""
+
+    def exchange(kind: str, payload: Mapping[str, Any]) -> tuple[Any, int | None]:
+        cell.pause()
+        try:
+            answer = cell.on_request(kind, dict(payload)) if cell.on_request is not None else None
+        except Exception as error:
+            raise RequestRefused(str(error)) from None
+        finally:
+            cell.pause()
+        return (answer.value, answer.descriptor) if isinstance(answer, WithFile) else (answer, None)
+
+    functions = request_functions(exchange)
+    for name in functions:
+        names.pop(name, None)
+    if cell.on_request is not None:
+        names.update(functions)
+
+
 def _execute(namespace: dict[str, Any], cell: _Cell) -> tuple[Display | None, CellError | None, int | None]:
     """Run a cell's code: the value of its last expression, its error, the line where it stopped."""
     file = f"<cell {cell.number}>"
     namespace.setdefault("__name__", "__main__")
     namespace.setdefault("__builtins__", {**vars(builtins), "compile": _compiled})
+    _offer_requests(namespace["__builtins__"], cell)
     namespace[_PAUSE] = cell.pause
     try:
         remember_source(cell.code, file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import fcntl
 import os
 import struct
 from collections.abc import Iterable, Iterator
@@ -41,6 +42,18 @@ def die_with_parent(signum: int) -> None:
 def stay_with_orphans() -> None:
     """Become the parent of what descendants leave behind when they die, in place of the machine's init."""
     prctl(PR_SET_CHILD_SUBREAPER, 1)
+
+
+SEALS = fcntl.F_SEAL_SEAL | fcntl.F_SEAL_SHRINK | fcntl.F_SEAL_GROW | fcntl.F_SEAL_WRITE
+"""On a file in memory: nobody who has it open can change it."""
+
+
+def is_sealed(descriptor: int) -> bool:
+    """Whether this is a file in memory with all of `SEALS`."""
+    try:
+        return fcntl.fcntl(descriptor, fcntl.F_GET_SEALS) & SEALS == SEALS
+    except OSError:  # a file that no seals can be put on
+        return False
 
 
 def close_other_descriptors(keep: Iterable[int]) -> None:

@@ -130,6 +130,12 @@ class Notebook:
             self._ask_approval(known, attached)
         elif known is cell:
             self._runner.advance()
+        else:
+            self._attached_changed()
+
+    def _attached_changed(self) -> None:
+        if self._runner.run is not None:
+            self._runner.run.attached_changed()
 
     def _known_result(self, cell_id: str) -> CellResult | None:
         """The result of a cell that has one. A cell that an earlier host began has died with that host."""
@@ -165,15 +171,16 @@ class Notebook:
     def detach(self, attached: Attached) -> None:
         """A client has gone; its cell runs on. A command that nobody waits for is not run without an approval."""
         self._cells.detach(attached)
+        self._attached_changed()
 
     def interrupt(self) -> bool:
         """Stop the running cell and keep the session. False when none runs."""
         return self._runner.stop("killed")
 
-    def reply(self, number: int, value: object, error: str | None) -> None:
+    def reply(self, number: int, value: object, error: str | None, file: int | None = None) -> None:
         """Pass on the answer to a cell's request."""
         if self._runner.run is not None:
-            self._runner.run.reply(number, value, error)
+            self._runner.run.reply(number, value, error, file)
 
     def where(self, answer: Callable[[Message | None], None]) -> None:
         """Ask where the running cell is; `answer` gets it a moment later, None when nothing runs."""

@@ -12,7 +12,9 @@ import os
 import re
 import signal
 import socket
+import struct
 import sys
+import termios
 import traceback
 from dataclasses import dataclass
 from typing import Protocol
@@ -131,10 +133,21 @@ class Session:
         """Start its loop, with the variables of an earlier process if there are any. Closes `state`."""
         message, descriptors = state or ({"type": "fresh"}, [])
         with contextlib.suppress(OSError):  # a subprocess that has died already is noticed by its silence
+            self._pipes.setup.shutdown(socket.SHUT_RD)  # from here on it only takes files
             socket.send_fds(self._pipes.setup, [encode(message)], descriptors)
         for descriptor in descriptors:
             os.close(descriptor)
-        self._pipes.setup.close()
+
+    def send_file(self, number: int, descriptor: int) -> None:
+        """Let the subprocess have an open file, which it takes when it reads the reply with this number.
+
+        Raises ProtocolError when it has not taken the one before: what is under way is nobody's memory.
+        """
+        setup = self._pipes.setup
+        if struct.unpack("i", fcntl.ioctl(setup, termios.TIOCOUTQ, b"\0" * 4))[0]:
+            raise ProtocolError("it took no file that it had asked for")
+        with contextlib.suppress(OSError):  # it has closed its end, and will find no file there
+            socket.send_fds(setup, [encode({"type": "file", "id": number})], [descriptor])
 
     def receive(self, receiver: Receiver) -> None:
         """Read the bytes that the subprocess has announced; the listener hears when they are all there.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import threading
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -17,7 +18,10 @@ import pymysql
 from pydantic import SecretStr
 from services import missing
 
+from core.settings import Settings
 from core.team_settings import SourceSettings
+from workers.sources.broker.broker import Broker
+from workers.sources.broker.server import Server
 from workers.sources.opening import named_source
 from workers.sources.values import Source
 
@@ -136,6 +140,19 @@ def mariadb() -> Iterator[World]:
             cursor.execute(f"DROP DATABASE {name}")
             for login in "rw":
                 cursor.execute(f"DROP USER '{name}_{login}'@'127.0.0.1'")
+
+
+@contextmanager
+def served(settings: Settings, **urls: str) -> Iterator[Server]:
+    """A broker that serves on the socket of these settings. `urls` are those of environment variables."""
+    server = Server(Broker(settings, urls, folder=settings.home), settings.broker_socket)
+    thread = threading.Thread(target=server.serve)
+    thread.start()
+    try:
+        yield server
+    finally:
+        server.close()
+        thread.join()
 
 
 @contextmanager

@@ -43,6 +43,7 @@ from workers.service import jobs
 from workers.service.admission import Admission
 from workers.service.backoff import Backoff
 from workers.service.context import LEASE_TTL_S, WorkerContext
+from workers.sources.broker.client import BrokerClient
 from workers.turn.context import TurnContext
 from workers.turn.downloads import Downloader, look_up_with
 from workers.turn.files import ThreadFiles
@@ -292,6 +293,7 @@ class World:
             model=self.model,
             prompts=_prompts(),
             environment=_ENVIRONMENT,
+            broker=BrokerClient(settings.broker_socket, back_s=0.2) if settings.sources else None,
         )
         leases = Leases(self._redis, self.store, LEASE_TTL_S)
         admission = Admission(self._redis, leases, settings.fairness)

@@ -7,6 +7,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from pathlib import Path
 
 import httpx
@@ -25,6 +26,7 @@ from core.telemetry import redactor
 from executor import launch
 from executor.sandbox import probe
 from executor.values import Sandbox
+from tryout.sources import look
 from workers.delivery.notices import worded
 from workers.service.start_checks import CannotStart, refuse_unfit_redis
 
@@ -47,6 +49,7 @@ class Finding:
 def run(settings: Settings, *, as_json: bool = False) -> int:
     """Check every part and print the findings. Returns 1 if something is missing, else 0."""
     findings = [_found(part, check, settings) for part, check in CHECKS.items()]
+    findings += [_found(f"Source {name}", partial(source, name=name), settings) for name in settings.sources]
     if as_json:
         print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
     else:
@@ -79,6 +82,18 @@ def _found(part: str, check: Callable[[Settings], Finding], settings: Settings) 
 def python(settings: Settings) -> Finding:
     """The interpreter."""
     return Finding("Python", "ok", sys.version.split()[0])
+
+
+def source(settings: Settings, *, name: str) -> Finding:
+    """Whether a data source answers, can only be read, and shows tables."""
+    looked = look(settings, name)
+    if looked.latency_ms is None:
+        return Finding(f"Source {name}", "note", looked.problem, "see docs/sources.md; only this source is affected")
+    only = "read-only" if looked.read_only else "its login can write"
+    what = f"{looked.kind}, {only}, {len(looked.tables)} tables, {looked.latency_ms:.0f} ms"
+    if looked.problem:
+        return Finding(f"Source {name}", "note", f"{what}; {looked.problem}", "`threadbook sources` prints the SQL")
+    return Finding(f"Source {name}", "ok", what)
 
 
 def redis_server(settings: Settings) -> Finding:

@@ -90,6 +90,10 @@ class FakeSlack:
         """What Slack was told of the agent in each thread: "processing", "suspended" or "active"."""
         self.flags: dict[str, Json] = {}
         """What differs in the object of a person: {"is_restricted": True}, {"team_id": "T0OTHER"}."""
+        self.channel_flags: Json = {}
+        """What conversations.info says beside the id: {"is_ext_shared": True}."""
+        self.members: list[str] = []
+        """Who is in every channel beside the people whom users.list knows."""
         self.groups: dict[str, list[str]] = {}
         """The user groups and who is in them."""
         self.shows_files = True
@@ -288,6 +292,15 @@ class FakeSlack:
         profile = {"display_name": person.name, "real_name": person.name}
         known = {"id": user, "team_id": self.team, "name": person.name, "profile": profile, "locale": person.locale}
         return {"user": known | self.flags.get(user, {})}
+
+    def _users_list(self, **_: Any) -> Json:
+        return {"members": [self._users_info(user)["user"] for user in self._people]}
+
+    def _conversations_info(self, channel: str, **_: Any) -> Json:
+        return {"channel": {"id": channel} | self.channel_flags}
+
+    def _conversations_members(self, channel: str, **_: Any) -> Json:
+        return {"members": [*self._people, *self.members]}
 
     def _usergroups_users_list(self, usergroup: str, **_: Any) -> Json:
         if usergroup not in self.groups:

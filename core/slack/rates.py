@@ -43,6 +43,9 @@ BUDGETS: Mapping[str, Budget] = {
     "files.completeUploadExternal": _TIER_4,
     "files.info": _TIER_4,
     "users.info": _TIER_4,
+    "users.list": _TIER_2,
+    "conversations.info": _TIER_3,
+    "conversations.members": _TIER_4,
 }
 """Per workspace; chat.postMessage: about one a second in a channel, short bursts allowed."""
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Collection
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Literal
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
@@ -35,6 +35,7 @@ _MAX_PAGES = 5
 _MAX_NAME = 80
 STANDING_S = 600.0
 """How long what Slack said of a person counts: a new guest, or somebody who left a user group, is noticed then."""
+Outsiders = Literal["none", "some", "unknown"]
 _STRANGERS = {"user_not_found", "user_not_visible"}
 """Slack shows the people of its own workspace. Those that it does not show belong to another one."""
 
@@ -57,6 +58,7 @@ class SlackReader:
         self._shortcomings = Shortcomings()
         self._people: dict[str, _Person] = {}
         self._people_lock = threading.Lock()
+        self._outsiders: dict[str, tuple[float, Outsiders]] = {}
         self._groups: dict[str, tuple[float, frozenset[str]]] = {}
 
     def user_name(self, user_id: str) -> str:
@@ -77,6 +79,46 @@ class SlackReader:
             raise SlackUnreachable("users.info got no reply")
         is_foreign = person.team and not {person.team, person.organisation} & set(own)
         return "stranger" if is_foreign else person.standing
+
+    def outsiders_in(self, channel: str, own: Collection[str]) -> Outsiders:
+        """Whether guests, or people of other workspaces, are in a channel; `own` as in `standing`.
+
+        "unknown" when Slack refuses to say it, or so many are there that it takes too long. Raises SlackUnreachable.
+        """
+        at, known = self._outsiders.get(channel, (-STANDING_S, "unknown"))
+        if time.monotonic() - at < STANDING_S:
+            return known
+        try:
+            found = self._look_for_outsiders(channel, own)
+        except SlackApiError as error:
+            failure = refusal("conversations.members", error)
+            if isinstance(failure, SlackUnreachable):
+                raise failure from error
+            self._shortcomings.note("conversations.members", error)
+            found = "unknown"
+        except LOST as error:
+            raise SlackUnreachable(f"a channel could not be looked up: {outline(error)}") from error
+        self._outsiders[channel] = (time.monotonic(), found)
+        return found
+
+    def _look_for_outsiders(self, channel: str, own: Collection[str]) -> Outsiders:
+        about: dict[str, Any] = self._repeatable.conversations_info(channel=channel)["channel"]
+        if about.get("is_ext_shared") or about.get("is_pending_ext_shared"):
+            return "some"
+        if about.get("is_im"):
+            return "none" if self.standing(str(about.get("user")), own) in ("member", "admin") else "some"
+        members: set[str] = set()
+        for page in islice(self._repeatable.conversations_members(channel=channel, limit=1_000), _MAX_PAGES):
+            members |= {str(user) for user in page.get("members") or ()}
+        for page in islice(self._repeatable.users_list(limit=1_000), _MAX_PAGES):
+            for user in page.get("members") or ():
+                if user.get("id") not in members:
+                    continue
+                members.discard(user["id"])
+                is_foreign = user.get("team_id") and not _teams_of(user) & set(own)
+                if not user.get("is_bot") and (is_foreign or _standing_in(user) in ("guest", "stranger")):
+                    return "some"
+        return "unknown" if members else "none"
 
     def groups_of(self, user_id: str, groups: Collection[str]) -> frozenset[str]:
         """Those of the user groups that a person is in. One that Slack does not show has nobody in it.
@@ -192,6 +234,11 @@ class SlackReader:
                 self._people.clear()
             self._people[user_id] = person
         return person
+
+
+def _teams_of(user: dict[str, Any]) -> set[str]:
+    """The workspace of a person and its organisation."""
+    return {str(user.get("team_id") or ""), str((user.get("enterprise_user") or {}).get("enterprise_id") or "")}
 
 
 def _standing_in(user: dict[str, Any]) -> Standing:

@@ -1,14 +1,20 @@
-"""What a cell may ask of systems outside: `query(sql)`, where somebody is attached who answers.
+"""What a cell may ask of systems outside: the data sources of the team, where somebody is attached who answers.
 
-The function blocks until the answer is there.
+Each function blocks until the answer is there. Rows come as an open file of Arrow batches and become a DataFrame here,
+in the memory of the session.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-Exchange = Callable[[str, Mapping[str, Any]], Any]
+Exchange = Callable[[str, Mapping[str, Any]], tuple[Any, int | None]]
+"""(kind, payload) → the value of the reply, and the open file that came with it, which the caller closes."""
+
+_DESCRIBED_ROWS = 10_000
+_SAMPLE_ROWS = 1_000
 
 
 class RequestRefused(RuntimeError):
@@ -18,11 +24,87 @@ class RequestRefused(RuntimeError):
 def request_functions(exchange: Exchange) -> dict[str, Callable[..., Any]]:
     """The functions that a cell finds among the built-ins when its requests are answered.
 
-    `exchange(kind, payload)` returns the reply or raises RequestRefused.
+    `exchange` raises RequestRefused.
     """
 
-    def query(sql: str, source: str = "", params: Mapping[str, Any] | None = None) -> Any:
-        """Run one read-only statement on a data source of the team and return its rows."""
-        return exchange("query", {"sql": str(sql), "source": str(source), "params": dict(params or {})})
+    def ask(what: str, source: str, **more: Any) -> Any:
+        value, file = exchange("query", {"ask": what, "source": str(source), **more})
+        return value if file is None else _frame(file)
 
-    return {"query": query}
+    def query(sql: str, source: str = "", params: Mapping[str, Any] | None = None) -> Any:
+        """Run one SELECT on a data source of the team and return its rows as a DataFrame.
+
+        `:name` in the statement stands for the value of that name in `params`; a list is written IN (:name).
+        """
+        values = {str(name): _plain(value) for name, value in dict(params or {}).items()}
+        return ask("rows", source, sql=str(sql), params=values)
+
+    def tables(source: str = "") -> Any:
+        """The names of the tables of a source that may be read."""
+        return ask("tables", source)
+
+    def columns(table: str, source: str = "") -> Any:
+        """The columns of a table with their types, as a DataFrame."""
+        return _table(ask("columns", source, table=str(table)), ("column", "type"))
+
+    def sample(table: str, n: int = 5, source: str = "") -> Any:
+        """The first rows of a table, as the database gives them: at most 1,000."""
+        return ask("sample", source, table=str(table), rows=max(1, min(int(n), _SAMPLE_ROWS)))
+
+    def describe(table: str, source: str = "") -> Any:
+        """Each column of a table over its first 10,000 rows: type, share of nulls, distinct values, least and most."""
+        kinds = {row[0]: row[1] for row in ask("columns", source, table=str(table))}
+        return _described(ask("sample", source, table=str(table), rows=_DESCRIBED_ROWS), kinds)
+
+    return {"query": query, "tables": tables, "columns": columns, "sample": sample, "describe": describe}
+
+
+def _frame(descriptor: int) -> Any:
+    """The DataFrame of an open file of Arrow batches; closes it. What it holds is the session's own memory."""
+    import pandas as pd  # noqa: PLC0415  a library of cells: imported long ago, or not there
+    import pyarrow as pa  # noqa: PLC0415
+
+    with os.fdopen(descriptor, "rb") as file, pa.ipc.open_stream(file) as stream:
+        table = stream.read_all()
+    frame = table.to_pandas(date_as_object=False)
+    if table.num_rows == 0 or any(column.num_chunks == 1 for column in table.columns):
+        frame = frame.copy()  # else a column in one piece would be a view that cannot be written
+    whole = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype(), pa.int32(): pd.Int32Dtype()}
+    for at, (field, column) in enumerate(zip(table.schema, table.columns, strict=True)):
+        if column.null_count and field.type in whole:  # as floats large numbers would be wrong
+            frame.isetitem(at, column.to_pandas(types_mapper=whole.get))
+    return frame
+
+
+def _plain(value: Any) -> Any:
+    """A parameter as a frame can carry it: dates as text, numbers of numpy as Python's own."""
+    if isinstance(value, (list, tuple, set, frozenset)):
+        return [_plain(each) for each in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    if hasattr(value, "isoformat"):
+        return str(value)
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    return str(value)
+
+
+def _table(rows: Any, names: tuple[str, ...]) -> Any:
+    import pandas as pd  # noqa: PLC0415
+
+    return pd.DataFrame([tuple(row) for row in rows], columns=list(names))
+
+
+def _described(frame: Any, kinds: Mapping[str, str]) -> Any:
+    import pandas as pd  # noqa: PLC0415
+
+    found = []
+    for name in frame.columns:
+        values = frame[name].dropna()
+        try:
+            least, most, distinct = values.min(), values.max(), values.nunique()
+        except TypeError:  # lists, or kinds that do not compare
+            least = most = distinct = None
+        nulls = round(float(frame[name].isna().mean()), 4) if len(frame) else None
+        found.append((name, kinds.get(name, str(frame[name].dtype)), nulls, distinct, least, most))
+    return pd.DataFrame(found, columns=["column", "type", "nulls", "distinct", "min", "max"], dtype=object)

@@ -14,6 +14,7 @@ import faulthandler
 import itertools
 import os
 import signal
+import socket
 import sys
 import types
 from collections.abc import Mapping
@@ -21,7 +22,17 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import Any, Never
 
-from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, SMALL_LIMIT, Message, ProtocolError, encode, read_message
+from executor.frames import (
+    CLIENT_LIMIT,
+    HEADER,
+    SESSION_LIMIT,
+    SMALL_LIMIT,
+    Message,
+    ProtocolError,
+    decode,
+    encode,
+    read_message,
+)
 from executor.inside.compiling import compile_cell, remember_source
 from executor.inside.display import show
 from executor.inside.figures import discard_open_figures, save_open_figures
@@ -40,6 +51,7 @@ from executor.inside.variable_names import (
 from executor.inside.variable_pickles import Keeper, Part, TooLargeToKeep
 
 _getpid, _exit, _read, _write, _dup2, _chdir = os.getpid, os._exit, os.read, os.write, os.dup2, os.chdir
+_close, _receive_files = os.close, socket.recv_fds
 _PIECE = 1 << 20
 _NAMES = 2_000  # that the host takes
 _FRAME_BYTES = 1_000
@@ -72,6 +84,8 @@ class Runner:
         self._future = 0
         self._filename = ""
         self._requests = 0
+        self._files: socket.socket | None = None
+        """Where the files of replies come from."""
         self._main = types.ModuleType("__main__")
         self._main.__dict__["__builtins__"] = builtins
         sys.modules["__main__"] = self._main
@@ -87,6 +101,11 @@ class Runner:
         self._stdout = self._open_stream(1)
         self._stderr = self._open_stream(2)
         sys.stdin = open(os.devnull, encoding="utf-8")  # noqa: SIM115  lives as long as the process
+
+    def take_files_from(self, files: socket.socket) -> None:
+        """From here on files that go with replies come through this socket."""
+        files.setblocking(False)  # the host sends the file first: what is not there does not come
+        self._files = files
 
     def loop(self) -> Never:
         """Run cells until the host closes stdin. Never returns."""
@@ -255,10 +274,11 @@ class Runner:
             finally:
                 _exit(0)
 
-    def _exchange(self, kind: str, payload: Mapping[str, Any]) -> Any:
+    def _exchange(self, kind: str, payload: Mapping[str, Any]) -> tuple[Any, int | None]:
         self._leave_if_forked()
         if len(encode({"payload": payload})) > SMALL_LIMIT - _FRAME_BYTES:
             raise RequestRefused(f"a request may have {SMALL_LIMIT >> 10} KB")
+        self._take_file(0)
         self._requests += 1
         number = self._requests
         self._answer({"type": "request", "id": number, "kind": kind, "payload": payload})
@@ -268,9 +288,27 @@ class Runner:
                 raise ProtocolError("the session host has gone")
             if reply.get("type") == "reply" and reply.get("id") == number:
                 break
+        file = self._take_file(number)
         if reply.get("error") is not None:
             raise RequestRefused(str(reply["error"]))
-        return reply.get("value")
+        if reply.get("file") is True and file is None:
+            raise RequestRefused("the rows did not arrive; ask again")
+        return reply.get("value"), file
+
+    def _take_file(self, number: int) -> int | None:
+        """The open file that came with the reply of this number. Those of replies that nobody took are closed."""
+        while self._files is not None:
+            try:
+                packet, descriptors, _, _ = _receive_files(self._files, _FRAME_BYTES, 1)
+            except OSError:  # none is there
+                return None
+            if not packet:
+                return None
+            if descriptors and decode(packet[HEADER.size :]).get("id") == number:
+                return descriptors[0]
+            for descriptor in descriptors:
+                _close(descriptor)
+        return None
 
     def _receive(self, count: int) -> bytes:
         return _read(self._fds.frames, count)

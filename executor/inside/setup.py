@@ -91,10 +91,13 @@ def become_session(order: Order, plan: Plan, descriptors: Sequence[int], group_f
 def _begin(runner: Runner | Shell, setup: socket.socket) -> None:
     """Take the variables of an earlier process, if there are any.
 
-    The socket is closed before any of them comes alive.
+    The host reads nothing from the socket any more. A shell has no use for it; Python gets the files of replies there.
     """
     packet, descriptors, _, _ = socket.recv_fds(setup, _PACKET, _MANY_MAPPED)
-    setup.close()
+    if isinstance(runner, Runner):
+        runner.take_files_from(setup)
+    else:
+        setup.close()
     (message,) = FrameReader(CLIENT_LIMIT).feed(packet)
     if message["type"] == "restore":
         files = [_map(descriptor) for descriptor in descriptors]

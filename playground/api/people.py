@@ -1,8 +1,9 @@
-"""auth.test, apps.connections.open, team.info, bots.info, users.info, usergroups.users.list."""
+"""auth.test, apps.connections.open, team.info, bots.info, users.info, users.list, usergroups.users.list."""
 
 from __future__ import annotations
 
 from playground.api.call import Call
+from playground.api.paging import page
 from playground.errors import SlackError
 from playground.shapes import bot_profile, user_object
 from playground.workspace import Json
@@ -50,6 +51,13 @@ def bots_info(call: Call) -> Json:
 def users_info(call: Call) -> Json:
     """One person."""
     return {"user": user_object(call.hub.space, call.hub.space.user(call.text("user")))}
+
+
+def users_list(call: Call) -> Json:
+    """Everybody in the workspace."""
+    users, cursor = page(call, list(call.hub.space.users.values()))
+    shown = [user_object(call.hub.space, user) for user in users]
+    return {"members": shown, "response_metadata": {"next_cursor": cursor}}
 
 
 def usergroup_members(call: Call) -> Json:

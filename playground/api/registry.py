@@ -75,6 +75,7 @@ METHODS: dict[str, Method] = {
     "reactions.remove": Method(marks.remove_reaction, ITEM, "reactions:write"),
     "team.info": Method(people.team_info, (Arg("team"),), "team:read"),
     "usergroups.users.list": Method(people.usergroup_members, (Arg("usergroup", required=True),), "usergroups:read"),
+    "users.list": Method(people.users_list, PAGE, "users:read"),
     "users.info": Method(people.users_info, (Arg("user", required=True),), "users:read"),
     "views.open": Method(views.open_view, (Arg("trigger_id"), Arg("interactivity_pointer"), VIEW)),
     "views.publish": Method(views.publish_view, (Arg("user_id", required=True), VIEW, Arg("hash"))),

@@ -74,6 +74,7 @@ def _system(turn: Turn) -> str:
         max_cells=turn.limits.max_cells,
         report_rules=turn.prompts.render("report"),
         procedures=_procedures(turn),
+        sources=turn.prompts.render("sources", sources=environment.sources) if environment.sources else "",
     )
 
 

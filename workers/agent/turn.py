@@ -52,11 +52,20 @@ class Allowance:
 
 
 @dataclass(frozen=True, slots=True)
+class SourceNote:
+    """A data source that the thread may ask. `kind` is that of its database, "" when it is not known."""
+
+    name: str
+    kind: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
     """What the analyst is told about the place where its code runs.
 
     `packages` are lines such as "pandas 2.2.3". `bash`: the thread has a shell beside Python. An analyst without a
-    shell is not told about shells.
+    shell is not told about shells. `sources` are those that cells of this thread may ask.
     """
 
     python_version: str
@@ -66,6 +75,7 @@ class Environment:
     memory_mb: int = 2048
     file_max_mb: int = 100
     bash: bool = False
+    sources: tuple[SourceNote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

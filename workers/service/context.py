@@ -27,6 +27,7 @@ from workers.models.base import Model
 from workers.service.admission import Admission
 from workers.service.backoff import Backoff
 from workers.service.model_choice import opened_model
+from workers.sources.broker.client import BrokerClient
 from workers.turn.context import TurnContext
 from workers.turn.downloads import Downloader, look_up_with
 from workers.turn.files import ThreadFiles
@@ -96,6 +97,7 @@ def opened(settings: Settings, model: Model | None = None, store: Store | None =
                 model=model,
                 prompts=load_prompts(),
                 environment=environment(settings),
+                broker=BrokerClient(settings.broker_socket) if settings.sources else None,
             ),
             leases=leases,
             wakes=Wakes(redis, store),

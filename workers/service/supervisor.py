@@ -2,6 +2,7 @@
 
     supervisor (this process: one thread, no database, one Redis connection)
       ├── session host       exec'ed with a clean environment; knows no secret
+      ├── broker             exec'ed, if there are data sources; alone knows their URLs
       ├── RQ worker × N      forked from here with the imports done; each forks a horse for a job and what follows soon
       ├── janitor            forked; wakes threads that were left behind
       └── health             forked, if it has a port; answers /healthz and /metrics
@@ -36,6 +37,7 @@ from executor.client import SessionClient
 
 # The modules of the forked processes are imported here, before the forks, with all they need: no job pays for it.
 from workers.service import health, janitor, jobs, rq_worker
+from workers.service.broker_process import BrokerProcess, hold_urls
 from workers.service.forked_processes import ForkedProcesses, Target
 from workers.service.last_exports import LAST_EXPORTS_S, export_the_rest
 from workers.service.process_registry import registry_file, sweep_file
@@ -65,7 +67,7 @@ def main(settings: Settings) -> None:
     configure_logging(settings)
     log_uncaught()
     try:
-        Supervisor(settings).run()
+        Supervisor(settings, hold_urls(settings)).run()
     except OursToFix as error:
         print(f"threadbook worker: {error}", file=sys.stderr)
         raise SystemExit(1) from None
@@ -98,9 +100,11 @@ def _left_behind(threads: list[str]) -> str:
 class Supervisor:
     """Starts, watches and stops the processes of one node."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, source_urls: int | None = None) -> None:
+        """`source_urls` is what `hold_urls` gave."""
         self._settings = settings
         self._session_host = SessionHost(settings)
+        self._broker = BrokerProcess(settings, source_urls)
         self._forks = ForkedProcesses(settings, forked_targets(settings))
         self._stopping = threading.Event()
         self._began = time.monotonic()
@@ -128,6 +132,7 @@ class Supervisor:
                 refuse_second_node(redis, settings)
                 refuse_second_of_a_name(redis, wakes, settings)
                 self._session_host.start()
+                self._broker.keep()
                 # What was purged while this node was down leaves its disk before any thread comes to it.
                 carry_out_orders(store, SessionClient(settings.session_socket), settings.node_id, Spool(settings.spool))
                 store.close()
@@ -144,6 +149,7 @@ class Supervisor:
         while not self._stopping.is_set():
             self._forks.keep()
             self._session_host.keep()
+            self._broker.keep()
             # A node whose session host does not answer is not announced: its threads may go on at another one.
             if self._session_host.answers and time.monotonic() - announced_at > ANNOUNCE_EVERY_S:
                 announced_at = time.monotonic()
@@ -189,6 +195,7 @@ class Supervisor:
             print(f"threadbook worker: {_left_behind(left)}", file=sys.stderr)
         with suppress(RedisError):
             wakes.retire_node(settings.node_id, instance=self._instance)
+        self._broker.stop()
         self._session_host.stop()
         log.info("worker_service_stopped")
 

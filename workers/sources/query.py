@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 
 from core.telemetry import redactor
 from workers.sources.catalogue import Catalogue, only
 from workers.sources.drivers.base import MB, Driver
 from workers.sources.errors import LoginCanWrite, SourceError, StatementFailed
 from workers.sources.guard.check import Checked, check
+from workers.sources.guard.params import Param
 from workers.sources.guard.tables import nearest, permitted
 from workers.sources.scrub import secrets_of
 from workers.sources.values import Access, Limits, Result, Source, Visible
@@ -30,23 +32,30 @@ def limits_of(source: Source) -> Limits:
     return Limits(source.settings.max_rows, source.settings.max_mb * MB, source.settings.timeout_s)
 
 
-def checked(source: Source, driver: Driver, sql: str) -> Checked:
+def checked(source: Source, driver: Driver, sql: str, params: Mapping[str, Param] | None = None) -> Checked:
     """The statement as it would be sent. Raises Refused, with the nearest known name where one was not known."""
-    return check(sql, source.kind.dialect, tables_of(source, driver))
+    return check(sql, source.kind.dialect, tables_of(source, driver), params)
 
 
 @contextmanager
-def result_of(source: Source, driver: Driver, sql: str) -> Iterator[Result]:
+def result_of(
+    source: Source,
+    driver: Driver,
+    sql: str,
+    params: Mapping[str, Param] | None = None,
+    limits: Limits | None = None,
+) -> Iterator[Result]:
     """Check a statement, send it, and read its rows while the context is open.
 
-    Raises a SourceError: Refused and LoginCanWrite before anything is sent; the others also while rows are read.
+    `limits` are those of the source unless given. Raises a SourceError: Refused and LoginCanWrite before anything is
+    sent; the others also while rows are read.
     """
     with scrubbed(source):
         require_read_only(source, driver.access())
-        statement = checked(source, driver, sql)
+        statement = checked(source, driver, sql, params)
         try:
-            with driver.run(statement.sql, limits_of(source)) as result:
-                yield result
+            with driver.run(statement.sql, limits or limits_of(source)) as result:
+                yield replace(result, sql=statement.sql)
         except StatementFailed as error:
             raise StatementFailed(f"{error}{_did_you_mean(driver, statement, error.unknown)}", error.unknown) from None
 

@@ -92,3 +92,5 @@ class Result:
 
     schema: pa.Schema
     batches: Iterator[pa.RecordBatch] = field(repr=False)
+    sql: str = ""
+    """The text that was sent, where a guard rendered it."""

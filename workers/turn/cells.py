@@ -17,6 +17,7 @@ from workers.turn.cell_results import cell_ran
 from workers.turn.live import LiveProgress
 from workers.turn.open_turn import OpenTurn
 from workers.turn.sessions import ready_session, with_session_host
+from workers.turn.source_requests import SourceRequests
 from workers.turn.stop_check import stopped_by
 
 log = get_logger(__name__)
@@ -26,10 +27,13 @@ def run_cell(turn: OpenTurn, action: RunCell) -> None:
     """Run the cell, keep its result as a step, show it. A cell that ran before gives its stored result."""
     with bind_fields(cell=action.cell_id):
         live = LiveProgress(turn, "status_running", action)
-        result = _lost_with_its_node(turn, action) or with_session_host(partial(_run, turn, action, live))
+        sources = SourceRequests(turn) if turn.context.broker is not None else None
+        result = _lost_with_its_node(turn, action) or with_session_host(partial(_run, turn, action, live, sources))
         log.info("cell_ended", status=result.status, seconds=round(result.duration_s, 3))
     export(turn)
     step = cell_ran(action, result, partial(_kept, blobs=turn.context.blobs), turn.language)
+    if sources is not None:
+        step = step.model_copy(update={"statements": tuple(sources.statements)})
     turn.append(step)
     show_cell(turn, step)
 
@@ -63,12 +67,23 @@ def _lost_with_its_node(turn: OpenTurn, action: RunCell) -> CellResult | None:
     return CellResult(action.cell_id, "died", notices=(lost,))
 
 
-def _run(turn: OpenTurn, action: RunCell, live: LiveProgress) -> CellResult:
+def _run(turn: OpenTurn, action: RunCell, live: LiveProgress, sources: SourceRequests | None) -> CellResult:
     ready_session(turn)
     thread_id, context = turn.thread_id, turn.context
     context.store.check(turn.lease)  # a worker that was paused past its lease starts no cell
     context.transfer.begin_cell(turn.lease, action.cell_id)
-    with stopped_by(turn.stop_asked, partial(context.sessions.interrupt, thread_id)):
-        # Nobody can approve a command of bash yet, so the session host's answer is no.
-        run = context.sessions.bash if action.language == "bash" else context.sessions.run
-        return run(thread_id, action.cell_id, action.code, on_output=lambda _, text: live.add(text))
+    if sources is not None:
+        sources.begin()
+
+    def stop() -> None:
+        if sources is not None:
+            sources.stop()
+        context.sessions.interrupt(thread_id)
+
+    def show(stream: str, text: str) -> None:
+        live.add(text)
+
+    with stopped_by(turn.stop_asked, stop):
+        if action.language == "bash":  # nobody can approve a command of bash yet, so the session host's answer is no
+            return context.sessions.bash(thread_id, action.cell_id, action.code, on_output=show)
+        return context.sessions.run(thread_id, action.cell_id, action.code, on_output=show, on_request=sources)

@@ -12,6 +12,7 @@ from core.store import Store
 from executor.client import SessionClient
 from workers.agent.turn import Environment, Prompts
 from workers.models.base import Model
+from workers.sources.broker.client import BrokerClient
 from workers.turn.files import ThreadFiles
 from workers.turn.session_transfer import SessionTransfer
 
@@ -34,3 +35,5 @@ class TurnContext:
     model: Model
     prompts: Prompts
     environment: Environment
+    broker: BrokerClient | None = None
+    """What asks the data sources; None where there are none."""

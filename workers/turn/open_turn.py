@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import takewhile
 
 from core.rows import Spent, StoredMessage, TurnRow
 from core.steps import LeaseGone, Step
 from core.values import Language, Lease
 from workers.agent.effective_steps import effective_steps
-from workers.agent.turn import AgentLimits, Turn
+from workers.agent.turn import AgentLimits, Environment, SourceNote, Turn
 from workers.delivery.deliver import Delivery
 from workers.delivery.progress import progress_of
 from workers.turn.access import permitted_mail
 from workers.turn.budgets import allowance
 from workers.turn.context import TurnContext
 from workers.turn.limits import environment_of
+from workers.turn.source_access import allowed_sources, people_of
 
 IsLost = Callable[[], bool]
 """Whether the lease is known to be lost."""
@@ -44,6 +46,8 @@ class OpenTurn:
         )
         self._is_lost = is_lost
         self._has_no_mail = False
+        self._sources: tuple[frozenset[str], tuple[SourceNote, ...]] | None = None
+        """With the people for whom it was found out."""
 
     @property
     def thread_id(self) -> str:
@@ -105,10 +109,24 @@ class OpenTurn:
                 context_chars=limits.context_chars,
             ),
             allowance=allowance(context.settings, context.store, self.thread_id, model.name, steps),
-            environment=environment_of(context.environment, context.settings, self.thread_id),
+            environment=self.environment,
             prompts=context.prompts,
             native_tools=model.native_tools,
         )
+
+    @property
+    def environment(self) -> Environment:
+        """The place where the cells of this thread run."""
+        made = environment_of(self.context.environment, self.context.settings, self.thread_id)
+        return replace(made, sources=self.sources)
+
+    @property
+    def sources(self) -> tuple[SourceNote, ...]:
+        """The data sources that cells of this turn may ask; looked at again when somebody joins."""
+        people = people_of(self.steps)
+        if self._sources is None or self._sources[0] != people:
+            self._sources = (people, allowed_sources(self.context, self.thread_id, self.steps))
+        return self._sources[1]
 
     def stop_asked(self) -> bool:
         """Whether a person asked for a stop that is not read yet."""

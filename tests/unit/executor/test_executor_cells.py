@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+import fcntl
+import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from patience import PATIENCE_S, eventually
 
-from executor.client import HostUnavailable, RequestError, SessionClient
+from executor.client import HostUnavailable, RequestError, SessionClient, WithFile
 from executor.launch import running_host, start_host, stop_host
+from executor.linux import SEALS
 from executor.values import CellResult, Limits
 from workers.delivery.notices import worded
+
+
+def sealed(batch: pa.RecordBatch) -> int:
+    """An open file in memory of one Arrow batch, as a broker of data makes it."""
+    descriptor = os.memfd_create("rows", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
+    with open(descriptor, "wb", closefd=False) as file, pa.ipc.new_stream(file, batch.schema) as stream:
+        stream.write_batch(batch)
+    os.lseek(descriptor, 0, os.SEEK_SET)
+    fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALS)
+    return descriptor
 
 
 def shown(result: CellResult) -> str | None:
@@ -588,9 +602,48 @@ def test_a_cell_asks_and_the_attached_job_answers(host: SessionClient, thread: s
 
     result = host.run(thread, "a", "query('select 1', source='s')", on_request=answer)
     assert shown(result) == "{'rows': [[1]]}"
-    assert asked == [("query", {"sql": "select 1", "source": "s", "params": {}})]
+    assert asked == [("query", {"ask": "rows", "sql": "select 1", "source": "s", "params": {}})]
     refused = host.run(thread, "b", "query('select 2')", on_request=answer)
     assert (refused.error.name, refused.error.message) == ("RequestRefused", "the source is closed")
+
+
+def test_an_open_file_that_goes_with_an_answer_becomes_a_frame_that_can_be_written(
+    host: SessionClient, thread: str
+) -> None:
+    batch = pa.record_batch({"n": [1, 2], "big": pa.array([None, 2**60 + 1], pa.int64()), "name": ["a", None]})
+    code = "frame = query('select')\nframe.loc[0, 'n'] = 7\nprint(frame.n.sum(), frame.big[1], list(frame.columns))"
+    result = host.run(thread, "a", code, on_request=lambda *_: WithFile({}, sealed(batch)))
+    assert (result.error, result.stdout) == (None, f"9 {2**60 + 1} ['n', 'big', 'name']\n")
+    twice = "import os\nbefore = os.dup(0)\nprint(sum(len(query('x')) for turn in range(50)), os.dup(0) - before)"
+    assert host.run(thread, "b", twice, on_request=lambda *_: WithFile({}, sealed(batch))).stdout == "100 1\n"
+
+
+def test_a_file_that_could_still_be_changed_is_not_handed_to_a_cell(
+    host: SessionClient, thread: str, tmp_path: Path
+) -> None:
+    (tmp_path / "open").write_bytes(b"x")
+    descriptors = [os.open(tmp_path, os.O_RDONLY), os.open(tmp_path / "open", os.O_RDWR), os.memfd_create("loose", 2)]
+    for number, descriptor in enumerate(descriptors):
+        answer = WithFile({}, descriptor)
+        result = host.run(thread, f"c{number}", "query('x')", on_request=lambda *_, answer=answer: answer)
+        assert result.error is not None
+        assert (result.error.name, "sealed" in result.error.message) == ("RequestRefused", True)
+
+
+def test_a_cell_that_takes_no_file_it_asked_for_loses_its_session(host: SessionClient, thread: str) -> None:
+    batch = pa.record_batch({"n": [1]})
+    code = """
+import gc, json, os, struct
+runner = next(each for each in gc.get_objects() if type(each).__name__ == "Runner")
+for number in (1001, 1002):
+    frame = json.dumps({"type": "request", "id": number, "kind": "query", "payload": {}}).encode()
+    os.write(runner._fds.results, struct.pack(">I", len(frame)) + frame)
+    os.read(runner._fds.frames, 1 << 16)
+print("both came")
+"""
+    result = host.run(thread, "a", code, on_request=lambda *_: WithFile({}, sealed(batch)))
+    assert (result.status, result.stdout) == ("died", "")
+    assert "took no file" in str(result.notices)
 
 
 @pytest.mark.parametrize("value", [float("inf"), float("nan"), object()], ids=["infinite", "no number", "no JSON"])
@@ -631,6 +684,40 @@ def test_a_request_with_no_job_to_answer_is_a_clear_error(host: SessionClient, t
     assert "nobody is attached" in result.error.message
 
 
+def test_a_cell_that_is_stopped_while_it_waits_for_rows_leaves_none_for_the_next_one(
+    host: SessionClient, thread: str
+) -> None:
+    asked, go = threading.Event(), threading.Event()
+
+    def late(kind: str, payload: dict) -> object:
+        asked.set()
+        assert go.wait(PATIENCE_S)
+        return WithFile({}, sealed(pa.record_batch({"n": [1]})))
+
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(host.run, thread, "a", "kept = 7\nquery('slow')", on_request=late)
+        assert asked.wait(PATIENCE_S)
+        assert host.interrupt(thread) is True
+        eventually(lambda: host.where(thread) is None, "the end of the cell")
+        go.set()
+        assert waiting.result(PATIENCE_S).status == "killed"
+    code = "print(kept, query('quick').n[0])"
+    result = host.run(thread, "b", code, on_request=lambda *_: WithFile({}, sealed(pa.record_batch({"n": [2]}))))
+    assert result.stdout == "7 2\n"
+
+
+def test_a_request_whose_job_was_killed_goes_to_the_next_one_that_attaches(host: SessionClient, thread: str) -> None:
+    class Killed(BaseException):
+        """What kill -9 looks like from inside."""
+
+    def killed(kind: str, payload: dict) -> object:
+        raise Killed
+
+    with pytest.raises(Killed):
+        host.run(thread, "a", "query('select 1') + 1", on_request=killed)
+    assert shown(host.run(thread, "a", "query('select 1') + 1", on_request=lambda *_: 41)) == "42"
+
+
 def test_reset_forgets_variables_and_made_files_and_keeps_given_ones(
     host: SessionClient, thread: str, run, tmp_path: Path
 ) -> None:
@@ -655,7 +742,7 @@ def test_a_subprocess_has_a_clean_environment_and_few_descriptors(run, monkeypat
     assert not [
         name for name in names if any(word in name.upper() for word in ("TOKEN", "KEY", "SECRET", "URL", "PYTEST"))
     ]
-    assert int(shown(run("len(os.listdir('/proc/self/fd'))"))) <= 3 + 6 + 2
+    assert int(shown(run("len(os.listdir('/proc/self/fd'))"))) <= 3 + 7 + 2
 
 
 def test_the_zygote_and_a_fresh_subprocess_have_one_thread(run) -> None:

@@ -43,6 +43,7 @@ def test_the_methods_are_those_that_are_promised() -> None:
         "team.info",
         "usergroups.users.list",
         "users.info",
+        "users.list",
         "views.open",
         "views.publish",
         "views.update",

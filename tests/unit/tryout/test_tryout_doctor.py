@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,25 @@ def settings(tmp_path: Path, **environment: str) -> Settings:
 def two_checks(monkeypatch: pytest.MonkeyPatch) -> None:
     """Only the checks of Python and of the file store."""
     monkeypatch.setattr(doctor, "CHECKS", {"Python": doctor.python, "Files": doctor.files})
+
+
+@pytest.mark.usefixtures("two_checks")
+def test_each_source_is_a_row_of_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as file:
+        file.execute("CREATE TABLE orders (id int)")
+    toml = '[sources.shop]\nurl_env = "SHOP"\n[sources.gone]\nurl_env = "GONE"\n'
+    (tmp_path / "threadbook.toml").write_text(toml)
+    monkeypatch.setenv("SHOP", f"sqlite:///{tmp_path}/shop.db")
+    monkeypatch.setenv("GONE", "postgresql://reader:planted-p4ssw0rd@127.0.0.1:1/x")
+    assert doctor.run(settings(tmp_path), as_json=True) == 0
+    told = capsys.readouterr().out
+    found = {each["part"]: each for each in json.loads(told)}
+    assert found["Source shop"]["what"].startswith("sqlite, read-only, 1 tables, ")
+    assert (found["Source shop"]["state"], found["Source gone"]["state"]) == ("ok", "note")
+    assert "cannot be reached" in found["Source gone"]["what"]
+    assert "planted" not in told
 
 
 @pytest.mark.usefixtures("two_checks")

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from core.phrases import say
 from core.rows import money
 from core.slack.markdown import escape_markdown, headings
-from core.steps import FileAbstract, TableNote
+from core.steps import CellRan, FileAbstract, TableNote
 from workers.delivery.reports.values import ReportInput
 
 _METHOD_WORDS = ("method", "approach", "how i ", "how it was", "steps taken", "方法", "步骤", "分析过程")
@@ -22,6 +22,7 @@ def sections(given: ReportInput) -> str:
         _section(given, "report_charts", _charts(given)),
         _section(given, "report_method", [] if has_method else _method(given)),
         _section(given, "report_files", _files(given)),
+        _section(given, "report_sources", statements(given.cells, given)),
         _section(given, "report_limits", _limits(given)),
     )
     return "\n\n".join(part for part in parts if part)
@@ -89,6 +90,24 @@ def _files(given: ReportInput) -> list[str]:
     made = [file for cell in given.cells for file in cell.files]
     lines += [_joined(f"`{_code(file.name)}`", given, say("report_file_made", given.language)) for file in made]
     return list(dict.fromkeys(lines))
+
+
+def statements(cells: Sequence[CellRan], given: ReportInput) -> list[str]:
+    """What these cells had run on data sources, one line each: the source, rows, seconds, the SQL as it was sent."""
+    ran = [one for cell in cells for one in cell.statements if not one.error]
+    return list(
+        dict.fromkeys(
+            say(
+                "report_statement",
+                given.language,
+                source=escape_markdown(one.source),
+                rows=f"{one.rows:,}",
+                seconds=f"{one.seconds:.1f}",
+                sql=_code(one.sql),
+            )
+            for one in ran
+        )
+    )
 
 
 def _shape(given: ReportInput, file: FileAbstract) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import base64
 import json
+import re
 from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
@@ -15,6 +16,7 @@ from core.phrases import say
 from core.slack.text import clip
 from core.steps import CellRan
 from core.values import Language
+from workers.delivery.reports.compose import statements
 from workers.delivery.reports.replay import Part, parsed, program
 from workers.delivery.reports.values import ReportInput
 
@@ -46,6 +48,47 @@ def _save_charts(step, *names):
         print(f"saved {name}")
     plt.close("all")
 '''
+_SOURCES = '''# The data sources of the thread. Each is asked at the SQLAlchemy URL in an environment variable:
+# {variables}
+import os
+import re
+
+import pandas as pd
+import sqlalchemy
+
+
+def _engine(source):
+    name = re.sub(r"\\W", "_", f"{{source or {default!r}}}_DATABASE_URL").upper()
+    if name not in os.environ:
+        raise SystemExit(f"set {{name}} to the SQLAlchemy URL of the data source")
+    return sqlalchemy.create_engine(os.environ[name])
+
+
+def query(sql, source="", params=None):
+    """Run a statement; `:name` stands for a value of `params`, and `IN (:name)` for a list."""
+    many = [name for name, value in (params or {{}}).items() if isinstance(value, (list, tuple, set))]
+    for name in many:
+        sql = re.sub(rf"\\(\\s*:{{name}}\\s*\\)", f":{{name}}", sql)
+    expanding = [sqlalchemy.bindparam(name, expanding=True) for name in many]
+    return pd.read_sql(sqlalchemy.text(sql).bindparams(*expanding), _engine(source), params=params)
+
+
+def tables(source=""):
+    return sqlalchemy.inspect(_engine(source)).get_table_names()
+
+
+def columns(table, source=""):
+    found = sqlalchemy.inspect(_engine(source)).get_columns(table)
+    return pd.DataFrame([(each["name"], str(each["type"])) for each in found], columns=["column", "type"])
+
+
+def sample(table, n=5, source=""):
+    return query(f"SELECT * FROM {{table}} LIMIT {{int(n)}}", source)
+
+
+def describe(table, source=""):
+    return sample(table, 10_000, source).describe(include="all")
+'''
 _COMMAND = 200
 _NOT_WORTH_PRINTING = ("<Axes", "<matplotlib", "[<matplotlib", "Text(", "(<Figure", "<seaborn", "array([<Axes")
 
@@ -60,6 +103,8 @@ def notebook(given: ReportInput) -> str:
         heading = f"### {number}. {_title(part.cell, given.language)}"
         if part.kept != "whole":
             heading += f"\n\n{_why(part, given.language)}"
+        if asked := statements([part.cell], given):
+            heading += "\n\n" + "\n".join(f"- {line}" for line in asked)
         cells.append(_markdown(heading))
         if part.code:
             outputs = _outputs(part.cell, given, number) if part.kept == "whole" else []
@@ -108,10 +153,15 @@ def _intro(given: ReportInput) -> list[str]:
 
 
 def _setup(parts: Sequence[Part], backend: str) -> str:
-    """What a session gives its cells without their asking: fonts for charts."""
+    """What a session gives its cells without their asking: fonts for charts, the functions for data sources."""
     code = "\n".join(part.code for part in parts)
     plots = any(word in code for word in _PLOTTING) or any(part.cell.figures for part in parts)
-    return _FONTS.format(backend=backend) if plots else ""
+    asked = list(dict.fromkeys(one.source for part in parts for one in part.cell.statements))
+    setup = [_FONTS.format(backend=backend)] if plots else []
+    if asked:
+        variables = ", ".join(re.sub(r"\W", "_", f"{name}_DATABASE_URL").upper() for name in asked)
+        setup.append(_SOURCES.format(variables=variables, default=asked[0]))
+    return "\n\n".join(setup)
 
 
 def _title(cell: CellRan, language: Language) -> str:

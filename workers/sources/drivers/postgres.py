@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import psycopg
@@ -152,7 +152,7 @@ class PostgresDriver:
                     cursor.execute(composed.SQL("SET LOCAL ROLE {}").format(composed.Identifier(self._role)))
                 yield cursor
         finally:
-            if not self._connection.closed:
+            with suppress(psycopg.Error):  # a lost connection is said by whatever was asked of it
                 self._connection.rollback()
 
 
@@ -196,6 +196,8 @@ def _errors(stop: Stop | None, seconds: float) -> Iterator[None]:
         raise too_slow(seconds) from None
     except psycopg.errors.LockNotAvailable:
         raise LimitReached("A table is locked by somebody who changes it. Try again in a moment.") from None
+    except (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown, psycopg.errors.CannotConnectNow):
+        raise SourceAway("The connection to the source was lost. Try again in a moment.") from None
     except psycopg.Error as error:
         if stop is not None:
             stop.check()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import sqlglot
@@ -12,6 +13,7 @@ from sqlglot.errors import SqlglotError
 from workers.sources.errors import Refused
 from workers.sources.guard import functions, nodes
 from workers.sources.guard.dialects import FOLDS, dialect_of
+from workers.sources.guard.params import Param, fill
 from workers.sources.guard.references import folded, table_references
 from workers.sources.guard.tables import find, suggestion
 from workers.sources.values import TableName, Visible
@@ -32,20 +34,24 @@ class Checked:
     tables: tuple[TableName, ...]
 
 
-def check(sql: str, dialect: str, visible: Visible) -> Checked:
-    """Let one read-only statement through. Raises Refused with what was refused and what to write instead."""
+def check(sql: str, dialect: str, visible: Visible, params: Mapping[str, Param] | None = None) -> Checked:
+    """Let one read-only statement through, with `params` in place of each `:name`.
+
+    Raises Refused with what was refused and what to write instead.
+    """
     if len(sql) > LONGEST:
         raise Refused(f"The statement has {len(sql):,} characters; at most {LONGEST:,} are taken. Write a shorter one.")
     if "\0" in sql:
         raise Refused("The statement holds a NUL character. Remove it.")
     try:
-        return _checked(sql, dialect, visible)
+        return _checked(sql, dialect, visible, params or {})
     except RecursionError:
         raise Refused("The statement is nested too deeply to be checked. Split it with WITH.") from None
 
 
-def _checked(sql: str, dialect: str, visible: Visible) -> Checked:
+def _checked(sql: str, dialect: str, visible: Visible, params: Mapping[str, Param]) -> Checked:
     tree = _parsed(sql, dialect)
+    fill(tree, params)
     _check_parts(tree, dialect)
     tables = _resolve(tree, dialect, visible)
     text = _rendered(tree, dialect)

@@ -36,7 +36,7 @@ def find(visible: Visible, schema: str, name: str, *, folds: bool) -> TableName 
 
 def suggestion(visible: Visible, name: str) -> str:
     """A sentence that helps to find the right table; the name may have a schema."""
-    shown = {_shown(table, visible): table for table in visible.tables}
+    shown = {shown_name(table, visible): table for table in visible.tables}
     near = nearest(name, [*shown, *(table.name for table in visible.tables)])
     if near:
         exact = next((text for text, table in shown.items() if near in (text, table.name)), near)
@@ -54,7 +54,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return by_folded[found[0]] if found else ""
 
 
-def _shown(table: TableName, visible: Visible) -> str:
+def shown_name(table: TableName, visible: Visible) -> str:
+    """The table as a statement may write it: without its schema where that is looked up first."""
     return table.name if table.schema in visible.path[:1] else str(table)
 
 

@@ -31,7 +31,7 @@ from core.steps import Briefed, Checked, Compacted, Corrected, Finished, GaveUp,
 from workers.agent.actions import CorrectModel, GiveUp, Message
 from workers.agent.decide import decide
 from workers.agent.messages import check_messages, messages
-from workers.agent.turn import AgentLimits, Turn
+from workers.agent.turn import AgentLimits, SourceNote, Turn
 
 GOLDEN = Path(__file__).parents[3] / "golden" / "prompts"
 
@@ -166,6 +166,19 @@ def shell_turn() -> tuple[Step, ...]:
 
 
 TURNS: dict[str, Turn] = {
+    "native_with_data_sources": turn(
+        *first_turn(),
+        environment=replace(
+            ENVIRONMENT,
+            sources=(
+                SourceNote("sales", "postgres", "Orders from 2019 on."),
+                SourceNote("web", "folder"),
+            ),
+        ),
+    ),
+    "fenced_with_one_data_source": turn(
+        *first_turn(), environment=replace(ENVIRONMENT, sources=(SourceNote("shop"),)), native_tools=False
+    ),
     "native_with_a_shell": turn(*shell_turn(), environment=replace(ENVIRONMENT, bash=True)),
     "native_first_question": turn(asked(), BRIEFED),
     "native_question_without_a_file": turn(asked("How do I read a p-value?")),
@@ -280,6 +293,7 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
     ]
     assert_golden("corrections", "\n".join(texts))
     in_turns = {"system", "report", "files", "task", "follow_up", "steering", "answer", "observation", "ended", "check"}
+    in_turns.add("sources")
     procedures = {name for name in PROMPTS.names if PROMPTS.file(name).words}
     assert_golden("procedures", "\n".join(f"=== {name} ===\n{PROMPTS.render(name)}\n" for name in sorted(procedures)))
     assert in_turns | corrections.keys() | procedures == set(PROMPTS.names)

@@ -6,8 +6,10 @@ import ast
 import base64
 import json
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ import pytest
 from notebooks import run_notebook
 from report_cases import CHART, FAILED, LOAD, SHORT, SUMMED, TIMED_OUT, case
 
-from core.steps import CellRan
+from core.steps import CellRan, StatementRan
 from workers.delivery.reports import render_report
 from workers.delivery.reports.replay import program
 
@@ -43,8 +45,29 @@ def written(folder: Path, **changes: Any) -> Path:
     return folder
 
 
-def run_script(folder: Path) -> subprocess.CompletedProcess[str]:
+def test_a_program_that_asked_a_data_source_asks_it_at_the_url_of_whoever_runs_it(beside: Path) -> None:
+    with closing(sqlite3.connect(beside / "shop.db")) as file:
+        file.execute("CREATE TABLE orders AS SELECT 1 AS id, 2.5 AS amount UNION ALL SELECT 2, 4.0")
+        file.commit()
+    sql = "SELECT sum(amount) AS s FROM orders WHERE id IN (:ids) AND id > :least"
+    code = f"print(query({sql!r}, params={{'ids': [1, 2], 'least': 0}}).s[0], tables(), len(sample('orders', 1)))"
+    ran = StatementRan(source="shop", sql="SELECT 1", rows=1, seconds=0.25)
+    failed = StatementRan(source="shop", sql="SELECT x", error="no such column")
+    report = render_report(case("**6.5**.", cells=(cell(code, statements=(failed, ran)),)))
+    for file in report.files:
+        (beside / file.name).write_bytes(file.data)
+    assert "shop, 1 rows in 0.2 s: `SELECT 1`" in (beside / "report.md").read_text()
+    assert "SELECT x" not in (beside / "report.md").read_text()
+    assert "- shop, 1 rows" in (beside / "analysis.ipynb").read_text()
+    without = run_script(beside)
+    assert "set SHOP_DATABASE_URL" in without.stderr
+    done = run_script(beside, SHOP_DATABASE_URL=f"sqlite:///{beside}/shop.db")
+    assert (done.returncode, done.stdout) == (0, "6.5 ['orders'] 1\n"), done.stderr
+
+
+def run_script(folder: Path, **more: str) -> subprocess.CompletedProcess[str]:
     environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "MPLCONFIGDIR": str(folder), "PYTHONUTF8": "1"}
+    environment |= more
     return subprocess.run(
         [sys.executable, "analysis.py"], cwd=folder, env=environment, capture_output=True, text=True, check=False
     )

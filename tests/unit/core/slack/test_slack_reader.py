@@ -1,0 +1,53 @@
+"""Who is in a channel, as far as Slack says it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from core.slack.fake import FakeSlack
+from core.slack.reader import SlackReader
+
+CHANNEL = "C0SALES001"
+BEN = "U0BEN00001"
+
+
+def seen(slack: FakeSlack, *more: str) -> str:
+    return SlackReader(slack.client()).outsiders_in(CHANNEL, {slack.team, *more})
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        (lambda slack: None, "none"),
+        (lambda slack: slack.channel_flags.update(is_ext_shared=True), "some"),
+        (lambda slack: slack.channel_flags.update(is_pending_ext_shared=True), "some"),
+        (lambda slack: slack.flags.update({BEN: {"is_restricted": True}}), "some"),
+        (lambda slack: slack.flags.update({BEN: {"is_ultra_restricted": True}}), "some"),
+        (lambda slack: slack.flags.update({BEN: {"is_stranger": True}}), "some"),
+        (lambda slack: slack.flags.update({BEN: {"team_id": "T0OTHER"}}), "some"),
+        (lambda slack: slack.flags.update({BEN: {"team_id": "T0OTHER", "is_bot": True}}), "none"),
+        (lambda slack: slack.channel_flags.update(is_im=True, user=BEN), "none"),
+        (lambda slack: slack.members.append("U0NOBODY01"), "unknown"),
+    ],
+    ids=["members", "shared", "pending", "guest", "guest of one", "stranger", "team", "bot", "direct", "not listed"],
+)
+def test_guests_and_people_of_other_workspaces_are_outsiders(
+    change: Callable[[FakeSlack], object], expected: str
+) -> None:
+    slack = FakeSlack()
+    change(slack)
+    assert seen(slack) == expected
+
+
+def test_people_of_a_workspace_that_counts_as_ours_are_no_outsiders() -> None:
+    slack = FakeSlack()
+    slack.flags[BEN] = {"team_id": "T0OTHER"}
+    assert seen(slack, "T0OTHER") == "none"
+
+
+def test_a_slack_that_refuses_to_say_it_leaves_it_unknown() -> None:
+    slack = FakeSlack()
+    slack.fault("conversations.members", "error", error="missing_scope")
+    assert seen(slack) == "unknown"

@@ -1,0 +1,200 @@
+"""Whole turns that ask a data source: a real broker on a SQLite file, a scripted model, a session host in memory."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sources_world
+from turn_world import ANA, BEN, CHANNEL, Meanwhile, NewWorld, World, cell, finish
+
+from core.slack.reader import SlackReader
+from workers.models.scripted import ScriptedModel
+
+SECRET = "planted-p4ssw0rd"
+SHOP = '[sources.shop]\nurl_env = "SHOP"\ndescription = "Orders"\ntables_denied = ["salaries"]\n'
+ENDLESS = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) AS n FROM c"
+COUNT = cell("print(query('select count(*) as n from orders', source='shop').n[0])", "Count")
+
+Asked = Callable[..., World]
+
+
+@pytest.fixture
+def asked(new_world: NewWorld, tmp_path: Path) -> Iterator[Asked]:
+    """`asked(*replies, more="")`: a world with the source shop, in which a person has asked and the turn has rested."""
+    path = tmp_path / f"{SECRET}.db"
+    with closing(sqlite3.connect(path)) as file:
+        for each in sources_world.statements():
+            file.execute(each)
+        file.commit()
+    servers: list[Any] = []
+
+    def made(*replies: Any, more: str = "", before: Callable[[World], object] = lambda world: None) -> World:
+        world = new_world(team=f"{SHOP}{more}")
+        servers.append(sources_world.served(world.settings, SHOP=f"sqlite:///{path}"))
+        servers[-1].__enter__()
+        world.model = Meanwhile(ScriptedModel([*replies, finish("Done.")]), {})
+        before(world)
+        world.key = world.say("How many orders?")  # type: ignore[attr-defined]
+        world.settle(world.key)  # type: ignore[attr-defined]
+        return world
+
+    yield made
+    for server in servers:
+        server.__exit__(None, None, None)
+
+
+def ran(world: World) -> list[dict[str, Any]]:
+    return world.steps(world.key, "cell")  # type: ignore[attr-defined]
+
+
+def error_of(world: World) -> str:
+    return str(ran(world)[0]["error"])
+
+
+def prompt(world: World) -> str:
+    return str(world.model.requests[0].messages[0]["content"])  # type: ignore[attr-defined]
+
+
+def test_a_cell_gets_the_rows_as_a_frame_and_the_step_says_what_was_run(asked: Asked) -> None:
+    world = asked(COUNT)
+    (step,) = ran(world)
+    assert (step["status"], step["stdout"]) == ("ok", "4\n")
+    (statement,) = step["statements"]
+    assert (statement["source"], statement["rows"], statement["error"]) == ("shop", 1, "")
+    assert statement["sql"] == 'SELECT COUNT(*) AS n FROM "main"."orders"'
+    assert world.statuses(world.key) == ["done"]  # type: ignore[attr-defined]
+
+
+def test_tables_columns_samples_and_descriptions_come_the_same_way(asked: Asked) -> None:
+    code = (
+        "print(tables())\nprint(list(columns('orders').column))\nprint(len(sample('orders', 2)))\n"
+        "print(describe('customers').iloc[1].tolist()[:4])\n"
+        "print(query('select name from customers where id in (:ids)', params={'ids': [2]}).name[0])"
+    )
+    world = asked(cell(code))
+    assert ran(world)[0]["error"] == ""
+    assert ran(world)[0]["stdout"].splitlines() == [
+        "['Odd Name', 'customers', 'orders']",
+        "['id', 'customer', 'amount', 'placed']",
+        "2",
+        "['name', 'varchar(50)', 0.0, 2]",
+        "Ben",
+    ]
+    assert [each["rows"] for each in ran(world)[0]["statements"]] == [2, 2, 1]
+
+
+def test_the_prompt_names_the_sources_that_may_be_asked(asked: Asked) -> None:
+    assert "- shop (sqlite): Orders" in prompt(asked(COUNT))
+
+
+def test_a_wrong_column_is_repaired_with_the_name_that_was_meant(asked: Asked) -> None:
+    wrong = cell("print(query('select amuont from orders').amuont.sum())", "Sum")
+    world = asked(wrong, cell("print(query('select sum(amount) as s from orders').s[0])", "Sum again"))
+    first, second = ran(world)
+    assert "Did you mean amount?" in first["error"]
+    assert [each["error"] != "" for each in first["statements"]] == [True]
+    assert second["stdout"] == "122.74\n"
+
+
+@pytest.mark.parametrize(
+    ("code", "said"),
+    [
+        ("query('drop table orders')", "one SELECT"),
+        ("query('select 1', source='shopp')", "Did you mean shop?"),
+        ("query('select * from salaries')", "no table salaries"),
+        ("columns('custmers')", "Did you mean customers?"),
+        ("query('select :x')", ":x has no value"),
+    ],
+)
+def test_what_is_refused_is_a_sentence_for_the_model(asked: Asked, code: str, said: str) -> None:
+    assert said in error_of(asked(cell(code)))
+
+
+def test_a_turn_has_so_many_statements_and_megabytes(asked: Asked) -> None:
+    twice = cell("query('select 1 as n')\nquery('select 2 as n')")
+    assert "may send no more" in error_of(asked(twice, more="turn_queries = 1\n"))
+    large = cell("query('select * from orders a, orders b')\nquery('select 2 as n')")
+    assert "more than the 3 rows" in error_of(asked(large, more="max_rows = 3\n"))
+
+
+@pytest.mark.parametrize(
+    ("more", "before", "said"),
+    [
+        ('channels = ["C0OTHER001"]\n', lambda world: None, "may not be asked in this channel"),
+        ("", lambda world: world.slack.channel_flags.update(is_ext_shared=True), "other workspaces"),
+        ("", lambda world: world.slack.flags.update({BEN: {"is_restricted": True}}), "guests"),
+        (f'people = ["{BEN}"]\n', lambda world: None, "Not everybody"),
+        ('[access]\nquery = ["admins"]\n', lambda world: None, "Not everybody"),
+        (f'[channels.{CHANNEL}.access]\nquery = ["{BEN}"]\n', lambda world: None, "Not everybody"),
+    ],
+    ids=["channel", "connect", "guest", "person", "access", "access of the channel"],
+)
+def test_a_thread_that_may_not_ask_gets_a_sentence_and_no_rows(
+    asked: Asked, more: str, before: Callable[[World], object], said: str
+) -> None:
+    world = asked(COUNT, more=more, before=before)
+    assert said in error_of(world)
+    assert ran(world)[0]["statements"] == []
+    assert "Data sources" not in prompt(world)
+
+
+def test_a_source_that_allows_outsiders_is_asked_beside_them(asked: Asked) -> None:
+    def guest(world: World) -> None:
+        world.slack.flags[BEN] = {"is_restricted": True}
+
+    assert ran(asked(COUNT, more="outsiders = true\n", before=guest))[0]["stdout"] == "4\n"
+
+
+def test_who_joins_a_turn_must_be_allowed_too(asked: Asked) -> None:
+    def joins(world: World) -> None:
+        world.model = Meanwhile(
+            ScriptedModel([COUNT, COUNT, finish("Done.")]),
+            {2: lambda: world.say("and mine?", thread=world.key, user=BEN)},
+        )
+
+    world = asked(more=f'people = ["{ANA}"]\n', before=joins)
+    first, *others = ran(world)
+    assert first["stdout"] == "4\n"
+    assert any("Not everybody" in step["error"] for step in others)
+
+
+def test_a_channel_that_slack_says_nothing_of_gets_no_rows(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(SlackReader, "outsiders_in", lambda *_: "unknown")
+    assert "does not say who can read this channel" in error_of(asked(COUNT))
+
+
+def test_a_broker_that_died_is_a_clear_error_and_the_turn_goes_on(asked: Asked) -> None:
+    def dies(world: World) -> None:
+        world.settings.broker_socket.unlink()
+
+    world = asked(COUNT, cell("print('without')"), before=dies)
+    assert "broker of the data sources" in error_of(world)
+    assert ran(world)[1]["stdout"] == "without\n"
+
+
+def test_a_stop_ends_the_statement_and_the_turn(asked: Asked) -> None:
+    def stops(world: World) -> None:
+        timer = threading.Timer(0.5, lambda: world.press_stop(world.key))
+        world.sessions.fault("run", None, then=timer.start)
+
+    world = asked(cell(f"query({ENDLESS!r})"), more="timeout_s = 600\n", before=stops)
+    assert world.statuses(world.key) == ["stopped"]  # type: ignore[attr-defined]
+
+
+def test_where_the_data_is_stands_in_no_step_no_prompt_and_no_message(
+    asked: Asked, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
+) -> None:
+    world = asked(COUNT, cell("query('select nothing from orders')"), cell("print(tables())"))
+    key = world.key  # type: ignore[attr-defined]
+    told = json.dumps([world.steps(key), [request.messages for request in world.model.requests]])  # type: ignore
+    assert "orders" in told
+    printed = capfd.readouterr()
+    for text in (told, world.text(key), caplog.text, printed.out, printed.err):
+        assert SECRET not in text

@@ -1,0 +1,118 @@
+"""The broker of data sources of this node, as the supervisor sees it: started, started again, stopped.
+
+URLs that stand in environment variables are for the broker alone. So the service moves them into a file in memory and
+executes itself anew without them: neither its memory nor its environment, which every job inherits, holds them then.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+
+from core.settings import Settings, environment_with, environment_without_own, take_environment
+from core.telemetry import get_logger
+
+log = get_logger(__name__)
+
+HELD = "_THREADBOOK_SOURCE_URLS"
+"""In the environment of the service that was executed anew: the number of the open file with the URLs."""
+RESTART_PAUSE_S = 1.0
+STOP_S = 3.0
+
+
+def hold_urls(settings: Settings) -> int | None:
+    """The open file with the URLs of environment variables; None when no source has one there.
+
+    When some are in the environment this does not return: the program begins again without them.
+    """
+    if held := take_environment([HELD]).get(HELD):
+        descriptor = int(held)
+        os.set_inheritable(descriptor, False)
+        # A job is a fork of this process: it must not have the file either.
+        os.register_at_fork(after_in_child=lambda: _close(descriptor))
+        return descriptor
+    if urls := take_environment([source.url_env for source in settings.sources.values() if source.url_env]):
+        descriptor = _memory_file(urls)
+        os.set_inheritable(descriptor, True)
+        environment = environment_with(**{HELD: str(descriptor)})
+        os.execve(sys.executable, [sys.executable, *sys.orig_argv[1:]], environment)  # noqa: S606  ourselves
+    return None
+
+
+class BrokerProcess:
+    """One broker process; none where there are no sources."""
+
+    def __init__(self, settings: Settings, urls: int | None = None) -> None:
+        """`urls` is what `hold_urls` gave."""
+        self._settings = settings
+        self._urls = urls
+        self._process: subprocess.Popen[bytes] | None = None
+        self._started_at = -RESTART_PAUSE_S
+
+    @property
+    def pid(self) -> int | None:
+        """Of the process that runs; None when none does."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
+    def keep(self) -> None:
+        """Start it if it does not run, at most once a second."""
+        if not self._settings.sources or self.pid is not None:
+            return
+        if time.monotonic() - self._started_at < RESTART_PAUSE_S:
+            return
+        if self._process is not None:
+            log.error("broker_ended", exitcode=self._process.returncode)
+        self._started_at = time.monotonic()
+        self._process = self._spawn()
+
+    def stop(self) -> None:
+        """End it; statements that run end with it."""
+        if self._process is None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(STOP_S)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+
+    def _spawn(self) -> subprocess.Popen[bytes]:
+        given = _memory_file(
+            {
+                "sources": {name: each.model_dump(mode="json") for name, each in self._settings.sources.items()},
+                "THREADBOOK_HOME": str(self._settings.home),
+                "THREADBOOK_CONFIG": str(self._settings.config.absolute()),
+            }
+        )
+        passed = [given] if self._urls is None else [given, self._urls]
+        command = [sys.executable, "-m", "workers.sources.broker", "--socket", str(self._settings.broker_socket)]
+        command += ["--settings", str(given)]
+        command += [] if self._urls is None else ["--urls", str(self._urls)]
+        root = str(Path(__file__).resolve().parents[2])
+        try:
+            return subprocess.Popen(
+                command,
+                # Drivers look for certificates and proxies there; Slack's tokens and the model's key are not theirs.
+                env={**environment_without_own(), "PYTHONPATH": root},
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                pass_fds=passed,
+            )
+        finally:
+            os.close(given)
+
+
+def _memory_file(content: object) -> int:
+    descriptor = os.memfd_create("sources", os.MFD_CLOEXEC)
+    os.write(descriptor, json.dumps(content).encode())
+    return descriptor
+
+
+def _close(descriptor: int) -> None:
+    with suppress(OSError):
+        os.close(descriptor)

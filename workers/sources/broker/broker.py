@@ -1,0 +1,168 @@
+"""What the broker does for one request: find the source, check the statement, run it, put its rows into a file."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import sqlglot.expressions as exp
+
+from core.errors import SettingsError
+from core.settings import Settings, source_url
+from core.telemetry import get_logger
+from workers.sources.broker import rows_file
+from workers.sources.broker.pool import Connection, Pool
+from workers.sources.broker.requests import Answered, Ask, Request
+from workers.sources.drivers.base import Driver
+from workers.sources.errors import Cancelled, Misconfigured, Refused, SourceAway, SourceError
+from workers.sources.guard.dialects import FOLDS, dialect_of
+from workers.sources.guard.tables import find, shown_name, suggestion
+from workers.sources.opening import named_source, open_source
+from workers.sources.query import limits_of, result_of, scrubbed, tables_of
+from workers.sources.values import Limits, Source, TableName
+
+log = get_logger(__name__)
+
+MOST_TABLES = 5_000
+CANCEL_AGAIN_S = 0.2
+
+
+class Job:
+    """A request at work. `leave` may be called by any thread: the statement is then ended at the server."""
+
+    def __init__(self) -> None:
+        self._left = threading.Event()
+        self._lock = threading.Lock()
+        """Held while a statement is being ended: its connection is not given to another request meanwhile."""
+        self._driver: Connection | None = None
+
+    def is_wanted(self) -> bool:
+        """Whether somebody still waits for the answer."""
+        return not self._left.is_set()
+
+    def uses(self, driver: Connection | None) -> None:
+        """This connection is at work for it from here on. Raises Cancelled when nobody waits any more."""
+        with self._lock:
+            self._driver = driver
+        if driver is not None and not self.is_wanted():
+            raise Cancelled("The query was stopped before it began.")
+
+    def leave(self) -> None:
+        """Nobody waits any more. Called again until it is over: a statement may be about to begin."""
+        self._left.set()
+        with self._lock:
+            if self._driver is not None:
+                with suppress(Exception):  # it ended meanwhile, or the next call ends it
+                    self._driver.cancel()
+
+
+class Broker:
+    """The sources by name. `urls` are those of environment variables; files and `.env` are read when needed."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        urls: Mapping[str, str],
+        connect: Callable[[Source], Driver] = open_source,
+        folder: Path | None = None,
+    ) -> None:
+        self._settings = settings
+        self._urls = urls
+        self._connect = connect
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._pools: dict[str, Pool] = {}
+
+    def kinds(self) -> dict[str, str]:
+        """The kind of each source; "" for one that is not set up right."""
+        found = {}
+        for name in self._settings.sources:
+            try:
+                found[name] = self._pool(name).source.kind.value
+            except SourceError:
+                found[name] = ""
+        return found
+
+    def answer(self, request: Request, job: Job) -> tuple[Answered, int | None]:
+        """The answer, and the open file of its rows if it has some; the caller closes it. Raises SourceError."""
+        pool = self._pool(request.ask.source)
+        source = pool.source
+        limits = limits_of(source)
+        limits = Limits(limits.rows, min(limits.bytes, request.bytes), min(limits.seconds, request.seconds))
+        with scrubbed(source):
+            try:
+                return self._once(pool, request.ask, limits, job)
+            except SourceAway:
+                # A kept connection may be one that the server has closed. Nothing was given out yet.
+                return self._once(pool, request.ask, limits, job, fresh=True)
+
+    def close(self) -> None:
+        """Close the connections that nobody uses."""
+        for pool in self._pools.values():
+            pool.close()
+
+    def _once(
+        self, pool: Pool, ask: Ask, limits: Limits, job: Job, *, fresh: bool = False
+    ) -> tuple[Answered, int | None]:
+        with pool.connection(limits.seconds, job.is_wanted, fresh=fresh) as connection:
+            job.uses(connection)
+            try:
+                try:
+                    return _answer(pool.source, connection, ask, limits)
+                except Refused:
+                    if not connection.forget():
+                        raise
+                    return _answer(pool.source, connection, ask, limits)  # a table may be new
+            finally:
+                job.uses(None)
+
+    def _pool(self, name: str) -> Pool:
+        with self._lock:
+            if name not in self._pools:
+                try:
+                    url = source_url(self._settings, name, self._urls, self._folder)
+                except SettingsError:
+                    raise Misconfigured(f"The source {name} has no URL. `threadbook doctor` says what to do.") from None
+                self._pools[name] = Pool(named_source(name, self._settings.sources[name], url), self._connect)
+            return self._pools[name]
+
+
+def _answer(source: Source, driver: Driver, ask: Ask, limits: Limits) -> tuple[Answered, int | None]:
+    match ask.ask:
+        case "tables":
+            visible = tables_of(source, driver)
+            return Answered(value=[shown_name(table, visible) for table in visible.tables[:MOST_TABLES]]), None
+        case "columns":
+            columns = driver.columns(_table(source, driver, ask.table))
+            return Answered(value=[[column.name, column.type] for column in columns]), None
+        case "sample":
+            table = _table(source, driver, ask.table)
+            named = exp.table_(table.name, db=table.schema or None, quoted=True)
+            sql = exp.select("*").from_(named).limit(ask.rows).sql(dialect_of(source.kind.dialect))
+            return _rows(source, driver, ask.model_copy(update={"sql": sql, "params": {}}), limits)
+        case "rows":
+            return _rows(source, driver, ask, limits)
+
+
+def _rows(source: Source, driver: Driver, ask: Ask, limits: Limits) -> tuple[Answered, int | None]:
+    began = time.monotonic()
+    with result_of(source, driver, ask.sql, ask.params, limits) as result:
+        descriptor, rows, size = rows_file.write(result)
+        sql = result.sql
+    seconds = round(time.monotonic() - began, 3)
+    log.info("source_asked", source=source.name, rows=rows, bytes=size, seconds=seconds)
+    return Answered(rows=rows, bytes=size, seconds=seconds, sql=sql), descriptor
+
+
+def _table(source: Source, driver: Driver, written: str) -> TableName:
+    """The table that a name means, with or without a schema. Raises Refused with the nearest one."""
+    visible = tables_of(source, driver)
+    schema, _, name = written.rpartition(".")
+    folds = FOLDS[source.kind.dialect]
+    table = find(visible, schema, name, folds=folds) or find(visible, "", written, folds=folds)
+    if table is None:
+        raise Refused(f"The source has no table {written} that may be read. {suggestion(visible, written)}")
+    return table

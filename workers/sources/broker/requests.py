@@ -1,0 +1,56 @@
+"""What is asked of the broker and what it answers. Each frame is one JSON object, as in `executor/frames.py`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+LIMIT = 8 << 20
+"""Largest frame in bytes, either way. Rows are in no frame."""
+
+Scalar = bool | int | float | Annotated[str, Field(max_length=100_000)] | None
+
+
+class Ask(BaseModel):
+    """What a cell asks. It comes from a subprocess: nothing in it is believed beyond its shape."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
+
+    ask: Literal["rows", "tables", "columns", "sample"]
+    source: str = Field(default="", max_length=200)
+    sql: str = Field(default="", max_length=200_000)
+    params: dict[str, Scalar | list[Scalar]] = Field(default={}, max_length=500)
+    table: str = Field(default="", max_length=500)
+    rows: int = Field(default=5, ge=1, le=10_000)
+
+
+class Request(BaseModel):
+    """An `Ask` that a job has allowed, with what it may take: seconds, and bytes of the result in memory."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
+
+    ask: Ask
+    seconds: float = Field(gt=0)
+    bytes: int = Field(gt=0)
+
+
+class Answered(BaseModel):
+    """The answer. With `rows` set, an open file with the rows came along; `sql` is the text that was sent."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    value: Any = None
+    rows: int | None = None
+    bytes: int = 0
+    seconds: float = 0.0
+    sql: str = ""
+
+
+class Failed(BaseModel):
+    """Why there is no answer: the name of a SourceError, and its sentence."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str
+    message: str

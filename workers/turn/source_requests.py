@@ -1,0 +1,135 @@
+"""What cells ask of data sources: whether it may be, by whom, how much; then the broker of this node does it."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from core.phrases import say
+from core.steps import CellRan, StatementRan
+from core.telemetry import get_logger
+from executor.client import WithFile
+from workers.agent.text import clip
+from workers.sources.broker.requests import Ask, Request
+from workers.sources.errors import Cancelled, LimitReached, Refused, SourceError
+from workers.sources.guard.tables import nearest
+from workers.turn.open_turn import OpenTurn
+from workers.turn.source_access import refusal_of
+
+log = get_logger(__name__)
+
+MB = 1024 * 1024
+SQL_CHARS, WHOLE_STATEMENTS, SHORT_CHARS = 4_000, 50, 200
+"""Characters kept of a statement with its step: so many of the first ones of a cell, few of those behind."""
+SPARE_S = 2.0
+"""A statement ends so long before its cell would, so that the cell is told why."""
+
+
+class SourceRequests:
+    """Answers the requests of one cell. Called by the thread that runs the cell; `stop` may be called by any."""
+
+    def __init__(self, turn: OpenTurn) -> None:
+        self.statements: list[StatementRan] = []
+        """What was run, oldest first."""
+        self._turn = turn
+        self._stop = threading.Event()
+        self._ends_at = 0.0
+        self.begin()
+
+    def __call__(self, kind: str, payload: Mapping[str, Any]) -> Any:
+        """The answer to a request, with an open file where rows come. Raises SourceError, a sentence for the cell."""
+        try:
+            ask = Ask.model_validate(payload)
+        except ValidationError:
+            raise Refused("The request is not one that a cell can make. Call query(sql, source, params).") from None
+        ask = ask.model_copy(update={"source": self._named(ask.source)})
+        self._require_allowed(ask.source)
+        return self._asked(ask)
+
+    def begin(self) -> None:
+        """The cell is about to be sent off: no statement may end later than it."""
+        self._ends_at = time.monotonic() + self._turn.environment.cell_timeout_s
+
+    def stop(self) -> None:
+        """Somebody wants the cell to end: its statement is ended at the server."""
+        self._stop.set()
+
+    def _asked(self, ask: Ask) -> Any:
+        broker = self._turn.context.broker
+        if broker is None:
+            raise Refused("This installation has no data sources.")
+        request = Request(ask=ask, seconds=max(1.0, self._seconds_left()), bytes=self._bytes_left(ask.source))
+        written = ask.sql or f"{ask.ask} {ask.table}".strip()
+        try:
+            answer, descriptor = broker.ask(request, self._stop)
+        except SourceError as error:
+            log.info("source_refused", source=ask.source, why=type(error).__name__)
+            if ask.ask in ("rows", "sample"):
+                self._note(StatementRan(source=ask.source, sql=clip(written, SQL_CHARS), error=clip(str(error), 500)))
+            raise
+        if descriptor is None:
+            return answer.value
+        if self._stop.is_set():
+            os.close(descriptor)
+            raise Cancelled("The query was stopped. Nothing of its result was kept.")
+        self._note(
+            StatementRan(
+                source=ask.source,
+                sql=clip(answer.sql or written, SQL_CHARS),
+                rows=answer.rows or 0,
+                bytes=answer.bytes,
+                seconds=answer.seconds,
+            )
+        )
+        return WithFile({"rows": answer.rows}, descriptor)
+
+    def _note(self, statement: StatementRan) -> None:
+        if len(self.statements) >= WHOLE_STATEMENTS:
+            statement = statement.model_copy(update={"sql": clip(statement.sql, SHORT_CHARS)})
+        self.statements.append(statement)
+
+    def _named(self, name: str) -> str:
+        """The source that is meant. Raises Refused with the nearest name."""
+        known = [source.name for source in self._turn.sources]
+        if name in self._turn.context.settings.sources:
+            return name
+        if not name and len(known) == 1:
+            return known[0]
+        if not known:
+            raise Refused("There is no data source that this thread may ask.")
+        listed = ", ".join(known)
+        if not name:
+            raise Refused(f"Say which source is meant: source=... Sources: {listed}.")
+        near = nearest(name, known)
+        raise Refused(f"There is no source {name}. {f'Did you mean {near}?' if near else f'Sources: {listed}.'}")
+
+    def _require_allowed(self, name: str) -> None:
+        if phrase := refusal_of(self._turn.context, self._turn.thread_id, self._turn.steps, name):
+            log.info("source_not_allowed", source=name, why=phrase)
+            raise Refused(say(phrase, self._turn.language, source=name))
+
+    def _seconds_left(self) -> float:
+        return self._ends_at - time.monotonic() - SPARE_S
+
+    def _bytes_left(self, source: str) -> int:
+        """What the results of this turn may still take. Raises LimitReached."""
+        settings = self._turn.context.settings.sources[source]
+        earlier = [one for step in self._turn.steps if isinstance(step, CellRan) for one in step.statements]
+        ran = [one for one in (*earlier, *self.statements) if one.source == source]
+        left = settings.turn_mb * MB - sum(one.bytes for one in ran)
+        if len(ran) >= settings.turn_queries:
+            raise LimitReached(
+                f"This question has sent {len(ran)} statements to {source}, and may send no more. "
+                "Work with the frames that you have, and say in the report what is missing."
+            )
+        if left <= 0:
+            raise LimitReached(
+                f"The results of this question are {settings.turn_mb:,} MB already, which is all that {source} allows. "
+                "Work with the frames that you have, and say in the report what is missing."
+            )
+        return left
