@@ -15,6 +15,7 @@ Exchange = Callable[[str, Mapping[str, Any]], tuple[Any, int | None]]
 
 _DESCRIBED_ROWS = 10_000
 _SAMPLE_ROWS = 1_000
+_WORDS = 4_000
 
 
 class RequestRefused(RuntimeError):
@@ -47,6 +48,10 @@ def request_functions(exchange: Exchange) -> dict[str, Callable[..., Any]]:
         """The columns of a table with their types, as a DataFrame."""
         return _table(ask("columns", source, table=str(table)), ("column", "type"))
 
+    def search_schema(words: str, source: str = "") -> Any:
+        """The tables, columns and named metrics of a source that fit these words best, as text to print."""
+        return ask("schema", source, words=str(words)[:_WORDS])
+
     def sample(table: str, n: int = 5, source: str = "") -> Any:
         """The first rows of a table, as the database gives them: at most 1,000."""
         return ask("sample", source, table=str(table), rows=max(1, min(int(n), _SAMPLE_ROWS)))
@@ -56,7 +61,8 @@ def request_functions(exchange: Exchange) -> dict[str, Callable[..., Any]]:
         kinds = {row[0]: row[1] for row in ask("columns", source, table=str(table))}
         return _described(ask("sample", source, table=str(table), rows=_DESCRIBED_ROWS), kinds)
 
-    return {"query": query, "tables": tables, "columns": columns, "sample": sample, "describe": describe}
+    functions = (query, tables, columns, search_schema, sample, describe)
+    return {function.__name__: function for function in functions}
 
 
 def _frame(descriptor: int) -> Any:

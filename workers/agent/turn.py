@@ -53,11 +53,15 @@ class Allowance:
 
 @dataclass(frozen=True, slots=True)
 class SourceNote:
-    """A data source that the thread may ask. `kind` is that of its database, "" when it is not known."""
+    """A data source that the thread may ask. `kind` is that of its database, "" when it is not known.
+
+    `schema` tells of its tables and metrics what the question needs, "" when that is not known now.
+    """
 
     name: str
     kind: str = ""
     description: str = ""
+    schema: str = ""
 
 
 @dataclass(frozen=True, slots=True)

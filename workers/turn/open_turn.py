@@ -17,7 +17,7 @@ from workers.turn.access import permitted_mail
 from workers.turn.budgets import allowance
 from workers.turn.context import TurnContext
 from workers.turn.limits import environment_of
-from workers.turn.source_access import allowed_sources, people_of
+from workers.turn.source_access import allowed_sources, people_of, question_of
 
 IsLost = Callable[[], bool]
 """Whether the lease is known to be lost."""
@@ -46,8 +46,8 @@ class OpenTurn:
         )
         self._is_lost = is_lost
         self._has_no_mail = False
-        self._sources: tuple[frozenset[str], tuple[SourceNote, ...]] | None = None
-        """With the people for whom it was found out."""
+        self._sources: tuple[tuple[frozenset[str], str], tuple[SourceNote, ...]] | None = None
+        """With the people and the question for whom it was found out."""
 
     @property
     def thread_id(self) -> str:
@@ -122,10 +122,10 @@ class OpenTurn:
 
     @property
     def sources(self) -> tuple[SourceNote, ...]:
-        """The data sources that cells of this turn may ask; looked at again when somebody joins."""
-        people = people_of(self.steps)
-        if self._sources is None or self._sources[0] != people:
-            self._sources = (people, allowed_sources(self.context, self.thread_id, self.steps))
+        """The data sources that cells of this turn may ask; looked at again when somebody adds something."""
+        asked = (people_of(self.steps), question_of(self.steps))
+        if self._sources is None or self._sources[0] != asked:
+            self._sources = (asked, allowed_sources(self.context, self.thread_id, self.steps))
         return self._sources[1]
 
     def stop_asked(self) -> bool:

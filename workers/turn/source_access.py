@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Sequence
 
 from core.authorization import Authorizer
 from core.errors import SlackUnreachable
 from core.steps import Asked, Resumed, Step
+from core.telemetry import get_logger
 from core.values import ThreadKey
 from workers.agent.turn import SourceNote
+from workers.sources.broker.client import BrokerClient
+from workers.sources.broker.requests import Ask, Request
 from workers.sources.errors import SourceError
 from workers.turn.context import TurnContext
+
+log = get_logger(__name__)
+
+SCHEMA_TOKENS, LEAST_TOKENS = 6_000, 1_500
+"""About so many tokens the schemas of all sources take in a prompt, and one of them at least."""
+SCHEMA_S = 10.0
+"""A prompt does without a schema that takes longer to look up."""
+QUESTION_CHARS = 4_000
 
 
 def refusal_of(context: TurnContext, thread_id: str, steps: Sequence[Step], source: str) -> str:
@@ -29,7 +41,7 @@ def people_of(steps: Sequence[Step]) -> frozenset[str]:
 
 
 def allowed_sources(context: TurnContext, thread_id: str, steps: Sequence[Step]) -> tuple[SourceNote, ...]:
-    """The sources that a turn of these steps may ask, for the analyst."""
+    """The sources that a turn of these steps may ask, for the analyst, with what its question needs of their tables."""
     if context.broker is None:
         return ()
     settings = context.settings.sources
@@ -38,4 +50,31 @@ def allowed_sources(context: TurnContext, thread_id: str, steps: Sequence[Step])
         kinds = context.broker.kinds() if names else {}
     except SourceError:
         kinds = {}  # the prompt does without; a query says what is wrong
-    return tuple(SourceNote(name, kinds.get(name, ""), settings[name].description) for name in names)
+    question = question_of(steps)
+    tokens = max(SCHEMA_TOKENS // max(1, len(names)), LEAST_TOKENS)
+    return tuple(
+        SourceNote(
+            name, kinds.get(name, ""), settings[name].description, _schema(context.broker, name, question, tokens)
+        )
+        for name in names
+    )
+
+
+def question_of(steps: Sequence[Step]) -> str:
+    """What people said in a turn, the newest last; the end of it when it is long."""
+    return "\n".join(step.text for step in steps if isinstance(step, Asked))[-QUESTION_CHARS:]
+
+
+def _schema(broker: BrokerClient, source: str, question: str, tokens: int) -> str:
+    ask = Ask(ask="schema", source=source, words=question)
+    late = threading.Event()
+    timer = threading.Timer(SCHEMA_S, late.set)
+    timer.start()
+    try:
+        answer, _ = broker.ask(Request(ask=ask, seconds=SCHEMA_S, bytes=1, tokens=tokens), late)
+    except SourceError as error:
+        log.info("schema_not_known", source=source, why=type(error).__name__)
+        return ""
+    finally:
+        timer.cancel()
+    return str(answer.value)

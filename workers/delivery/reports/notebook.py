@@ -82,6 +82,10 @@ def columns(table, source=""):
     return pd.DataFrame([(each["name"], str(each["type"])) for each in found], columns=["column", "type"])
 
 
+def search_schema(words, source=""):
+    return ", ".join(tables(source))
+
+
 def sample(table, n=5, source=""):
     return query(f"SELECT * FROM {{table}} LIMIT {{int(n)}}", source)
 

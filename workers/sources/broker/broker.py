@@ -11,9 +11,10 @@ from pathlib import Path
 import sqlglot.expressions as exp
 
 from core.errors import SettingsError
-from core.settings import Settings, source_url
+from core.settings import Settings, dictionary_folder, source_url
 from core.telemetry import get_logger
 from workers.sources.broker import rows_file
+from workers.sources.broker.knowledge import Knowledge
 from workers.sources.broker.pool import Connection, Pool
 from workers.sources.broker.requests import Answered, Ask, Request
 from workers.sources.drivers.base import Driver
@@ -75,6 +76,7 @@ class Broker:
         self._folder = folder
         self._lock = threading.Lock()
         self._pools: dict[str, Pool] = {}
+        self._known: dict[str, Knowledge] = {}
 
     def kinds(self) -> dict[str, str]:
         """The kind of each source; "" for one that is not set up right."""
@@ -94,10 +96,10 @@ class Broker:
         limits = Limits(limits.rows, min(limits.bytes, request.bytes), min(limits.seconds, request.seconds))
         with scrubbed(source):
             try:
-                return self._once(pool, request.ask, limits, job)
+                return self._once(pool, request, limits, job)
             except SourceAway:
                 # A kept connection may be one that the server has closed. Nothing was given out yet.
-                return self._once(pool, request.ask, limits, job, fresh=True)
+                return self._once(pool, request, limits, job, fresh=True)
 
     def close(self) -> None:
         """Close the connections that nobody uses."""
@@ -105,19 +107,31 @@ class Broker:
             pool.close()
 
     def _once(
-        self, pool: Pool, ask: Ask, limits: Limits, job: Job, *, fresh: bool = False
+        self, pool: Pool, request: Request, limits: Limits, job: Job, *, fresh: bool = False
     ) -> tuple[Answered, int | None]:
         with pool.connection(limits.seconds, job.is_wanted, fresh=fresh) as connection:
             job.uses(connection)
             try:
                 try:
-                    return _answer(pool.source, connection, ask, limits)
+                    return self._answer(pool.source, connection, request, limits)
                 except Refused:
                     if not connection.forget():
                         raise
-                    return _answer(pool.source, connection, ask, limits)  # a table may be new
+                    return self._answer(pool.source, connection, request, limits)  # a table may be new
             finally:
                 job.uses(None)
+
+    def _answer(
+        self, source: Source, connection: Connection, request: Request, limits: Limits
+    ) -> tuple[Answered, int | None]:
+        if request.ask.ask != "schema":
+            return _answer(source, connection, request.ask, limits)
+        with self._lock:
+            folder = dictionary_folder(self._settings, source.name)
+            known = self._known.setdefault(source.name, Knowledge(source, folder))
+        words, tokens = request.ask.words, request.tokens
+        text = known.for_question(connection, words, tokens) if tokens else known.search(connection, words)
+        return Answered(value=text), None
 
     def _pool(self, name: str) -> Pool:
         with self._lock:
@@ -143,7 +157,7 @@ def _answer(source: Source, driver: Driver, ask: Ask, limits: Limits) -> tuple[A
             named = exp.table_(table.name, db=table.schema or None, quoted=True)
             sql = exp.select("*").from_(named).limit(ask.rows).sql(dialect_of(source.kind.dialect))
             return _rows(source, driver, ask.model_copy(update={"sql": sql, "params": {}}), limits)
-        case "rows":
+        case _:
             return _rows(source, driver, ask, limits)
 
 

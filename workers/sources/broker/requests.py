@@ -17,22 +17,28 @@ class Ask(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
 
-    ask: Literal["rows", "tables", "columns", "sample"]
+    ask: Literal["rows", "tables", "columns", "sample", "schema"]
     source: str = Field(default="", max_length=200)
     sql: str = Field(default="", max_length=200_000)
     params: dict[str, Scalar | list[Scalar]] = Field(default={}, max_length=500)
     table: str = Field(default="", max_length=500)
     rows: int = Field(default=5, ge=1, le=10_000)
+    words: str = Field(default="", max_length=4_000)
+    """What to look for in the schema."""
 
 
 class Request(BaseModel):
-    """An `Ask` that a job has allowed, with what it may take: seconds, and bytes of the result in memory."""
+    """An `Ask` that a job has allowed, with what it may take: seconds, and bytes of the result in memory.
+
+    With `tokens`, the schema is asked for a prompt of so many tokens; without, it is searched.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     ask: Ask
     seconds: float = Field(gt=0)
     bytes: int = Field(gt=0)
+    tokens: int = Field(default=0, ge=0, le=20_000)
 
 
 class Answered(BaseModel):

@@ -45,6 +45,13 @@ REPORT = (
     "**North sells most: 1,204.50 EUR** of 1,292.50 EUR in all.\n\n"
     "- South: 88.00 EUR.\n\nMethod: sums of `Amount` by `Region`."
 )
+SCHEMA = (
+    "orders (about 90,412 rows; trust high): One row per order.\n"
+    "  id integer, key: the order, unique\n"
+    "  net_amt numeric(10,2): value without tax; 0 … 9999 [EUR]\n"
+    "  region text: where it was sold; NORTH, SOUTH; holds 'NORTH'\n\n"
+    "Further metrics, by name: net revenue. search_schema() gives their SQL."
+)
 KEY_ERROR = failed(
     "KeyError: 'Column not found: amount'", SUM, call_id="c2", number=2, title="Sum by region", error_line=1
 )
@@ -171,7 +178,7 @@ TURNS: dict[str, Turn] = {
         environment=replace(
             ENVIRONMENT,
             sources=(
-                SourceNote("sales", "postgres", "Orders from 2019 on."),
+                SourceNote("sales", "postgres", "Orders from 2019 on.", SCHEMA),
                 SourceNote("web", "folder"),
             ),
         ),

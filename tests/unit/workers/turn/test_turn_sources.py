@@ -94,6 +94,26 @@ def test_the_prompt_names_the_sources_that_may_be_asked(asked: Asked) -> None:
     assert "- shop (sqlite): Orders" in prompt(asked(COUNT))
 
 
+def test_the_prompt_describes_the_tables_that_may_be_read(asked: Asked) -> None:
+    said = prompt(asked(COUNT))
+    assert "Tables of shop" in said
+    assert "amount decimal(10, 2)" in said
+    assert "salaries" not in said
+
+
+def test_a_cell_searches_the_schema_with_words(asked: Asked) -> None:
+    world = asked(cell("print(search_schema('amount of an order'))"))
+    assert "orders" in ran(world)[0]["stdout"]
+    assert ran(world)[0]["statements"] == [], "no statement of the analyst was sent"
+
+
+def test_a_source_that_is_away_costs_the_prompt_its_tables_and_nothing_else(asked: Asked) -> None:
+    world = asked(cell("print(1)"), before=lambda world: world.settings.broker_socket.unlink())
+    assert "Tables of shop" not in prompt(world)
+    assert "- shop: Orders" in prompt(world)
+    assert ran(world)[0]["stdout"] == "1\n"
+
+
 def test_a_wrong_column_is_repaired_with_the_name_that_was_meant(asked: Asked) -> None:
     wrong = cell("print(query('select amuont from orders').amuont.sum())", "Sum")
     world = asked(wrong, cell("print(query('select sum(amount) as s from orders').s[0])", "Sum again"))

@@ -27,6 +27,7 @@ from workers.sources.errors import Cancelled, LimitReached, Misconfigured, Refus
 from workers.sources.opening import open_source
 
 SECRET = "planted-p4ssw0rd"
+EVENT = threading.Event()
 ENDLESS = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) AS n FROM c"
 
 
@@ -228,3 +229,33 @@ def test_a_source_without_a_url_says_so_and_shows_no_place(tmp_path: Path) -> No
             client.ask(wanted, threading.Event())
         assert SECRET not in str(error.value)
         assert client.kinds() == {"shop": "sqlite", "other": ""}
+
+
+def test_the_schema_comes_with_the_dictionary_and_without_what_is_denied(tmp_path: Path) -> None:
+    pages = tmp_path / "pages"
+    (pages / "metrics").mkdir(parents=True)
+    (pages / "orders.md").write_text(
+        "---\ntable: orders\n---\nOne row per purchase.\n\n| column | meaning |\n| --- | --- |\n| amount | EUR paid |\n"
+    )
+    for name, words in (("turnover", "[revenue]"), ("refund rate", "[returns]")):
+        (pages / "metrics" / f"{name}.md").write_text(
+            f"---\nmetric: {name}\ntable: orders\nsynonyms: {words}\n---\n\n```sql\nsum(amount)\n```\n"
+        )
+    with served(made(tmp_path, 'dictionary = "pages"')) as client:
+        text = client.ask(request("schema", words="revenue by month").model_copy(update={"tokens": 2_000}), EVENT)[
+            0
+        ].value
+        assert "One row per purchase" in text
+        assert "EUR paid" in text
+        assert "Metric: turnover" in text
+        assert "Further metrics, by name: refund rate" in text
+        assert "salaries" not in text
+        found = client.ask(request("schema", words="purchase"), EVENT)[0].value
+        assert "orders" in found
+        assert "Nothing fits" in client.ask(request("schema", words="qqqq"), EVENT)[0].value
+
+
+def test_a_dictionary_that_cannot_be_read_costs_only_its_words(tmp_path: Path) -> None:
+    with served(made(tmp_path, 'dictionary = "not there"')) as client:
+        text = client.ask(request("schema", words="x").model_copy(update={"tokens": 2_000}), EVENT)[0].value
+        assert "customers" in text

@@ -1,0 +1,85 @@
+"""What the broker knows of a source's tables and metrics: looked up now and then, asked with words."""
+
+from __future__ import annotations
+
+import threading
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+from core.telemetry import get_logger
+from workers.sources.drivers.base import Driver
+from workers.sources.knowledge.entries import Dictionary, Metric
+from workers.sources.knowledge.folder import read_folder
+from workers.sources.knowledge.metrics import metrics_text, named_in
+from workers.sources.knowledge.schema_text import Schema
+from workers.sources.knowledge.tokens import estimated_tokens
+from workers.sources.query import catalogue_of
+from workers.sources.values import Source
+
+log = get_logger(__name__)
+
+KNOWN_S = 600.0
+"""So old may be what is known of tables and of the dictionary's files."""
+METRICS_SHARE = 0.3
+"""What of a text's tokens metrics may take."""
+NAMED_METRICS = 40
+NOTHING = "Nothing fits these words. Use other words, or look at tables()."
+
+
+@dataclass(frozen=True)
+class _Known:
+    schema: Schema
+    metrics: tuple[Metric, ...]
+    at: float
+
+
+class Knowledge:
+    """Of one source. `folder` holds its data dictionary, None when the team names none. Threads may share it."""
+
+    def __init__(self, source: Source, folder: Path | None) -> None:
+        self._source = source
+        self._folder = folder
+        self._lock = threading.Lock()
+        self._known: _Known | None = None
+
+    def for_question(self, driver: Driver, question: str, tokens: int) -> str:
+        """The tables, columns and metrics that a question needs, in about so many tokens at most.
+
+        A small schema is given whole. Raises SourceError when the catalogue cannot be read.
+        """
+        known = self._get(driver)
+        metrics = _metrics(known.metrics, question, int(tokens * METRICS_SHARE), others=True)
+        schema = known.schema.for_question(question, tokens - estimated_tokens(metrics))
+        return "\n\n".join(filter(None, (schema.text, metrics)))
+
+    def search(self, driver: Driver, words: str) -> str:
+        """The tables, columns and metrics that fit these words best. Raises SourceError as above."""
+        known = self._get(driver)
+        found = known.schema.search(words)
+        metrics = _metrics(known.metrics, words, int(estimated_tokens(found.text) * METRICS_SHARE) + 500)
+        return "\n\n".join(filter(None, (found.text, metrics))) or NOTHING
+
+    def _get(self, driver: Driver) -> _Known:
+        with self._lock:  # built once, also when many threads ask at the same time
+            if self._known is None or time.monotonic() - self._known.at > KNOWN_S:
+                dictionary = Dictionary() if self._folder is None else read_folder(self._folder)
+                if dictionary.faults:
+                    log.warning("dictionary_faults", source=self._source.name, count=len(dictionary.faults))
+                schema = Schema(catalogue_of(self._source, driver), dictionary)
+                self._known = _Known(schema, dictionary.metrics, time.monotonic())
+            return self._known
+
+
+def _metrics(metrics: tuple[Metric, ...], words: str, tokens: int, *, others: bool = False) -> str:
+    """The metrics that the words name, with their SQL; with `others`, the names of the rest."""
+    shown: list[Metric] = []
+    for metric in named_in(words, metrics):
+        if estimated_tokens(metrics_text([*shown, metric])) > tokens:
+            break
+        shown.append(metric)
+    rest = [metric.name for metric in metrics if metric not in shown] if others else []
+    text = (
+        f"Further metrics, by name: {', '.join(rest[:NAMED_METRICS])}. search_schema() gives their SQL." if rest else ""
+    )
+    return "\n\n".join(filter(None, (metrics_text(shown), text)))
