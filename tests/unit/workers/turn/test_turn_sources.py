@@ -235,6 +235,21 @@ def test_after_a_reset_everybody_goes_on_and_an_undo_is_none(asked: Asked) -> No
     assert world.statuses(key) == ["done", "done", "done"]
 
 
+def test_after_a_reset_the_analyst_is_not_told_again_what_cells_printed_of_the_rows(asked: Asked) -> None:
+    world = asked(cell("n = query('select max(amount) as n from orders').n[0]"), cell("print(n)"), more=PEOPLE)
+
+    def told() -> bool:
+        model = goes_on(world)
+        world.say("go on", thread=world.key)  # type: ignore[attr-defined]
+        world.settle(world.key)  # type: ignore[attr-defined]
+        return "99.99" in json.dumps([request.messages for request in model.requests])
+
+    assert told()
+    follows(world, "reset", user=ANA)
+    follows(world, "yes", user=ANA)
+    assert not told()
+
+
 def test_a_guest_who_came_into_the_channel_ends_what_everybody_may_do_with_the_rows(asked: Asked) -> None:
     world = asked(COUNT)
     world.slack.flags[BEN] = {"is_restricted": True}
