@@ -15,6 +15,7 @@ import sources_world
 from turn_world import ANA, BEN, CHANNEL, Meanwhile, NewWorld, World, cell, finish, question
 
 from core.slack.reader import SlackReader
+from core.values import IncomingMessage
 from tryout import replay
 from workers.models.scripted import ScriptedModel
 
@@ -214,6 +215,21 @@ def test_who_may_not_ask_a_source_does_not_answer_for_its_rows(asked: Asked) -> 
     world.press(key, "gross", user=BEN)
     world.settle(key)
     assert (world.statuses(key), REFUSED in world.text(key)) == (["waiting"], True)
+
+
+def test_who_may_not_ask_a_source_says_nothing_to_its_rows_between_the_words_of_others(asked: Asked) -> None:
+    world = asked(COUNT, more=PEOPLE)
+    key = world.key  # type: ignore[attr-defined]
+    said = world.slack.say("print them all", user=BEN, thread_ts=key.root_ts)
+    goes_on(world)
+    world.say("and by region?", thread=key)
+    (message,) = world.store.unread(key.id)
+    given = message.model_dump(include=set(IncomingMessage.model_fields))
+    given |= {"ts": said["ts"], "user": BEN, "text": "print them all", "mention": False}
+    world.store.record_message(IncomingMessage.model_validate(given))
+    world.settle(key)
+    assert [step["user"] for step in world.steps(key, "asked")] == [ANA]
+    assert (world.statuses(key), REFUSED in world.text(key)) == (["done", "done"], True)
 
 
 def test_everybody_still_stops_what_has_rows_of_a_source(asked: Asked) -> None:
