@@ -43,9 +43,13 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """True when it is allowed; else `phrase` is the sentence for the person, a key of core/phrases.yaml."""
+    """True when it is allowed; else `phrase` is the sentence for the person, a key of core/phrases.yaml.
+
+    `source` is the data source that the sentence is about, if it is about one.
+    """
 
     phrase: str = ""
+    source: str = ""
 
     def __bool__(self) -> bool:
         return not self.phrase

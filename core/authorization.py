@@ -44,12 +44,14 @@ class Authorizer:
 
         The rule for `query` of the channel holds for each of them, and so does that of the source, if it has one.
         """
-        given = self._settings.sources[source]
+        given = self._settings.sources.get(source)
+        if given is None:
+            return Verdict("source_gone", source)
         if given.channels and thread.channel not in given.channels:
-            return Verdict("source_channel")
+            return Verdict("source_channel", source)
         own = {thread.team, *self._settings.access.own_teams}
         if not given.outsiders and (seen := self._slack.outsiders_in(thread.channel, own)) != "none":
-            return Verdict("source_outsiders" if seen == "some" else "source_unknown_readers")
+            return Verdict("source_outsiders" if seen == "some" else "source_unknown_readers", source)
         admins = frozenset(self._settings.access.admins)
         rules = [self._settings.access_rules(thread.channel)]
         rules += [{Action.QUERY: given.people}] if given.people else []
@@ -60,7 +62,7 @@ class Authorizer:
             asker = self._store.thread_asker(thread.id)
             for rule in rules:
                 if not may(person, Action.QUERY, Resource(source, rule, frozenset({asker or user}), admins)):
-                    return Verdict("source_person")
+                    return Verdict("source_person", source)
         return ALLOWED
 
     def _person(self, message: IncomingMessage, standing: Standing, action: Action) -> Person:

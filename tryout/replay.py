@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict
 from datetime import datetime
@@ -57,9 +57,11 @@ def run(settings: Settings, name: str, *, as_json: bool = False) -> int:
     """Print the turns that `name` means: a turn's id, a thread's, or a link to a Slack message. 1 if there is none."""
     with closing(History(settings.database_url)) as history, closing(Store(settings.database_url)) as store:
         try:
-            if not permitted(settings, store, Action.REPLAY, name):
-                return 1
             turns = [(turn, history.steps(turn.id), history.sent(turn)) for turn in history.find(name)]
+            if not permitted(
+                settings, store, Action.REPLAY, name, _sources(step for _, steps, _ in turns for step in steps)
+            ):
+                return 1
         except SQLAlchemyError as error:
             Console(stderr=True).print(Text(f"The Store cannot be read: {type(error).__name__}. Check DATABASE_URL."))
             return 1
@@ -78,6 +80,13 @@ def run(settings: Settings, name: str, *, as_json: bool = False) -> int:
         for text in as_lines(*turn):
             console.print(text)
     return 0
+
+
+def _sources(steps: Iterable[TimedStep]) -> dict[str, str]:
+    """The data sources that these steps have statements of, for the audit."""
+    cells = (each.step for each in steps if isinstance(each.step, CellRan))
+    named = sorted({statement.source for cell in cells for statement in cell.statements})
+    return {"sources": ", ".join(named)} if named else {}
 
 
 def as_document(turn: TurnRow, steps: list[TimedStep], sent: list[Sent]) -> Json:

@@ -127,5 +127,19 @@ def cells_not_in(turns: Turns, known: Collection[str]) -> list[CellRan]:
     return [cell for cell in found if cell.cell_id not in undone and cell.cell_id not in known]
 
 
+def sources_held(turns: Turns) -> list[str]:
+    """The data sources of which the thread holds rows, in the order of their names. A reset lets go of them.
+
+    Cells that were undone or died count too: what they printed is still known to the analyst.
+    """
+    held: set[str] = set()
+    for step in _all(turns):
+        if isinstance(step, Forgot) and step.done:
+            held.clear()
+        elif isinstance(step, CellRan):
+            held |= {ran.source for ran in step.statements if ran.rows}
+    return sorted(held)
+
+
 def _all(turns: Turns) -> Iterator[Step]:
     return (step for steps in turns for step in steps)

@@ -16,11 +16,18 @@ from pathlib import Path
 
 from core.settings import Settings, environment_with, environment_without_own, take_environment
 from core.telemetry import get_logger
+from executor.watchdog import Watchdog
+from workers.sources.broker.client import BrokerClient
+from workers.sources.errors import SourceAway
 
 log = get_logger(__name__)
 
 HELD = "_THREADBOOK_SOURCE_URLS"
 """In the environment of the service that was executed anew: the number of the open file with the URLs."""
+PING_S = 1.0
+"""How long the supervisor waits for an answer; it asks again at its next look."""
+START_S = 60.0
+"""A broker that does not answer within this time after its start is killed, and another one is started."""
 RESTART_PAUSE_S = 1.0
 STOP_S = 3.0
 
@@ -47,9 +54,13 @@ def hold_urls(settings: Settings) -> int | None:
 class BrokerProcess:
     """One broker process; none where there are no sources."""
 
-    def __init__(self, settings: Settings, urls: int | None = None) -> None:
+    def __init__(self, settings: Settings, urls: int | None = None, watchdog: Watchdog | None = None) -> None:
         """`urls` is what `hold_urls` gave."""
         self._settings = settings
+        self._client = BrokerClient(settings.broker_socket, back_s=0.0)
+        self._watchdog = watchdog or Watchdog()
+        self._has_answered = False
+        """The process that runs now."""
         self._urls = urls
         self._process: subprocess.Popen[bytes] | None = None
         self._started_at = -RESTART_PAUSE_S
@@ -60,8 +71,14 @@ class BrokerProcess:
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     def keep(self) -> None:
-        """Start it if it does not run, at most once a second."""
-        if not self._settings.sources or self.pid is not None:
+        """Start it if it ended, at most once a second, or is stuck: alive, and silent for too long."""
+        if not self._settings.sources:
+            return
+        if (process := self._process) is not None and (pid := self.pid) is not None:
+            if not self._answers() and self._is_stuck(pid):
+                log.error("broker_stuck", pid=pid, started=self._has_answered)
+                process.kill()  # what it was asked is asked again; the next look starts another one
+                process.wait()
             return
         if time.monotonic() - self._started_at < RESTART_PAUSE_S:
             return
@@ -69,6 +86,8 @@ class BrokerProcess:
             log.error("broker_ended", exitcode=self._process.returncode)
         self._started_at = time.monotonic()
         self._process = self._spawn()
+        self._has_answered = False
+        self._watchdog.answered()
 
     def stop(self) -> None:
         """End it; statements that run end with it."""
@@ -80,6 +99,21 @@ class BrokerProcess:
         except subprocess.TimeoutExpired:
             self._process.kill()
             self._process.wait()
+
+    def _answers(self) -> bool:
+        self._watchdog.asked()
+        try:
+            self._client.kinds(PING_S)
+        except SourceAway:
+            return False
+        self._watchdog.answered()
+        self._has_answered = True
+        return True
+
+    def _is_stuck(self, pid: int) -> bool:
+        if not self._has_answered:
+            return time.monotonic() - self._started_at > START_S
+        return self._watchdog.is_stuck(pid)
 
     def _spawn(self) -> subprocess.Popen[bytes]:
         given = _memory_file(

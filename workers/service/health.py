@@ -23,9 +23,11 @@ from core.turn_metrics import CountedUntil, TurnMetrics
 from executor.client import HostUnavailable, SessionClient
 from workers.service.process_registry import live_processes, sweep_file
 from workers.service.session_metrics import SessionMetrics
+from workers.sources.broker.client import BrokerClient
+from workers.sources.errors import SourceAway
 
 ANSWER_S = 3.0
-"""How long Redis and the session host may take to answer."""
+"""How long Redis, the session host and the broker may take to answer."""
 SLACK_ANSWER_S = 5
 SLACK_EVERY_S = 30.0
 SWEEP_LATE_S = 30.0
@@ -78,7 +80,14 @@ def checks(settings: Settings, redis: Redis, history: History) -> dict[str, Chec
             raise Missing(f"its last sweep was {ago:.0f} s ago")
         return "sweeps"
 
-    return {
+    def broker_answers() -> str:
+        try:
+            kinds = BrokerClient(settings.broker_socket, back_s=ANSWER_S).kinds(ANSWER_S)
+        except SourceAway as error:
+            raise Missing(str(error)) from error
+        return f"answers, data sources: {len(kinds)}"
+
+    found: dict[str, Check] = {
         "redis": redis_answers,
         "store": store_answers,
         "slack": _at_most_every(_slack_answers(settings), SLACK_EVERY_S),
@@ -86,6 +95,7 @@ def checks(settings: Settings, redis: Redis, history: History) -> dict[str, Chec
         "workers": workers_live,
         "janitor": janitor_sweeps,
     }
+    return found | {"broker": broker_answers} if settings.sources else found
 
 
 def worker_pages(settings: Settings, redis: Redis, history: History, health: Health) -> Pages:

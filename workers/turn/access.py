@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cache
 
+from core.access import ALLOWED, Verdict
 from core.actions import Action
 from core.authorization import Authorizer
 from core.commands import commands
@@ -14,11 +16,15 @@ from core.slack.text import escape
 from core.steps import Asked, Commanded, Step
 from core.telemetry import get_logger
 from core.values import Lease
+from workers.agent.about_steps import sources_held
 from workers.turn.context import TurnContext
 
 log = get_logger(__name__)
 
 OpenSteps = Callable[[], Sequence[Step] | None]
+
+_WORDS = frozenset({Action.ASK, Action.STEER, Action.ANSWER})
+"""What the analyst acts on, with all that the thread's session holds."""
 
 
 def permitted_mail(context: TurnContext, lease: Lease, open_turn: OpenSteps) -> list[StoredMessage]:
@@ -32,16 +38,18 @@ def permitted_mail(context: TurnContext, lease: Lease, open_turn: OpenSteps) -> 
     turn = open_turn()
     began = _began(mail, turn)
     authorizer = Authorizer(context.settings, context.store, context.slack)
+    held = cache(lambda: sources_held(list(context.store.thread_steps(lease.thread_id).values())))
     permitted, refused = [], []
     for message in mail:
-        if _is_talk(message, began):
-            permitted.append(message)
-            continue
-        action, verdict = authorizer.verdict(message, authorizer.standing(message), lambda: turn)
+        action, verdict = Action.STEER, ALLOWED
+        if not _is_talk(message, began):
+            action, verdict = authorizer.verdict(message, authorizer.standing(message), lambda: turn)
+        if verdict and action in _WORDS:
+            verdict = _may_see(authorizer, message, held())
         if verdict:
             permitted.append(message)
         else:
-            _tell(context, lease, message, action, verdict.phrase)
+            _tell(context, lease, message, action, verdict)
             refused.append(message)
     if refused and turn is None and all(_is_talk(message, began) for message in permitted):
         refused, permitted = [*refused, *permitted], []  # nobody who may has asked for the talk
@@ -69,12 +77,23 @@ def _is_talk(message: StoredMessage, began: float) -> bool:
     return not said_to_us and float(message.ts) < began
 
 
-def _tell(context: TurnContext, lease: Lease, message: StoredMessage, action: Action, phrase: str) -> None:
-    thread, slack = message.thread, context.slack
-    key = f"{thread.id}/refused:{message.user}:{phrase}"
-    log.info("message_refused", user=message.user, action=action.value, why=phrase)
-    context.store.audit(message.user, action.value, thread.id, "refused", key=f"{key}:{message.ts}")
+def _may_see(authorizer: Authorizer, message: StoredMessage, sources: Sequence[str]) -> Verdict:
+    """Whether the author may ask every data source of which the thread holds rows. Raises SlackUnreachable."""
+    verdicts = (authorizer.may_ask(source, message.thread, {message.user}) for source in sources)
+    return next((verdict for verdict in verdicts if not verdict), ALLOWED)
+
+
+def _tell(context: TurnContext, lease: Lease, message: StoredMessage, action: Action, verdict: Verdict) -> None:
+    thread, slack, source = message.thread, context.slack, verdict.source
+    key = f"{thread.id}/refused:{message.user}:{verdict.phrase}{source and f':{source}'}"
+    log.info("message_refused", user=message.user, action=action.value, why=verdict.phrase, source=source)
+    details = {"source": source} if source else None
+    context.store.audit(message.user, action.value, thread.id, "refused", key=f"{key}:{message.ts}", details=details)
     author = escape(message.author or slack.user_name(message.user))
-    slack.post(lease, thread, key, say(phrase, slack.user_language(message.user), author=author))
+    language = slack.user_language(message.user)
+    text = say(verdict.phrase, language, author=author, source=source)
+    if source:
+        text = say("source_held", language, author=author, source=source, why=text)
+    slack.post(lease, thread, key, text)
     if message.text and message.kind != "answer":
         slack.unreact(thread, message.ts, Reaction.RECEIVED, lease=lease)

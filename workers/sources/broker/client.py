@@ -41,9 +41,9 @@ class BrokerClient:
         self._path = path
         self._back_s = back_s
 
-    def kinds(self) -> dict[str, str]:
-        """The kind of each source by name, "" where it is not known. Raises BrokerRestarted."""
-        answer, _ = self._ask({"ask": "kinds"}, threading.Event(), LATE_S)
+    def kinds(self, answer_s: float = LATE_S) -> dict[str, str]:
+        """The kind of each source by name, "" where it is not known; no database is asked. Raises SourceAway."""
+        answer, _ = self._ask({"ask": "kinds"}, threading.Event(), answer_s)
         return dict(answer.value)
 
     def ask(self, request: Request, stop: threading.Event) -> tuple[Answered, int | None]:

@@ -17,6 +17,7 @@ from core.steps import (
     Moved,
     Questioned,
     Replied,
+    StatementRan,
     Step,
     Undone,
     Unread,
@@ -29,6 +30,7 @@ from workers.agent.about_steps import (
     only_unreadable_files,
     opens_turn,
     pending_command,
+    sources_held,
     unread_files,
 )
 
@@ -40,6 +42,11 @@ FILE = FileRef(id="F1", name="a.csv")
 
 def cell(number: int) -> CellRan:
     return CellRan(call_id=f"c{number}", cell_id=f"T1/c{number}", title="Step", code="1", status="ok")
+
+
+def queried(number: int, source: str, rows: int = 3) -> CellRan:
+    statement = StatementRan(source=source, sql="SELECT 1", rows=rows)
+    return cell(number).model_copy(update={"statements": (statement,)})
 
 
 def asked(text: str = "hi") -> Asked:
@@ -76,6 +83,22 @@ def undone(number: int) -> Undone:
 def test_the_last_cell_is_the_one_that_still_counts(turns: list[list[Step]], expected: int | None) -> None:
     found = last_cell(turns)
     assert (found.cell_id if found else None) == (f"T1/c{expected}" if expected else None)
+
+
+@pytest.mark.parametrize(
+    ("turns", "held"),
+    [
+        ([[cell(1)]], []),
+        ([[queried(1, "shop")], [queried(2, "crm")]], ["crm", "shop"]),
+        ([[queried(1, "shop", rows=0)]], []),
+        ([[queried(1, "shop"), undone(1)]], ["shop"]),
+        ([[queried(1, "shop")], [FORGOT]], []),
+        ([[queried(1, "shop")], [FORGOT], [queried(2, "crm")]], ["crm"]),
+        ([[queried(1, "shop")], [FORGOT.model_copy(update={"done": False})]], ["shop"]),
+    ],
+)
+def test_a_thread_holds_rows_of_a_source_until_it_is_reset(turns: list[list[Step]], held: list[str]) -> None:
+    assert sources_held(turns) == held
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,13 @@ from pathlib import Path
 
 import pytest
 from patience import PATIENCE_S, eventually
+from redis import Redis
 
+from core.health import Missing
 from core.settings import Settings, load_settings
+from core.store.history import History
+from executor.watchdog import Watchdog
+from workers.service import health
 from workers.service.broker_process import BrokerProcess
 from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request
@@ -70,7 +75,7 @@ def holds(pid: int) -> bool:
 
 def settings_in(folder: Path, toml: str) -> Settings:
     with closing(sqlite3.connect(folder / "shop.db")) as file:
-        file.execute("CREATE TABLE t AS SELECT 7 AS n")
+        file.execute("CREATE TABLE IF NOT EXISTS t AS SELECT 7 AS n")
     (folder / "threadbook.toml").write_text(toml)
     return load_settings({"THREADBOOK_HOME": str(folder)}, folder)
 
@@ -121,6 +126,39 @@ def test_a_broker_that_ends_is_started_again(process: BrokerProcess, tmp_path: P
 
     eventually(again, "another broker")
     assert rows(tmp_path) == 1
+
+
+def test_a_broker_that_hangs_is_killed_and_started_again(tmp_path: Path) -> None:
+    (tmp_path / "url").write_text(f"sqlite:///{tmp_path}/shop.db")
+    settings = settings_in(tmp_path, '[sources.shop]\nurl_file = "url"\n')
+    process = BrokerProcess(settings, watchdog=Watchdog(idle_s=0.2))
+    process.keep()
+    try:
+        assert rows(tmp_path) == 1
+        process.keep()  # it has answered once
+        hanging = process.pid
+        assert hanging is not None
+        os.kill(hanging, signal.SIGSTOP)
+
+        def again() -> bool:
+            process.keep()
+            return process.pid not in (None, hanging)
+
+        eventually(again, "another broker")
+        assert rows(tmp_path) == 1
+    finally:
+        process.stop()
+
+
+def test_health_tells_whether_the_broker_answers(process: BrokerProcess, tmp_path: Path) -> None:
+    settings = settings_in(tmp_path, '[sources.shop]\nurl_file = "url"\n')
+    check = health.checks(settings, Redis(), History("sqlite://"))["broker"]
+    process.keep()
+    assert rows(tmp_path) == 1
+    assert check() == "answers, data sources: 1"
+    (tmp_path / "broker.sock").unlink()
+    with pytest.raises(Missing, match="does not answer"):
+        check()
 
 
 def test_it_ends_when_it_is_told_to(process: BrokerProcess, tmp_path: Path) -> None:

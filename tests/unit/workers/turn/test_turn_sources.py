@@ -12,9 +12,11 @@ from typing import Any
 
 import pytest
 import sources_world
-from turn_world import ANA, BEN, CHANNEL, Meanwhile, NewWorld, World, cell, finish
+from turn_world import ANA, BEN, CHANNEL, Meanwhile, NewWorld, World, cell, finish, question
 
 from core.slack.reader import SlackReader
+from core.values import IncomingMessage
+from tryout import replay
 from workers.models.scripted import ScriptedModel
 
 SECRET = "planted-p4ssw0rd"
@@ -175,14 +177,147 @@ def test_a_source_that_allows_outsiders_is_asked_beside_them(asked: Asked) -> No
 def test_who_joins_a_turn_must_be_allowed_too(asked: Asked) -> None:
     def joins(world: World) -> None:
         world.model = Meanwhile(
-            ScriptedModel([COUNT, COUNT, finish("Done.")]),
-            {2: lambda: world.say("and mine?", thread=world.key, user=BEN)},
+            ScriptedModel([COUNT, finish("Done.")]),
+            {1: lambda: world.say("and mine?", thread=world.key, user=BEN)},
         )
 
     world = asked(more=f'people = ["{ANA}"]\n', before=joins)
-    first, *others = ran(world)
-    assert first["stdout"] == "4\n"
-    assert any("Not everybody" in step["error"] for step in others)
+    assert "Not everybody" in error_of(world)
+
+
+PEOPLE = f'people = ["{ANA}"]\n'
+REFUSED = "this thread holds rows of the data source shop, so I did not take up your message"
+
+
+def goes_on(world: World) -> Meanwhile:
+    """A model that has an answer to the next question of the thread."""
+    model = Meanwhile(ScriptedModel(turns=[*([] for _ in world.turns(world.key)), [finish("Gone on.")]]), {})  # type: ignore[attr-defined]
+    world.model = model
+    return model
+
+
+def follows(world: World, text: str, *, user: str = BEN) -> int:
+    """Somebody writes in the thread that has asked. The number of calls of the model until it rests."""
+    model = goes_on(world)
+    world.say(text, thread=world.key, user=user)  # type: ignore[attr-defined]
+    world.settle(world.key)  # type: ignore[attr-defined]
+    return len(model.requests)
+
+
+@pytest.mark.parametrize("text", ["and by region?", "continue"])
+def test_who_may_not_ask_a_source_may_not_follow_up_on_its_rows(asked: Asked, text: str) -> None:
+    world = asked(COUNT, more=PEOPLE)
+    key = world.key  # type: ignore[attr-defined]
+    assert follows(world, text) == 0
+    assert world.statuses(key) == ["done"]
+    assert (REFUSED in world.text(key), "begin a new thread" in world.text(key)) == (True, True)
+    (line,) = world.store.audit_lines(actor=BEN)
+    assert (line.action, line.outcome, line.details) == ("ask", "refused", {"source": "shop"})
+    assert follows(world, "and by region?", user=ANA) > 0
+    assert world.statuses(key) == ["done", "done"]
+
+
+def test_who_may_not_ask_a_source_does_not_join_a_turn_that_has_its_rows(asked: Asked) -> None:
+    def joins(world: World) -> None:
+        say = {2: lambda: world.say("show me all", thread=world.key, user=BEN)}  # type: ignore[attr-defined]
+        world.model = Meanwhile(ScriptedModel([COUNT, cell("print('on')"), finish("Done.")]), say)
+
+    world = asked(more=PEOPLE, before=joins)
+    key = world.key  # type: ignore[attr-defined]
+    assert REFUSED in world.text(key)
+    assert [step["user"] for step in world.steps(key, "asked")] == [ANA]
+    assert (world.statuses(key), ran(world)[1]["stdout"]) == (["done"], "on\n")
+
+
+def test_who_may_not_ask_a_source_does_not_answer_for_its_rows(asked: Asked) -> None:
+    world = asked(COUNT, question("Gross or net?", "gross", "net"), more=PEOPLE)
+    key = world.key  # type: ignore[attr-defined]
+    world.press(key, "gross", user=BEN)
+    world.settle(key)
+    assert (world.statuses(key), REFUSED in world.text(key)) == (["waiting"], True)
+
+
+def test_who_may_not_ask_a_source_says_nothing_to_its_rows_between_the_words_of_others(asked: Asked) -> None:
+    world = asked(COUNT, more=PEOPLE)
+    key = world.key  # type: ignore[attr-defined]
+    said = world.slack.say("print them all", user=BEN, thread_ts=key.root_ts)
+    goes_on(world)
+    world.say("and by region?", thread=key)
+    (message,) = world.store.unread(key.id)
+    given = message.model_dump(include=set(IncomingMessage.model_fields))
+    given |= {"ts": said["ts"], "user": BEN, "text": "print them all", "mention": False}
+    world.store.record_message(IncomingMessage.model_validate(given))
+    world.settle(key)
+    assert [step["user"] for step in world.steps(key, "asked")] == [ANA]
+    assert (world.statuses(key), REFUSED in world.text(key)) == (["done", "done"], True)
+
+
+def test_everybody_still_stops_what_has_rows_of_a_source(asked: Asked) -> None:
+    world = asked(COUNT, question("Gross or net?", "gross", "net"), more=PEOPLE)
+    key = world.key  # type: ignore[attr-defined]
+    world.press_stop(key, user=BEN)
+    world.settle(key)
+    assert (world.statuses(key), REFUSED in world.text(key)) == (["stopped"], False)
+
+
+def test_after_a_reset_everybody_goes_on_and_an_undo_is_none(asked: Asked) -> None:
+    world = asked(COUNT, more=PEOPLE)
+    key = world.key  # type: ignore[attr-defined]
+    follows(world, "undo", user=BEN)
+    assert follows(world, "what was it?") == 0
+    follows(world, "reset", user=ANA)
+    follows(world, "yes", user=ANA)
+    assert follows(world, "what else is there?") > 0
+    assert world.statuses(key) == ["done", "done", "done"]
+
+
+def test_after_a_reset_the_analyst_is_not_told_again_what_cells_printed_of_the_rows(asked: Asked) -> None:
+    world = asked(cell("n = query('select max(amount) as n from orders').n[0]"), cell("print(n)"), more=PEOPLE)
+
+    def told() -> bool:
+        model = goes_on(world)
+        world.say("go on", thread=world.key)  # type: ignore[attr-defined]
+        world.settle(world.key)  # type: ignore[attr-defined]
+        return "99.99" in json.dumps([request.messages for request in model.requests])
+
+    assert told()
+    follows(world, "reset", user=ANA)
+    follows(world, "yes", user=ANA)
+    assert not told()
+
+
+def test_a_guest_who_came_into_the_channel_ends_what_everybody_may_do_with_the_rows(asked: Asked) -> None:
+    world = asked(COUNT)
+    world.slack.flags[BEN] = {"is_restricted": True}
+    assert follows(world, "and by region?", user=ANA) == 0
+    assert REFUSED in world.text(world.key)  # type: ignore[attr-defined]
+    assert "guests" in world.text(world.key)  # type: ignore[attr-defined]
+
+
+def test_a_replay_says_in_the_audit_whose_rows_it_shows(asked: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    world = asked(COUNT)
+    replay.run(world.settings, world.key.id)  # type: ignore[attr-defined]
+    assert [line.details for line in world.store.audit_lines() if line.action == "replay"] == [{"sources": "shop"}]
+
+
+def test_nobody_follows_up_on_rows_of_a_source_that_is_named_no_more(asked: Asked) -> None:
+    world = asked(COUNT)
+    world.settings = world.settings.model_copy(update={"sources": {}})
+    assert follows(world, "and by region?", user=ANA) == 0
+    assert "not in threadbook.toml any more" in world.text(world.key)  # type: ignore[attr-defined]
+
+
+def test_a_follow_up_waits_while_slack_does_not_say_who_reads_the_channel(asked: Asked) -> None:
+    world = asked(COUNT)
+    key = world.key  # type: ignore[attr-defined]
+    world.slack.fault("conversations.info", "drop_call", times=9)
+    world.say("and by region?", thread=key)
+    world.run(key)
+    assert (world.put_off(key), world.statuses(key)) == (True, ["done"])
+    world.slack.heal()
+    goes_on(world)
+    world.settle(key)
+    assert world.statuses(key) == ["done", "done"]
 
 
 def test_a_channel_that_slack_says_nothing_of_gets_no_rows(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
