@@ -650,6 +650,29 @@ def test_an_open_file_that_goes_with_an_answer_becomes_a_frame_that_can_be_writt
     assert host.run(thread, "b", twice, on_request=lambda *_: WithFile({}, sealed(batch))).stdout == "100 1\n"
 
 
+def test_sums_of_whole_numbers_are_whole_numbers_unless_they_are_too_large(host: SessionClient, thread: str) -> None:
+    whole = pa.decimal128(38, 0)
+    batch = pa.record_batch(
+        {
+            "fits": pa.array([3, 2**60 + 1], whole),
+            "null": pa.array([None, 3], whole),
+            "large": pa.array([1, 2**70], whole),
+        }
+    )
+    code = "frame = query('x')\nprint(*frame.dtypes, frame.fits[1], frame.large[1])"
+    result = host.run(thread, "a", code, on_request=lambda *_: WithFile({}, sealed(batch)))
+    assert result.stdout == f"int64 Int64 object {2**60 + 1} {2**70}\n"
+
+
+def test_a_missing_value_is_asked_as_none_and_bytes_are_refused(host: SessionClient, thread: str) -> None:
+    asked: list[dict[str, dict[str, object]]] = []
+    code = "import pandas as pd\nquery('x', params={'a': pd.NaT, 'b': [pd.NA], 'c': range(2)})\n"
+    code += "query('x', params={'a': b'ab'})"
+    refused = host.run(thread, "a", code, on_request=lambda _, payload: asked.append(payload))
+    assert [each["params"] for each in asked] == [{"a": None, "b": [None], "c": [0, 1]}]
+    assert "cannot be bytes" in refused.error.message
+
+
 def test_a_file_that_could_still_be_changed_is_not_handed_to_a_cell(
     host: SessionClient, thread: str, tmp_path: Path
 ) -> None:
