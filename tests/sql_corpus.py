@@ -34,6 +34,8 @@ SELECT * FROM orders o JOIN salaries s ON o.id = s.id
 SELECT (SELECT 1 FROM orders WHERE EXISTS (SELECT 1 FROM salaries))
 SELECT (WITH salaries AS (SELECT 1) SELECT 1 FROM salaries), (SELECT count(*) FROM salaries)
 SELECT * FROM information_schema.tables
+SELECT * FROM threadbook_sources.public.orders.salaries
+WITH "to\u212aens" AS (SELECT 1) SELECT * FROM "tokens"
 """
 
 POSTGRES = """
@@ -125,6 +127,21 @@ CREATE FUNCTION e() RETURNS int LANGUAGE sql AS 'select 1'
 COMMENT ON TABLE orders IS 'evil'
 MERGE INTO orders USING customers ON true WHEN MATCHED THEN DELETE
 DECLARE c CURSOR FOR SELECT 1
+WITH to\u212aens AS (SELECT 1) SELECT * FROM tokens
+SELECT ('/etc/passwd'::text).pg_read_file
+SELECT (100).pg_sleep
+SELECT (ARRAY[100])[1].pg_sleep
+SELECT ((ARRAY[100])[1]).pg_sleep
+SELECT ('orders_seq'::text).nextval
+SELECT x.ts_stat FROM unnest(ARRAY['select to_tsvector(pay::text) from salaries']) AS x
+SELECT x."pg_sleep" FROM generate_series(100, 200) AS x
+SELECT x.pg_sleep FROM generate_series(100, 200) AS x(n)
+SELECT x.pg_sleep FROM orders, LATERAL unnest(ARRAY[100]) AS x
+SELECT generate_series.pg_sleep FROM generate_series(100, 200)
+SELECT (x.n).pg_sleep FROM generate_series(100, 200) AS x(n)
+SELECT x.pg_terminate_backend FROM unnest(ARRAY[1]) AS x, (SELECT 1) AS y
+SELECT (SELECT x.pg_sleep FROM unnest(ARRAY[100]) AS x) FROM orders AS x
+SELECT * FROM public.unnest(ARRAY[1])
 """
 
 MYSQL = """
@@ -226,6 +243,9 @@ SELECT * FROM temp.salaries
 SELECT sqlite_compileoption_get(0)
 SELECT * FROM "SALARIES"
 SELECT * FROM [salaries]
+SELECT id FROM orders WHERE (1, 'Ana', 100) IN salaries
+SELECT id FROM orders WHERE 1 NOT IN main.salaries
+SELECT 1 IN "sqlite_master"
 SELECT :x
 """
 
@@ -287,6 +307,7 @@ CREATE OR REPLACE TEMP TABLE orders AS SELECT 1
 PIVOT orders ON amount USING sum(id)
 SELECT write_log('x')
 SELECT * FROM orders POSITIONAL JOIN salaries
+SELECT * FROM main.range(3)
 INSERT INTO orders BY NAME SELECT 1 AS id
 SELECT $x
 """
@@ -344,13 +365,16 @@ TRICKY: dict[str, list[str]] = {
         "SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY amount), string_agg(id::text, ',' ORDER BY id) FROM orders",
         "SELECT DISTINCT ON (customer) customer, amount FROM orders ORDER BY customer, amount DESC",
         "SELECT * FROM generate_series(1, 3) AS g(n)",
-        "SELECT * FROM unnest(ARRAY[1, 2]) WITH ORDINALITY AS u(v, i)",
+        "SELECT u.v, u.i FROM unnest(ARRAY[1, 2]) WITH ORDINALITY AS u(v, i)",
+        "SELECT g.g, s.n, e.key, e.value FROM generate_series(1, 2) AS g, generate_series(1, 2) AS s(n), "
+        "customers AS c, jsonb_each(c.extra) AS e",
+        "SELECT (jsonb_each(extra)).key, (c).* FROM customers AS c",
         "SELECT array_agg(id ORDER BY id), (array_agg(id))[1] FROM orders",
         "SELECT customer, sum(amount) FROM orders GROUP BY ROLLUP (customer)",
         "SELECT name ~* '^b', name SIMILAR TO 'A%', name ILIKE 'a%' FROM customers",
         "SELECT $$it's; DROP TABLE orders$$ AS quoted, 'back\\slash'",
         "SELECT * FROM public.orders WHERE customer = ANY (ARRAY[1, 2])",
-        "SELECT x.* FROM jsonb_to_recordset('[{\"a\":1}]') AS x(a int, b text)",
+        "SELECT x.*, x.a FROM jsonb_to_recordset('[{\"a\":1}]') AS x(a int, b text)",
         "VALUES (1, 'a'), (2, 'b')",
         "TABLE orders",
     ],

@@ -6,6 +6,7 @@ in the memory of the session.
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -77,15 +78,24 @@ def _frame(descriptor: int) -> Any:
         frame = frame.copy()  # else a column in one piece would be a view that cannot be written
     whole = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype(), pa.int32(): pd.Int32Dtype()}
     for at, (field, column) in enumerate(zip(table.schema, table.columns, strict=True)):
+        if pa.types.is_decimal(field.type) and field.type.scale == 0:  # sums of whole numbers, in DuckDB and MySQL
+            with contextlib.suppress(pa.ArrowInvalid):  # too large: they stay Decimals
+                frame.isetitem(
+                    at, column.cast(pa.int64()).to_pandas(types_mapper=whole.get if column.null_count else None)
+                )
         if column.null_count and field.type in whole:  # as floats large numbers would be wrong
             frame.isetitem(at, column.to_pandas(types_mapper=whole.get))
     return frame
 
 
 def _plain(value: Any) -> Any:
-    """A parameter as a frame can carry it: dates as text, numbers of numpy as Python's own."""
-    if isinstance(value, (list, tuple, set, frozenset)):
+    """A parameter as a frame can carry it: dates as text, numbers of numpy as Python's own, what is missing as None."""
+    if isinstance(value, (list, tuple, set, frozenset, range)):
         return [_plain(each) for each in value]
+    if type(value).__name__ in ("NaTType", "NAType"):
+        return None
+    if isinstance(value, (bytes, bytearray, Mapping)):
+        raise RequestRefused(f"a parameter cannot be {type(value).__name__}: give text, a number, a date or a list")
     if value is None or isinstance(value, (bool, int, float, str)):
         return value
     if hasattr(value, "isoformat"):

@@ -16,6 +16,7 @@ import os
 import signal
 import socket
 import sys
+import threading
 import types
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -84,6 +85,11 @@ class Runner:
         self._future = 0
         self._filename = ""
         self._requests = 0
+        self._asking = threading.Lock()
+        self._open = False
+        """Whether requests are answered: while a cell runs."""
+        self._unanswered: int | None = None
+        """A request that was interrupted before its reply came; the host takes no other one until then."""
         self._files: socket.socket | None = None
         """Where the files of replies come from."""
         self._main = types.ModuleType("__main__")
@@ -127,6 +133,7 @@ class Runner:
         code = str(message["code"])
         self._filename = f"<cell {message['number']}>"
         outcome: Message = {"type": "result", "cell": message["cell"], "status": "ok", "result": None, "error": None}
+        self._open, self._unanswered = True, None
         try:
             try:
                 self._running = True
@@ -146,6 +153,8 @@ class Runner:
             self._flush()
         self._leave_if_forked()
         self._restore_builtins(self._builtins)
+        with self._asking:  # a thread that the cell left behind would take the next cell for its reply
+            self._open = False
         if late := self._stdout.late + self._stderr.late:
             outcome["notices"] = [*outcome.get("notices", ()), {"code": "background_output", "count": late}]
         return outcome
@@ -278,22 +287,31 @@ class Runner:
         self._leave_if_forked()
         if len(encode({"payload": payload})) > SMALL_LIMIT - _FRAME_BYTES:
             raise RequestRefused(f"a request may have {SMALL_LIMIT >> 10} KB")
-        self._take_file(0)
-        self._requests += 1
-        number = self._requests
-        self._answer({"type": "request", "id": number, "kind": kind, "payload": payload})
-        while True:
-            reply = read_message(self._receive, CLIENT_LIMIT)
-            if reply is None:
-                raise ProtocolError("the session host has gone")
-            if reply.get("type") == "reply" and reply.get("id") == number:
-                break
-        file = self._take_file(number)
+        with self._asking:
+            if not self._open:
+                raise RequestRefused("the cell has ended: what its threads still ask is not answered")
+            if self._unanswered is not None:
+                self._await_reply(self._unanswered)
+            self._take_file(0)
+            self._requests += 1
+            number = self._unanswered = self._requests
+            self._answer({"type": "request", "id": number, "kind": kind, "payload": payload})
+            reply = self._await_reply(number)
+            file = self._take_file(number)
         if reply.get("error") is not None:
             raise RequestRefused(str(reply["error"]))
         if reply.get("file") is True and file is None:
             raise RequestRefused("the rows did not arrive; ask again")
         return reply.get("value"), file
+
+    def _await_reply(self, number: int) -> Message:
+        while True:
+            reply = read_message(self._receive, CLIENT_LIMIT)
+            if reply is None:
+                raise ProtocolError("the session host has gone")
+            if reply.get("type") == "reply" and reply.get("id") == number:
+                self._unanswered = None
+                return reply
 
     def _take_file(self, number: int) -> int | None:
         """The open file that came with the reply of this number. Those of replies that nobody took are closed."""

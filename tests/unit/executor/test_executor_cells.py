@@ -607,6 +607,38 @@ def test_a_cell_asks_and_the_attached_job_answers(host: SessionClient, thread: s
     assert (refused.error.name, refused.error.message) == ("RequestRefused", "the source is closed")
 
 
+def test_threads_of_a_cell_ask_one_after_the_other(host: SessionClient, thread: str) -> None:
+    code = "from concurrent.futures import ThreadPoolExecutor\n"
+    code += "with ThreadPoolExecutor(8) as pool: print(list(pool.map(lambda n: query(str(n)), range(40))))"
+    result = host.run(thread, "a", code, on_request=lambda _, asked: int(asked["sql"]))
+    assert result.stdout == f"{list(range(40))}\n"
+
+
+def test_a_thread_that_outlives_its_cell_does_not_take_the_next_cell_for_its_reply(
+    host: SessionClient, thread: str
+) -> None:
+    code = "import contextlib, threading\nover = threading.Event()\ndef ask():\n    while not over.is_set():\n"
+    code += "        with contextlib.suppress(RuntimeError): query('x')\n"
+    code += "kept = threading.Thread(target=ask); kept.start()"
+    assert host.run(thread, "a", code, on_request=lambda *_: 1).status == "ok"
+    after = host.run(thread, "b", "over.set(); kept.join(); print(query('y'))", on_request=lambda *_: 2)
+    assert after.stdout == "2\n"
+
+
+def test_a_cell_may_ask_again_after_an_interrupted_request(host: SessionClient, thread: str) -> None:
+    code = "import os, signal, threading\n"
+    code += "threading.Timer(0.05, os.kill, (os.getpid(), signal.SIGINT)).start()\n"
+    code += "try: print(query('slow'))\nexcept KeyboardInterrupt: print(query('next'))"
+
+    def answer(_: str, asked: dict[str, object]) -> object:
+        if asked["sql"] == "slow":
+            threading.Event().wait(1)
+        return asked["sql"]
+
+    result = host.run(thread, "a", code, on_request=answer)
+    assert result.stdout == "next\n"
+
+
 def test_an_open_file_that_goes_with_an_answer_becomes_a_frame_that_can_be_written(
     host: SessionClient, thread: str
 ) -> None:
@@ -616,6 +648,29 @@ def test_an_open_file_that_goes_with_an_answer_becomes_a_frame_that_can_be_writt
     assert (result.error, result.stdout) == (None, f"9 {2**60 + 1} ['n', 'big', 'name']\n")
     twice = "import os\nbefore = os.dup(0)\nprint(sum(len(query('x')) for turn in range(50)), os.dup(0) - before)"
     assert host.run(thread, "b", twice, on_request=lambda *_: WithFile({}, sealed(batch))).stdout == "100 1\n"
+
+
+def test_sums_of_whole_numbers_are_whole_numbers_unless_they_are_too_large(host: SessionClient, thread: str) -> None:
+    whole = pa.decimal128(38, 0)
+    batch = pa.record_batch(
+        {
+            "fits": pa.array([3, 2**60 + 1], whole),
+            "null": pa.array([None, 3], whole),
+            "large": pa.array([1, 2**70], whole),
+        }
+    )
+    code = "frame = query('x')\nprint(*frame.dtypes, frame.fits[1], frame.large[1])"
+    result = host.run(thread, "a", code, on_request=lambda *_: WithFile({}, sealed(batch)))
+    assert result.stdout == f"int64 Int64 object {2**60 + 1} {2**70}\n"
+
+
+def test_a_missing_value_is_asked_as_none_and_bytes_are_refused(host: SessionClient, thread: str) -> None:
+    asked: list[dict[str, dict[str, object]]] = []
+    code = "import pandas as pd\nquery('x', params={'a': pd.NaT, 'b': [pd.NA], 'c': range(2)})\n"
+    code += "query('x', params={'a': b'ab'})"
+    refused = host.run(thread, "a", code, on_request=lambda _, payload: asked.append(payload))
+    assert [each["params"] for each in asked] == [{"a": None, "b": [None], "c": [0, 1]}]
+    assert "cannot be bytes" in refused.error.message
 
 
 def test_a_file_that_could_still_be_changed_is_not_handed_to_a_cell(

@@ -6,6 +6,7 @@ settings are locked, and DuckDB's own parser must call the statement a single SE
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -33,14 +34,22 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
 }
 """`python_enable_replacements`: else a name in SQL could be a variable of this process."""
 
+_LOCKING = threading.Lock()
+
 
 def lock(connection: duckdb.DuckDBPyConnection, folders: Sequence[Path] = ()) -> None:
-    """Close the engine: only these folders stay within reach, and no setting can be changed any more."""
-    if folders:
-        listed = ", ".join("'" + str(folder).replace("'", "''") + "'" for folder in folders)
-        connection.execute(f"SET allowed_directories = [{listed}]")
-    connection.execute("SET enable_external_access = false")
-    connection.execute("SET lock_configuration = true")
+    """Close the engine: only these folders stay within reach, and no setting can be changed any more.
+
+    Connections of this process to one file share an engine, so it may have been closed already.
+    """
+    with _LOCKING:
+        if connection.execute("SELECT current_setting('lock_configuration')").fetchall() == [(True,)]:
+            return
+        if folders:
+            listed = ", ".join("'" + str(folder).replace("'", "''") + "'" for folder in folders)
+            connection.execute(f"SET allowed_directories = [{listed}]")
+        connection.execute("SET enable_external_access = false")
+        connection.execute("SET lock_configuration = true")
 
 
 class LockedDuckDB:

@@ -13,16 +13,18 @@ from workers.sources.errors import StatementFailed
 BATCH_BYTES = 4 * 1024 * 1024
 FIRST_ROWS = 500
 MOST_ROWS = 20_000
+WIDE_ROWS = 16
+"""Rows of the first batch. Each batch may have so many times the rows of the one before."""
 
 Rows = Sequence[Sequence[Any]]
 
 
 def batches(fetch: Callable[[int], Rows], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
     """Batches of about 4 MB. The first one is small, so that wide rows do not fill the memory before they are seen."""
-    count = FIRST_ROWS
+    count = WIDE_ROWS
     while rows := fetch(count):
         batch = as_batch(rows, schema)
-        count = max(1, min(MOST_ROWS, int(BATCH_BYTES / max(1.0, batch.nbytes / batch.num_rows))))
+        count = max(1, min(MOST_ROWS, count * WIDE_ROWS, int(BATCH_BYTES / max(1.0, batch.nbytes / batch.num_rows))))
         yield batch
 
 
@@ -53,14 +55,22 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
     if pa.types.is_string(field.type):
         values = [value if value is None or isinstance(value, str) else _text(value) for value in values]
     if pa.types.is_floating(field.type):
-        values = [float(value) if isinstance(value, Decimal) else value for value in values]
+        values = [_float(value) for value in values]
+    if pa.types.is_list(field.type) and pa.types.is_floating(field.type.value_type):
+        values = [value if value is None else [_float(each) for each in value] for value in values]
     try:
+        if pa.types.is_integer(field.type) and any(isinstance(value, float) for value in values):
+            raise TypeError("pyarrow would cut off the fraction")  # noqa: TRY301  said below as every other misfit
         return pa.array(values, type=field.type)
     except (pa.ArrowException, OverflowError, ValueError, TypeError):
         raise StatementFailed(
             f"A value of the column {field.name} does not fit its type {field.type}. "
             f"Write CAST({field.name} AS …) in the query: to text if kinds are mixed."
         ) from None
+
+
+def _float(value: Any) -> Any:
+    return float(value) if isinstance(value, Decimal) else value
 
 
 def _text(value: object) -> str:

@@ -159,11 +159,15 @@ def _typed(cursor: sqlite3.Cursor, limits: Limits) -> tuple[pa.Schema, list[tupl
         raise StatementFailed("The statement gives no rows. A source takes a SELECT.")
     names = [column[0] for column in cursor.description]
     first: list[tuple[object, ...]] = []
-    types: list[pa.DataType | None] = [None] * len(names)
+    only_nulls, size = set(range(len(names))), 0
     # A column that begins with nulls is read on, so that its later values are not taken for a fault.
-    while None in types and len(first) <= limits.rows and (more := cursor.fetchmany(rows.FIRST_ROWS)):
+    while (only_nulls or len(first) < rows.FIRST_ROWS) and len(first) <= limits.rows and size <= limits.bytes:
+        if not (more := cursor.fetchmany(rows.WIDE_ROWS)):
+            break
         first += more
-        types = [rows.guessed(values) for values in zip(*first, strict=True)]
+        only_nulls -= {at for row in more for at in only_nulls if row[at] is not None}
+        size += sum(len(value) for row in more for value in row if isinstance(value, str | bytes))
+    types = [rows.guessed(values) for values in zip(*first, strict=True)] or [None] * len(names)
     return rows.named(names, [kind or pa.null() for kind in types]), first
 
 

@@ -12,6 +12,7 @@ from sqlglot.errors import SqlglotError
 
 from workers.sources.errors import Refused
 from workers.sources.guard import functions, nodes
+from workers.sources.guard.attributes import check_attributes
 from workers.sources.guard.dialects import FOLDS, dialect_of
 from workers.sources.guard.params import Param, fill
 from workers.sources.guard.references import folded, table_references
@@ -97,6 +98,8 @@ def _check_parts(tree: exp.Expr, dialect: str) -> None:
         if dialect == "mysql" and any(comment.startswith(("!", "M!")) for comment in node.comments or ()):
             raise Refused("A comment that the server would run (/*! … */) is refused. Leave it out.")
         _check_node(node, dialect)
+    if dialect == "postgres":
+        check_attributes(tree)
 
 
 def _check_node(node: exp.Expr, dialect: str) -> None:
@@ -111,6 +114,11 @@ def _check_node(node: exp.Expr, dialect: str) -> None:
         _check_type(node)
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):
         raise Refused("A function with a schema before its name is refused. Write the function's name alone.")
+    if isinstance(node, exp.Table) and not isinstance(node.this, exp.Identifier):
+        _check_place(node)
+    if isinstance(node, exp.In) and node.args.get("field") is not None and dialect != "duckdb":
+        # SQLite reads the table of that name.
+        raise Refused("IN without brackets is refused. Write IN (SELECT …) or IN (…).")
     if isinstance(node, exp.Select) and not node.expressions:
         raise Refused(f"The SELECT names no columns. {ONLY_SELECT}")
     if isinstance(node, exp.Select) and (node.args.get("operation_modifiers") or node.args.get("kind")):
@@ -125,6 +133,13 @@ def _check_node(node: exp.Expr, dialect: str) -> None:
             raise Refused(
                 f'{node.name} names the login and is refused. A column of that name is written "{node.name}".'
             )
+
+
+def _check_place(node: exp.Table) -> None:
+    if not isinstance(node.this, exp.Func):
+        raise Refused("A table is named as table or schema.table.")
+    if node.args.get("db") or node.args.get("catalog"):
+        raise Refused("A function with a schema before its name is refused. Write the function's name alone.")
 
 
 def _check_function(name: str, dialect: str, *, known: bool) -> None:

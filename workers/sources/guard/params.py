@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -43,6 +44,8 @@ def _put(node: exp.Placeholder, name: str, value: Param) -> None:
 def _literal(value: Param) -> exp.Expr:
     if isinstance(value, list):
         raise Refused("A parameter may not be a list of lists.")
-    if isinstance(value, float) and value in (float("inf"), float("-inf")):
-        raise Refused("A parameter may not be infinite.")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise Refused("A parameter may not be infinite or no number. Give None for a missing value.")
+    if isinstance(value, str) and "\0" in value:
+        raise Refused("A parameter holds a NUL character. Remove it.")
     return exp.convert(value)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import string
 from collections.abc import Iterator
 
 from sqlglot import exp
+
+_SMALL = {ord(letter): letter.lower() for letter in string.ascii_uppercase}
 
 
 def table_references(tree: exp.Expr, dialect: str) -> Iterator[exp.Table]:
@@ -22,7 +25,8 @@ def folded(identifier: exp.Identifier, dialect: str) -> str:
     name = str(identifier.this)
     if dialect == "mysql" or (dialect == "postgres" and identifier.args.get("quoted")):
         return name
-    return name.lower()
+    # No database folds more than these letters for sure: Python would also make a k of the Kelvin sign.
+    return name.translate(_SMALL)
 
 
 def _names_expression(table: exp.Table, dialect: str) -> bool:

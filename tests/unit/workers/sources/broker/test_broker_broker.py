@@ -102,6 +102,7 @@ def test_parameters_are_values_and_never_sql(client: BrokerClient) -> None:
         ("select 1", {"x": 1}, "no :x"),
         ("select :x", {"x": [1]}, "IN (:x)"),
         ("select 1 where 1 in (:x)", {"x": []}, "at least one"),
+        ("select :x", {"x": "a\0b"}, "NUL"),
     ],
 )
 def test_a_parameter_that_does_not_fit_is_a_sentence(
