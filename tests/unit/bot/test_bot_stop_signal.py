@@ -9,13 +9,17 @@ import sys
 import pytest
 
 SCRIPT = """
-import signal, time
+import signal, threading, time
 from bot import service
 signal.pthread_sigmask(signal.SIG_BLOCK, service.STOPS)
 service.STOP_S = 0.01
 stop = service.StopSignal()
-if {started}:
+def tell():
+    while not stop._started:
+        time.sleep(0.01)
     print("waits", flush=True)
+if {started}:
+    threading.Thread(target=tell).start()
     stop.wait()
     print("stops", flush=True)
 print("hangs", flush=True)
