@@ -9,7 +9,6 @@ import pytest
 from test_workers_service import Service, call, service
 
 from core.values import ThreadKey
-from tryout.redis_server import embedded_redis
 
 pytestmark = pytest.mark.integration
 
@@ -23,12 +22,9 @@ def places(running: Service, key: ThreadKey) -> list[str]:
 
 
 def test_a_person_with_many_questions_waits_for_herself_and_others_do_not_wait_for_her(
-    tmp_path: Path,
+    tmp_path: Path, redis_url: str
 ) -> None:
-    with (
-        embedded_redis(tmp_path / "redis.log") as redis_url,  # its own: what other tests left has no say in its order
-        service(tmp_path, redis_url, SLOW, toml="[fairness]\nper_person = 1\n") as running,
-    ):
+    with service(tmp_path, redis_url, SLOW, toml="[fairness]\nper_person = 1\n") as running:
         first = running.ask("the first question")
         running.wait_for(lambda: running.status(first) == "running", "the first turn")
         anas = [first]
