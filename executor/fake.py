@@ -267,8 +267,9 @@ class FakeSessions(SessionClient):
     def purge(self, thread_id: str) -> None:
         with self._call_of("purge", thread_id):
             session = self._session(thread_id)
-            if session.running is not None:
-                session.running.stopped_by = session.running.stopped_by or "killed"
+            if (running := session.running) is not None:
+                running.stopped_by = running.stopped_by or "killed"
+                running.over.wait()
             with self._lock:
                 del self._sessions[thread_id]
                 shutil.rmtree(session.folder)
@@ -400,10 +401,10 @@ class FakeSessions(SessionClient):
         session.alive, session.exported, session.running = True, None, cell
         try:
             result = self._ended(session, cell)
+            self._note(session, before)
         finally:
             session.running = None
             cell.over.set()
-        self._note(session, before)
         return result
 
     def _ended(self, session: _Session, cell: _Cell) -> CellResult:
