@@ -3,8 +3,9 @@ SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-# Three processes share the cores. Each with a thread per core for its arithmetic, they would wait for each other.
-FAST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile
+# Four processes share the cores: tests wait a lot. Each with a thread per core for its arithmetic, they would wait for
+# each other. Files run in the order of the tree, so that the long ones of the executor are not the last.
+FAST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
