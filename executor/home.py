@@ -157,6 +157,16 @@ class Home:
                 removed += 1
         return removed
 
+    def unused(self, for_s: float) -> list[str]:
+        """The threads in which no cell began or ended for so many seconds, the longest unused first."""
+        until = time.time() - for_s
+        found = []
+        for journal in (self.root / "threads").glob("*/cells.jsonl"):
+            with contextlib.suppress(FileNotFoundError):  # it is being purged
+                if (changed := journal.stat().st_mtime) <= until:
+                    found.append((changed, unquote(journal.parent.name)))
+        return [thread_id for _, thread_id in sorted(found)]
+
     def has(self, thread_id: str) -> bool:
         """Whether anything is kept of a thread."""
         return self._folder_of(thread_id).exists()

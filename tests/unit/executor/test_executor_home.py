@@ -42,7 +42,13 @@ def test_a_home_that_is_empty_has_nothing_to_remove(tmp_path: Path) -> None:
 def test_a_journal_forgets_what_old_cells_printed_and_nothing_else(tmp_path: Path) -> None:
     home = Home(tmp_path)
     chart = Artifact(
-        "a.png", "image/png", 1, "ab" * 32, "/x", "figure", (Chart("T", "x", "y", (Series("line", "s", ((1, 2),), 1),)),)
+        "a.png",
+        "image/png",
+        1,
+        "ab" * 32,
+        "/x",
+        "figure",
+        (Chart("T", "x", "y", (Series("line", "s", ((1, 2),), 1),)),),
     )
     thread = home.thread("t")
     printed = "x" * 1_000_000
