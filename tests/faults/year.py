@@ -17,6 +17,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import time_machine
@@ -33,8 +34,8 @@ DAYS = 365
 RETENTION_DAYS = 90
 EVICT_DAYS = 14
 MONTH = 30
-BALANCE = 6
-"""The month from which on nothing may grow: threads of the first three are purged, and no month is special."""
+BALANCE, LAST = slice(3, 8), slice(9, 12)
+"""Months 4 to 8, when threads of the first three are purged already, and the last three. Their means are compared."""
 GROWTH = 1.2
 """Months differ by chance: how many threads are new, how long they live."""
 TEAM = f"[retention]\ndays = {RETENTION_DAYS}\n[storage]\nevict_days = {EVICT_DAYS}\n"
@@ -109,9 +110,12 @@ def _bytes(folder: Path) -> int:
 
 def growing(months: Sequence[dict[str, int]]) -> list[str]:
     """The stores that hold more in the last month than retention explains. What is kept for ever is only shown."""
-    at_balance, last = months[BALANCE - 1], months[-1]
-    bounded = (name for name in last if name != "rows for ever")
-    return [name for name in bounded if last[name] > GROWTH * at_balance[name] + 100]
+    bounded = (name for name in months[-1] if name != "rows for ever")
+
+    def mean(name: str, which: slice) -> float:
+        return fmean(month[name] for month in months[which])
+
+    return [name for name in bounded if mean(name, LAST) > GROWTH * mean(name, BALANCE)]
 
 
 def run(folder: Path, threads: int, turns_a_day: int, seed: int) -> int:
