@@ -167,6 +167,19 @@ def bars(  # noqa: PLR0917 - short calls in cells
     return ax
 
 
+def histogram(values: pd.Series, title: str, x_label: str, y_label: str, axis_format: str) -> Axes:
+    """Draw how values are spread, without the outer percent on each side: it would squeeze the rest into a few bars."""
+    near = values[values.between(values.quantile(0.01), values.quantile(0.99))]
+    near = near if near.nunique() > 1 else values
+    _, ax = plt.subplots()
+    ax.hist(near, bins=min(40, max(8, near.nunique())), color="#2563eb", edgecolor="white", linewidth=0.5)
+    ax.set(title=title, xlabel=x_label, ylabel=y_label)
+    ax.xaxis.set_major_formatter(axis_format)
+    ax.yaxis.set_major_formatter("{x:,.0f}")
+    ax.grid(axis="x", visible=False)
+    return ax
+
+
 def tell_moved(groups: dict[str, pd.Series]) -> None:
     """Print the groups whose mean one value moves by more than a fifth, and then the medians of all."""
     moved = False
@@ -186,6 +199,18 @@ def months_below(ax: Axes, zh: bool) -> None:
     """Write times below a chart, in figures for Chinese readers."""
     concise = mdates.ConciseDateFormatter(ax.xaxis.get_major_locator())
     ax.xaxis.set_major_formatter(mdates.DateFormatter("%Y-%m") if zh else concise)
+
+
+def named(groups: pd.Series, zh: bool) -> pd.Series:
+    """The groups as text; rows without one are a group, too."""
+    blank = "（空白）" if zh else "(blank)"
+    text: pd.Series = groups.astype(object).where(groups.notna(), blank).astype(str)
+    return text
+
+
+def short(names: pd.Index) -> list[str]:
+    """Names as they fit beside a chart."""
+    return [name if len(name) <= 32 else name[:31] + "…" for name in names]
 
 
 def name_of(period: pd.Period) -> str:
