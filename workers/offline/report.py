@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from workers.offline.notes import caveats, left_out, preparation, unread
-from workers.offline.repair import error_of
+from workers.offline.loading import error_of
+from workers.offline.notes import caveats, left_out, not_understood, preparation, unanswered, unread
 from workers.offline.sections import Section, section
 from workers.offline.subject import leaves_out_refunded, scope
 from workers.offline.tasks import Task, tasks
 from workers.offline.thread import Thread, attempts, done
-from workers.offline.unanswered import not_understood, unanswered
 from workers.offline.values import Intent, Join
 from workers.offline.wording import say, sentences
 

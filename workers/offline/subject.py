@@ -9,11 +9,11 @@ from datetime import date
 from workers.offline import columns as cols
 from workers.offline import dates
 from workers.offline.cells import literal
-from workers.offline.intent import conditions
+from workers.offline.intent.quantities import bounds_mask
 from workers.offline.lexicon import CJK, lexicon, stem, words
 from workers.offline.thread import Thread, known_values
 from workers.offline.values import Column, Filter, Intent, Join
-from workers.offline.wording import say
+from workers.offline.wording import month, say
 
 ORDERED = ("@year", "@month", "@weekday", "@quarter", "@months", "@quarters")
 """Groupings that are parts of a date; they stand in their own order."""
@@ -166,7 +166,7 @@ def _mask(join: Join, item: Filter) -> str:
     if kind == "date":
         return dates.mask(item.values, f"work[{name}]", f"df[{name}]")
     if kind == "number":
-        return conditions.mask(item.values, f"work[{name}]")
+        return bounds_mask(item.values, f"work[{name}]")
     return f"work[{name}].astype(str).isin({literal(item.values)})"
 
 
@@ -245,7 +245,7 @@ _TIMES = (("since", r">=(.+)"), ("after", r">(.+)"), ("until", r"<=(.+)"), ("bef
 def time_said(thread: Thread, value: str) -> str:
     """A value of dates.py in words."""
     if value.startswith("M"):
-        return say("months", int(value[1:]), thread.language) if value[1:].isdigit() else word(thread, value)
+        return month(int(value[1:]), thread.language) if value[1:].isdigit() else word(thread, value)
     if relative := re.fullmatch(r"last:(\d+)([DWMQY])", value):
         steps = f"last_{relative[2]}"
         return word(thread, steps, n=int(relative[1]))

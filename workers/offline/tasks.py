@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from workers.offline import cells, dates
 from workers.offline import columns as cols
-from workers.offline import dates
-from workers.offline.looking import answerable
 from workers.offline.reading import facts_of
-from workers.offline.subject import BAND, Subject, label, period, plain, pretty, spacing, span_in_years, subject
-from workers.offline.thread import Thread
-from workers.offline.values import Analysis, Column, Intent, Join
+from workers.offline.subject import (
+    BAND,
+    Subject,
+    label,
+    period,
+    plain,
+    pretty,
+    rows_lines,
+    scope,
+    spacing,
+    span_in_years,
+    subject,
+)
+from workers.offline.thread import Thread, chosen, names_looked_up, rows_meant
+from workers.offline.values import Analysis, Cell, Column, Intent, Join, Unplaced
 
 MAX_DRIVERS = 2
 FEW_VALUES = 6
@@ -129,3 +140,46 @@ def _drivers(thread: Thread, join: Join) -> list[str]:
         for column in named
         if column
     ]
+
+
+MAX_COLUMNS = 30
+"""Columns that a name is looked for in."""
+
+
+def questions_to_the_data(thread: Thread, join: Join) -> list[Cell]:
+    """The cells that have to run before the analyses: one for names not seen so far, one for each choice of rows."""
+    looked_up = names_looked_up(thread.facts)
+    named = [word.text for intent in thread.intents for word in intent.unplaced if word.named]
+    if unknown := [name for name in dict.fromkeys(named) if name not in looked_up]:
+        columns = [column.name for column in join.columns if _may_hold_names(column)][:MAX_COLUMNS]
+        listed = ", ".join(f"“{name}”" for name in unknown)
+        return [
+            cells.cell("look_up", "seek", thread.language, {"names": unknown, "columns": columns, "listed": listed})
+        ]
+    found = []
+    for number, intent in enumerate(thread.intents, start=1):
+        if intent.filters and not missing_names(thread, intent) and chosen(intent, thread.facts) is None:
+            before = ["steps = []", "work = df", *rows_lines(thread, join, intent)]
+            values = {"of": rows_meant(intent), "scope": scope(thread, intent)}
+            found.append(cells.cell("choose", f"choose{number}", thread.language, values, before=before))
+    return found
+
+
+def _may_hold_names(column: Column) -> bool:
+    return column.kind in ("category", "id", "text")
+
+
+def missing_names(thread: Thread, intent: Intent) -> list[Unplaced]:
+    """The names that the question insists on and the data does not have."""
+    looked_up = names_looked_up(thread.facts)
+    return [word for word in intent.unplaced if word.demanded and looked_up.get(word.text, word) is None]
+
+
+def emptied_by(thread: Thread, intent: Intent) -> dict[str, object] | None:
+    """What is known of the filter that left no row; None when rows are left or nothing was counted."""
+    return next((step for step in chosen(intent, thread.facts) or () if not step.get("rows")), None)
+
+
+def answerable(thread: Thread, intent: Intent) -> bool:
+    """True when there are rows to answer from."""
+    return not missing_names(thread, intent) and emptied_by(thread, intent) is None

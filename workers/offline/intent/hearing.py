@@ -9,8 +9,14 @@ from itertools import pairwise
 
 from workers.offline import columns as cols
 from workers.offline import dates
-from workers.offline.intent.conditions import number_filters
-from workers.offline.intent.quantities import aggregate_of, listed_rows, periods_ahead, single_rows, top_of
+from workers.offline.intent.quantities import (
+    aggregate_of,
+    listed_rows,
+    number_filters,
+    periods_ahead,
+    single_rows,
+    top_of,
+)
 from workers.offline.intent.unplaced import unplaced
 from workers.offline.lexicon import Span, find, first_of, has, lexicon
 from workers.offline.values import (
