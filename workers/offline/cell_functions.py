@@ -109,22 +109,38 @@ def look_at(name: str, table: pd.DataFrame, categories: list[str]) -> None:
         and pd.isna(pd.to_numeric(table[column].iloc[:1], errors="coerce").iloc[0])
         and pd.to_numeric(table[column].iloc[1:], errors="coerce").notna().mean() >= 0.8
     ]
+    blank = table.isna().all(axis=1)
+    below = table[blank.shift(fill_value=False) & ~blank]  # what stands below an empty line may be another header
+    again = [
+        str(value)
+        for column in table
+        if pd.to_numeric(table[column], errors="coerce").notna().mean() >= 0.5
+        for value in below[column][pd.to_numeric(below[column], errors="coerce").isna()].dropna()
+    ]
+    if again:
+        tell("odd_header", why=", ".join(again[:6]))
     repeated = [column for column in named if (part := re.fullmatch(r"(.+)\.\d+", column)) and part[1] in named]
     for doubtful in (unnamed, numbers, words, repeated):
         if len(doubtful) >= 2 and len(doubtful) >= 0.25 * len(named):
             tell("odd_header", why=", ".join(doubtful[:6]))
 
 
-def drop_totals(table: pd.DataFrame, labels: list[str], numbers: list[str]) -> pd.DataFrame:
-    """The table without rows that repeat the sum of rows above them, by their label or blank label; print which."""
-    total = r"(?:grand |sub)?-?(?:totals?|sum)|gesamt(?:summe)?|(?:zwischen)?summe|总计|合计|小计|总和"
+def drop_totals(table: pd.DataFrame, labels: list[str], numbers: list[str], total: str) -> pd.DataFrame:
+    """The table without rows that repeat the sum of other rows, by their label, blank label or place; print which.
+
+    `total` is the pattern of a label that says so. A label of more words must be borne out by the sums.
+    """
     text = table[labels].astype("string").apply(lambda column: column.str.strip().str.casefold())
-    exact = text.apply(lambda column: column.str.fullmatch(f"(?:{total})\\s*:?").fillna(False)).astype(bool)
+    sole = rf"(?!(?!grand|sub|overall)\S+\s+\w)(?:{total})\s*:?"
+    exact = text.apply(lambda column: column.str.fullmatch(sole, case=False).fillna(False)).astype(bool)
     near = text.apply(lambda column: column.str.contains(rf"(?<!\w)(?:{total})(?!\w)").fillna(False)).any(axis=1)
     blank = (text.isna() | (text == "")).all(axis=1)
     sure = exact.any(axis=1) & (exact | text.isna() | (text == "")).all(axis=1)
-    candidate = (exact.any(axis=1) | near | blank).to_numpy(bool)
     values = table[numbers].fillna(0).to_numpy(float)
+    ends = [place for place in (0, len(table) - 1) if len(table) > 4 and not text.iloc[place, 1:].notna().any()]
+    whole_table = [p for p in ends if values[p].all() and np.isclose(values.sum(axis=0), 2 * values[p]).all()]
+    sure |= np.isin(np.arange(len(table)), whole_table[:1])
+    candidate = (exact.any(axis=1) | near | blank | sure).to_numpy(bool)
     above = np.cumsum(np.where(candidate[:, None], 0, values), axis=0)
     start, extra, found = np.zeros(len(numbers)), np.zeros(len(numbers)), []
     for place in np.flatnonzero(candidate):

@@ -11,6 +11,7 @@ from workers.offline.cells import Code, literal
 from workers.offline.loading import read_line
 from workers.offline.thread import Thread
 from workers.offline.values import Cell, Column, Fixes, Join, Table
+from workers.profiling.inside.frames import TOTAL
 
 _NUMERIC = ("int64", "float64", "bool")
 
@@ -155,7 +156,8 @@ def _dropping_totals(join: Join) -> list[str]:
     """Rows of totals go before dates are read: "Total" may stand in the column of dates."""
     text = [c.name for c in join.columns if c.kind in ("category", "text", "id", "date") and c.dtype not in _NUMERIC]
     added = [c.name for c in join.columns if c.kind == "number" and c.dtype != cols.DERIVED and not cols.is_rate(c)]
-    return [f"df = drop_totals(df, {literal(text[:12])}, {literal(added[:30])})"] if text and added else []
+    words = literal(rf"{TOTAL.pattern}|average|mean|durchschnitt|mittelwert|平均")
+    return [f"df = drop_totals(df, {literal(text[:12])}, {literal(added[:30])}, {words})"] if text and added else []
 
 
 def _dropping_copies(join: Join) -> list[str]:
