@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from workers.offline.lexicon import CJK, Span, Word, concepts_of, lexicon, stems, words
+from workers.offline.lexicon import CJK, Span, Word, concepts_of, lexicon, stem, stems, words
 from workers.offline.values import Column, Kind
 
 _NUMBER = re.compile(
-    r"""[\s(+\-\u2212]*(?:[A-Z]{0,3}[$€£¥￥]|USD|EUR|GBP|CNY|RMB)?\s*   # a sign, a currency
+    rf"""[\s(+\-\u2212~≈]*(?:[A-Z]{{0,3}}[$€£¥￥]|{"|".join(lexicon()["currency_codes"]).upper()})?\s*   # a currency
     [-+]?\d[\d.,'\s\u00a0\u202f]*                                    # digits with separators
-    \s*(?:%|[万亿]?[$€£¥￥元]|[万亿]|(?:thousand|[mb]illion)s?|[A-Za-z]{1,4}\.?)?  # a unit, a thousand
-    \s*(?:[A-Z]{3}|[$€£¥￥])?\)?-?\s*                                # a currency behind it""",
+    \s*(?:%|[万亿]?[$€£¥￥元]|[万亿]|(?:thousand|[mb]illion)s?|[A-Za-z]{{1,4}}\.?)?  # a unit, a thousand
+    \s*(?:[A-Z]{{3}}|[$€£¥￥])?\)?-?\s*                                # a currency behind it""",
     re.VERBOSE,
 )
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
@@ -28,6 +28,7 @@ _DATE = re.compile(
     )\s*""",
     re.IGNORECASE | re.VERBOSE,
 )
+_AMOUNT = re.compile(r".*(?:[$€£¥￥]|\d\s*(?:[km]|mio|mrd|tsd|bn|[mb]illion|thousand)\b).*", re.IGNORECASE)
 _MOSTLY = 0.75
 _FEW = 40
 """Distinct values up to which a text column is taken for a category whatever the number of rows."""
@@ -52,7 +53,7 @@ def kind_of(name: str, dtype: str, unique: int | None, rows: int | None, samples
         return "flag", False
     if dtype.startswith(("int", "float", "Int", "Float", "uint", "decimal")):
         whole = dtype.startswith(("int", "Int", "uint"))
-        if whole and id_like:
+        if whole and (id_like or (unique == rows and _numbers_rows(name))):
             return "id", False
         if whole and named_like_an_id(name) and not is_named_rate(name):
             return "category", False  # a number that stands for a shop or a person is not added up
@@ -92,6 +93,16 @@ def named_like_an_id(name: str) -> bool:
         or name.casefold().endswith(("nr", "nummer"))  # "Bestellnr": German writes it in one word
         or any(CJK.search(i) and name.endswith(i) for i in lexicon()["id_names"])
     )
+
+
+def holds_unread_amounts(column: Column) -> bool:
+    """True for a column of words half of which are amounts, such as "1.5M+": groups by it are no answer."""
+    return column.kind in ("category", "text") and _share(_AMOUNT, column.samples) >= 0.5
+
+
+def _numbers_rows(name: str) -> bool:
+    """True for the name of what one row is, such as "visit": a number of its own in every row counts no visits."""
+    return name.casefold() in lexicon()["row_names"] and not concepts_of([stem(name)]) & {"money", "quantity"}
 
 
 def is_rate(column: Column) -> bool:

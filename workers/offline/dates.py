@@ -113,6 +113,7 @@ def _exists(value: str) -> bool:
 
 _TO = re.compile(r"\s*(?:to|until|through|till|-|–|—|到|至)\s*", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:and|和)\s*", re.IGNORECASE)
+_LISTED = re.compile(r"\s*(?:,|and|or|&|和|、)\s*", re.IGNORECASE)
 _LED_BY = (
     (re.compile(r"(?:\b(?:since|from|starting)(?:\s+in)?|从|自)\s*$", re.I), ">="),
     (re.compile(r"\bafter\s*$", re.I), ">"),
@@ -130,6 +131,9 @@ def spans_of_time(text: str, found: Sequence[Moment]) -> tuple[str, ...]:
     while place < len(found):
         here, after = found[place], found[place + 1] if place + 1 < len(found) else None
         led = text[: here.span.start] + _own_preposition(text, here)
+        listed = after and _LISTED.fullmatch(text[here.span.end : after.span.start])
+        if after and listed and re.fullmatch(r"M\d\d \d{4}-\d\d", f"{here.value} {after.value}"):
+            here = Moment(f"{after.value[:4]}-{here.value[1:]}", here.span)  # "March and April 2022" are of one year
         if after and _is_range(text, here, after, led):
             values += _range(here.value, after.value)
             place += 2

@@ -17,6 +17,8 @@ from workers.offline.wording import say
 
 _MANY_UNREAD = 0.02
 """The share of a column's cells beyond which cells that cannot be read are told before the answer."""
+_MANY_BLANK = 0.5
+"""The share of rows without a group beyond which that is told before the answer: merged cells look like this."""
 _MANY_COPIES = 0.03
 """The share of rows removed as copies above which the answer says so."""
 
@@ -47,12 +49,18 @@ def preparation(thread: Thread) -> list[str]:
 
 
 def unread(thread: Thread, join: Join) -> list[str]:
-    """What an answer says first when more than a few cells of a column that it uses could not be read."""
+    """What an answer says first when cells that it uses could not be read, or when most of a grouping is blank."""
     rows = (last_told(thread.facts, "clean") or {}).get("rows") or 1
     used = {name for intent in thread.intents for name in columns_of(intent)}
     told = [t for t in _last_by(thread.facts.get("converted", ()), "column") if t.get("column") in used]
     many = [t for t in told if t.get("unreadable", 0) > _MANY_UNREAD * rows]
-    return [_prepared(thread, "unread", c=one, rows=rows) for one in many]
+    missing = (last_told(thread.facts, "clean") or {}).get("missing") or {}
+    grouped = {by for intent in thread.intents for analysis in intent.analyses for by in analysis.by}
+    blank = [(name, count) for name, count in missing.items() if name in grouped and count >= _MANY_BLANK * rows]
+    return [
+        *(_prepared(thread, "unread", c=one, rows=rows) for one in many),
+        *(_prepared(thread, "no_group", name=name, count=count, rows=rows) for name, count in blank),
+    ]
 
 
 def columns_of(intent: Intent) -> set[str]:

@@ -87,6 +87,8 @@ class Heard:
     unplaced: tuple[Unplaced, ...]
     counted: str
     """The column whose different values are to be counted: more than a number of rows."""
+    unread: tuple[Column, ...]
+    """Columns of amounts that could not be read as numbers."""
     versus: bool
     """Whether a number is set against another one, row by row or as a ratio."""
 
@@ -162,6 +164,7 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
             refunds=known.refunds,
         ),
         counted=_counted(text, found, frame),
+        unread=tuple(c for mention in columns for c in mention.columns[:1] if cols.holds_unread_amounts(c)),
         versus=_between_columns(text, columns),
     )
 
