@@ -37,8 +37,8 @@ _READERS = {
     "tsv": "pd.read_table({})",
     "xlsx": "pd.read_excel({})",
     "parquet": "pd.read_parquet({})",
-    "json": "pd.read_json({})",
-    "jsonl": "pd.read_json({}, lines=True)",
+    "json": 'pd.json_normalize(pd.read_json({}, convert_axes=False, dtype=False).to_dict("records"))',
+    "jsonl": 'pd.json_normalize(pd.read_json({}, lines=True, dtype=False).to_dict("records"))',
     "html": "pd.read_html({})[0]",
 }
 """The simplest expression that loads a file of a format."""
