@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -63,9 +64,9 @@ def columns_of(intent: Intent) -> set[str]:
 def left_out(thread: Thread) -> list[str]:
     """What the answer says of rows that were removed, in the turn that removed them: totals, and many copies."""
     facts = facts_of(thread.since)
-    totals, copies, clean = (last_told(facts, name) for name in ("totals", "copies", "clean"))
+    totals, copies, clean = (last_told(facts, name) or {} for name in ("totals", "copies", "clean"))
     lines = [_prepared(thread, "totals", t=totals)] if totals else []
-    share = copies["removed"] / clean["rows_read"] if copies and clean and clean.get("rows_read") else 0
+    share = copies.get("removed", 0) / (clean.get("rows_read") or math.inf)
     if share > _MANY_COPIES:
         lines.append(_prepared(thread, "many_copies", c=copies, rows=clean["rows_read"], share=share))
     return lines
