@@ -1,21 +1,23 @@
-"""The offline analyst as a Model: from the turn of a request to its next call of a tool."""
+"""The offline analyst as a Model: from the turn of a request to its next call of a tool, or to its verdict."""
 
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 
 from core.steps import CellRan, ToolCall
+from workers.agent.intents import Report
+from workers.agent.parse import read_reply
+from workers.agent.turn import Turn
 from workers.models.base import ModelReply, ModelRequest, OnDelta
 from workers.offline import preparing
 from workers.offline.analysing import TABLES, analysis_cell, tables_cell
-from workers.offline.judge import verdict
 from workers.offline.lexicon import greets_only, has
-from workers.offline.looking import questions_to_the_data
+from workers.offline.loading import error_of, fixes_of, read_plainly
 from workers.offline.reading import read
-from workers.offline.repair import error_of, fixes_of, read_plainly
 from workers.offline.report import report
-from workers.offline.tasks import tasks
+from workers.offline.tasks import questions_to_the_data, tasks
 from workers.offline.thread import Thread, attempts, done, lost_session, understand_thread
 from workers.offline.values import Cell, Join
 from workers.offline.wording import say
@@ -166,3 +168,27 @@ def _decline(markdown: str) -> Move:
 
 def _finish(text: str, markdown: str, *, partial: bool = False) -> Move:
     return Move(text, "finish", {"report": markdown} | ({"partial": True} if partial else {}))
+
+
+_HONEST = re.compile(r"\bcould not\b|\bcannot\b|无法|不能")
+_NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
+
+
+def verdict(turn: Turn) -> str:
+    """The verdict on the report in the turn's last reply, as JSON.
+
+    Final when it gives numbers, says plainly that there are none, or when no cell ran that could have given any.
+    """
+    episode = turn.episode
+    intents = read_reply(episode.reply, episode.number).intents if episode else ()
+    report = next((intent.text for intent in intents if isinstance(intent, Report)), "").strip()
+    ran = any(isinstance(step, CellRan) for step in turn.thread_steps)
+    if not report:
+        return _reply(False, "the report is empty")
+    if ran and not _NUMBER.search(report) and not _HONEST.search(report):
+        return _reply(False, "the report gives no number although cells have run")
+    return _reply(True)
+
+
+def _reply(is_final: bool, reason: str = "") -> str:
+    return json.dumps({"is_final": is_final, "reason": reason} if reason else {"is_final": is_final})

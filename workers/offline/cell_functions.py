@@ -82,6 +82,35 @@ def one_spelling(column: pd.Series) -> pd.Series:
     return spelled
 
 
+def respell(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """The table with one spelling per value in these columns; print how many cells that changed."""
+    spelled = table.assign(**{column: one_spelling(table[column]) for column in columns})
+    changed = {c: (spelled[c].notna() & (spelled[c].astype(str) != table[c].astype(str))).sum() for c in columns}
+    tell("respelled", columns={column: int(count) for column, count in changed.items() if count})
+    return spelled
+
+
+def drop_copies(table: pd.DataFrame, number: str | None) -> pd.DataFrame:
+    """The table without rows that are equal to another; print how many, and how many others share a `number`."""
+    copies = copies_of(table)
+    tell("copies", removed=int(copies.sum()))
+    if number:
+        tell("ids", column=number, repeated=int(table.loc[~copies, number].dropna().duplicated().sum()))
+    return table[~copies].copy()
+
+
+def mark_refunds(table: pd.DataFrame, marked: pd.Series, amount: str, own_rows: bool) -> pd.DataFrame:
+    """The table with a column `is_refund`, and refunds in rows of their own below zero; print how many and how much."""
+    refunded, others = table.loc[marked, amount], table.loc[~marked, amount]
+    paid = bool((refunded > 0).mean() > 0.5)
+    flipped = own_rows and paid and bool((others > 0).mean() > 0.5)  # refunds written without a minus sign
+    on_orders = paid and not own_rows  # the amounts of the orders, not what was paid back
+    total = refunded.abs().sum() * (1 if on_orders else -1)
+    tell("refunds", count=len(refunded), total=round(float(total), 2), flipped=flipped, on_orders=on_orders)
+    net = table[amount].where(~marked, -table[amount]) if flipped else table[amount]
+    return table.assign(is_refund=marked, **{amount: net})
+
+
 def copies_of(table: pd.DataFrame) -> pd.Series:
     """Which rows are equal to an earlier row in every column."""
     try:
@@ -109,22 +138,38 @@ def look_at(name: str, table: pd.DataFrame, categories: list[str]) -> None:
         and pd.isna(pd.to_numeric(table[column].iloc[:1], errors="coerce").iloc[0])
         and pd.to_numeric(table[column].iloc[1:], errors="coerce").notna().mean() >= 0.8
     ]
+    blank = table.isna().all(axis=1)
+    below = table[blank.shift(fill_value=False) & ~blank]  # what stands below an empty line may be another header
+    again = [
+        str(value)
+        for column in table
+        if pd.to_numeric(table[column], errors="coerce").notna().mean() >= 0.5
+        for value in below[column][pd.to_numeric(below[column], errors="coerce").isna()].dropna()
+    ]
+    if again:
+        tell("odd_header", why=", ".join(again[:6]))
     repeated = [column for column in named if (part := re.fullmatch(r"(.+)\.\d+", column)) and part[1] in named]
     for doubtful in (unnamed, numbers, words, repeated):
         if len(doubtful) >= 2 and len(doubtful) >= 0.25 * len(named):
             tell("odd_header", why=", ".join(doubtful[:6]))
 
 
-def drop_totals(table: pd.DataFrame, labels: list[str], numbers: list[str]) -> pd.DataFrame:
-    """The table without rows that repeat the sum of rows above them, by their label or blank label; print which."""
-    total = r"(?:grand |sub)?-?(?:totals?|sum)|gesamt(?:summe)?|(?:zwischen)?summe|总计|合计|小计|总和"
+def drop_totals(table: pd.DataFrame, labels: list[str], numbers: list[str], total: str) -> pd.DataFrame:
+    """The table without rows that repeat the sum of other rows, by their label, blank label or place; print which.
+
+    `total` is the pattern of a label that says so. A label of more words must be borne out by the sums.
+    """
     text = table[labels].astype("string").apply(lambda column: column.str.strip().str.casefold())
-    exact = text.apply(lambda column: column.str.fullmatch(f"(?:{total})\\s*:?").fillna(False)).astype(bool)
+    sole = rf"(?!(?!grand|sub|overall)\S+\s+\w)(?:{total})\s*:?"
+    exact = text.apply(lambda column: column.str.fullmatch(sole, case=False).fillna(False)).astype(bool)
     near = text.apply(lambda column: column.str.contains(rf"(?<!\w)(?:{total})(?!\w)").fillna(False)).any(axis=1)
     blank = (text.isna() | (text == "")).all(axis=1)
     sure = exact.any(axis=1) & (exact | text.isna() | (text == "")).all(axis=1)
-    candidate = (exact.any(axis=1) | near | blank).to_numpy(bool)
     values = table[numbers].fillna(0).to_numpy(float)
+    ends = [place for place in (0, len(table) - 1) if len(table) > 4 and not text.iloc[place, 1:].notna().any()]
+    whole_table = [p for p in ends if values[p].all() and np.isclose(values.sum(axis=0), 2 * values[p]).all()]
+    sure |= np.isin(np.arange(len(table)), whole_table[:1])
+    candidate = (exact.any(axis=1) | near | blank | sure).to_numpy(bool)
     above = np.cumsum(np.where(candidate[:, None], 0, values), axis=0)
     start, extra, found = np.zeros(len(numbers)), np.zeros(len(numbers)), []
     for place in np.flatnonzero(candidate):
@@ -167,6 +212,19 @@ def bars(  # noqa: PLR0917 - short calls in cells
     return ax
 
 
+def histogram(values: pd.Series, title: str, x_label: str, y_label: str, axis_format: str) -> Axes:
+    """Draw how values are spread, without the outer percent on each side: it would squeeze the rest into a few bars."""
+    near = values[values.between(values.quantile(0.01), values.quantile(0.99))]
+    near = near if near.nunique() > 1 else values
+    _, ax = plt.subplots()
+    ax.hist(near, bins=min(40, max(8, near.nunique())), color="#2563eb", edgecolor="white", linewidth=0.5)
+    ax.set(title=title, xlabel=x_label, ylabel=y_label)
+    ax.xaxis.set_major_formatter(axis_format)
+    ax.yaxis.set_major_formatter("{x:,.0f}")
+    ax.grid(axis="x", visible=False)
+    return ax
+
+
 def tell_moved(groups: dict[str, pd.Series]) -> None:
     """Print the groups whose mean one value moves by more than a fifth, and then the medians of all."""
     moved = False
@@ -186,6 +244,18 @@ def months_below(ax: Axes, zh: bool) -> None:
     """Write times below a chart, in figures for Chinese readers."""
     concise = mdates.ConciseDateFormatter(ax.xaxis.get_major_locator())
     ax.xaxis.set_major_formatter(mdates.DateFormatter("%Y-%m") if zh else concise)
+
+
+def named(groups: pd.Series, zh: bool) -> pd.Series:
+    """The groups as text; rows without one are a group, too."""
+    blank = "（空白）" if zh else "(blank)"
+    text: pd.Series = groups.astype(object).where(groups.notna(), blank).astype(str)
+    return text
+
+
+def short(names: pd.Index) -> list[str]:
+    """Names as they fit beside a chart."""
+    return [name if len(name) <= 32 else name[:31] + "…" for name in names]
 
 
 def name_of(period: pd.Period) -> str:

@@ -7,14 +7,14 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
-from workers.offline.lexicon import CJK, Span, Word, concepts_of, lexicon, stems, words
+from workers.offline.lexicon import CJK, Span, Word, concepts_of, lexicon, stem, stems, words
 from workers.offline.values import Column, Kind
 
 _NUMBER = re.compile(
-    r"""[\s(+\-\u2212]*(?:[A-Z]{0,3}[$€£¥￥]|USD|EUR|GBP|CNY|RMB)?\s*   # a sign, a currency
+    rf"""[\s(+\-\u2212~≈]*(?:[A-Z]{{0,3}}[$€£¥￥]|{"|".join(lexicon()["currency_codes"]).upper()})?\s*   # a currency
     [-+]?\d[\d.,'\s\u00a0\u202f]*                                    # digits with separators
-    \s*(?:%|[万亿]?[$€£¥￥元]|[万亿]|(?:thousand|[mb]illion)s?|[A-Za-z]{1,4}\.?)?  # a unit, a thousand
-    \s*(?:[A-Z]{3}|[$€£¥￥])?\)?-?\s*                                # a currency behind it""",
+    \s*(?:%|[万亿]?[$€£¥￥元]|[万亿]|(?:thousand|[mb]illion)s?|[A-Za-z]{{1,4}}\.?)?  # a unit, a thousand
+    \s*(?:[A-Z]{{3}}|[$€£¥￥])?\)?-?\s*                                # a currency behind it""",
     re.VERBOSE,
 )
 _MONTHS = "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec"
@@ -28,6 +28,7 @@ _DATE = re.compile(
     )\s*""",
     re.IGNORECASE | re.VERBOSE,
 )
+_AMOUNT = re.compile(r".*(?:[$€£¥￥]|\d\s*(?:[km]|mio|mrd|tsd|bn|[mb]illion|thousand)\b).*", re.IGNORECASE)
 _MOSTLY = 0.75
 _FEW = 40
 """Distinct values up to which a text column is taken for a category whatever the number of rows."""
@@ -52,7 +53,7 @@ def kind_of(name: str, dtype: str, unique: int | None, rows: int | None, samples
         return "flag", False
     if dtype.startswith(("int", "float", "Int", "Float", "uint", "decimal")):
         whole = dtype.startswith(("int", "Int", "uint"))
-        if whole and id_like:
+        if whole and (id_like or (unique == rows and _numbers_rows(name))):
             return "id", False
         if whole and named_like_an_id(name) and not is_named_rate(name):
             return "category", False  # a number that stands for a shop or a person is not added up
@@ -63,7 +64,13 @@ def kind_of(name: str, dtype: str, unique: int | None, rows: int | None, samples
         return "id", False
     if _share(_NUMBER, filled) >= _MOSTLY:
         return "number", True
-    if unique is not None and rows and rows > _FEW and unique == rows and _no_prose(filled):
+    if (
+        unique is not None
+        and rows
+        and rows > _FEW
+        and unique == rows
+        and all(len(sample.split()) <= 2 for sample in filled)
+    ):
         return "id", False
     if distinct <= _FEW or (rows and distinct <= min(0.05 * rows, _MANY)):
         return "category", False
@@ -80,10 +87,6 @@ def _yes_and_no(samples: Sequence[str]) -> bool:
     return all(values & set(lexicon()[side]) for side in ("positive_values", "negative_values"))
 
 
-def _no_prose(samples: Sequence[str]) -> bool:
-    return all(len(sample.split()) <= 2 for sample in samples)
-
-
 def named_like_an_id(name: str) -> bool:
     """True for the name of a number that tells rows or things apart: "customer id", "Bestellnr"."""
     parts = words(name)
@@ -92,6 +95,16 @@ def named_like_an_id(name: str) -> bool:
         or name.casefold().endswith(("nr", "nummer"))  # "Bestellnr": German writes it in one word
         or any(CJK.search(i) and name.endswith(i) for i in lexicon()["id_names"])
     )
+
+
+def holds_unread_amounts(column: Column) -> bool:
+    """True for a column of words half of which are amounts, such as "1.5M+": groups by it are no answer."""
+    return column.kind in ("category", "text") and _share(_AMOUNT, column.samples) >= 0.5
+
+
+def _numbers_rows(name: str) -> bool:
+    """True for the name of what one row is, such as "visit": a number of its own in every row counts no visits."""
+    return name.casefold() in lexicon()["row_names"] and not concepts_of([stem(name)]) & {"money", "quantity"}
 
 
 def is_rate(column: Column) -> bool:
@@ -160,7 +173,7 @@ def _word_hits(column: Column, text_words: Sequence[Word], stop: frozenset[str])
             yield word.span, 6.0 if word.stem == parts[-1] else 5.0
         elif own & concepts_of([word.stem]):
             yield word.span, 4.0
-        elif len(word.stem) >= 5 and any(_alike(word.stem, part) for part in parts):
+        elif len(word.stem) >= 5 and any(len(part) >= 4 and _likeness(word.stem, part) >= 0.84 for part in parts):
             yield word.span, 3.0
 
 
@@ -178,16 +191,14 @@ def _chinese_hits(column: Column, text: str) -> Iterable[tuple[Span, float]]:
                     yield Span(match.start(), match.end()), 4.0 + 0.5 * len(phrase)
 
 
-def _alike(one: str, other: str) -> bool:
-    return len(other) >= 4 and SequenceMatcher(None, one, other).ratio() >= 0.84
+def _likeness(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other).ratio()
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """The name that is spelled almost like this one, or means the same; None when none does."""
     plain = "".join(word.stem for word in words(name))
-    scored = [
-        (SequenceMatcher(None, plain, "".join(word.stem for word in words(other))).ratio(), other) for other in names
-    ]
+    scored = [(_likeness(plain, "".join(word.stem for word in words(other))), other) for other in names]
     best = max(scored, default=(0.0, ""))
     if best[0] >= 0.75:
         return best[1]
@@ -241,12 +252,10 @@ def factors(columns: Sequence[Column]) -> tuple[Column, Column] | None:
 
 def amount_to_derive(columns: Sequence[Column]) -> Column | None:
     """A column of sales to compute as quantity times price, when the data has these two and no amount of money."""
-    has_amount = any(
-        column.kind == "number" and is_money(column) and "price" not in concepts(column) for column in columns
-    )
-    if has_amount or factors(columns) is None or any(column.name == "sales" for column in columns):
-        return None
-    return Column("sales", "number", DERIVED)
+    numbers = [column for column in columns if column.kind == "number"]
+    has_amount = any(is_money(column) and "price" not in concepts(column) for column in numbers)
+    taken = has_amount or factors(columns) is None or any(column.name == "sales" for column in columns)
+    return None if taken else Column("sales", "number", DERIVED)
 
 
 def default_date(columns: Sequence[Column]) -> Column | None:

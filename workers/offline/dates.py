@@ -12,20 +12,18 @@ A value is one of
 from __future__ import annotations
 
 import re
+from calendar import month_name
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 from workers.offline.lexicon import Span
 
-MONTHS = (
-    *("january", "february", "march", "april", "may", "june"),
-    *("july", "august", "september", "october", "november", "december"),
-)
+MONTHS = [name.casefold() for name in month_name[1:]]
 _SHORT = "|".join(name[:3] for name in MONTHS)
 _YEAR = r"(?:19|20)\d\d"
 _DIGITS = {word: n for n, word in enumerate("一二三四五六七八九十", start=1)} | {"十一": 11, "十二": 12, "两": 2}
-_COUNTED = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "twelve": 12, **_DIGITS}
+_COUNTED = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "ten": 10, "twelve": 12, **_DIGITS}
 _UNITS = {
     **{"day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"},
     **{"天": "D", "周": "W", "月": "M", "季度": "Q", "年": "Y"},
@@ -44,7 +42,8 @@ def _month(word: str) -> int:
     return next(n for n, name in enumerate(MONTHS, start=1) if name.startswith(word.casefold()[:3]))
 
 
-def _count(word: str | None) -> int:
+def count(word: str | None) -> int:
+    """The number that digits or a word such as "three" stand for; 1 without any."""
     return (_COUNTED.get(word.casefold()) or int(word)) if word else 1
 
 
@@ -60,12 +59,9 @@ _PATTERNS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
     (
         r"(?:\b(?:last|past)|最近|过去|近)\s*(\d{1,2}|two|three|four|five|six|twelve|[一二三四五六七八九十两])\s*个?\s*"
         r"(day|week|month|quarter|year|天|周|月|季度|年)s?",
-        lambda m: f"last:{_count(m[1])}{_UNITS[m[2].casefold()]}",
+        lambda m: f"last:{count(m[1])}{_UNITS[m[2].casefold()]}",
     ),
-    (
-        r"\bthe\s+(?:last|past)\s+(day|week|month|quarter|year)\b",
-        lambda m: f"last:1{_UNITS[m[1].casefold()]}",
-    ),
+    (r"\bthe\s+(?:last|past)\s+(day|week|month|quarter|year)\b", lambda m: f"last:1{_UNITS[m[1].casefold()]}"),
     (r"\b(?:last|previous)\s+(month|quarter|year)\b", lambda m: f"{_UNITS[m[1].casefold()]}-1"),
     (r"\b(?:this|current)\s+(month|quarter|year)\b", lambda m: f"{_UNITS[m[1].casefold()]}-0"),
     (r"去年|上一年", lambda m: "Y-1"),
@@ -104,14 +100,17 @@ def moments(text: str) -> list[Moment]:
 
 def _exists(value: str) -> bool:
     """False for a month 13 or a 30th of February."""
+    if "-" not in value or not value[0].isdigit():
+        return True
     try:
-        return not value[0].isdigit() or bool(_bounds(value))
+        return bool(date.fromisoformat(value if len(value) == 10 else f"{value}-01"))
     except ValueError:
         return False
 
 
 _TO = re.compile(r"\s*(?:to|until|through|till|-|–|—|到|至)\s*", re.IGNORECASE)
 _AND = re.compile(r"\s*(?:and|和)\s*", re.IGNORECASE)
+_LISTED = re.compile(r"\s*(?:,|and|or|&|和|、)\s*", re.IGNORECASE)
 _LED_BY = (
     (re.compile(r"(?:\b(?:since|from|starting)(?:\s+in)?|从|自)\s*$", re.I), ">="),
     (re.compile(r"\bafter\s*$", re.I), ">"),
@@ -129,6 +128,9 @@ def spans_of_time(text: str, found: Sequence[Moment]) -> tuple[str, ...]:
     while place < len(found):
         here, after = found[place], found[place + 1] if place + 1 < len(found) else None
         led = text[: here.span.start] + _own_preposition(text, here)
+        listed = after and _LISTED.fullmatch(text[here.span.end : after.span.start])
+        if after and listed and re.fullmatch(r"M\d\d \d{4}-\d\d", f"{here.value} {after.value}"):
+            here = Moment(f"{after.value[:4]}-{here.value[1:]}", here.span)  # "March and April 2022" are of one year
         if after and _is_range(text, here, after, led):
             values += _range(here.value, after.value)
             place += 2
@@ -178,38 +180,19 @@ def _condition(value: str, column: str, whole: str) -> str:
         return f"{column} > {whole}.max().normalize() - pd.DateOffset({name}={int(relative[1]) * size})"
     if relative := re.fullmatch(r"([YQM])-(\d)", value):
         return f'{column}.dt.to_period("{relative[1]}") == {whole}.max().to_period("{relative[1]}") - {relative[2]}'
-    if value.startswith("M"):
-        return f"{column}.dt.month == {int(value[1:])}"
-    if value.startswith("Q"):
-        return f"{column}.dt.quarter == {int(value[1:])}"
+    if value[0] in "MQ":
+        return f"{column}.dt.{'month' if value[0] == 'M' else 'quarter'} == {int(value[1:])}"
     if ".." in value:
         first, last = value.split("..")
-        return f'({column} >= "{_bounds(first)[0]}") & ({column} < "{_bounds(last)[1]}")'
+        return f'{column}.between(pd.Period("{first}").start_time, pd.Period("{last}").end_time)'
     if compared := re.fullmatch(r"(>=|>|<=|<)M(\d\d)", value):  # the latest month of that name
         months = f'{whole}.dt.to_period("M").dropna().unique()'
         latest = f"max((month for month in {months} if month.month == {int(compared[2])}), default=pd.NaT)"
         return f'{column}.dt.to_period("M") {compared[1]} {latest}'
     if compared := re.fullmatch(r"(>=|>|<=|<)(.+)", value):
-        begin, end = _bounds(compared[2])
-        sign, edge = {">=": (">=", begin), ">": (">=", end), "<": ("<", begin), "<=": ("<", end)}[compared[1]]
-        return f'{column} {sign} "{edge}"'
-    rule = {4: "Y", 6: "Q", 7: "M", 10: "D"}[len(value)]
-    return f'{column}.dt.to_period("{rule}") == "{value}"'
-
-
-def _bounds(value: str) -> tuple[date, date]:
-    """The first day of a year, quarter, month or day, and the day after its last."""
-    if len(value) == 10:
-        day = date.fromisoformat(value)
-        return day, day + timedelta(days=1)
-    year = int(value[:4])
-    first, months = (
-        (1, 12) if len(value) == 4
-        else (3 * int(value[5]) - 2, 3) if "Q" in value
-        else (int(value[5:7]), 1)
-    )  # fmt: skip
-    after = year * 12 + first - 1 + months
-    return date(year, first, 1), date(after // 12, after % 12 + 1, 1)
+        edge = "start_time" if compared[1] in (">=", "<") else "end_time"
+        return f'{column} {compared[1]} pd.Period("{compared[2]}").{edge}'
+    return f'{column}.dt.to_period("{frequency_of(value)}") == "{value}"'
 
 
 def frequency_of(value: str) -> str:

@@ -21,13 +21,13 @@ def joined(given: Sequence[Table], text: str) -> Join:
         raise ValueError("there is no table")
     if len(given) == 1:
         return Join(given[0])
-    tables = _with_shared_keys(given)
+    tables, renamed = _with_shared_keys(given)
     if stack := _stackable(tables):
         return Join(stack[0], stack[1:], None, tuple(table for table in tables if table not in stack))
     keys = Counter(column.name for table in tables for column in table.columns if _may_be_key(column, table))
-    if tables == given:  # rows that are merely numbered alike have nothing to do with each other
+    if not renamed:  # rows that are merely numbered alike have nothing to do with each other
         keys = Counter({key: count for key, count in keys.items() if not _bare(key)})
-    shared = [key for key, count in keys.most_common() if count >= 2]
+    shared = list(dict.fromkeys([*renamed, *(key for key, count in keys.most_common() if count >= 2)]))
     for key in shared:
         holders = [table for table in tables if any(column.name == key for column in table.columns)]
         base = max(holders, key=lambda table: (not _unique(table, key), table.rows or 0))
@@ -44,8 +44,8 @@ def joined(given: Sequence[Table], text: str) -> Join:
     return Join(best, unused=tuple(table for table in tables if table is not best))
 
 
-def _with_shared_keys(tables: Sequence[Table]) -> Sequence[Table]:
-    """The tables, a key of one of them renamed as another one calls it: "id" of customers to "customer_id"."""
+def _with_shared_keys(tables: Sequence[Table]) -> tuple[Sequence[Table], list[str]]:
+    """The tables, a key of one renamed as another one calls it ("id" of customers to "customer_id"); its name."""
     for table in tables:
         for key in table.columns:
             if not (_unique(table, key.name) and named_like_an_id(key.name)):
@@ -56,18 +56,21 @@ def _with_shared_keys(tables: Sequence[Table]) -> Sequence[Table]:
                     columns = tuple(replace(c, name=theirs.name) if c is key else c for c in table.columns)
                     read = f"{read_line(table)}.rename(columns={{{literal(key.name)}: {literal(theirs.name)}}})"
                     renamed = replace(table, columns=columns, read=read)
-                    return [renamed if each is table else each for each in tables]
-    return tables
+                    return [renamed if each is table else each for each in tables], [theirs.name]
+    return tables, []
 
 
 def _refers(column: Column, key: Column, table: Table) -> bool:
-    """True when a column holds values of another table's key, by its name and the look of its values."""
+    """True when a column holds values of another table's key, by the values themselves or by name and look."""
     named = [word.stem for word in words(column.name)]
     own = [word.stem for word in words(key.name)]
     by_table = _bare(key.name) and named == [*(word.stem for word in words(table.name)), *own]
     same_words = bool(named[:-1]) and named[:-1] == own[:-1]
     subject = same_words or bool(concepts(column) & concepts(key) - {"date"})
     by_subject = named_like_an_id(column.name) and column.name != key.name and subject
+    shared = set(column.samples) & set(key.samples)
+    if min(len(column.samples), len(key.samples)) >= 5 and 2 * len(shared) > len(key.samples):
+        return not any(sample.isdigit() for sample in shared)  # bare numbers are alike by chance
     looks = [{re.sub(r"\d+", "9", sample) for sample in each.samples} for each in (column, key)]
     return (by_table or by_subject) and (not all(looks) or bool(looks[0] & looks[1]))
 

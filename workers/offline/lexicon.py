@@ -51,6 +51,11 @@ class Span:
     start: int
     end: int
 
+    @property
+    def length(self) -> int:
+        """How many characters it is long."""
+        return self.end - self.start
+
     def overlaps(self, other: Span) -> bool:
         """True when both share a character."""
         return self.start < other.end and other.start < self.end

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
 from workers.offline import columns as cols
+from workers.offline import dates
+from workers.offline.loading import error_of
 from workers.offline.reading import facts_of, last_told
-from workers.offline.repair import error_of
-from workers.offline.thread import Thread, done
-from workers.offline.values import Facts, Intent, Join
+from workers.offline.subject import period, pretty, spacing
+from workers.offline.tasks import emptied_by, missing_names
+from workers.offline.thread import Thread, done, names_looked_up
+from workers.offline.values import Intent, Join
 from workers.offline.wording import say
 
 _MANY_UNREAD = 0.02
 """The share of a column's cells beyond which cells that cannot be read are told before the answer."""
+_MANY_BLANK = 0.5
+"""The share of rows without a group beyond which that is told before the answer: merged cells look like this."""
 _MANY_COPIES = 0.03
 """The share of rows removed as copies above which the answer says so."""
 
@@ -22,19 +28,10 @@ def preparation(thread: Thread) -> list[str]:
     """What was done to the data before the analysis, told in the turn that did it."""
     facts = facts_of(thread.since)
     lines = []
-    if told := last_told(facts, "joined"):
-        lost = [(name, count) for name, count in told.get("unmatched", {}).items() if count]
-        lines.append(_prepared(thread, "joined", j=told, lost=lost))
-    if told := last_told(facts, "stacked"):
-        lines.append(_prepared(thread, "stacked", j=told))
-    if (told := last_told(facts, "copies")) and told.get("removed"):
-        lines.append(_prepared(thread, "copies", c=told))
-    if (told := last_told(facts, "respelled")) and told.get("columns"):
-        lines.append(_prepared(thread, "respelled", r=list(told["columns"].items())[:6]))
-    if told := last_told(facts, "derived"):
-        lines.append(_prepared(thread, "derived", d=told))
-    if told := last_told(facts, "filled"):
-        lines.append(_prepared(thread, "filled", f=told))
+    for key in ("joined", "stacked", "copies", "respelled", "derived", "filled"):
+        told = last_told(facts, key)
+        if told and told.get("removed", True) and told.get("columns", True):
+            lines.append(_prepared(thread, key, t=told))
     errors = [error_of(cell) for cell in thread.since if cell.status != "ok"]
     if errors:
         # pandas adds advice after a full stop; what went wrong stands before it
@@ -44,12 +41,18 @@ def preparation(thread: Thread) -> list[str]:
 
 
 def unread(thread: Thread, join: Join) -> list[str]:
-    """What an answer says first when more than a few cells of a column that it uses could not be read."""
+    """What an answer says first when cells that it uses could not be read, or when most of a grouping is blank."""
     rows = (last_told(thread.facts, "clean") or {}).get("rows") or 1
     used = {name for intent in thread.intents for name in columns_of(intent)}
     told = [t for t in _last_by(thread.facts.get("converted", ()), "column") if t.get("column") in used]
     many = [t for t in told if t.get("unreadable", 0) > _MANY_UNREAD * rows]
-    return [_prepared(thread, "unread", c=one, rows=rows) for one in many]
+    missing = (last_told(thread.facts, "clean") or {}).get("missing") or {}
+    grouped = {by for intent in thread.intents for analysis in intent.analyses for by in analysis.by}
+    blank = [(name, count) for name, count in missing.items() if name in grouped and count >= _MANY_BLANK * rows]
+    return [
+        *(_prepared(thread, "unread", c=one, rows=rows) for one in many),
+        *(_prepared(thread, "no_group", name=name, count=count, rows=rows) for name, count in blank),
+    ]
 
 
 def columns_of(intent: Intent) -> set[str]:
@@ -61,16 +64,12 @@ def columns_of(intent: Intent) -> set[str]:
 def left_out(thread: Thread) -> list[str]:
     """What the answer says of rows that were removed, in the turn that removed them: totals, and many copies."""
     facts = facts_of(thread.since)
-    totals = last_told(facts, "totals")
-    return [*([_prepared(thread, "totals", t=totals)] if totals else []), *_many_copies(thread, facts)]
-
-
-def _many_copies(thread: Thread, facts: Facts) -> list[str]:
-    copies, clean = last_told(facts, "copies"), last_told(facts, "clean")
-    if not copies or not clean or not clean.get("rows_read"):
-        return []
-    share = copies.get("removed", 0) / clean["rows_read"]
-    return [_prepared(thread, "many_copies", c=copies, rows=clean["rows_read"], share=share)] * (share > _MANY_COPIES)
+    totals, copies, clean = (last_told(facts, name) or {} for name in ("totals", "copies", "clean"))
+    lines = [_prepared(thread, "totals", t=totals)] if totals else []
+    share = copies.get("removed", 0) / (clean.get("rows_read") or math.inf)
+    if share > _MANY_COPIES:
+        lines.append(_prepared(thread, "many_copies", c=copies, rows=clean["rows_read"], share=share))
+    return lines
 
 
 def _prepared(thread: Thread, key: str, **variables: object) -> str:
@@ -110,3 +109,74 @@ def caveats(thread: Thread, join: Join, intent: Intent) -> list[str]:
 
 def _last_by(told: Iterable[dict[str, Any]], key: str) -> list[dict[str, Any]]:
     return list({str(item.get(key)): item for item in told}.values())
+
+
+MAX_COLUMNS = 4
+MAX_VALUES = 8
+
+
+def unanswered(thread: Thread, join: Join, intent: Intent) -> list[str]:
+    """Why a part of the question has no answer, or another than asked for; nothing when it has."""
+    language = thread.language
+    found: list[str] = []
+    if missing := missing_names(thread, intent):
+        values = {"names": [word.text for word in missing], "columns": _values_there_are(thread, join, intent)}
+        found.append(say("frame", "missing", language, values))
+    elif step := emptied_by(thread, intent):
+        values = {
+            "s": step,
+            "column": pretty(str(step.get("column")), language),
+            "low": step.get("low"),
+            "high": step.get("high"),
+        }
+        found.append(say("frame", "emptied", language, values))
+    elif finer := finer_than_the_dates(thread, intent):
+        wanted, known = (period(language, each) for each in finer)
+        found.append(say("frame", "finer", language, {"wanted": wanted, "known": known, "date": intent.date}))
+    elif intent.lacks:
+        found.append(say("frame", f"lacks_{intent.lacks}", language, {"alone": bool(intent.analyses)}))
+    elif intent.beyond:
+        found.append(say("frame", "beyond", language, {"alone": bool(intent.analyses)}))
+    return found
+
+
+def finer_than_the_dates(thread: Thread, intent: Intent) -> tuple[str, str] | None:
+    """The step of time that is asked for and the one that the dates have, when that is longer."""
+    asked = dates.frequency_of(intent.period) if intent.period else intent.frequency
+    known = spacing(thread, intent.date)
+    timely = any(analysis.kind in ("trend", "change", "forecast") for analysis in intent.analyses)
+    return (asked, known) if asked and timely and dates.coarser(asked, known) != asked else None
+
+
+def _values_there_are(thread: Thread, join: Join, intent: Intent) -> list[dict[str, object]]:
+    """The values of the categories that cells have listed, those of the question's own columns first."""
+    own = {by for each in intent.analyses for by in each.by}
+    told = {str(fact.get("column")): fact for fact in thread.facts.get("values", ())}
+    listed = [
+        (name, fact) for name, fact in told.items() if (column := join.column(name)) and column.kind == "category"
+    ]
+    listed.sort(key=lambda item: (item[0] not in own, len(item[1]["values"]) > MAX_VALUES))
+    return [
+        {
+            "name": pretty(name, thread.language),
+            "values": fact["values"][:MAX_VALUES],
+            "more": len(fact["values"]) > MAX_VALUES,
+        }
+        for name, fact in listed[:MAX_COLUMNS]
+    ]
+
+
+def not_understood(thread: Thread, join: Join, *, computed: bool) -> list[str]:
+    """The words of the question that were not used; `computed` says that the rest of it has an answer."""
+    looked_up = names_looked_up(thread.facts)
+    words = [
+        word.text
+        for intent in thread.intents
+        for word in intent.unplaced
+        if not intent.beyond and not word.demanded and not looked_up.get(word.text)
+    ]
+    if not words:
+        return []
+    numbers = [pretty(column.name, thread.language) for column in join.columns if column.kind == "number"][:MAX_VALUES]
+    told = {"words": list(dict.fromkeys(words)), "numbers": [] if computed else numbers, "computed": computed}
+    return [say("frame", "not_understood", thread.language, told)]

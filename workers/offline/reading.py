@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -10,7 +11,6 @@ from typing import Any
 from core.steps import Asked, Briefed, CellRan, ColumnNote, FileAbstract, Questioned, Replied, Step
 from workers.agent.turn import Turn
 from workers.offline.columns import kind_of
-from workers.offline.pasted import pasted_table
 from workers.offline.values import Column, Facts, Table, TurnContent
 
 _FACT = re.compile(r"^([a-z_]+): (\{.*\})$", re.MULTILINE)
@@ -81,7 +81,6 @@ def _tables(file: FileAbstract) -> list[Table]:
                     rows=note.rows,
                     sheet=note.name if note.name and (file.format.startswith("xls") or numbered) else None,
                     encoding=file.encoding,
-                    separator=file.separator,
                     read=file.read_hint,
                 )
             )
@@ -112,3 +111,60 @@ def last_told(facts: Facts, name: str) -> dict[str, Any] | None:
     """The last fact of this name; None when there is none."""
     told = facts.get(name)
     return told[-1] if told else None
+
+
+_FEWEST_LINES = 3
+"""A header and two rows: fewer lines with commas may be prose."""
+_FENCE = re.compile(r"^\s*`{3}\w*\s*|\s*`{3}\s*$")
+_PLAIN = re.compile(r"-?\d+(\.\d+)?")
+
+
+def pasted_table(text: str, path: str) -> tuple[str, Table | None]:
+    """The text without the table that is pasted into it, and that table as a file of this path; None without one."""
+    lines = [_FENCE.sub("", line) for line in text.splitlines()]
+    blocks = [block for separator in "\t;," if (block := _longest_block(lines, separator))]
+    if not blocks:
+        return text, None
+    start, rows, separator = max(blocks, key=lambda block: len(block[1]))
+    rest = "\n".join([*lines[:start], *lines[start + len(rows) :]]).strip()
+    content = "\n".join(line.strip(" ") for line in lines[start : start + len(rows)]) + "\n"
+    columns = tuple(_pasted_column(name, [row[place] for row in rows[1:]]) for place, name in enumerate(rows[0]))
+    name = path.rpartition(".")[0]
+    read = f"pd.read_csv({path!r}, sep={separator!r}, skipinitialspace=True)"
+    return rest, Table(name, path, "csv", columns, rows=len(rows) - 1, read=read, content=content)
+
+
+def _longest_block(lines: Sequence[str], separator: str) -> tuple[int, list[list[str]], str] | None:
+    """The longest run of lines that a separator cuts into a header of names and rows of as many cells."""
+    best: tuple[int, list[list[str]], str] | None = None
+    for start in range(len(lines)):
+        if separator not in lines[start] or (best and start < best[0] + len(best[1])):
+            continue
+        rows: list[list[str]] = []
+        for line in lines[start:]:
+            cells = [cell.strip() for cell in next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])]
+            if len(cells) < 2 or (rows and len(cells) != len(rows[0])):
+                break
+            rows.append(cells)
+        if len(rows) >= _FEWEST_LINES and _is_header(rows) and (best is None or len(rows) > len(best[1])):
+            best = start, rows, separator
+    return best
+
+
+def _is_header(rows: Sequence[Sequence[str]]) -> bool:
+    """True when the first row holds short different names, and a column below it holds numbers in every row."""
+    names = rows[0]
+    numbers = any(all(re.search(r"\d", row[place]) for row in rows[1:]) for place in range(len(names)))
+    short = all(name and len(name) <= 40 and not _PLAIN.fullmatch(name) for name in names)
+    return numbers and short and len(set(names)) == len(names)
+
+
+def _pasted_column(name: str, cells: Sequence[str]) -> Column:
+    """What pandas will make of these cells."""
+    filled = [cell for cell in cells if cell]
+    plain = bool(filled) and all(_PLAIN.fullmatch(cell) for cell in filled)
+    whole = plain and len(filled) == len(cells) and all("." not in cell for cell in filled)
+    dtype = "int64" if whole else "float64" if plain else "str"
+    missing, different = 1 - len(filled) / len(cells), tuple(dict.fromkeys(filled))
+    return _column(ColumnNote(name=name, dtype=dtype, missing=missing, unique=len(different), samples=different[:8]),
+                   len(cells))  # fmt: skip

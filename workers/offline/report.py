@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from workers.offline.notes import caveats, left_out, preparation, unread
-from workers.offline.repair import error_of
+from workers.offline.loading import error_of
+from workers.offline.notes import caveats, left_out, not_understood, preparation, unanswered, unread
 from workers.offline.sections import Section, section
 from workers.offline.subject import leaves_out_refunded, scope
 from workers.offline.tasks import Task, tasks
 from workers.offline.thread import Thread, attempts, done
-from workers.offline.unanswered import not_understood, unanswered
 from workers.offline.values import Intent, Join
 from workers.offline.wording import say, sentences
 
@@ -95,9 +94,8 @@ def _assumptions(thread: Thread, intent: Intent) -> list[str]:
         return scoped
     parts = []
     if intent.widened:
-        parts.append(
-            say("frame", "widened", language, {"scope": scope(thread, replace(intent, filters=intent.widened))})
-        )
+        before = scope(thread, replace(intent, filters=intent.widened))
+        parts.append(say("frame", "widened", language, {"scope": before}))
     whole = all(analysis.kind == "correlate" and not analysis.other for analysis in intent.analyses)
     if intent.measure and not intent.target and not whole:
         how = sentences()["frame"][language]["aggregates"][intent.aggregate]

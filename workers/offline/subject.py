@@ -9,11 +9,11 @@ from datetime import date
 from workers.offline import columns as cols
 from workers.offline import dates
 from workers.offline.cells import literal
-from workers.offline.intent import conditions
+from workers.offline.intent.quantities import bounds_mask
 from workers.offline.lexicon import CJK, lexicon, stem, words
 from workers.offline.thread import Thread, known_values
 from workers.offline.values import Column, Filter, Intent, Join
-from workers.offline.wording import say
+from workers.offline.wording import month, say
 
 ORDERED = ("@year", "@month", "@weekday", "@quarter", "@months", "@quarters")
 """Groupings that are parts of a date; they stand in their own order."""
@@ -100,13 +100,8 @@ def subject(thread: Thread, join: Join, intent: Intent) -> Subject:
 
 def _small(column: Column) -> bool:
     """True when the samples are so small that whole numbers would hide them."""
-    values = []
-    for sample in column.samples:
-        digits = "".join(char for char in sample if char.isdigit() or char == ".")
-        try:
-            values.append(float(digits))
-        except ValueError:
-            continue
+    digits = ["".join(re.findall(r"[\d.]", sample)) for sample in column.samples]
+    values = [float(text) for text in digits if re.fullmatch(r"\d+\.?\d*|\.\d+", text)]
     return bool(values) and max(values) < 10
 
 
@@ -116,13 +111,12 @@ def _small(column: Column) -> bool:
 def selection(thread: Thread, join: Join, intent: Intent, by: tuple[str, ...] = ()) -> list[str]:
     """The lines that make `work` from `df`."""
     lines = ["work = df", *(f"work = work[{mask}]" for mask, _, _ in _conditions(thread, join, intent))]
-    if intent.target:
-        if intent.target == "is_refund":
-            lines.append('work = work.assign(is_target=work["is_refund"].astype(int))')
-        else:
-            target, yes = literal(intent.target), literal(positive_value(join, thread, intent.target))
-            lines.append(f"work = work[work[{target}].notna()]")
-            lines.append(f"work = work.assign(is_target=(work[{target}].astype(str).str.strip() == {yes}).astype(int))")
+    if intent.target == "is_refund":
+        lines.append('work = work.assign(is_target=work["is_refund"].astype(int))')
+    elif intent.target:
+        target, yes = literal(intent.target), literal(positive_value(join, thread, intent.target))
+        lines.append(f"work = work[work[{target}].notna()]")
+        lines.append(f"work = work.assign(is_target=(work[{target}].astype(str).str.strip() == {yes}).astype(int))")
     if intent.date:
         moment = f"work[{literal(intent.date)}].dt"
         days = literal(say("words", "days", thread.language).split())
@@ -166,7 +160,7 @@ def _mask(join: Join, item: Filter) -> str:
     if kind == "date":
         return dates.mask(item.values, f"work[{name}]", f"df[{name}]")
     if kind == "number":
-        return conditions.mask(item.values, f"work[{name}]")
+        return bounds_mask(item.values, f"work[{name}]")
     return f"work[{name}].astype(str).isin({literal(item.values)})"
 
 
@@ -245,7 +239,7 @@ _TIMES = (("since", r">=(.+)"), ("after", r">(.+)"), ("until", r"<=(.+)"), ("bef
 def time_said(thread: Thread, value: str) -> str:
     """A value of dates.py in words."""
     if value.startswith("M"):
-        return say("months", int(value[1:]), thread.language) if value[1:].isdigit() else word(thread, value)
+        return month(int(value[1:]), thread.language) if value[1:].isdigit() else word(thread, value)
     if relative := re.fullmatch(r"last:(\d+)([DWMQY])", value):
         steps = f"last_{relative[2]}"
         return word(thread, steps, n=int(relative[1]))

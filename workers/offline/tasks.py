@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from workers.offline import cells, dates
 from workers.offline import columns as cols
-from workers.offline import dates
-from workers.offline.looking import answerable
 from workers.offline.reading import facts_of
-from workers.offline.subject import BAND, Subject, label, period, plain, pretty, spacing, span_in_years, subject
-from workers.offline.thread import Thread
-from workers.offline.values import Analysis, Column, Intent, Join
+from workers.offline.subject import (
+    BAND,
+    Subject,
+    label,
+    period,
+    plain,
+    pretty,
+    rows_lines,
+    scope,
+    spacing,
+    span_in_years,
+    subject,
+)
+from workers.offline.thread import Thread, chosen, names_looked_up, rows_meant
+from workers.offline.values import Analysis, Cell, Column, Intent, Join, Unplaced
 
 MAX_DRIVERS = 2
 FEW_VALUES = 6
@@ -65,23 +76,17 @@ class Task:
     @property
     def has_table(self) -> bool:
         """True when the cell leaves a table behind."""
-        kind = self.analysis.kind
-        return (
-            self.intent.listed
-            or kind in ("trend", "breakdown", "compare", "profile")
-            or (kind == "correlate" and not self.analysis.other)
-        )
+        kinds = ("trend", "breakdown", "compare", "profile", *(() if self.analysis.other else ("correlate",)))
+        return self.intent.listed or self.analysis.kind in kinds
 
     @property
     def outgrows_the_report(self) -> bool:
         """True when the table has more rows than a report shows: periods, columns, or many groups."""
-        facts = facts_of(self.thread.since).get("groups", ())
-        many = {str(told["by"]) for told in facts if told.get("count", 0) > REPORT_ROWS}
+        facts = facts_of(self.thread.since)
         if self.intent.listed:
-            return any(told.get("rows", 0) > REPORT_ROWS for told in facts_of(self.thread.since).get("ranked", ()))
-        return self.analysis.kind in ("trend", "profile") or bool(
-            self.analysis.by and plain(self.analysis.by[0]) in many
-        )
+            return any(told.get("rows", 0) > REPORT_ROWS for told in facts.get("ranked", ()))
+        many = {str(told["by"]) for told in facts.get("groups", ()) if told.get("count", 0) > REPORT_ROWS}
+        return self.analysis.kind in ("trend", "profile") or plain(next(iter(self.analysis.by), "")) in many
 
     def name(self, column: str) -> str:
         """A column's name for people."""
@@ -121,11 +126,46 @@ def tasks(thread: Thread, join: Join) -> list[Task]:
 
 def _drivers(thread: Thread, join: Join) -> list[str]:
     """The groupings by the columns that this turn's model relies on most, numbers in bands."""
-    named = [join.column(str(told.get("column"))) for told in facts_of(thread.since).get("driver", ())[:MAX_DRIVERS]]
-    return [
-        f"{BAND}{column.name}"
-        if column.kind == "number" and (column.unique or FEW_VALUES + 1) > FEW_VALUES
-        else column.name
-        for column in named
-        if column
-    ]
+    told = facts_of(thread.since).get("driver", ())[:MAX_DRIVERS]
+    named = [column for driver in told if (column := join.column(str(driver.get("column"))))]
+    many = [c for c in named if c.kind == "number" and (c.unique or FEW_VALUES + 1) > FEW_VALUES]
+    return [f"{BAND if column in many else ''}{column.name}" for column in named]
+
+
+MAX_COLUMNS = 30
+"""Columns that a name is looked for in."""
+
+
+def questions_to_the_data(thread: Thread, join: Join) -> list[Cell]:
+    """The cells that have to run before the analyses: one for names not seen so far, one for each choice of rows."""
+    looked_up = names_looked_up(thread.facts)
+    named = [word.text for intent in thread.intents for word in intent.unplaced if word.named]
+    if unknown := [name for name in dict.fromkeys(named) if name not in looked_up]:
+        columns = [column.name for column in join.columns if column.kind in ("category", "id", "text")][:MAX_COLUMNS]
+        listed = ", ".join(f"“{name}”" for name in unknown)
+        return [
+            cells.cell("look_up", "seek", thread.language, {"names": unknown, "columns": columns, "listed": listed})
+        ]
+    found = []
+    for number, intent in enumerate(thread.intents, start=1):
+        if intent.filters and not missing_names(thread, intent) and chosen(intent, thread.facts) is None:
+            before = ["steps = []", "work = df", *rows_lines(thread, join, intent)]
+            values = {"of": rows_meant(intent), "scope": scope(thread, intent)}
+            found.append(cells.cell("choose", f"choose{number}", thread.language, values, before=before))
+    return found
+
+
+def missing_names(thread: Thread, intent: Intent) -> list[Unplaced]:
+    """The names that the question insists on and the data does not have."""
+    looked_up = names_looked_up(thread.facts)
+    return [word for word in intent.unplaced if word.demanded and looked_up.get(word.text, word) is None]
+
+
+def emptied_by(thread: Thread, intent: Intent) -> dict[str, object] | None:
+    """What is known of the filter that left no row; None when rows are left or nothing was counted."""
+    return next((step for step in chosen(intent, thread.facts) or () if not step.get("rows")), None)
+
+
+def answerable(thread: Thread, intent: Intent) -> bool:
+    """True when there are rows to answer from."""
+    return not missing_names(thread, intent) and emptied_by(thread, intent) is None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from calendar import month_name
 from collections.abc import Callable, Mapping
 from functools import cache
 from importlib import resources
@@ -11,11 +12,6 @@ from typing import Any
 
 import yaml
 from jinja2 import Environment, StrictUndefined
-
-_MONTHS = (
-    *("January", "February", "March", "April", "May", "June", "July"),
-    *("August", "September", "October", "November", "December"),
-)
 
 
 @cache
@@ -34,6 +30,11 @@ def say(
     text = environment(language, sign).from_string(sentence).render(variables or {})
     lines = [" ".join(part.split()) if part.strip() else part for part in text.split("\n\n")]
     return "\n\n".join(lines)
+
+
+def month(number: int, language: str) -> str:
+    """The name of a month, 1 to 12."""
+    return f"{number}月" if language == "zh" else month_name[number]
 
 
 def number(value: object) -> str:
@@ -63,11 +64,6 @@ def percent(value: float) -> str:
     return f"{value * 100:.1f}%"
 
 
-def probability(value: float) -> str:
-    """A p value: three decimals, or that it is smaller."""
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
-
-
 def environment(language: str, sign: str = "", rate: bool = False) -> Environment:
     """Jinja with our filters: v (a measure's value), m (an amount), n (a number), pct, signed, plus, p, cap, month."""
 
@@ -81,19 +77,14 @@ def environment(language: str, sign: str = "", rate: bool = False) -> Environmen
         "v": value,
         "m": lambda given: money(given, sign),
         "n": number,
-        "p": probability,
+        "p": lambda given: "p < 0.001" if given < 0.001 else f"p = {given:.3f}",
         "pct": percent,
         "signed": lambda given: f"{given * 100:+.1f}%",
         "plus": plus,
         "cap": lambda text: text[:1].upper() + text[1:],
-        "month": lambda given: f"{given}月" if language == "zh" else _MONTHS[given - 1],
+        "month": lambda given: month(given, language),
         "day": lambda given: re.sub(r" 00:00:00$", "", str(given)),
     }
-    made = Environment(
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        autoescape=False,  # noqa: S701 - Markdown, not HTML
-    )
+    made = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701 - Markdown, not HTML
     made.filters.update(filters)
     return made

@@ -9,20 +9,17 @@ from itertools import pairwise
 
 from workers.offline import columns as cols
 from workers.offline import dates
-from workers.offline.intent.conditions import number_filters
-from workers.offline.intent.quantities import aggregate_of, listed_rows, periods_ahead, single_rows, top_of
+from workers.offline.intent.quantities import (
+    aggregate_of,
+    listed_rows,
+    number_filters,
+    periods_ahead,
+    single_rows,
+    top_of,
+)
 from workers.offline.intent.unplaced import unplaced
 from workers.offline.lexicon import Span, find, first_of, has, lexicon
-from workers.offline.values import (
-    Aggregate,
-    AnalysisKind,
-    Column,
-    Filter,
-    Frequency,
-    Join,
-    Unclear,
-    Unplaced,
-)
+from workers.offline.values import Aggregate, AnalysisKind, Column, Filter, Frequency, Join, Unclear, Unplaced
 
 MAX_GROUPINGS = 3
 """Breakdowns that one answer holds; more would bury the answer."""
@@ -81,6 +78,8 @@ class Heard:
     unplaced: tuple[Unplaced, ...]
     counted: str
     """The column whose different values are to be counted: more than a number of rows."""
+    unread: tuple[Column, ...]
+    """Columns of amounts that could not be read as numbers."""
     versus: bool
     """Whether a number is set against another one, row by row or as a ratio."""
 
@@ -109,7 +108,9 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     if peak:
         kinds = ("trend", *(kind for kind in kinds if kind not in ("trend", "breakdown")))
     aggregate = aggregate_of(plain, measures, [mention.span for mention in columns])
-    if target and measures and _compares_sides(kinds, aggregate):
+    if (
+        target and measures and ("compare" in kinds or aggregate not in (None, "count"))
+    ):  # on both sides of a yes-no column
         groups, target = [*groups, target.name], None
     elif target and not groups:
         groups, measures = [f"~{column.name}" for column in measures], []
@@ -156,6 +157,7 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
             refunds=known.refunds,
         ),
         counted=_counted(text, found, frame),
+        unread=tuple(c for mention in columns for c in mention.columns[:1] if cols.holds_unread_amounts(c)),
         versus=_between_columns(text, columns),
     )
 
@@ -228,11 +230,6 @@ def _between_columns(text: str, found: Sequence[cols.Mention]) -> bool:
     return per or any(_AGAINST.search(text[: mention.span.start]) for mention in numbers)
 
 
-def _compares_sides(kinds: Sequence[AnalysisKind], aggregate: Aggregate | None) -> bool:
-    """True when a number is asked for on both sides of a yes-no column, not the share of yes by that number."""
-    return "compare" in kinds or aggregate in ("mean", "median", "max", "min", "sum")
-
-
 def _means_refunds(column: Column, span: Span, text: str, known: Known) -> bool:
     """True when a yes-no column is named as the refunds themselves, which have a rule of their own."""
     if column.name == known.refund_column:
@@ -241,24 +238,17 @@ def _means_refunds(column: Column, span: Span, text: str, known: Known) -> bool:
 
 
 def _kinds(text: str) -> tuple[AnalysisKind, ...]:
-    first: dict[AnalysisKind, int] = {}
-    for kind, phrases in lexicon()["analyses"].items():
-        if spans := find(phrases, text):
-            first[kind] = spans[0].start
+    first = {kind: spans[0].start for kind, said in lexicon()["analyses"].items() if (spans := find(said, text))}
     return tuple(sorted(first, key=lambda kind: first[kind]))
 
 
 def _settled(mention: cols.Mention) -> Column | None:
     """The one column that a mention means; None when it fits several numbers equally well."""
-    if len(mention.columns) == 1:
-        return mention.columns[0]
     groups = [column for column in mention.columns if column.kind in ("category", "flag")]
     numbers = [column for column in mention.columns if column.kind == "number"]
-    if numbers and not groups:
-        return numbers[0] if len(numbers) == 1 else None
     if groups:
         return min(groups, key=lambda column: column.unique or 0)
-    return mention.columns[0]
+    return None if len(numbers) > 1 else (numbers or mention.columns)[0]
 
 
 def _value_filters(text: str, known: Known, named: set[str]) -> tuple[tuple[Filter, ...], list[Span]]:

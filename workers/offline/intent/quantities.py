@@ -1,4 +1,4 @@
-"""How much a question asks for: the sum or the mean, so many groups or single rows, so many periods ahead."""
+"""How much a question asks for: the sum or the mean, so many groups, rows or periods ahead, numbers above a bound."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import re
 from collections.abc import Sequence
 
 from workers.offline import columns as cols
+from workers.offline import dates
 from workers.offline.lexicon import Span, find, first_of, has, lexicon
-from workers.offline.values import Aggregate, Column
-
-_NUMBER_WORDS = {"three": 3, "five": 5, "ten": 10, "三": 3, "五": 5, "十": 10}
+from workers.offline.values import Aggregate, Column, Filter
 
 
 def aggregate_of(text: str, measures: Sequence[Column], named: Sequence[Span]) -> Aggregate | None:
@@ -58,7 +57,7 @@ def single_rows(text: str) -> tuple[int, Span] | None:
         if match := re.search(pattern, text, re.IGNORECASE):
             told = match.groupdict()
             number = (told.get("n") or "").casefold()
-            count = 1 if told.get("one") or number == "一" else _NUMBER_WORDS.get(number) or int(number or 5)
+            count = 1 if told.get("one") else dates.count(number or "5")
             return count, Span(match.start(), match.end())
     return None
 
@@ -100,8 +99,7 @@ def top_of(text: str) -> tuple[int, Span] | None:
     )
     for pattern in patterns:
         if match := re.search(pattern, text, re.IGNORECASE):
-            word = match[1].casefold()
-            return _NUMBER_WORDS.get(word) or int(word), Span(match.start(), match.end())
+            return dates.count(match[1]), Span(match.start(), match.end())
     return None
 
 
@@ -112,8 +110,74 @@ def periods_ahead(text: str) -> tuple[int, Span] | None:
         text,
         re.IGNORECASE,
     ):
-        named = {"three": 3, "six": 6, "一": 1, "三": 3, "六": 6}
-        count = named.get((match[1] or "1").casefold()) or int(match[1] or 1)
         step = {"quarter": 3, "季": 3, "year": 12, "年": 12}.get(match[2].casefold(), 1)
-        return min(24, count * step), Span(match.start(), match.end())
+        return min(24, dates.count(match[1]) * step), Span(match.start(), match.end())
     return None
+
+
+_NUMBER = r"[$€£¥￥]?\s*(\d[\d,]*(?:\.\d+)?)(?![\d.]*\s*%)\s*(k\b|m\b|万|亿)?"
+_SIGNS = {
+    ">=": r"at least|no less than|>=|≥|不少于|不低于|至少",
+    ">": r"over|above|more than|greater than|larger than|bigger than|higher than|older than|longer than|exceeding"
+    r"|>|大于|超过|高于|多于",
+    "<=": r"at most|no more than|<=|≤|不超过|至多",
+    "<": r"under|below|less than|fewer than|smaller than|lower than|younger than|shorter than|<|小于|低于|少于",
+}
+_BEFORE = [(sign, re.compile(rf"(?:{words})\s*{_NUMBER}", re.IGNORECASE)) for sign, words in _SIGNS.items()]
+_AFTER = [(">=", re.compile(rf"{_NUMBER}\s*(?:岁|元|个)?以上")), ("<=", re.compile(rf"{_NUMBER}\s*(?:岁|元|个)?以下"))]
+_SCALE = {"k": 1e3, "m": 1e6, "万": 1e4, "亿": 1e8}
+_OVER_A_YEAR = re.compile(r"over\s+(?:19|20)\d\d$", re.IGNORECASE)
+"""In "sales over 2023" the number is a year."""
+_NEAR = 14
+"""Characters that may stand between a column's name and the bound on it."""
+
+
+def number_filters(
+    text: str, found: Sequence[cols.Mention], columns: Sequence[Column]
+) -> tuple[tuple[Filter, ...], list[Span]]:
+    """Filters by bounds on numbers, and the parts of the text that they come from, column names included."""
+    filters: list[Filter] = []
+    spans: list[Span] = []
+    for sign, pattern in [*_BEFORE, *_AFTER]:
+        for match in pattern.finditer(text):
+            span = Span(match.start(), match.end())
+            if any(span.overlaps(taken) for taken in spans) or _OVER_A_YEAR.match(match[0]):
+                continue
+            column, own = _bounded(text, span, found, columns)
+            if column is None:
+                continue
+            value = float(match[1].replace(",", "")) * _SCALE.get((match[2] or "").casefold(), 1)
+            filters.append(Filter(column.name, (f"{sign}{value:.10g}",)))
+            spans += [span, *own]
+    return tuple(filters), spans
+
+
+def _bounded(
+    text: str, span: Span, found: Sequence[cols.Mention], columns: Sequence[Column]
+) -> tuple[Column | None, list[Span]]:
+    """The number that a bound is on: named just before it or just after, else an age or the usual measure."""
+    numbers = [(m, c) for m in found for c in m.columns[:1] if c.kind == "number"]
+    close = [
+        (gap, mention, column)
+        for mention, column in numbers
+        for gap in (span.start - mention.span.end, mention.span.start - span.end)
+        if 0 <= gap <= _NEAR
+    ]
+    if close:
+        _, mention, column = min(close, key=lambda item: item[0])
+        return column, [mention.span]
+    if re.search(r"older|younger|岁", text[span.start : span.end]):
+        return next(
+            (column for column in columns if column.kind == "number" and "age" in cols.concepts(column)), None
+        ), []
+    return cols.default_measure(columns), []
+
+
+def bounds_mask(values: Sequence[str], column: str) -> str:
+    """The condition, as code, that holds where `column` keeps to every bound."""
+    parts = [re.fullmatch(r"(>=|>|<=|<)(.+)", value) for value in values]
+    return " & ".join(
+        f"({column} {part[1]} {part[2]})" if len(parts) > 1 else f"{column} {part[1]} {part[2]}"
+        for part in parts
+        if part
+    )

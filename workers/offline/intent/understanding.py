@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -9,11 +10,14 @@ from workers.offline.intent.clauses import clauses
 from workers.offline.intent.following import followed, is_whole_question
 from workers.offline.intent.fresh import asked_anew
 from workers.offline.intent.hearing import Heard, Known, hear
-from workers.offline.lexicon import find, has, lexicon
+from workers.offline.intent.quantities import moves
+from workers.offline.lexicon import concepts_of, find, has, lexicon, stem, words
 from workers.offline.values import Intent, Join, Unclear, Unplaced
 
 MAX_ANALYSES = 8
 """Analyses of one answer."""
+_PER_ROW = re.compile(r"\bper\s+(\w+)", re.IGNORECASE)
+_NESTED = re.compile(r"\b(?:per|in each|for each|of each|within each)\b", re.IGNORECASE)
 
 
 def understand(text: str, frame: Join, previous: Sequence[Intent], known: Known) -> tuple[Intent, ...] | Unclear:
@@ -23,10 +27,13 @@ def understand(text: str, frame: Join, previous: Sequence[Intent], known: Known)
     """
     parts: list[Intent] = []
     for clause in clauses(text):
-        if has("exports", clause) and (parts or previous):
-            parts = [replace(each, saved=True, text=clause, unplaced=()) for each in parts or previous]
-            continue
+        exported = has("exports", clause)
+        other = (Unplaced("csv"),) if exported and find(["csv"], clause) else ()  # a workbook is what we save
         heard = hear(clause, frame, known)
+        asks = heard.kinds or heard.measures or heard.groups or heard.filters or heard.target or heard.unplaced
+        if exported and (parts or previous) and not asks:
+            parts = [replace(each, saved=True, text=clause, unplaced=other) for each in parts or previous]
+            continue
         before = parts or list(previous)
         heard = _insisting(heard) if before else heard
         if heard.unclear and not (before and not heard.kinds):
@@ -36,16 +43,16 @@ def understand(text: str, frame: Join, previous: Sequence[Intent], known: Known)
         fresh = [replace(intent, text=clause, unplaced=heard.unplaced) for intent in changed] or [
             _widened(asked_anew(heard, frame, before[-1] if before else None), before)
         ]
-        parts += [_with_the_rest(heard, intent) for intent in fresh]
+        whole = [_with_the_rest(heard, intent) for intent in fresh]
+        parts += [replace(each, saved=exported, unplaced=(*each.unplaced, *other)) for each in whole]
     return _within_bounds(_together(parts))
 
 
 def _widened(intent: Intent, before: Sequence[Intent]) -> Intent:
     """A question of its own, and the filters of the one before that it does not keep."""
     kept = {item.column for item in intent.filters}
-    return replace(
-        intent, widened=tuple(item for item in before[-1].filters if item.column not in kept) if before else ()
-    )
+    earlier = before[-1].filters if before else ()
+    return replace(intent, widened=tuple(item for item in earlier if item.column not in kept))
 
 
 def _with_the_rest(heard: Heard, intent: Intent) -> Intent:
@@ -61,6 +68,7 @@ def _with_the_rest(heard: Heard, intent: Intent) -> Intent:
     amiss = amiss if heard.aggregate and not kinds & {"predict", "correlate", "distribution", "profile"} else []
     amiss += [heard.counted] if intent.aggregate == "count" and heard.counted else []
     amiss += ["each"] if find(["each"], heard.text) and not grouped else []
+    amiss += _misread(heard, intent)
     german = has("german", heard.text)
     unknown = [word.text for word in intent.unplaced if german or not word.named]
     if amiss or (unknown and (intent.assumed or german)):
@@ -70,16 +78,50 @@ def _with_the_rest(heard: Heard, intent: Intent) -> Intent:
     if not kinds & {"predict", "correlate"}:
         names += [column.name for column in heard.measures if column.name not in used]
         names += [group.lstrip("~@") for group in heard.groups if group.lstrip("~@") not in used]
+    if heard.top and len(intent.analyses) > 1 and kinds == {"breakdown"} and _NESTED.search(heard.text):
+        names += [by.lstrip("~@") for each in intent.analyses[1:] for by in each.by]
+        intent = replace(intent, analyses=intent.analyses[:1])
     if heard.top and not kinds & {"breakdown", "rows"} and not (grouped and "trend" in kinds and len(used) > 2):
         names.append(f"{heard.top}")
     if heard.frequency and not kinds & {"trend", "forecast", "change"}:
         names += [phrase for _, phrase in _phrases("frequencies", heard.text)]
-    drawn = {"line": {"trend", "forecast"}, "pie": {"breakdown"}, "bar": {"trend", "breakdown", "compare", "change"}}
+    whole = intent.aggregate in ("sum", "count") and not intent.target
+    drawn = {
+        "line": {"trend", "forecast"},
+        "pie": {"breakdown"} if whole else set(),
+        "bar": {"trend", "breakdown", "compare", "change"},
+    }
     if heard.chart and not kinds & drawn[heard.chart]:
         names += [phrase for _, phrase in _phrases("charts", heard.text)]
         if not (heard.groups or heard.measures or heard.filters or heard.frequency):  # nothing else is asked for
             intent = replace(intent, analyses=())
     return replace(intent, unplaced=tuple(dict.fromkeys([*intent.unplaced, *map(Unplaced, names)])))
+
+
+def _misread(heard: Heard, intent: Intent) -> list[str]:
+    """Words of a question that turn it into one that no rule answers: what the analyses show is something else."""
+    text, kinds = heard.text, {each.kind for each in intent.analyses}
+    found = [column.name for column in heard.unread]
+    if heard.aggregate not in (None, "count") and intent.measure is None and kinds <= {"breakdown", "trend", "total"}:
+        found += [phrase for key, phrase in _phrases("aggregates", text) if key == heard.aggregate]
+    if has("superlatives", text) and moves(text) and intent.aggregate in ("max", "min"):
+        found += ["increase" if has("rises", text) else "decrease"]
+    if heard.shares and kinds == {"total"} and not intent.target and intent.aggregate != "mean":
+        found += [_said("shares", text)]
+    if intent.aggregate == "sum" and intent.measure and (per := _PER_ROW.search(text)):
+        grouped = [word.stem for group in heard.groups for word in words(group)]
+        by_group = stem(per[1]) in grouped or concepts_of([stem(per[1])]) & concepts_of(grouped)
+        found += [per[0]] if find(lexicon()["row_names"], per[1]) and not by_group else []
+    removed = heard.refunds is not None or any(not item.keep for item in heard.filters) or has("reset", text)
+    if has("without", text) and not removed and not moves(text) and not any(word.demanded for word in heard.unplaced):
+        found += [_said("without", text)]
+    return found
+
+
+def _said(group: str, text: str) -> str:
+    """The first phrase of a group of the lexicon as a text has it."""
+    span = find(lexicon()[group], text)[0]
+    return text[span.start : span.end]
 
 
 def _phrases(group: str, text: str) -> list[tuple[str, str]]:
@@ -124,18 +166,16 @@ def _subject(intent: Intent) -> Intent:
     )  # fmt: skip
 
 
+_OF_EITHER = ("anomalies", "by_drivers", "frequency", "date", "tested", "peak")
+
+
 def _merged(one: Intent, other: Intent) -> Intent:
     return replace(
         one,
         analyses=tuple(dict.fromkeys([*one.analyses, *other.analyses])),
         text=one.text if one.text == other.text else f"{one.text} {other.text}",
         unplaced=tuple(dict.fromkeys([*one.unplaced, *other.unplaced])),
-        anomalies=one.anomalies or other.anomalies,
-        by_drivers=one.by_drivers or other.by_drivers,
-        frequency=one.frequency or other.frequency,
-        date=one.date or other.date,
-        tested=one.tested or other.tested,
-        peak=one.peak or other.peak,
+        **{name: getattr(one, name) or getattr(other, name) for name in _OF_EITHER},
     )
 
 

@@ -38,10 +38,18 @@ def unplaced(text: str, used: Iterable[Span], own_names: Sequence[str], *, refun
     `own_names` are names of tables and columns: their words are known, too. What is only told before the question
     ("we sell chairs") need not be used.
     """
-    taken = [Span(0, told_before(text)), *used, *_known(text, refunds=refunds)]
+    told = Span(0, told_before(text))
+    free = [span for span in find(lexicon()["unread"], text) if not any(span.overlaps(s) for s in [told, *used])]
+    unread = [span for span in free if not any(span != s and span.overlaps(s) and s.length > span.length for s in free)]
+    unread = [span for span in unread if not any(span.overlaps(s) for s in find(lexicon()["without"], text))]
+    taken = [told, *used, *unread, *_known(text, refunds=refunds)]
     known = {word.stem for name in own_names for word in words(name)} | stems("stop_words")
     known |= stems("german") | stems("german_too") if has("german", text) else set()
-    found = [*_latin(text, taken, known), *_chinese(text, taken, own_names)]
+    found = [
+        *(Unplaced(text[span.start : span.end]) for span in unread),
+        *_latin(text, taken, known),
+        *_chinese(text, taken, own_names),
+    ]
     return tuple(dict.fromkeys(found))[:MAX_UNPLACED]
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from scipy import stats  # type: ignore[import-untyped]
 
-from workers.offline.cell_functions import bars, tell, tell_moved
+from workers.offline.cell_functions import bars, named, short, tell, tell_moved
 
 
 def breakdown(
@@ -22,7 +22,7 @@ def breakdown(
 ) -> Any:  # fmt: skip
     """A measure by groups, largest first, with shares and the change against the year before."""
     blank = "（空白）" if zh else "(blank)"
-    groups = work[by_name].astype(object).where(work[by_name].notna(), blank).astype(str).rename(by_name)
+    groups = named(work[by_name], zh)
     grouped = work.groupby(groups)
     table = pd.DataFrame({
         measure_name: aggregate(grouped), "rows": grouped[column].count() if column else grouped.size(),
@@ -87,7 +87,7 @@ def breakdown(
     if additive and not top and not ordered and not banded and not ascending and count > most:
         rest = {"其他" if zh else "Other": table[measure_name].iloc[most - 1 :].sum()}
         shown = pd.concat([table[measure_name].head(most - 1), pd.Series(rest)])
-    names = [name if len(name) <= 32 else name[:31] + "…" for name in shown.index]
+    names = short(shown.index)
     if chart == "pie" and additive:
         if shown.min() >= 0:
             _, ax = plt.subplots(figsize=(7.5, 5))

@@ -32,44 +32,34 @@ def predict(
     if number:
         work = work[work[number].notna()]
     work = work.sample(min(len(work), 20000), random_state=0)
-    numeric, categorical = numbers, categories
-    words = work[categorical].astype(object).where(work[categorical].notna(), "(blank)").astype(str)
-    X = pd.concat([work[numeric].astype(float), words], axis=1)
+    words = work[categories].astype(object).where(work[categories].notna(), "(blank)").astype(str)
+    X = pd.concat([work[numbers].astype(float), words], axis=1)
     X = X.loc[:, X.nunique() > 1]
-    if number:
-        y = work[number].astype(float)
-        leaking = [name for name in numeric if name in X and abs(X[name].corr(y, method="spearman")) > 0.995]
-    else:
-        y = work["is_target"]
-        fewest = int(min(y.sum(), len(y) - y.sum()))
+    y = work[number].astype(float) if number else work["is_target"]
+    fewest = y.nunique() if number else int(min(y.sum(), len(y) - y.sum()))
 
-        # A column that alone nearly gives the answer away is usually written after the fact.
-        leaking = []
-        for column in X.columns if fewest >= 30 else []:
-            if column in numeric:
+    # A column that alone nearly gives the answer away is usually the same thing, or written after the fact.
+    leaking = []
+    for column in X.columns if number or fewest >= 30 else []:
+        if number:
+            told = column in numbers and abs(X[column].corr(y, method="spearman")) > 0.995
+        else:
+            guesses = [X[column].map(y.groupby(X[column]).mean())]
+            if column in numbers:
                 guesses = [X[column].fillna(X[column].median()), X[column].isna().astype(int)]
-            else:
-                guesses = [X[column].map(y.groupby(X[column]).mean())]
-            if max(abs(roc_auc_score(y, guess) - 0.5) for guess in guesses) > 0.47:
-                leaking.append(column)
+            told = max(abs(roc_auc_score(y, guess) - 0.5) for guess in guesses) > 0.47
+        leaking += [column] if told else []
     X = X.drop(columns=leaking)
-    numeric, categorical = [c for c in numeric if c in X], [c for c in categorical if c in X]
-    if number:
-        possible = bool(len(X) >= 80 and X.shape[1] > 0 and y.nunique() > 5)
-        tell("modelled", rows=len(X), columns=X.shape[1], leaking=leaking, possible=possible)
-    else:
-        possible = bool(fewest >= 30 and X.shape[1] > 0)
-        tell("modelled", rows=len(X), positive=int(y.sum()), rate=round(y.mean(), 6), columns=X.shape[1],
-             leaking=leaking, possible=possible)  # fmt: skip
-
+    numeric, categorical = [c for c in numbers if c in X], [c for c in categories if c in X]
+    possible = bool(X.shape[1] > 0 and (len(X) >= 80 and fewest > 5 if number else fewest >= 30))
+    cases = {} if number else {"positive": int(y.sum()), "rate": round(y.mean(), 6)}
+    tell("modelled", rows=len(X), columns=X.shape[1], leaking=leaking, possible=possible, **cases)
     tell("gaps", columns={name: int(count) for name, count in X[numeric].isna().sum().nlargest(6).items() if count})
     print(f"{len(X):,}行，{X.shape[1]}个预测列" if zh else f"{len(X):,} rows, {X.shape[1]} columns to predict from")
 
     if possible:
-        if number:
-            X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, random_state=0)
-        else:
-            X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.25, stratify=y, random_state=0)
+        halves = train_test_split(X, y, test_size=0.25, stratify=None if number else y, random_state=0)
+        X_train, X_test, y_train, y_test = halves
         filled = make_pipeline(SimpleImputer(strategy="median"), StandardScaler())
         one_hot = OneHotEncoder(handle_unknown="ignore", min_frequency=10)
         scaled = ColumnTransformer([("numbers", filled, numeric), ("categories", one_hot, categorical)])
@@ -80,20 +70,17 @@ def predict(
                 loss="absolute_error", max_iter=120, learning_rate=0.08, max_leaf_nodes=15, random_state=0
             )
             linear = {"ridge regression": make_pipeline(scaled, Ridge())}
-            folds, scoring = KFold(5, shuffle=True, random_state=0), "neg_mean_absolute_error"
+            folds, scoring, said = KFold(5, shuffle=True, random_state=0), "neg_mean_absolute_error", "mae"
         else:
             boosting = HistGradientBoostingClassifier(
                 max_iter=80, learning_rate=0.08, max_leaf_nodes=15, random_state=0
             )
             linear = {"logistic regression": make_pipeline(scaled, LogisticRegression(max_iter=2000))}
-            folds, scoring = StratifiedKFold(5, shuffle=True, random_state=0), "roc_auc"
+            folds, scoring, said = StratifiedKFold(5, shuffle=True, random_state=0), "roc_auc", "auc"
         models = {**linear, "gradient boosting": make_pipeline(plain, boosting)}
         scores = {name: cross_val_score(m, X_train, y_train, cv=folds, scoring=scoring) for name, m in models.items()}
         for name, score in scores.items():
-            if number:
-                tell("candidate", model=name, mae=round(-score.mean(), 4), spread=round(score.std(), 4))
-            else:
-                tell("candidate", model=name, auc=round(score.mean(), 4), spread=round(score.std(), 4))
+            tell("candidate", model=name, spread=round(score.std(), 4), **{said: round(abs(score.mean()), 4)})
         best = max(scores, key=lambda name: scores[name].mean())
         model = models[best].fit(X_train, y_train)
         if number:
@@ -113,34 +100,31 @@ def predict(
                  test_rate=round(y_test.mean(), 4))  # fmt: skip
 
         importance = permutation_importance(model, X_test, y_test, scoring=scoring, n_repeats=5, random_state=0)
-        table = pd.DataFrame({"column": X.columns, "importance": importance.importances_mean})
-        table = table.sort_values("importance", ascending=False, ignore_index=True)
-        for column, weight in table.head(6).itertuples(index=False):
-            if number:
-                tell("driver", column=column, importance=round(weight, 4))
-            else:
+        table = pd.Series(importance.importances_mean, index=X.columns).sort_values(ascending=False)
+        for column, weight in table.head(6).items():
+            sides = {}
+            if not number:
                 parts = bands(X[column], 4) if column in numeric else X[column]
                 rates = y.groupby(parts, observed=True).agg(["mean", "size"])
                 rates = rates[rates["size"] >= 20].sort_values("mean")
-                if len(rates) >= 2:
-                    low, high = rates["mean"].iloc[0], rates["mean"].iloc[-1]
-                    tell("driver", column=column, importance=round(weight, 4),
-                         high=str(rates.index[-1])[:40], high_rate=round(high, 4),
-                         low=str(rates.index[0])[:40], low_rate=round(low, 4))  # fmt: skip
+                if len(rates) < 2:
+                    continue
+                low, high = rates["mean"].iloc[0], rates["mean"].iloc[-1]
+                sides = {"high": str(rates.index[-1])[:40], "high_rate": round(high, 4),
+                         "low": str(rates.index[0])[:40], "low_rate": round(low, 4)}  # fmt: skip
+            tell("driver", column=column, importance=round(weight, 4), **sides)
 
-        top = table[table["importance"] > 0].head(10)[::-1]
+        top = table[table > 0].head(10)[::-1]
         if len(top):
             _, ax = plt.subplots(figsize=(9, max(2.6, 1.6 + 0.4 * len(top))))
-            names = [name.replace("_", " ")[:32] for name in top["column"]]
-            ax.barh(names, top["importance"], color="#2563eb", height=0.65)
-            ax.set_title("模型预测 " + target + " 的依据" if zh else "What the model relies on to predict " + target)
+            ax.barh([name.replace("_", " ")[:32] for name in top.index], top, color="#2563eb", height=0.65)
+            loss = "打乱该列后 AUC 的下降" if zh else "loss of AUC when the column is shuffled"
             if number:
-                shuffled = "打乱该列后平均误差的上升" if zh else "rise of the mean error when the column is shuffled"
-                ax.set_xlabel(shuffled + unit)
+                loss = "打乱该列后平均误差的上升" if zh else "rise of the mean error when the column is shuffled"
+                loss += unit
                 ax.xaxis.set_major_formatter(axis_format)
-            else:
-                ax.set_xlabel("打乱该列后 AUC 的下降" if zh else "loss of AUC when the column is shuffled")
-            ax.set_ylabel("列" if zh else "column")
+            heading = "模型预测 " + target + " 的依据" if zh else "What the model relies on to predict " + target
+            ax.set(title=heading, xlabel=loss, ylabel="列" if zh else "column")
             ax.grid(axis="y", visible=False)
 
         if number:
@@ -149,12 +133,13 @@ def predict(
             ends = [min(y_test.min(), predicted.min()), max(y_test.max(), predicted.max())]
             perfect = "完全一致" if zh else "perfect prediction"
             ax.plot(ends, ends, color="#6b7280", linestyle="--", linewidth=1.2, label=perfect)
-            if zh:
-                ax.set_title(target + "的预测值与实际值（未见过的数据）")
-            else:
-                ax.set_title("Predicted and actual " + target + ", on unseen rows")
-            ax.set_xlabel("实际 " + amount if zh else "actual " + amount)
-            ax.set_ylabel("预测 " + amount if zh else "predicted " + amount)
+            ax.set(
+                title=f"{target}的预测值与实际值（未见过的数据）"
+                if zh
+                else f"Predicted and actual {target}, on unseen rows",
+                xlabel="实际 " + amount if zh else "actual " + amount,
+                ylabel="预测 " + amount if zh else "predicted " + amount,
+            )
             ax.xaxis.set_major_formatter(axis_format)
             ax.yaxis.set_major_formatter(axis_format)
             ax.legend()
@@ -165,14 +150,12 @@ def predict(
             ax.bar_label(drawn, fmt="{:.0%}", padding=3, fontsize=9)
             overall = f"全部未见过的数据: {y_test.mean():.1%}" if zh else f"all unseen rows: {y_test.mean():.1%}"
             ax.axhline(y_test.mean(), color="#6b7280", linestyle="--", linewidth=1.2, label=overall)
-            if zh:
-                ax.set_title("各预测风险组的实际 " + target + "（未见过的数据）")
-            else:
-                ax.set_title(target_cap + " by predicted risk, on unseen rows")
-            ax.set_xlabel(
-                "按预测风险分为十组（1 为最高）" if zh else "tenths of the rows by predicted risk (1 = highest)"
-            )
-            ax.set_ylabel(target + " 占比" if zh else "share with " + target)
+            of_risk = "按预测风险分为十组（1 为最高）" if zh else "tenths of the rows by predicted risk (1 = highest)"
+            ax.set(
+                title=f"各预测风险组的实际 {target}（未见过的数据）" if zh
+                else f"{target_cap} by predicted risk, on unseen rows",
+                xlabel=of_risk, ylabel=target + " 占比" if zh else "share with " + target,
+            )  # fmt: skip
             ax.set_xticks(tenths.index)
             ax.yaxis.set_major_formatter("{x:.0%}")
             ax.grid(axis="x", visible=False)

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import matplotlib.pyplot as plt
 import pandas as pd
 
-from workers.offline.cell_functions import bars, copies_of, tell, tell_moved
+from workers.offline.cell_functions import bars, copies_of, histogram, tell, tell_moved
 
 
 def profile(
@@ -49,17 +48,8 @@ def profile(
             bars(counts.index, counts, shown_title, "行数" if zh else "rows", amount, "{x:,.0f}", "{:,.0f}")
     elif shown:
         values = work[shown].dropna()
-        near = values[values.between(values.quantile(0.01), values.quantile(0.99))]
-        near = near if near.nunique() > 1 else values
-        if len(near):
-            _, ax = plt.subplots()
-            ax.hist(near, bins=min(40, max(5, near.nunique())), color="#2563eb", edgecolor="white", linewidth=0.5)
-            ax.set_title(shown_title)
-            ax.set_xlabel(amount)
-            ax.set_ylabel("行数" if zh else "rows")
-            ax.xaxis.set_major_formatter(axis_format)
-            ax.yaxis.set_major_formatter("{x:,.0f}")
-            ax.grid(axis="x", visible=False)
+        if len(values):
+            histogram(values, shown_title, amount, "行数" if zh else "rows", axis_format)
     return table
 
 
@@ -68,16 +58,11 @@ def rows(
     listed: bool, ascending: bool, title: str, amount: str, axis_format: str, label_format: str, zh: bool,
 ) -> Any:  # fmt: skip
     """The single rows at the top or the bottom of a measure, or those that meet a condition."""
-    if listed:
-        ranked = work.sort_values(column, ascending=ascending, kind="stable")
-        table = ranked[columns]
-        shown = table.head(count)
-        tell("ranked", rows=len(ranked), shown=len(shown), ties=1)
-    else:
-        ranked = work.dropna(subset=[column]).sort_values(column, ascending=ascending, kind="stable")
-        shown = table = ranked[columns].head(count)
-        ties = int((ranked[column] == shown[column].min()).sum()) if len(shown) == 1 else 1
-        tell("ranked", rows=len(ranked), shown=len(shown), ties=ties)
+    ranked = work if listed else work.dropna(subset=[column])
+    ranked = ranked.sort_values(column, ascending=ascending, kind="stable")
+    shown = ranked[columns].head(count)
+    ties = int((ranked[column] == shown[column].min()).sum()) if len(shown) == 1 and not listed else 1
+    tell("ranked", rows=len(ranked), shown=len(shown), ties=ties)
     for _, row in shown.iterrows():
         value = row[column]
         others = row.drop(column).astype(str).str.slice(0, 40).to_dict()
@@ -86,18 +71,19 @@ def rows(
     if count > 1 and not listed:
         names = [f"{number}. {name}" for number, name in enumerate(shown[label].astype(str).str.slice(0, 32), start=1)]
         bars(names, shown[column], title, amount, label_name, axis_format, label_format)
-    return table
+    return ranked[columns] if listed else shown
 
 
 def single_number(work: Any, *, total: Any, column: str | None, rate: bool, averaged: bool, zh: bool) -> None:
     """One number."""
-    value = round(total, 4) if len(work) else None
-    if rate:
-        tell("total", value=value, rows=len(work), cases=int(work["is_target"].sum()))
-    elif column:
-        tell("total", value=value, rows=len(work), missing=int(work[column].isna().sum()))
-    else:
-        tell("total", value=value, rows=len(work))
+    more = (
+        {"cases": int(work["is_target"].sum())}
+        if rate
+        else {"missing": int(work[column].isna().sum())}
+        if column
+        else {}
+    )
+    tell("total", value=round(total, 4) if len(work) else None, rows=len(work), **more)
     if averaged:
         tell_moved({"": work[column]})
     print(f"{len(work):,}行" if zh else f"{len(work):,} rows")
@@ -128,18 +114,8 @@ def distribution(
         where = str(work.loc[largest.index[0], label])
         tell("other_extreme", column=other, largest=largest.iloc[0], next=largest.iloc[-1], row=where)
 
-    # The outer percent on each side would squeeze the rest into a few bars; it is counted above.
-    near = values[values.between(values.quantile(0.01), values.quantile(0.99))]
-    near = near if near.nunique() > 1 else values
-    _, ax = plt.subplots()
-    ax.hist(near, bins=min(40, max(8, near.nunique())), color="#2563eb", edgecolor="white", linewidth=0.5)
+    ax = histogram(values, title, amount, "行数" if zh else "rows", axis_format)
     median = f"中位数 {sign}{middle:,.2f}" if zh else f"median {sign}{middle:,.2f}"
     ax.axvline(middle, color="#dc2626", linewidth=1.5, linestyle="--", label=median)
-    ax.set_title(title)
-    ax.set_xlabel(amount)
-    ax.set_ylabel("行数" if zh else "rows")
-    ax.xaxis.set_major_formatter(axis_format)
-    ax.yaxis.set_major_formatter("{x:,.0f}")
-    ax.grid(axis="x", visible=False)
     ax.legend()
     return table

@@ -1,6 +1,6 @@
 """The cells that follow a measure over time."""
 
-# ruff: noqa: PLR0912, PLR0915 - a cell is read from top to bottom, so a template is one function
+# ruff: noqa: PLR0915 - a cell is read from top to bottom, so a template is one function
 # mypy: disallow-untyped-calls=False
 from __future__ import annotations
 
@@ -11,7 +11,17 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pandas as pd
 
-from workers.offline.cell_functions import bars, covered, ends_early, last_season, months_below, name_of, tell
+from workers.offline.cell_functions import (
+    bars,
+    covered,
+    ends_early,
+    last_season,
+    months_below,
+    name_of,
+    named,
+    short,
+    tell,
+)
 
 
 def trend(
@@ -60,10 +70,8 @@ def trend(
         tell("season", high=int(season.idxmax()), high_ratio=round(season.max(), 3), low=int(season.idxmin()),
              low_ratio=round(season.min(), 3))  # fmt: skip
 
-    if zh:
-        print(f"{len(whole)}个{period}，{whole.min():,.6g} 至 {whole.max():,.6g}")
-    else:
-        print(f"{len(whole)} {period}s, {whole.min():,.6g} to {whole.max():,.6g}")
+    ends = f"{whole.min():,.6g} – {whole.max():,.6g}"
+    print(f"{len(whole)}个{period}，{ends}" if zh else f"{len(whole)} {period}s, {ends}")
 
     _, ax = plt.subplots()
     if chart == "bar":
@@ -117,13 +125,9 @@ def trend_by(
 
     fig, ax = plt.subplots()
     if chart == "bar":
-        stacked = additive and len(whole) > 8 and bool((whole[largest] >= 0).all(axis=None))
-        width = 0.8 if stacked else 0.8 / len(largest)
-        for number, name in enumerate(largest):
-            below = whole[largest[:number]].sum(axis=1) if stacked else None
-            place = 0 if stacked else width * (number - (len(largest) - 1) / 2)
-            ax.bar(np.arange(len(whole)) + place, whole[name], width=width, bottom=below, label=name)
-        step, many = max(1, len(whole) // 12), len(whole) > 8
+        many, step = len(whole) > 8, max(1, len(whole) // 12)
+        stacked = additive and many and bool((whole[largest] >= 0).all(axis=None))
+        whole[largest].plot.bar(ax=ax, stacked=stacked, width=0.8, legend=False, xlabel="")
         names = [name_of(part) for part in whole.index[::step]]
         ax.set_xticks(range(0, len(whole), step), names, rotation=45 if many else 0, ha="right" if many else "center")
         ax.grid(axis="x", visible=False)
@@ -180,9 +184,7 @@ def change(
 
         parts = {}
         for group in splits:
-            groups = (
-                dated[group].astype(object).where(dated[group].notna(), "（空白）" if zh else "(blank)").astype(str)
-            )
+            groups = named(dated[group], zh)
             part = pd.DataFrame({"now": aggregate(here.groupby(groups)), "before": aggregate(before.groupby(groups))})
             part = part.fillna(0) if additive else part.dropna()
             part["change"] = part["now"] - part["before"]
@@ -190,18 +192,14 @@ def change(
             for name, row in parts[group].head(4).iterrows():
                 tell("part", by=group, name=name, now=round(row["now"], 4), before=round(row["before"], 4),
                      change=round(row["change"], 4))  # fmt: skip
-        if zh:
-            print(f"{now}：{value:,.6g}，{now - 1}：{earlier:,.6g}")
-        else:
-            print(f"{now}: {value:,.6g}, {now - 1}: {earlier:,.6g}")
+        print(f"{now}: {value:,.6g}, {now - 1}: {earlier:,.6g}")
 
         near = series[:-1] if incomplete and now != every[-1] else series
         near = near[(near.index >= now - 12) & (near.index <= now + 2)]
         _, ax = plt.subplots()
         marked = {now: "#2563eb", now - 1: "#93c5fd"}
         ax.bar(near.index.astype(str), near, color=[marked.get(when, "#d1d5db") for when in near.index])
-        ax.set_title(f"{now}前后的" + measure if zh else measure + f" around {now}")
-        ax.set_ylabel(amount)
+        ax.set(title=f"{now}前后的{measure}" if zh else f"{measure} around {now}", ylabel=amount)
         ax.yaxis.set_major_formatter(axis_format)
         ax.tick_params(axis="x", rotation=45)
         ax.grid(axis="x", visible=False)
@@ -209,14 +207,11 @@ def change(
         shown = parts[splits[0]]["change"] if splits else pd.Series(dtype=float)
         shown = shown[shown.abs().nlargest(12).index].sort_values(ascending=False)
         if len(shown) > 1:
-            names = [name if len(name) <= 32 else name[:31] + "…" for name in shown.index]
-            if zh:
-                heading = "各" + by + measure_name + f"的变化（{now}与{now - 1}相比）"
-            else:
-                heading = "Change of " + measure_name + " by " + by + f", {now} against {now - 1}"
+            heading = f"Change of {measure_name} by {by}, {now} against {now - 1}"
+            heading = f"各{by}{measure_name}的变化（{now}与{now - 1}相比）" if zh else heading
             label = amount + "的变化" if zh else "change of " + amount
             colors = ["#dc2626" if moved < 0 else "#059669" for moved in shown]
-            ax = bars(names, shown, heading, label, by, "{x:,.10g}", written, colors)
+            ax = bars(short(shown.index), shown, heading, label, by, "{x:,.10g}", written, colors)
             ax.axvline(0, color="#6b7280", linewidth=1)
 
 

@@ -150,11 +150,12 @@ def _shown(value: object, limit: int) -> str:
     return text if text == " ".join(text.split()) else repr(text)
 
 
-_TOTAL = re.compile(
-    r"(grand|sub|overall)?[\s-]*total(s|e|en)?(\s+\S+)?|\S+\s+(sub|grand\s)?total|(zwischen|gesamt)?summe|gesamt"
+TOTAL = re.compile(
+    r"(?:grand|sub|overall)?[\s-]*total(?:s|e|en)?(?:\s+\S+)?|\S+\s+(?:sub|grand\s)?total|(?:zwischen|gesamt)?summe|gesamt"
     r"|insgesamt|total\s+g[ée]n[ée]ral|sous-total|合\s*计|总\s*计|小\s*计|總\s*計|合\s*計|小\s*計",
     re.IGNORECASE,
 )
+"""The labels of rows that add up others."""
 _LABELS = 3
 """A row of totals is named in one of the first columns of words."""
 
@@ -167,7 +168,7 @@ def _totals(frame: Any, bounds: Bounds) -> list[dict[str, Any]]:
     found: dict[int, str] = {}
     for index in words:
         for row, value in enumerate(frame.iloc[:, index]):
-            if isinstance(value, str) and len(value) < bounds.cell and _TOTAL.fullmatch(value.strip().rstrip(":")):
+            if isinstance(value, str) and len(value) < bounds.cell and TOTAL.fullmatch(value.strip().rstrip(":")):
                 found.setdefault(row, value)
     return [{"row": row, "label": exact(found[row], bounds.cell)} for row in sorted(found)[: bounds.totals]]
 
