@@ -12,7 +12,7 @@ from workers.offline.cells import Code
 from workers.offline.subject import BAND, ORDERED, period, plain, scope, selection, time_said, word
 from workers.offline.tasks import REPORT_ROWS, Task
 from workers.offline.thread import done
-from workers.offline.values import Cell, Filter
+from workers.offline.values import Cell
 from workers.offline.wording import say
 
 MAX_FEATURES = 60
@@ -23,6 +23,7 @@ SEASONS = {"D": 7, "W": 52, "M": 12, "Q": 4, "Y": 1}
 """The steps of a season, by frequency."""
 _WITHOUT_TABLE = ("single_number", "correlate", "predict", "forecast", "change")
 """Templates that return nothing."""
+_OF_THE_MEASURE = ("column", "additive", "rate", "amount", "axis_format", "label_format")
 TABLES = "tables"
 """The stage that saves the tables of a turn."""
 
@@ -50,41 +51,25 @@ def tables_cell(found: list[Task]) -> Cell | None:
 
 def analysis_cell(task: Task) -> Cell:
     """The code of one analysis."""
-    measured, scoped = task.measured, scope(task.thread, task.intent)
+    measured, intent, scoped = task.measured, task.intent, scope(task.thread, task.intent)
+    brackets = "（{}）" if task.language == "zh" else " ({})"
     common = {
+        **{name: getattr(measured, name) for name in _OF_THE_MEASURE},
+        **{name: getattr(intent, name) for name in ("chart", "top", "ascending", "date")},
+        **{name: getattr(task, name) for name in ("by", "frequency", "period")},
         "measure": measured.label[:1].upper() + measured.label[1:],
         "measure_name": measured.label,
-        "amount": measured.amount,
         "aggregate": Code(f"lambda rows: rows{measured.aggregation}"),
         "total": Code(measured.total),
-        "additive": measured.additive,
-        "rate": measured.rate,
-        "axis_format": measured.axis_format,
-        "label_format": measured.label_format,
-        "column": measured.column,
-        "averaged": task.intent.aggregate == "mean" and measured.column is not None,
-        "suffix": _in_brackets(task, scoped),
-        "chart": task.intent.chart,
-        "top": task.intent.top,
-        "ascending": task.intent.ascending,
-        "date": task.intent.date,
-        "shown_rows": task.intent.top or REPORT_ROWS,
-        "by": task.by,
+        "averaged": intent.aggregate == "mean" and measured.column is not None,
+        "suffix": brackets.format(scoped) if scoped else "",
+        "shown_rows": intent.top or REPORT_ROWS,
         "by_name": plain(next(iter(task.analysis.by), "")),
-        "frequency": task.frequency,
-        "period": task.period,
     }
     template, more = _COMPOSERS[task.analysis.kind](task)
     before = selection(task.thread, task.join, task.intent, task.analysis.by)
     shown = "" if template in _WITHOUT_TABLE else f"table_{task.stage}"
     return cells.cell(template, task.stage, task.language, {**common, **more}, before=before, table=shown)
-
-
-def _in_brackets(task: Task, text: str) -> str:
-    """The text as the end of a title; empty for an empty text."""
-    if not text:
-        return ""
-    return f"（{text}）" if task.language == "zh" else f" ({text})"
 
 
 # --- what each kind of analysis adds ----------------------------------------------------------------------------------
@@ -104,7 +89,7 @@ def _axis(prefix: str, task: Task, name: str) -> Variables:
 def _trend(task: Task) -> tuple[str, Variables]:
     if task.analysis.by:
         return "trend_by", {"most": task.intent.top or MOST_LINES}
-    return "trend", {"steps_of_a_year": {"D": 365, "W": 52, "M": 12, "Q": 4, "Y": 1}[task.frequency]}
+    return "trend", {"steps_of_a_year": {**SEASONS, "D": 365}[task.frequency]}
 
 
 def _change(task: Task) -> tuple[str, Variables]:
@@ -124,7 +109,8 @@ def _change(task: Task) -> tuple[str, Variables]:
 
 def _breakdown(task: Task) -> tuple[str, Variables]:
     by = task.analysis.by[0]
-    years = all(_names_years(item) for item in task.intent.filters if item.column == task.intent.date)
+    times = [value for item in task.intent.filters if item.column == task.intent.date for value in item.values]
+    years = all(value.isdigit() or value.startswith("Y-") for value in times)
     return "breakdown", {
         "ordered": by in ORDERED,
         "banded": by.startswith(BAND),
@@ -133,10 +119,6 @@ def _breakdown(task: Task) -> tuple[str, Variables]:
         "days": say("words", "days", task.language).split() if by == "@weekday" else [],
         "most": 8 if task.intent.chart == "pie" else 12,
     }
-
-
-def _names_years(item: Filter) -> bool:
-    return all(value.isdigit() or value.startswith("Y-") for value in item.values)
 
 
 def _compare(task: Task) -> tuple[str, Variables]:
@@ -173,15 +155,10 @@ def _distribution(task: Task) -> tuple[str, Variables]:
 
 def features(task: Task, target: str | None) -> tuple[list[str], list[str]]:
     """The columns that a model may use: numbers, and categories of not too many values."""
-    used = [
-        column for column in task.join.columns if column.name != target and column.kind not in ("id", "date", "empty")
-    ]
+    used = [column for column in task.join.columns if column.name != target]
     numbers = [column.name for column in used if column.kind == "number"]
-    categories = [
-        column.name
-        for column in used
-        if column.kind in ("category", "flag") and (column.unique is None or column.unique <= MAX_CATEGORIES)
-    ]
+    few = [column for column in used if column.unique is None or column.unique <= MAX_CATEGORIES]
+    categories = [column.name for column in few if column.kind in ("category", "flag")]
     return numbers[:MAX_FEATURES], categories[:MAX_FEATURES]
 
 
@@ -220,14 +197,8 @@ def _predict(task: Task) -> tuple[str, Variables]:
 
 
 def _forecast(task: Task) -> tuple[str, Variables]:
-    frequency = task.frequency
-    ahead = task.intent.ahead or {"D": 14, "W": 8, "M": 3, "Q": 4, "Y": 2}[frequency]
-    seasons = {"steps_ahead": ahead, "steps_of_season": SEASONS[frequency]}
-    return "forecast", {"frequency": frequency, "period": task.period, **seasons}
-
-
-def _total(task: Task) -> tuple[str, Variables]:
-    return "single_number", {}
+    ahead = task.intent.ahead or {"D": 14, "W": 8, "M": 3, "Q": 4, "Y": 2}[task.frequency]
+    return "forecast", {"steps_ahead": ahead, "steps_of_season": SEASONS[task.frequency]}
 
 
 def _profile(task: Task) -> tuple[str, Variables]:
@@ -257,6 +228,6 @@ _COMPOSERS: Mapping[str, Callable[[Task], tuple[str, Variables]]] = {
     "distribution": _distribution,
     "predict": _predict,
     "forecast": _forecast,
-    "total": _total,
+    "total": lambda _: ("single_number", {}),
     "profile": _profile,
 }

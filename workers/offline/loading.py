@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from core.steps import CellRan
 from workers.offline.cells import literal, stage_of
-from workers.offline.values import Fix, Fixes, Join, Table
+from workers.offline.values import Fixes, Join, Table
 
 
 def read_line(table: Table, **changes: object) -> str:
@@ -19,51 +19,29 @@ def read_line(table: Table, **changes: object) -> str:
     """
     if table.sheet is not None and table.format != "html":
         changes = {"sheet_name": table.sheet, **changes}
-    expression = table.read.strip()
-    call = _reader_in(expression)
-    if call is None:
-        expression = _plain_reading(table)
-        call = _reader_in(expression)
-    if call is None:
-        return expression
+    plain = _READERS.get(table.format, "pd.read_csv({})").format(literal(table.path))
+    expression, call = next((text, call) for text in (table.read.strip(), plain) if (call := _reader_in(text)))
     given = {keyword.arg: ast.unparse(keyword.value) for keyword in call.keywords if keyword.arg}
     if table.sheet is not None and given.get("sheet_name", repr(table.sheet)) != repr(table.sheet):
         given.pop("header", None)  # the abstract's expression loads another sheet
-    arguments = [
-        literal(table.path),
-        *(
-            f"{key}={_quoted(value)}"
-            for key, value in {**given, **{key: literal(value) for key, value in changes.items()}}.items()
-        ),
-    ]
-    read = f"{ast.unparse(call.func)}({', '.join(arguments)})"
+    given |= {key: literal(value) for key, value in changes.items()}
+    arguments = ", ".join([literal(table.path), *(f"{key}={value}" for key, value in given.items())])
+    read = f"{ast.unparse(call.func)}({arguments})"
     whole = expression.replace(ast.get_source_segment(expression, call) or expression, read)
     if table.sheet is not None and table.format == "html":
         whole = f"{whole.removesuffix('[0]')}[{int(table.sheet)}]"  # a page's tables are numbered
     return f"{whole}.rename(columns=str)" if given.get("header") == "None" else whole
 
 
-def _plain_reading(table: Table) -> str:
-    """The simplest expression that loads a file of this format."""
-    path = literal(table.path)
-    text = f"Path({path}).read_text(encoding={literal(table.encoding or 'utf-8')})"
-    match table.format:
-        case "json":
-            return f"pd.json_normalize(json.loads({text}))"
-        case "jsonl":
-            return f'pd.json_normalize([json.loads(line) for line in {text}.split("\\n") if line.strip()])'
-        case "html":
-            return f"pd.read_html({path})[0]"
-        case _:
-            return f"pd.{_READERS.get(table.format, 'read_csv')}({path})"
-
-
 _READERS = {
-    "csv": "read_csv",
-    "tsv": "read_table",
-    "xlsx": "read_excel",
-    "parquet": "read_parquet",
+    "tsv": "pd.read_table({})",
+    "xlsx": "pd.read_excel({})",
+    "parquet": "pd.read_parquet({})",
+    "json": 'pd.json_normalize(pd.read_json({}, convert_axes=False, dtype=False).to_dict("records"))',
+    "jsonl": 'pd.json_normalize(pd.read_json({}, lines=True, dtype=False).to_dict("records"))',
+    "html": "pd.read_html({})[0]",
 }
+"""The simplest expression that loads a file of a format."""
 
 
 def _reader_in(expression: str) -> ast.Call | None:
@@ -77,25 +55,18 @@ def _reader_in(expression: str) -> ast.Call | None:
     return readers[0] if readers and expression.startswith("pd.") else None
 
 
-def _quoted(source: str) -> str:
-    """Source of a constant with our double quotes."""
-    try:
-        return literal(ast.literal_eval(source))
-    except ValueError:
-        return source
-
-
 _COLUMN = re.compile(r'df\[("(?:[^"\\]|\\.)+")\] = ')
 _ENCODINGS = ("utf-8", "gb18030", "cp1252", "latin-1")
 
 
 def fixes_of(ran: Iterable[CellRan], join: Join) -> Fixes:
     """All that follows from the errors of these cells, in order."""
-    found: tuple[Fix, ...] = ()
+    found: dict[tuple[str, str], list[str]] = {}
     for cell in ran:
         if cell.status != "ok":
-            found = (*found, *_read_error(cell, join, Fixes(found)))
-    return Fixes(found)
+            for kind, subject, value in _read_error(cell, join, found):
+                found.setdefault((kind, subject), []).append(value)
+    return found
 
 
 def error_of(cell: CellRan) -> str:
@@ -105,27 +76,25 @@ def error_of(cell: CellRan) -> str:
     return str(lines[-1]).strip()[:300] if lines else cell.status
 
 
-def _read_error(cell: CellRan, join: Join, before: Fixes) -> list[Fix]:
-    error = error_of(cell)
-    line = _failing_line(cell)
+def _read_error(cell: CellRan, join: Join, before: Fixes) -> list[tuple[str, str, str]]:
+    """Kind, subject and value of the fixes that one error calls for."""
+    error, line = error_of(cell), _failing_line(cell)
     column = _COLUMN.search(line)
     name = str(ast.literal_eval(column[1])) if column else ""
+    named = next((table for table in (*join.tables, *join.unused) if table.path in line), None)
+    path = (named or join.base).path
     if "UnicodeDecodeError" in error or "UnicodeError" in error:
-        table = _table_in(line, join) or join.base
-        later = tuple(name for name in _ENCODINGS if name not in _tried_encodings(before, table))
-        return [Fix("encoding", table.path, _likely_encoding(cell.error, later))] if later else []
+        tried = {"utf-8", ((named or join.base).encoding or "utf-8").casefold(), *before.get(("encoding", path), ())}
+        later = [encoding for encoding in _ENCODINGS if encoding not in tried]
+        return [("encoding", path, _likely_encoding(cell.error, later))] if later else []
     if "ParserError" in error or "EmptyDataError" in error:
-        table = _table_in(line, join) or join.base
-        return [Fix("bad_lines" if ("separator", table.path) in before else "separator", table.path)]
-    if name and "to_datetime" in line:
-        return [Fix("date", name)]
-    if name and "astype(float)" in line:
-        return [Fix("number", name)]
+        return [("bad_lines" if ("separator", path) in before else "separator", path, "")]
+    if name and ("to_datetime" in line or "astype(float)" in line):
+        return [("date" if "to_datetime" in line else "number", name, "")]
     if "MergeError" in error:
-        return [Fix("merge", join.key or "")]
+        return [("merge", join.key or "", "")]
     if stage_of(cell.code) == "load":
-        named = _table_in(line, join)
-        return [Fix("reader", table.path) for table in ([named] if named else join.tables)]
+        return [("reader", table.path, "") for table in ([named] if named else join.tables)]
     return []
 
 
@@ -138,11 +107,6 @@ def read_plainly(join: Join, fixes: Fixes) -> Join:
     return replace(join, base=plain(join.base), others=tuple(map(plain, join.others)))
 
 
-def _tried_encodings(before: Fixes, table: Table) -> set[str]:
-    tried = {fix.value for fix in before.all if (fix.kind, fix.subject) == ("encoding", table.path)}
-    return {"utf-8", (table.encoding or "utf-8").casefold(), *tried}
-
-
 def _failing_line(cell: CellRan) -> str:
     """The line of the cell's code that the error stopped at; the whole error when that is not known."""
     code = cell.code.splitlines()
@@ -151,11 +115,7 @@ def _failing_line(cell: CellRan) -> str:
     return cell.error
 
 
-def _table_in(line: str, join: Join) -> Table | None:
-    return next((table for table in (*join.tables, *join.unused) if table.path in line), None)
-
-
-def _likely_encoding(text: str, options: tuple[str, ...]) -> str:
+def _likely_encoding(text: str, options: Sequence[str]) -> str:
     """The likeliest of the encodings not yet tried: a byte that cannot start UTF-8 text suggests a Western one."""
     byte = re.search(r"can't decode byte (0x[0-9a-f]{2})", text)
     western = byte is not None and int(byte[1], 16) >= 0xE0 and "cp1252" in options

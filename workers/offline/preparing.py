@@ -76,8 +76,8 @@ def load_cell(thread: Thread, join: Join, fixes: Fixes) -> Cell:
 def _changes(table: Table, fixes: Fixes) -> dict[str, object]:
     """What earlier errors taught about reading this file."""
     changes: dict[str, object] = {}
-    if encoding := fixes.value("encoding", table.path):
-        changes["encoding"] = encoding
+    if encodings := fixes.get(("encoding", table.path)):
+        changes["encoding"] = encodings[-1]
     if ("separator", table.path) in fixes:
         changes |= {"sep": None, "engine": "python"}
     if ("bad_lines", table.path) in fixes:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from jinja2 import Environment, UndefinedError
 
-from workers.offline import columns as cols
 from workers.offline.cells import stage_of
 from workers.offline.lexicon import has
 from workers.offline.reading import facts_of, last_told
@@ -39,13 +38,8 @@ def section(task: Task) -> Section | None:
     measured = task.measured
     try:
         variables = {**_common(task, measured), **_VARIABLES[kind](task, facts)}
-        own = kind in (
-            "distribution",
-            "rows",
-            "compare",
-            "predict_number",
-        )  # these show the column itself, not its total or mean
-        made = environment(task.language, _sign(task) if own else measured.unit, measured.rate)
+        own = kind in ("distribution", "rows", "compare", "predict_number")  # of the column, not its total or mean
+        made = environment(task.language, _unit(task) if own else measured.unit, measured.rate)
         texts = sentences()[kind][task.language]
 
         def render(key: str) -> str:
@@ -67,7 +61,11 @@ def section(task: Task) -> Section | None:
 def _moved(task: Task, facts: Facts) -> str:
     """What is said of means that rest on one value, with the medians; empty when none does."""
     told = {"moved": facts.get("moved", [])[:3], "medians": facts.get("median", [])[:8]}
-    return say("frame", "moved", task.language, told, sign=_sign(task)) if told["moved"] else ""
+    return say("frame", "moved", task.language, told, sign=_unit(task)) if told["moved"] else ""
+
+
+def _unit(task: Task) -> str:
+    return task.unit(task.join.column(task.intent.measure))
 
 
 def _flat(text: str) -> str:
@@ -103,11 +101,6 @@ def _common(task: Task, measured: Subject) -> dict[str, Any]:
     }
 
 
-def _sign(task: Task) -> str:
-    column = task.join.column(task.intent.measure)
-    return task.thread.currency if column and cols.is_money(column) else ""
-
-
 def _how(task: Task, measured: Subject) -> str:
     if measured.rate or measured.column is None:
         return ""
@@ -138,10 +131,6 @@ def _moved_by(task: Task, year: Mapping[str, Any]) -> str:
     if not task.measured.rate:
         return f"{year['change'] * 100:+.1f}%"
     return say("words", "points", task.language, {"n": f"{(year['value'] - year['before']) * 100:+.1f}"})
-
-
-def _trend_by(task: Task, facts: Facts) -> dict[str, Any]:
-    return {"t": facts["trend_by"][-1], "lines": facts["line"]}
 
 
 def _rows(task: Task, facts: Facts) -> dict[str, Any]:
@@ -224,18 +213,15 @@ def _distribution(task: Task, facts: Facts) -> dict[str, Any]:
 
 def _predict(task: Task, facts: Facts) -> dict[str, Any]:
     model = last_told(facts, "model")
+    drivers = [driver for driver in facts.get("driver", []) if driver["importance"] > 0]
     boosted = model is not None and model["model"] == "gradient boosting"  # takes blank cells as they are
     return {
         "m": facts["modelled"][-1],
         "model": model,
         "candidates": facts.get("candidate", []),
         "gaps": [] if boosted else list((last_told(facts, "gaps") or {"columns": {}})["columns"].items()),
-        "drivers": [driver for driver in facts.get("driver", []) if driver["importance"] > 0],
-        "clear": [
-            d
-            for d in facts.get("driver", [])
-            if d["importance"] > 0 and d.get("high_rate", 1) - d.get("low_rate", 0) >= 0.03
-        ],
+        "drivers": drivers,
+        "clear": [d for d in drivers if d.get("high_rate", 1) - d.get("low_rate", 0) >= 0.03],
     }
 
 
@@ -248,10 +234,6 @@ def _forecast(task: Task, facts: Facts) -> dict[str, Any]:
         "steps": facts.get("next", []),
         "methods": [{**told, "name": names.get(told["name"], told["name"])} for told in facts.get("method", [])],
     }
-
-
-def _total(task: Task, facts: Facts) -> dict[str, Any]:
-    return {"t": {"missing": 0, **facts["total"][-1]}}
 
 
 def _profile(task: Task, facts: Facts) -> dict[str, Any]:
@@ -269,7 +251,7 @@ def _profile(task: Task, facts: Facts) -> dict[str, Any]:
 _VARIABLES: Mapping[str, Callable[[Task, Facts], dict[str, Any]]] = {
     "rows": _rows,
     "trend": _trend,
-    "trend_by": _trend_by,
+    "trend_by": lambda _, facts: {"t": facts["trend_by"][-1], "lines": facts["line"]},
     "change": _change,
     "breakdown": _breakdown,
     "compare": _compare,
@@ -278,7 +260,7 @@ _VARIABLES: Mapping[str, Callable[[Task, Facts], dict[str, Any]]] = {
     "predict": _predict,
     "predict_number": _predict,
     "forecast": _forecast,
-    "total": _total,
+    "total": lambda _, facts: {"t": {"missing": 0, **facts["total"][-1]}},
     "profile": _profile,
 }
 
@@ -306,8 +288,7 @@ def _table(task: Task, made: Environment, kind: str, variables: Mapping[str, Any
     if task.measured.column is not None:
         columns.append((names["rows"], lambda group: number(group.get("rows"))))
     lines = [[title for title, _ in columns], ["---", *["---:"] * (len(columns) - 1)]]
-    lines += [[write(group) for _, write in columns] for group in groups]
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return _lines([*lines, *([write(group) for _, write in columns] for group in groups)])
 
 
 def _rows_table(task: Task, made: Environment, variables: Mapping[str, Any]) -> str:
@@ -317,7 +298,11 @@ def _rows_table(task: Task, made: Environment, variables: Mapping[str, Any]) -> 
     for row in variables["rows"]:
         value = "–" if row["value"] is None else made.filters["m"](row["value"])
         lines.append([*(_cell(day(row[key])) for key in own), value])
-    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+    return _lines(lines)
+
+
+def _lines(cells: Sequence[Sequence[str]]) -> str:
+    return "\n".join("| " + " | ".join(line) + " |" for line in cells)
 
 
 def _cell(text: str) -> str:

@@ -155,12 +155,16 @@ def known_values(join: Join, facts: Facts) -> dict[str, list[str]]:
 def _refunds(join: Join, facts: Facts) -> Refunds | None:
     if cols.default_measure(join.columns) is None:
         return None
-    names = lexicon()["refunds"]
-    for column, values in known_values(join, facts).items():
+    names, positive, known = lexicon()["refunds"], lexicon()["positive_values"], known_values(join, facts)
+    for name, values in known.items():
         marked = tuple(value for value in values if find(names, value))
         if marked and len(marked) < len(values):
-            return Refunds(column, marked, _own_rows(column, marked))
-    return _flagged_refunds(join, facts)
+            return Refunds(name, marked, _own_rows(name, marked))
+    for column in join.columns:  # a yes-no column that is named like refunds; a returning customer is none
+        marked = tuple(value for value in known.get(column.name, ()) if value.casefold() in positive)
+        if column.kind == "flag" and marked and find(names, column.name) and "customer" not in cols.concepts(column):
+            return Refunds(column.name, marked, own_rows=False)
+    return None
 
 
 def _own_rows(column: str, marked: Sequence[str]) -> bool:
@@ -168,17 +172,6 @@ def _own_rows(column: str, marked: Sequence[str]) -> bool:
     named = concepts_of([word.stem for word in words(column)])
     state = "status" in named or all(value.casefold().endswith("ed") or value.startswith("已") for value in marked)
     return "type" in named or not state
-
-
-def _flagged_refunds(join: Join, facts: Facts) -> Refunds | None:
-    """The yes-no column that is named like refunds; a returning customer is none."""
-    positive, values = lexicon()["positive_values"], known_values(join, facts)
-    for column in join.columns:
-        named = find(lexicon()["refunds"], column.name) and "customer" not in cols.concepts(column)
-        marked = tuple(value for value in values.get(column.name, ()) if value.casefold() in positive)
-        if column.kind == "flag" and named and marked:
-            return Refunds(column.name, marked, own_rows=False)
-    return None
 
 
 def _asked_now(

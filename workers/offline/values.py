@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -203,25 +204,8 @@ class Cell:
     code: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fix:
-    """A change to the code that follows from an error: what kind, of which column or file, and to what."""
+Fixes = Mapping[tuple[str, str], Sequence[str]]
+"""Changes to the code that follow from errors: by what kind and of which column or file, to what, in order.
 
-    kind: Literal["number", "date", "encoding", "separator", "bad_lines", "merge", "reader"]
-    subject: str = ""
-    value: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Fixes:
-    """All fixes of a thread so far, in the order in which they were learned."""
-
-    all: tuple[Fix, ...] = ()
-
-    def __contains__(self, wanted: tuple[str, str]) -> bool:
-        return any((fix.kind, fix.subject) == wanted for fix in self.all)
-
-    def value(self, kind: str, subject: str) -> str | None:
-        """The value of the last fix of this kind for this subject, if there is one."""
-        found = [fix.value for fix in self.all if (fix.kind, fix.subject) == (kind, subject)]
-        return found[-1] if found else None
+The kinds are number, date, encoding, separator, bad_lines, merge and reader; only an encoding has a value.
+"""
