@@ -61,10 +61,7 @@ _PATTERNS: tuple[tuple[str, Callable[[re.Match[str]], str]], ...] = (
         r"(day|week|month|quarter|year|天|周|月|季度|年)s?",
         lambda m: f"last:{count(m[1])}{_UNITS[m[2].casefold()]}",
     ),
-    (
-        r"\bthe\s+(?:last|past)\s+(day|week|month|quarter|year)\b",
-        lambda m: f"last:1{_UNITS[m[1].casefold()]}",
-    ),
+    (r"\bthe\s+(?:last|past)\s+(day|week|month|quarter|year)\b", lambda m: f"last:1{_UNITS[m[1].casefold()]}"),
     (r"\b(?:last|previous)\s+(month|quarter|year)\b", lambda m: f"{_UNITS[m[1].casefold()]}-1"),
     (r"\b(?:this|current)\s+(month|quarter|year)\b", lambda m: f"{_UNITS[m[1].casefold()]}-0"),
     (r"去年|上一年", lambda m: "Y-1"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -12,7 +13,7 @@ from workers.offline.reading import facts_of, last_told
 from workers.offline.subject import period, pretty, spacing
 from workers.offline.tasks import emptied_by, missing_names
 from workers.offline.thread import Thread, done, names_looked_up
-from workers.offline.values import Facts, Intent, Join
+from workers.offline.values import Intent, Join
 from workers.offline.wording import say
 
 _MANY_UNREAD = 0.02
@@ -27,19 +28,10 @@ def preparation(thread: Thread) -> list[str]:
     """What was done to the data before the analysis, told in the turn that did it."""
     facts = facts_of(thread.since)
     lines = []
-    if told := last_told(facts, "joined"):
-        lost = [(name, count) for name, count in told.get("unmatched", {}).items() if count]
-        lines.append(_prepared(thread, "joined", j=told, lost=lost))
-    if told := last_told(facts, "stacked"):
-        lines.append(_prepared(thread, "stacked", j=told))
-    if (told := last_told(facts, "copies")) and told.get("removed"):
-        lines.append(_prepared(thread, "copies", c=told))
-    if (told := last_told(facts, "respelled")) and told.get("columns"):
-        lines.append(_prepared(thread, "respelled", r=list(told["columns"].items())[:6]))
-    if told := last_told(facts, "derived"):
-        lines.append(_prepared(thread, "derived", d=told))
-    if told := last_told(facts, "filled"):
-        lines.append(_prepared(thread, "filled", f=told))
+    for key in ("joined", "stacked", "copies", "respelled", "derived", "filled"):
+        told = last_told(facts, key)
+        if told and told.get("removed", True) and told.get("columns", True):
+            lines.append(_prepared(thread, key, t=told))
     errors = [error_of(cell) for cell in thread.since if cell.status != "ok"]
     if errors:
         # pandas adds advice after a full stop; what went wrong stands before it
@@ -72,16 +64,12 @@ def columns_of(intent: Intent) -> set[str]:
 def left_out(thread: Thread) -> list[str]:
     """What the answer says of rows that were removed, in the turn that removed them: totals, and many copies."""
     facts = facts_of(thread.since)
-    totals = last_told(facts, "totals")
-    return [*([_prepared(thread, "totals", t=totals)] if totals else []), *_many_copies(thread, facts)]
-
-
-def _many_copies(thread: Thread, facts: Facts) -> list[str]:
-    copies, clean = last_told(facts, "copies"), last_told(facts, "clean")
-    if not copies or not clean or not clean.get("rows_read"):
-        return []
-    share = copies.get("removed", 0) / clean["rows_read"]
-    return [_prepared(thread, "many_copies", c=copies, rows=clean["rows_read"], share=share)] * (share > _MANY_COPIES)
+    totals, copies, clean = (last_told(facts, name) or {} for name in ("totals", "copies", "clean"))
+    lines = [_prepared(thread, "totals", t=totals)] if totals else []
+    share = copies.get("removed", 0) / (clean.get("rows_read") or math.inf)
+    if share > _MANY_COPIES:
+        lines.append(_prepared(thread, "many_copies", c=copies, rows=clean["rows_read"], share=share))
+    return lines
 
 
 def _prepared(thread: Thread, key: str, **variables: object) -> str:

@@ -166,11 +166,7 @@ def _dropping_copies(join: Join) -> list[str]:
     dated = len(join.columns) >= 6 and any(column.kind == "date" for column in join.columns)
     if not ids and not dated:
         return []
-    lines = [
-        "copies = copies_of(df)",
-        "df = df[~copies].copy()",
-        'tell("copies", removed=int(copies.sum()))',
-    ]
+    lines = ["copies = copies_of(df)", "df = df[~copies].copy()", 'tell("copies", removed=int(copies.sum()))']
     if ids and join.key is None:
         own = literal(ids[0])
         lines.append(f'tell("ids", column={own}, repeated=int(df[{own}].dropna().duplicated().sum()))')

@@ -94,9 +94,8 @@ def _assumptions(thread: Thread, intent: Intent) -> list[str]:
         return scoped
     parts = []
     if intent.widened:
-        parts.append(
-            say("frame", "widened", language, {"scope": scope(thread, replace(intent, filters=intent.widened))})
-        )
+        before = scope(thread, replace(intent, filters=intent.widened))
+        parts.append(say("frame", "widened", language, {"scope": before}))
     whole = all(analysis.kind == "correlate" and not analysis.other for analysis in intent.analyses)
     if intent.measure and not intent.target and not whole:
         how = sentences()["frame"][language]["aggregates"][intent.aggregate]

@@ -100,13 +100,8 @@ def subject(thread: Thread, join: Join, intent: Intent) -> Subject:
 
 def _small(column: Column) -> bool:
     """True when the samples are so small that whole numbers would hide them."""
-    values = []
-    for sample in column.samples:
-        digits = "".join(char for char in sample if char.isdigit() or char == ".")
-        try:
-            values.append(float(digits))
-        except ValueError:
-            continue
+    digits = ["".join(re.findall(r"[\d.]", sample)) for sample in column.samples]
+    values = [float(text) for text in digits if re.fullmatch(r"\d+\.?\d*|\.\d+", text)]
     return bool(values) and max(values) < 10
 
 
@@ -116,13 +111,12 @@ def _small(column: Column) -> bool:
 def selection(thread: Thread, join: Join, intent: Intent, by: tuple[str, ...] = ()) -> list[str]:
     """The lines that make `work` from `df`."""
     lines = ["work = df", *(f"work = work[{mask}]" for mask, _, _ in _conditions(thread, join, intent))]
-    if intent.target:
-        if intent.target == "is_refund":
-            lines.append('work = work.assign(is_target=work["is_refund"].astype(int))')
-        else:
-            target, yes = literal(intent.target), literal(positive_value(join, thread, intent.target))
-            lines.append(f"work = work[work[{target}].notna()]")
-            lines.append(f"work = work.assign(is_target=(work[{target}].astype(str).str.strip() == {yes}).astype(int))")
+    if intent.target == "is_refund":
+        lines.append('work = work.assign(is_target=work["is_refund"].astype(int))')
+    elif intent.target:
+        target, yes = literal(intent.target), literal(positive_value(join, thread, intent.target))
+        lines.append(f"work = work[work[{target}].notna()]")
+        lines.append(f"work = work.assign(is_target=(work[{target}].astype(str).str.strip() == {yes}).astype(int))")
     if intent.date:
         moment = f"work[{literal(intent.date)}].dt"
         days = literal(say("words", "days", thread.language).split())

@@ -98,10 +98,7 @@ def _change(heard: Heard, frame: Join, base: Intent) -> Intent:
     groups = tuple(by for by in heard.groups if not by.startswith(("@", "~")))
     groups = groups or tuple(each.by[0] for each in default_breakdowns(frame, 3))
     return replace(
-        base,
-        filters=others,
-        period=single[0].values[0] if single else "",
-        analyses=(Analysis("change", groups),),
+        base, filters=others, period=single[0].values[0] if single else "", analyses=(Analysis("change", groups),)
     )
 
 

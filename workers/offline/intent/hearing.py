@@ -19,16 +19,7 @@ from workers.offline.intent.quantities import (
 )
 from workers.offline.intent.unplaced import unplaced
 from workers.offline.lexicon import Span, find, first_of, has, lexicon
-from workers.offline.values import (
-    Aggregate,
-    AnalysisKind,
-    Column,
-    Filter,
-    Frequency,
-    Join,
-    Unclear,
-    Unplaced,
-)
+from workers.offline.values import Aggregate, AnalysisKind, Column, Filter, Frequency, Join, Unclear, Unplaced
 
 MAX_GROUPINGS = 3
 """Breakdowns that one answer holds; more would bury the answer."""
@@ -250,24 +241,17 @@ def _means_refunds(column: Column, span: Span, text: str, known: Known) -> bool:
 
 
 def _kinds(text: str) -> tuple[AnalysisKind, ...]:
-    first: dict[AnalysisKind, int] = {}
-    for kind, phrases in lexicon()["analyses"].items():
-        if spans := find(phrases, text):
-            first[kind] = spans[0].start
+    first = {kind: spans[0].start for kind, said in lexicon()["analyses"].items() if (spans := find(said, text))}
     return tuple(sorted(first, key=lambda kind: first[kind]))
 
 
 def _settled(mention: cols.Mention) -> Column | None:
     """The one column that a mention means; None when it fits several numbers equally well."""
-    if len(mention.columns) == 1:
-        return mention.columns[0]
     groups = [column for column in mention.columns if column.kind in ("category", "flag")]
     numbers = [column for column in mention.columns if column.kind == "number"]
-    if numbers and not groups:
-        return numbers[0] if len(numbers) == 1 else None
     if groups:
         return min(groups, key=lambda column: column.unique or 0)
-    return mention.columns[0]
+    return None if len(numbers) > 1 else (numbers or mention.columns)[0]
 
 
 def _value_filters(text: str, known: Known, named: set[str]) -> tuple[tuple[Filter, ...], list[Span]]:
