@@ -64,7 +64,13 @@ def kind_of(name: str, dtype: str, unique: int | None, rows: int | None, samples
         return "id", False
     if _share(_NUMBER, filled) >= _MOSTLY:
         return "number", True
-    if unique is not None and rows and rows > _FEW and unique == rows and _no_prose(filled):
+    if (
+        unique is not None
+        and rows
+        and rows > _FEW
+        and unique == rows
+        and all(len(sample.split()) <= 2 for sample in filled)
+    ):
         return "id", False
     if distinct <= _FEW or (rows and distinct <= min(0.05 * rows, _MANY)):
         return "category", False
@@ -79,10 +85,6 @@ def _yes_and_no(samples: Sequence[str]) -> bool:
     """True when one of two values says yes and the other no: N and S, for North and South, are no yes-no question."""
     values = {sample.strip().casefold() for sample in samples}
     return all(values & set(lexicon()[side]) for side in ("positive_values", "negative_values"))
-
-
-def _no_prose(samples: Sequence[str]) -> bool:
-    return all(len(sample.split()) <= 2 for sample in samples)
 
 
 def named_like_an_id(name: str) -> bool:
@@ -171,7 +173,7 @@ def _word_hits(column: Column, text_words: Sequence[Word], stop: frozenset[str])
             yield word.span, 6.0 if word.stem == parts[-1] else 5.0
         elif own & concepts_of([word.stem]):
             yield word.span, 4.0
-        elif len(word.stem) >= 5 and any(_alike(word.stem, part) for part in parts):
+        elif len(word.stem) >= 5 and any(len(part) >= 4 and _likeness(word.stem, part) >= 0.84 for part in parts):
             yield word.span, 3.0
 
 
@@ -189,16 +191,14 @@ def _chinese_hits(column: Column, text: str) -> Iterable[tuple[Span, float]]:
                     yield Span(match.start(), match.end()), 4.0 + 0.5 * len(phrase)
 
 
-def _alike(one: str, other: str) -> bool:
-    return len(other) >= 4 and SequenceMatcher(None, one, other).ratio() >= 0.84
+def _likeness(one: str, other: str) -> float:
+    return SequenceMatcher(None, one, other).ratio()
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
     """The name that is spelled almost like this one, or means the same; None when none does."""
     plain = "".join(word.stem for word in words(name))
-    scored = [
-        (SequenceMatcher(None, plain, "".join(word.stem for word in words(other))).ratio(), other) for other in names
-    ]
+    scored = [(_likeness(plain, "".join(word.stem for word in words(other))), other) for other in names]
     best = max(scored, default=(0.0, ""))
     if best[0] >= 0.75:
         return best[1]
@@ -252,12 +252,10 @@ def factors(columns: Sequence[Column]) -> tuple[Column, Column] | None:
 
 def amount_to_derive(columns: Sequence[Column]) -> Column | None:
     """A column of sales to compute as quantity times price, when the data has these two and no amount of money."""
-    has_amount = any(
-        column.kind == "number" and is_money(column) and "price" not in concepts(column) for column in columns
-    )
-    if has_amount or factors(columns) is None or any(column.name == "sales" for column in columns):
-        return None
-    return Column("sales", "number", DERIVED)
+    numbers = [column for column in columns if column.kind == "number"]
+    has_amount = any(is_money(column) and "price" not in concepts(column) for column in numbers)
+    taken = has_amount or factors(columns) is None or any(column.name == "sales" for column in columns)
+    return None if taken else Column("sales", "number", DERIVED)
 
 
 def default_date(columns: Sequence[Column]) -> Column | None:

@@ -85,13 +85,14 @@ def _kind(task: Task) -> str:
 
 
 def _common(task: Task, measured: Subject) -> dict[str, Any]:
+    how: str = sentences()["frame"][task.language]["aggregates"][task.intent.aggregate]
     return {
         "measure": measured.label,
         "counted": measured.column is None and not measured.rate,
         "additive": measured.additive,
         "rate": measured.rate,
         "scope": scope(task.thread, task.intent),
-        "how": _how(task, measured),
+        "how": how if measured.column and not measured.rate else "",
         "by": task.by,
         "period": task.period,
         "anomalies": task.intent.anomalies,
@@ -99,13 +100,6 @@ def _common(task: Task, measured: Subject) -> dict[str, Any]:
         "column": task.name(task.intent.measure or ""),
         "target": task.name(task.intent.target or task.intent.measure or ""),
     }
-
-
-def _how(task: Task, measured: Subject) -> str:
-    if measured.rate or measured.column is None:
-        return ""
-    aggregates: Mapping[str, str] = sentences()["frame"][task.language]["aggregates"]
-    return aggregates[task.intent.aggregate]
 
 
 def _real(value: object) -> float | None:

@@ -76,23 +76,17 @@ class Task:
     @property
     def has_table(self) -> bool:
         """True when the cell leaves a table behind."""
-        kind = self.analysis.kind
-        return (
-            self.intent.listed
-            or kind in ("trend", "breakdown", "compare", "profile")
-            or (kind == "correlate" and not self.analysis.other)
-        )
+        kinds = ("trend", "breakdown", "compare", "profile", *(() if self.analysis.other else ("correlate",)))
+        return self.intent.listed or self.analysis.kind in kinds
 
     @property
     def outgrows_the_report(self) -> bool:
         """True when the table has more rows than a report shows: periods, columns, or many groups."""
-        facts = facts_of(self.thread.since).get("groups", ())
-        many = {str(told["by"]) for told in facts if told.get("count", 0) > REPORT_ROWS}
+        facts = facts_of(self.thread.since)
         if self.intent.listed:
-            return any(told.get("rows", 0) > REPORT_ROWS for told in facts_of(self.thread.since).get("ranked", ()))
-        return self.analysis.kind in ("trend", "profile") or bool(
-            self.analysis.by and plain(self.analysis.by[0]) in many
-        )
+            return any(told.get("rows", 0) > REPORT_ROWS for told in facts.get("ranked", ()))
+        many = {str(told["by"]) for told in facts.get("groups", ()) if told.get("count", 0) > REPORT_ROWS}
+        return self.analysis.kind in ("trend", "profile") or plain(next(iter(self.analysis.by), "")) in many
 
     def name(self, column: str) -> str:
         """A column's name for people."""
@@ -132,14 +126,10 @@ def tasks(thread: Thread, join: Join) -> list[Task]:
 
 def _drivers(thread: Thread, join: Join) -> list[str]:
     """The groupings by the columns that this turn's model relies on most, numbers in bands."""
-    named = [join.column(str(told.get("column"))) for told in facts_of(thread.since).get("driver", ())[:MAX_DRIVERS]]
-    return [
-        f"{BAND}{column.name}"
-        if column.kind == "number" and (column.unique or FEW_VALUES + 1) > FEW_VALUES
-        else column.name
-        for column in named
-        if column
-    ]
+    told = facts_of(thread.since).get("driver", ())[:MAX_DRIVERS]
+    named = [column for driver in told if (column := join.column(str(driver.get("column"))))]
+    many = [c for c in named if c.kind == "number" and (c.unique or FEW_VALUES + 1) > FEW_VALUES]
+    return [f"{BAND if column in many else ''}{column.name}" for column in named]
 
 
 MAX_COLUMNS = 30
@@ -151,7 +141,7 @@ def questions_to_the_data(thread: Thread, join: Join) -> list[Cell]:
     looked_up = names_looked_up(thread.facts)
     named = [word.text for intent in thread.intents for word in intent.unplaced if word.named]
     if unknown := [name for name in dict.fromkeys(named) if name not in looked_up]:
-        columns = [column.name for column in join.columns if _may_hold_names(column)][:MAX_COLUMNS]
+        columns = [column.name for column in join.columns if column.kind in ("category", "id", "text")][:MAX_COLUMNS]
         listed = ", ".join(f"“{name}”" for name in unknown)
         return [
             cells.cell("look_up", "seek", thread.language, {"names": unknown, "columns": columns, "listed": listed})
@@ -163,10 +153,6 @@ def questions_to_the_data(thread: Thread, join: Join) -> list[Cell]:
             values = {"of": rows_meant(intent), "scope": scope(thread, intent)}
             found.append(cells.cell("choose", f"choose{number}", thread.language, values, before=before))
     return found
-
-
-def _may_hold_names(column: Column) -> bool:
-    return column.kind in ("category", "id", "text")
 
 
 def missing_names(thread: Thread, intent: Intent) -> list[Unplaced]:

@@ -64,11 +64,6 @@ def percent(value: float) -> str:
     return f"{value * 100:.1f}%"
 
 
-def probability(value: float) -> str:
-    """A p value: three decimals, or that it is smaller."""
-    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
-
-
 def environment(language: str, sign: str = "", rate: bool = False) -> Environment:
     """Jinja with our filters: v (a measure's value), m (an amount), n (a number), pct, signed, plus, p, cap, month."""
 
@@ -82,7 +77,7 @@ def environment(language: str, sign: str = "", rate: bool = False) -> Environmen
         "v": value,
         "m": lambda given: money(given, sign),
         "n": number,
-        "p": probability,
+        "p": lambda given: "p < 0.001" if given < 0.001 else f"p = {given:.3f}",
         "pct": percent,
         "signed": lambda given: f"{given * 100:+.1f}%",
         "plus": plus,

@@ -31,7 +31,9 @@ def followed(previous: Intent, heard: Heard, frame: Join) -> Intent | None:
         sides = (Analysis("compare", (heard.target.name,)),)  # "what about churners against the rest?"
         filters = merged(previous.filters, heard.filters)
         return replace(previous, analyses=sides, filters=filters, chart=None, top=None, tested=heard.tested)
-    if _stands_alone(previous, heard) or not _changes_something(heard):
+    named = heard.filters or heard.groups or heard.measures or heard.frequency or heard.chart or heard.top
+    demanded = heard.aggregate or heard.refunds is not None or any(each.demanded for each in heard.unplaced)
+    if _stands_alone(previous, heard) or not (named or demanded or has("reset", heard.text)):
         return None
     if previous.target and heard.measures:  # a yes-no question by a number: by bands of it
         banded = tuple(f"~{column.name}" for column in heard.measures)
@@ -112,12 +114,6 @@ def _stands_alone(previous: Intent, heard: Heard) -> bool:
         or ((heard.measures or heard.aggregate) and unrelated and not previous.target)
         or (is_whole_question(heard.text) and not refers_back(heard.text))
     )
-
-
-def _changes_something(heard: Heard) -> bool:
-    named = heard.filters or heard.groups or heard.measures or heard.frequency or heard.chart or heard.top
-    demanded = any(each.demanded for each in heard.unplaced)
-    return bool(named or heard.aggregate or demanded or heard.refunds is not None or has("reset", heard.text))
 
 
 def _analyses(previous: Intent, heard: Heard, frame: Join) -> tuple[Analysis, ...]:

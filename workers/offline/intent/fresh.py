@@ -53,7 +53,7 @@ def asked_anew(heard: Heard, frame: Join, previous: Intent | None) -> Intent:
         return replace(base, analyses=(Analysis("profile"),), unplaced=())
     if heard.about_refunds and not heard.measures:
         base = replace(base, measure="is_refund", aggregate="mean", target="is_refund", no_refunds=False)
-    if _asks_why_it_changed(heard, base):
+    if base.date and base.target is None and moves(text) and has("causes", text):
         return _change(heard, frame, base)
     if shared := _share(heard, frame, base):
         return shared
@@ -82,10 +82,6 @@ def _target(heard: Heard, frame: Join, previous: Intent | None, date: Column | N
         return frame.column(previous.target)
     flag = _sole_flag(frame) if asks_why else None
     return flag if date is None or cols.default_measure(frame.columns) is None else None
-
-
-def _asks_why_it_changed(heard: Heard, base: Intent) -> bool:
-    return bool(base.date and base.target is None and moves(heard.text) and has("causes", heard.text))
 
 
 def _change(heard: Heard, frame: Join, base: Intent) -> Intent:
@@ -172,7 +168,8 @@ def _analyses(heard: Heard, frame: Join, base: Intent) -> list[Analysis]:
     found: list[Analysis] = []
     if base.measure and not base.target and (heard.rows or _lists(heard)):
         return [Analysis("rows")]
-    if base.date and ("forecast" in kinds or _predicts_time(heard, base)):
+    over_time = "predict" in kinds and not base.target and not groups and has("time_words", text)
+    if base.date and ("forecast" in kinds or over_time):
         found.append(Analysis("forecast"))
         kinds -= {"predict", "trend"}
     if base.date and "trend" in kinds:
@@ -186,13 +183,8 @@ def _analyses(heard: Heard, frame: Join, base: Intent) -> list[Analysis]:
         return [*found, *related]
     if groups:
         found += [Analysis("breakdown", group) for group in groups]
-    elif (
-        ("breakdown" in kinds or heard.top)
-        and not found
-        and _asks_which(text)
-        and heard.aggregate not in ("max", "min")
-    ):
-        found += default_breakdowns(frame) if base.target is None else ()
+    elif not found and ("breakdown" in kinds or heard.top) and _asks_which(text) and base.target is None:
+        found += default_breakdowns(frame) if heard.aggregate not in ("max", "min") else ()
     if "distribution" in kinds and base.measure:
         found.append(Analysis("distribution"))
     return found or _plainest(heard, frame, base)
@@ -201,10 +193,6 @@ def _analyses(heard: Heard, frame: Join, base: Intent) -> list[Analysis]:
 def _lists(heard: Heard) -> bool:
     """True when rows are to be listed: those that meet a condition, and nothing else is asked of them."""
     return heard.listed and bool(heard.filters) and not heard.shares and not set(heard.kinds) - {"total", "breakdown"}
-
-
-def _predicts_time(heard: Heard, base: Intent) -> bool:
-    return "predict" in heard.kinds and not base.target and not heard.groups and has("time_words", heard.text)
 
 
 def _relations(heard: Heard, frame: Join, base: Intent, groups: list[tuple[str]]) -> list[Analysis]:

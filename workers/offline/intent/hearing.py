@@ -108,7 +108,9 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     if peak:
         kinds = ("trend", *(kind for kind in kinds if kind not in ("trend", "breakdown")))
     aggregate = aggregate_of(plain, measures, [mention.span for mention in columns])
-    if target and measures and _compares_sides(kinds, aggregate):
+    if (
+        target and measures and ("compare" in kinds or aggregate not in (None, "count"))
+    ):  # on both sides of a yes-no column
         groups, target = [*groups, target.name], None
     elif target and not groups:
         groups, measures = [f"~{column.name}" for column in measures], []
@@ -226,11 +228,6 @@ def _between_columns(text: str, found: Sequence[cols.Mention]) -> bool:
     pairs = pairwise(numbers)
     per = any(re.fullmatch(r"\s*(?:per|/|每)\s*", text[one.span.end : other.span.start], re.I) for one, other in pairs)
     return per or any(_AGAINST.search(text[: mention.span.start]) for mention in numbers)
-
-
-def _compares_sides(kinds: Sequence[AnalysisKind], aggregate: Aggregate | None) -> bool:
-    """True when a number is asked for on both sides of a yes-no column, not the share of yes by that number."""
-    return "compare" in kinds or aggregate in ("mean", "median", "max", "min", "sum")
 
 
 def _means_refunds(column: Column, span: Span, text: str, known: Known) -> bool:
