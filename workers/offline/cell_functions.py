@@ -82,6 +82,35 @@ def one_spelling(column: pd.Series) -> pd.Series:
     return spelled
 
 
+def respell(table: pd.DataFrame, columns: list[str]) -> pd.DataFrame:
+    """The table with one spelling per value in these columns; print how many cells that changed."""
+    spelled = table.assign(**{column: one_spelling(table[column]) for column in columns})
+    changed = {c: (spelled[c].notna() & (spelled[c].astype(str) != table[c].astype(str))).sum() for c in columns}
+    tell("respelled", columns={column: int(count) for column, count in changed.items() if count})
+    return spelled
+
+
+def drop_copies(table: pd.DataFrame, number: str | None) -> pd.DataFrame:
+    """The table without rows that are equal to another; print how many, and how many others share a `number`."""
+    copies = copies_of(table)
+    tell("copies", removed=int(copies.sum()))
+    if number:
+        tell("ids", column=number, repeated=int(table.loc[~copies, number].dropna().duplicated().sum()))
+    return table[~copies].copy()
+
+
+def mark_refunds(table: pd.DataFrame, marked: pd.Series, amount: str, own_rows: bool) -> pd.DataFrame:
+    """The table with a column `is_refund`, and refunds in rows of their own below zero; print how many and how much."""
+    refunded, others = table.loc[marked, amount], table.loc[~marked, amount]
+    paid = bool((refunded > 0).mean() > 0.5)
+    flipped = own_rows and paid and bool((others > 0).mean() > 0.5)  # refunds written without a minus sign
+    on_orders = paid and not own_rows  # the amounts of the orders, not what was paid back
+    total = refunded.abs().sum() * (1 if on_orders else -1)
+    tell("refunds", count=len(refunded), total=round(float(total), 2), flipped=flipped, on_orders=on_orders)
+    net = table[amount].where(~marked, -table[amount]) if flipped else table[amount]
+    return table.assign(is_refund=marked, **{amount: net})
+
+
 def copies_of(table: pd.DataFrame) -> pd.Series:
     """Which rows are equal to an earlier row in every column."""
     try:

@@ -95,14 +95,7 @@ def clean_cell(thread: Thread, join: Join, fixes: Fixes) -> Cell:
     steps = _joining(join, named, fixes)
     steps.append("rows_read = len(df)")
     if categories:
-        steps += [
-            "respelled = {}",
-            f"for column in {literal(categories)}:",
-            "    spelled = one_spelling(df[column])",
-            "    respelled[column] = int((spelled.notna() & (spelled.astype(str) != df[column].astype(str))).sum())",
-            "    df[column] = spelled",
-            'tell("respelled", columns={column: count for column, count in respelled.items() if count})',
-        ]
+        steps.append(f"df = respell(df, {literal(categories)})")
     for column in numbers:
         steps += _conversion(column, ("number", column.name) in fixes, "to_number", ".astype(float)")
     steps += _dropping_totals(join)
@@ -166,11 +159,8 @@ def _dropping_copies(join: Join) -> list[str]:
     dated = len(join.columns) >= 6 and any(column.kind == "date" for column in join.columns)
     if not ids and not dated:
         return []
-    lines = ["copies = copies_of(df)", "df = df[~copies].copy()", 'tell("copies", removed=int(copies.sum()))']
-    if ids and join.key is None:
-        own = literal(ids[0])
-        lines.append(f'tell("ids", column={own}, repeated=int(df[{own}].dropna().duplicated().sum()))')
-    return lines
+    number = literal(ids[0]) if ids and join.key is None else None
+    return [f"df = drop_copies(df, {number})"]
 
 
 def _conversion(column: Column, fixed: bool, function: str, method: str | None) -> list[str]:
@@ -209,27 +199,8 @@ def _marking_refunds(thread: Thread, join: Join) -> list[str]:
     measure = cols.default_measure(join.columns)
     if thread.refunds is None or measure is None:
         return []
-    amount = literal(measure.name)
-    marks = f"df[{literal(thread.refunds.column)}]"
+    column, values = literal(thread.refunds.column), literal(thread.refunds.values)
     told = join.column(thread.refunds.column)
-    if told and told.kind == "flag":  # may be numbers or booleans
-        marks += ".astype(str).str.strip()"
-    marked = f'df["is_refund"] = {marks}.isin({literal(thread.refunds.values)})'
-    refunded = f'refunded = df.loc[df["is_refund"], {amount}]'
-    if not thread.refunds.own_rows:
-        return [
-            marked,
-            refunded,
-            "on_orders = bool((refunded > 0).mean() > 0.5)  # not amounts that were paid back",
-            "total = round(float(refunded.abs().sum()) * (1 if on_orders else -1), 2)",
-            'tell("refunds", count=len(refunded), total=total, flipped=False, on_orders=on_orders)',
-        ]
-    return [
-        marked,
-        refunded,
-        f'others = df.loc[~df["is_refund"], {amount}]',
-        "flipped = bool((refunded > 0).mean() > 0.5 and (others > 0).mean() > 0.5)",
-        "if flipped:  # refunds written without a minus sign",
-        f'    df.loc[df["is_refund"], {amount}] = -refunded',
-        'tell("refunds", count=len(refunded), total=round(float(-refunded.abs().sum()), 2), flipped=flipped)',
-    ]
+    text = ".astype(str).str.strip()" if told and told.kind == "flag" else ""  # may be numbers or booleans
+    marked = f"df[{column}]{text}.isin({values})"
+    return [f"df = mark_refunds(df, {marked}, {literal(measure.name)}, own_rows={thread.refunds.own_rows})"]

@@ -81,7 +81,6 @@ def _tables(file: FileAbstract) -> list[Table]:
                     rows=note.rows,
                     sheet=note.name if note.name and (file.format.startswith("xls") or numbered) else None,
                     encoding=file.encoding,
-                    separator=file.separator,
                     read=file.read_hint,
                 )
             )
@@ -132,7 +131,7 @@ def pasted_table(text: str, path: str) -> tuple[str, Table | None]:
     columns = tuple(_pasted_column(name, [row[place] for row in rows[1:]]) for place, name in enumerate(rows[0]))
     name = path.rpartition(".")[0]
     read = f"pd.read_csv({path!r}, sep={separator!r}, skipinitialspace=True)"
-    return rest, Table(name, path, "csv", columns, rows=len(rows) - 1, separator=separator, read=read, content=content)
+    return rest, Table(name, path, "csv", columns, rows=len(rows) - 1, read=read, content=content)
 
 
 def _longest_block(lines: Sequence[str], separator: str) -> tuple[int, list[list[str]], str] | None:

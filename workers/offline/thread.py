@@ -42,7 +42,6 @@ class Thread:
     turns: tuple[TurnContent, ...]
     language: str
     text: str
-    tables: tuple[Table, ...]
     join: Join | None
     facts: Facts
     intents: tuple[Intent, ...]
@@ -77,8 +76,7 @@ def understand_thread(turns: tuple[TurnContent, ...]) -> Thread:
     """The thread as the analyst sees it. Pure: the same turns give the same thread."""
     current = turns[-1]
     text = current.texts[-1] if current.texts else ""
-    tables = _tables(turns)
-    join = _frame(turns, tables)
+    join = _frame(turns, _tables(turns))
     since = _since_session_lost(current.cells)
     loaded = _since_loaded(turns, since, join) if join else ()
     facts = facts_of(loaded)
@@ -91,7 +89,6 @@ def understand_thread(turns: tuple[TurnContent, ...]) -> Thread:
         turns=turns,
         language=_language(current),
         text=text,
-        tables=tables,
         join=join,
         facts=facts,
         intents=() if isinstance(asked_now, Unclear) else asked_now,

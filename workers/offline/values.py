@@ -51,7 +51,6 @@ class Table:
     rows: int | None = None
     sheet: str | None = None
     encoding: str | None = None
-    separator: str | None = None
     read: str = ""
     content: str = ""
 

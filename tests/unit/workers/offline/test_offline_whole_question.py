@@ -71,6 +71,7 @@ def _workbook(path: Path, sheets: dict[str, Sequence[Sequence[object]]], *merged
         ("spend by plant, but not for Ulm", "not"),
         ("top 3 suppliers per plant", "plant"),
         ("average spend by plant as a pie chart", "pie chart"),
+        ("各plant的spend同比", "同比"),
     ],
 )
 def test_a_word_that_no_rule_reads_stands_above_the_answer(
