@@ -11,11 +11,13 @@ from workers.offline.intent.following import followed, is_whole_question
 from workers.offline.intent.fresh import asked_anew
 from workers.offline.intent.hearing import Heard, Known, hear
 from workers.offline.intent.quantities import moves
-from workers.offline.lexicon import find, has, lexicon
+from workers.offline.lexicon import concepts_of, find, has, lexicon, stem, words
 from workers.offline.values import Intent, Join, Unclear, Unplaced
 
 MAX_ANALYSES = 8
 """Analyses of one answer."""
+_PER_ROW = re.compile(r"\bper\s+(\w+)", re.IGNORECASE)
+_NESTED = re.compile(r"\b(?:per|in each|for each|of each|within each)\b", re.IGNORECASE)
 
 
 def understand(text: str, frame: Join, previous: Sequence[Intent], known: Known) -> tuple[Intent, ...] | Unclear:
@@ -26,9 +28,7 @@ def understand(text: str, frame: Join, previous: Sequence[Intent], known: Known)
     parts: list[Intent] = []
     for clause in clauses(text):
         exported = has("exports", clause)
-        other = (
-            tuple(Unplaced("csv") for _ in find(["csv"], clause)[:1]) if exported else ()
-        )  # a workbook is what we save
+        other = (Unplaced("csv"),) if exported and find(["csv"], clause) else ()  # a workbook is what we save
         heard = hear(clause, frame, known)
         asks = heard.kinds or heard.measures or heard.groups or heard.filters or heard.target or heard.unplaced
         if exported and (parts or previous) and not asks:
@@ -51,9 +51,8 @@ def understand(text: str, frame: Join, previous: Sequence[Intent], known: Known)
 def _widened(intent: Intent, before: Sequence[Intent]) -> Intent:
     """A question of its own, and the filters of the one before that it does not keep."""
     kept = {item.column for item in intent.filters}
-    return replace(
-        intent, widened=tuple(item for item in before[-1].filters if item.column not in kept) if before else ()
-    )
+    earlier = before[-1].filters if before else ()
+    return replace(intent, widened=tuple(item for item in earlier if item.column not in kept))
 
 
 def _with_the_rest(heard: Heard, intent: Intent) -> Intent:
@@ -110,15 +109,13 @@ def _misread(heard: Heard, intent: Intent) -> list[str]:
     if heard.shares and kinds == {"total"} and not intent.target and intent.aggregate != "mean":
         found += [_said("shares", text)]
     if intent.aggregate == "sum" and intent.measure and (per := _PER_ROW.search(text)):
-        found += [per[0]] if find(lexicon()["row_names"], per[1]) and per[1] not in "".join(heard.groups) else []
+        grouped = [word.stem for group in heard.groups for word in words(group)]
+        by_group = stem(per[1]) in grouped or concepts_of([stem(per[1])]) & concepts_of(grouped)
+        found += [per[0]] if find(lexicon()["row_names"], per[1]) and not by_group else []
     removed = heard.refunds is not None or any(not item.keep for item in heard.filters) or has("reset", text)
-    if has("without", text) and not removed and not any(word.demanded for word in heard.unplaced):
+    if has("without", text) and not removed and not moves(text) and not any(word.demanded for word in heard.unplaced):
         found += [_said("without", text)]
     return found
-
-
-_PER_ROW = re.compile(r"\bper\s+(\w+)", re.IGNORECASE)
-_NESTED = re.compile(r"\b(?:per|in each|for each|of each|within each)\b", re.IGNORECASE)
 
 
 def _said(group: str, text: str) -> str:
@@ -169,18 +166,16 @@ def _subject(intent: Intent) -> Intent:
     )  # fmt: skip
 
 
+_OF_EITHER = ("anomalies", "by_drivers", "frequency", "date", "tested", "peak")
+
+
 def _merged(one: Intent, other: Intent) -> Intent:
     return replace(
         one,
         analyses=tuple(dict.fromkeys([*one.analyses, *other.analyses])),
         text=one.text if one.text == other.text else f"{one.text} {other.text}",
         unplaced=tuple(dict.fromkeys([*one.unplaced, *other.unplaced])),
-        anomalies=one.anomalies or other.anomalies,
-        by_drivers=one.by_drivers or other.by_drivers,
-        frequency=one.frequency or other.frequency,
-        date=one.date or other.date,
-        tested=one.tested or other.tested,
-        peak=one.peak or other.peak,
+        **{name: getattr(one, name) or getattr(other, name) for name in _OF_EITHER},
     )
 
 
