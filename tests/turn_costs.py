@@ -233,7 +233,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--database", default="", help="the URL of an empty Postgres; SQLite without it")
     parser.add_argument("--queries", action="store_true", help="list the statements")
-    parser.add_argument("--profile", type=int, default=0, metavar="N", help="processor time of N turns, and where it went")
+    parser.add_argument(
+        "--profile", type=int, default=0, metavar="N", help="processor time of N turns, and where it went"
+    )
     options = parser.parse_args()
     with hurried(), quick_cards(), tempfile.TemporaryDirectory() as name:
         folder = Path(name)

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import shutil
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -337,9 +338,9 @@ class World:
                 death.watch(when, effect)
 
         @contextmanager
-        def watched_writing(database: Database) -> Iterator[Any]:
+        def watched_writing(database: Database, **how: Any) -> Iterator[Any]:
             watch("before", "write")
-            with writing(database) as connection:
+            with writing(database, **how) as connection:
                 yield connection
             watch("after", "write")
 
@@ -460,4 +461,5 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _without_disk(connection: Any, _record: object) -> None:
-    connection.execute("PRAGMA synchronous = OFF")
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA synchronous = OFF")
