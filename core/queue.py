@@ -111,7 +111,7 @@ class Wakes:
         if found is None:
             return None
         job, _ = found
-        job.delete(remove_from_queue=False)
+        self._redis.delete(Job.key_for(job.id))  # all that there is of it: our jobs have no results and no dependents
         return str(job.args[0])
 
     def unnotified(self, thread_ids: Sequence[str]) -> list[str]:
