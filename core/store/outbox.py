@@ -67,6 +67,8 @@ class Outbox(Part):
             if not noted:
                 self._note_sent(db, lease, sent)
             made = db.execute(query, given).first()
+            if made is None and lease is not None:
+                guard(db, lease)
         if made is not None:
             return _outbox(made, fresh=True)
         with self._writing(lease) as db:
