@@ -96,7 +96,7 @@ SAMPLES: Mapping[str, Any] = {
 
 OTHERWISE: Mapping[tuple[str, str], Any] = {
     ("known_messages", "ts"): [THREAD.root_ts],
-    **{(method, "key"): THREAD for method in ("has_left", "knows_thread", "note_thread", "was_called_in")},
+    **{(method, "key"): THREAD for method in ("has_left", "knows_thread", "note_thread")},
 }
 """Where a method means something else by a name."""
 

@@ -143,10 +143,10 @@ class Messages(Part):
         with self._reading() as db:
             return sorted(db.execute(union(mail, work)).scalars())
 
-    def wait_queue(self, thread_id: str | None = None) -> list[QueuedThread]:
-        """Threads that need a wake, oldest first, with who asked and since when; with a `thread_id`, only that one."""
+    def wait_queue(self) -> list[QueuedThread]:
+        """Threads that need a wake, oldest first, with who asked and since when."""
         with self._reading() as db:
-            return read_wait_queue(db, thread_id)
+            return read_wait_queue(db)
 
 
 HAS_UNREAD: ColumnElement[bool] = exists().where(t.UNREAD, t.messages.c.thread_id == bindparam("mail_thread"))

@@ -40,12 +40,6 @@ class Participation(Part):
         with self._reading() as db:
             return db.execute(select(t.threads.c.left_ts).where(t.threads.c.id == key.id)).scalar() is not None
 
-    def was_called_in(self, key: ThreadKey) -> bool:
-        """Whether the thread is a talk of people: its first message, if it is known, is not addressed to the bot."""
-        query = select(is_root_for_us()).where(t.threads.c.id == key.id)
-        with self._reading() as db:
-            return not key.channel.startswith("D") and not db.execute(query).scalar()
-
     def lately_active(self, since: datetime, limit: int) -> list[LatelyActive]:
         """The threads in which somebody wrote since then, the latest first, `limit` at most."""
         m = t.messages.c

@@ -37,16 +37,14 @@ class QueuedThread:
         return QueuedThread(self.thread_id, self.user or user, first, self.language, self.stops or stops)
 
 
-def read_wait_queue(db: Connection, thread_id: str | None = None) -> list[QueuedThread]:
-    """The wait queue, oldest first. With a `thread_id`, only that thread, if it is in the queue."""
+def read_wait_queue(db: Connection) -> list[QueuedThread]:
+    """The wait queue, oldest first."""
     m = t.messages.c
     start = func.substr(m.text, 1, LANGUAGE_CHARS)
     mail = select(m.thread_id, m.user, m.received_at, m.kind, start, m.id).where(t.UNREAD)
     first = and_(t.steps.c.turn_id == t.turns.c.id, t.steps.c.seq == 0)
     turns = select(t.turns.c.thread_id, t.turns.c.created_at, t.turns.c.language, t.steps.c.body)
     turns = turns.outerjoin(t.steps, first).where(t.OPEN, t.turns.c.status == "running")
-    if thread_id is not None:
-        mail, turns = mail.where(m.thread_id == thread_id), turns.where(t.turns.c.thread_id == thread_id)
     queue: dict[str, QueuedThread] = {}
     for thread, since, language, body in db.execute(turns):
         queue[thread] = QueuedThread(thread, user_of(load_step(body)) if body else "", since, language)

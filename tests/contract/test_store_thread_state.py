@@ -13,7 +13,7 @@ from core.errors import LeaseLost
 from core.rows import Sent, Spent
 from core.store import Store
 from core.store.turns import new_turn
-from core.values import Lease, StoredFile, ThreadKey
+from core.values import Lease, StoredFile
 
 FILE = StoredFile(name="a.csv", mimetype="text/csv", size=1, sha256="a" * 64)
 FIGURE = StoredFile(name="a.png", mimetype="image/png", size=1, sha256="b" * 64)
@@ -89,9 +89,6 @@ def test_a_thread_that_people_began_is_a_talk_until_its_root_addresses_the_bot(s
     assert store.thread_state("T1:C1:200.000001").is_talk
     store.record_message(message(root_ts="200.000001").model_copy(update={"mention": True}))
     assert not store.thread_state("T1:C1:200.000001").is_talk
-    for root_ts in ("100.000001", "200.000001"):
-        key = ThreadKey("T1", "C1", root_ts)
-        assert store.was_called_in(key) == store.thread_state(key.id).is_talk
 
 
 def test_a_turn_is_opened_together_with_its_first_steps_or_not_at_all(store: Store, lease: Lease) -> None:
