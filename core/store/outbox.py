@@ -98,8 +98,9 @@ class Outbox(Part):
 
     def _note_sent(self, db: Connection, lease: Lease | None, sent: Sequence[Sent]) -> None:
         for each in sent:
-            values = _sent_values(each)
-            _change(db, lease, values.pop("sent_key"), **values)
+            changed = db.execute(_sent_query(lease is not None), _sent_values(each) | _values_of(lease)).rowcount
+            if lease is not None and changed != 1:
+                guard(db, lease)
 
     @writes
     def outbox_unsent(self, lease: Lease | None, key: str, error: str) -> None:
@@ -143,10 +144,17 @@ _NEW = ("key", "thread_id", "method", "payload", "status", "response", "created_
 
 
 def _sent_values(sent: Sent) -> dict[str, Any]:
-    """The columns of a row that Slack has, and its key as `sent_key`."""
-    response = storable(dict(sent.response))
-    values = {"status": "sent", "ts": sent.ts, "response": response, "sent_at": now(), "payload": {}}
-    return {**values, "sent_key": sent.key}
+    """The parameters of `_sent_query`, without its suffix: the columns of a row that Slack has, and its key."""
+    values = {"ts": sent.ts, "response": storable(dict(sent.response)), "sent_at": now(), "sent_key": sent.key}
+    return {**values, "status": "sent", "payload": {}}
+
+
+@cache
+def _sent_query(is_leased: bool, suffix: str = "") -> Any:
+    """SQL: note that Slack has a row."""
+    columns = parameters(t.outbox, ("status", "ts", "response", "sent_at", "payload"), suffix)
+    query = update(t.outbox).where(t.outbox.c.key == bindparam(f"sent_key{suffix}")).values(columns)
+    return query.where(HOLDS) if is_leased else query
 
 
 @cache
@@ -159,10 +167,8 @@ def _begin_query(dialect: str, *, is_leased: bool, noted: int) -> Any:
     insert = postgresql.insert(t.outbox) if dialect == "postgresql" else sqlite.insert(t.outbox)
     query = insert_under(insert, columns, HOLDS if is_leased else true())
     query = query.on_conflict_do_nothing().returning(t.outbox)
-    names = ("status", "ts", "response", "sent_at", "payload")
     for number in range(noted):
-        mine = update(t.outbox).where(t.outbox.c.key == bindparam(f"sent_key_{number}"), HOLDS)
-        query = query.add_cte(mine.values(parameters(t.outbox, names, f"_{number}")).cte(f"noted_{number}"))
+        query = query.add_cte(_sent_query(is_leased, f"_{number}").cte(f"noted_{number}"))
     return query
 
 
