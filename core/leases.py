@@ -95,9 +95,12 @@ class Leases:
     def hold(self, thread_id: str) -> Iterator[HeldLease | None]:
         """`with leases.hold(id) as held:` takes the lease, renews it in a thread, and releases it at the end.
 
-        It gives None when another worker has it.
+        It gives None when another worker has it, and for a thread that was purged.
         """
-        lease = self.take(thread_id)
+        try:
+            lease = self.take(thread_id)
+        except KeyError:
+            lease = None
         if lease is None:
             yield None
             return
