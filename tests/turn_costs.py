@@ -37,6 +37,8 @@ from workers.service import jobs
 
 THREE_CELLS = [cell("x = 20"), cell("y = x * 2"), cell("print(x + y)"), finish("It is **60**.")]
 BOT, WORKER = "bot", "worker"
+_OPENING = {"HELLO", "CLIENT", "SCRIPT"}
+"""What a connection to Redis says once, and a server that sees a script for the first time is told."""
 _STORE = str(Path(Store.__module__.replace(".", "/")).parent)
 
 
@@ -88,12 +90,13 @@ def counted() -> Iterator[Costs]:
     send, pack = AbstractConnection.send_command, AbstractConnection.pack_commands
 
     def sent(connection: Any, *arguments: Any, **options: Any) -> Any:
-        costs.redis[_command(arguments)] += 1
+        if _command(arguments) not in _OPENING:
+            costs.redis[_command(arguments)] += 1
         return send(connection, *arguments, **options)
 
     def packed(connection: Any, commands: Any) -> Any:
         listed = list(commands)
-        costs.redis.update(map(_command, listed))
+        costs.redis.update(command for command in map(_command, listed) if command not in _OPENING)
         return pack(connection, listed)
 
     event.listen(Engine, "before_cursor_execute", costs.note_statement)
