@@ -27,6 +27,7 @@ from core.interactions import Reaction
 from core.metrics import FIRST_SIGN, MESSAGES
 from core.phrases import say
 from core.queue import Wakes
+from core.rows import Recorded
 from core.settings import Settings
 from core.slack.replies import HELP, HELP_STRICT, reply_key, reply_message
 from core.slack.text import escape
@@ -107,15 +108,17 @@ class MessageHandler:
 
         def ask() -> tuple[Standing, Action, Verdict]:
             standing = self._access.standing(message)
-            return standing, *self._access.verdict(message, standing, lambda: self._open_steps(message.thread))
+            return standing, *self._access.verdict(message, standing, lambda: self._open_steps(message))
 
         try:
             return self._lookups.submit(copy_context().run, ask).result(timeout=NAME_WAIT_S)
         except (FutureTimeout, SlackUnreachable):
             return "", Action.ASK, ALLOWED
 
-    def _open_steps(self, thread: ThreadKey) -> list[Step] | None:
-        turn = self._store.current_turn(thread.id)
+    def _open_steps(self, message: IncomingMessage) -> list[Step] | None:
+        if message.kind == "text" and message.ts == message.root_ts:
+            return None  # it begins its thread, so it steers no turn of it
+        turn = self._store.current_turn(message.thread.id)
         if turn is None:
             return None
         return self._store.steps(turn.id) if turn.status == "waiting" else []
@@ -144,7 +147,7 @@ class MessageHandler:
             return
         recorded = self._store.record_message(message, context.name_of(message.user), quiet=not applies)
         if recorded.to_notify:
-            self._wake(message.thread.id)
+            self._wake(message.thread.id, recorded)
             if message.text:
                 sign = Reaction.STOPPED if command.name == "stop" else Reaction.RECEIVED
                 self._submit(self._slack.react, message.thread, message.ts, sign)
@@ -163,7 +166,7 @@ class MessageHandler:
         author = context.name_of(message.user)
         recorded = self._store.record_message(kept, author, quiet=not at_work, leaves=True)
         if recorded.to_notify:
-            self._wake(thread_id)
+            self._wake(thread_id, recorded)
         if recorded.new:
             action = Action.LEAVE if command.action is None else command.action
             key = f"{thread_id}/{command.name}:{message.ts}"
@@ -186,14 +189,14 @@ class MessageHandler:
         recorded = self._store.record_message(message, context.name_of(message.user), quiet=empty)
         if recorded.to_notify:
             MESSAGES.inc()
-            self._wake(recorded.thread_id)
+            self._wake(recorded.thread_id, recorded)
             self._submit(self._show_first_sign, message, arrived)
         elif empty and recorded.new:
             self._submit(self._answer_bare_mention, message, context)
 
-    def _wake(self, thread_id: str) -> None:
+    def _wake(self, thread_id: str, recorded: Recorded | None = None) -> None:
         try:
-            self._wakes.wake(thread_id)
+            self._wakes.wake(thread_id, recorded=recorded)
         except RedisError as error:
             # The message is kept: the janitor of any worker wakes the thread later.
             log.warning("wake_failed", thread=thread_id, error=error)

@@ -14,13 +14,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from redis import Redis, RedisError
-from redis.client import Pipeline
 
+from core import scripts
 from core.store import Store
 from core.telemetry import get_logger
 from core.values import Lease
 
 log = get_logger(__name__)
+
+KEY_PREFIX = "threadbook:lease:"
+"""What the key of a thread's lease begins with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,17 +70,7 @@ class Leases:
         When Redis lost the key (it was emptied, or we were late), it is set again if nobody took the thread since.
         """
         key = _key(lease.thread_id)
-
-        def extend(pipe: Pipeline) -> None:
-            owner = _text(pipe.get(key))
-            pipe.multi()
-            if owner == lease.owner:
-                pipe.pexpire(key, self._ttl_ms)
-            elif owner is None:
-                pipe.set(key, lease.owner, nx=True, px=self._ttl_ms)
-
-        changed = self._redis.transaction(extend, key)
-        if not changed or not changed[0]:
+        if not scripts.run(self._redis, scripts.RENEW, [key], lease.owner, self._ttl_ms):
             return False
         if self._store.fence(lease.thread_id) == lease.token:
             return True
@@ -102,9 +95,12 @@ class Leases:
     def hold(self, thread_id: str) -> Iterator[HeldLease | None]:
         """`with leases.hold(id) as held:` takes the lease, renews it in a thread, and releases it at the end.
 
-        It gives None when another worker has it.
+        It gives None when another worker has it, and for a thread that was purged.
         """
-        lease = self.take(thread_id)
+        try:
+            lease = self.take(thread_id)
+        except KeyError:
+            lease = None
         if lease is None:
             yield None
             return
@@ -134,16 +130,8 @@ class Leases:
                     return
 
     def _drop(self, thread_id: str, owner: str) -> None:
-        key = _key(thread_id)
-
-        def delete(pipe: Pipeline) -> None:
-            mine = _text(pipe.get(key)) == owner
-            pipe.multi()
-            if mine:
-                pipe.delete(key)
-
         try:
-            self._redis.transaction(delete, key)
+            scripts.run(self._redis, scripts.DROP, [_key(thread_id)], owner)
         except RedisError as error:
             log.warning("lease_not_released", thread=thread_id, error=error)
 
@@ -153,8 +141,4 @@ class Leases:
 
 
 def _key(thread_id: str) -> str:
-    return f"threadbook:lease:{thread_id}"
-
-
-def _text(value: bytes | str | None) -> str | None:
-    return value.decode() if isinstance(value, bytes) else value
+    return f"{KEY_PREFIX}{thread_id}"

@@ -17,6 +17,7 @@ from rq import Queue
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
+from core.rows import Recorded
 from core.store import Store
 
 ADVANCE = "workers.service.jobs.advance"
@@ -62,10 +63,11 @@ class Wakes:
         self._redis = redis
         self._store = store
 
-    def wake(self, thread_id: str, *, first: bool = False) -> bool:
+    def wake(self, thread_id: str, *, first: bool = False, recorded: Recorded | None = None) -> bool:
         """See that a job for this thread waits in the right queue; True when a new job was needed.
 
-        With `first` the job goes to the front of the queue: the thread waited before.
+        With `first` the job goes to the front of the queue: the thread waited before. `recorded` is what became of the
+        message that wakes it, if it is one: it tells the node, which the Store is asked for otherwise.
 
         A key per thread holds the job and its queue. A new job is made when that job has left the queue (its worker may
         have died after it took the job), or when it waits for a node that is gone. A job too many does no harm: it
@@ -73,7 +75,8 @@ class Wakes:
 
         Raises redis.RedisError when Redis is away. The message is in the Store: the janitor wakes the thread later.
         """
-        name = self._queue_for(thread_id)
+        node = self._store.thread_node(thread_id) if recorded is None else recorded.node_id
+        name = node_queue(node) if node is not None and self.node_is_live(node) else SHARED_QUEUE
         queue = Queue(name, connection=self._redis, serializer=SERIALIZER)
         job = queue.create_job(
             ADVANCE,
@@ -108,7 +111,7 @@ class Wakes:
         if found is None:
             return None
         job, _ = found
-        job.delete(remove_from_queue=False)
+        self._redis.delete(Job.key_for(job.id))  # all that there is of it: our jobs have no results and no dependents
         return str(job.args[0])
 
     def unnotified(self, thread_ids: Sequence[str]) -> list[str]:
@@ -204,14 +207,9 @@ class Wakes:
         """Whether a node announced itself within its `ttl_s`."""
         return bool(self._redis.exists(_node_key(node_id)))
 
-    def lives_elsewhere(self, thread_id: str, here: str) -> bool:
-        """Whether another node that is alive holds the thread's session."""
-        node = self._store.thread_node(thread_id)
+    def is_elsewhere(self, node: str | None, here: str) -> bool:
+        """Whether a session that `node` holds is at another node that is alive."""
         return node is not None and node != here and self.node_is_live(node)
-
-    def _queue_for(self, thread_id: str) -> str:
-        node = self._store.thread_node(thread_id)
-        return node_queue(node) if node is not None and self.node_is_live(node) else SHARED_QUEUE
 
     def _is_queued(self, mark: str | None, queue: Queue) -> bool:
         """Whether the job that a wake's key names still waits in this queue."""

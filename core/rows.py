@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from core.values import IncomingMessage, Language, StoredFile, TurnStatus
 
@@ -14,11 +15,13 @@ class Recorded:
     """What became of a message: `new` when it was not known before, `to_notify` when this very call made it unread.
 
     So of twins and redelivered events only one wakes the thread. If its sender dies before that, the janitor does it.
+    `node_id` is the node that holds the thread's session; None when none does.
     """
 
     thread_id: str
     new: bool
     to_notify: bool
+    node_id: str | None = None
 
 
 class StoredMessage(IncomingMessage):
@@ -48,10 +51,14 @@ class TurnRow:
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """A step that was just stored: its place in the turn, from 0, and whether the thread had unread mail then."""
+    """A step that was just stored: its place in the turn, from 0, and whether the thread had unread mail then.
+
+    `count` is 1, or more when steps that follow from it were stored with it.
+    """
 
     seq: int
     has_mail: bool
+    count: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +115,14 @@ class ReportRow:
     markdown: str
     files: tuple[StoredFile, ...]
     created_at: datetime
+
+
+class Sent(NamedTuple):
+    """A message that Slack has: its key in the outbox, its ts ("" when Slack gives none yet), and Slack's reply."""
+
+    key: str
+    ts: str
+    response: Mapping[str, Any]
 
 
 OutboxStatus = Literal["sending", "unsent", "sent", "dropped"]

@@ -18,9 +18,10 @@ from sqlalchemy import Engine, event
 from sqlalchemy.exc import IntegrityError
 from turn_kit import ASKED, REPLIED, RESUMED
 
-from core.rows import ExportedRow, Spent
+from core.rows import ExportedRow, Sent, Spent
 from core.store import Store
 from core.store.history import History
+from core.store.turns import new_turn
 from core.values import IncomingMessage, Lease, StoredFile, ThreadKey
 
 NOT_CALLED = {"migrate", "close", "rolled_back", "ping"}
@@ -54,7 +55,10 @@ SAMPLES: Mapping[str, Any] = {
     "new_text": "how many?",
     "outcome": "done",
     "resource": THREAD.id,
+    "opens": new_turn(THREAD.id, 9, "en", "gpt-x"),
+    "sent": [Sent(f"{TURN}:card", "100.000009", {})],
     "texts": ["how much?"],
+    "then": [REPLIED],
     "author": "Ana",
     "cell_id": "here cell",
     "channel": THREAD.channel,
@@ -92,7 +96,7 @@ SAMPLES: Mapping[str, Any] = {
 
 OTHERWISE: Mapping[tuple[str, str], Any] = {
     ("known_messages", "ts"): [THREAD.root_ts],
-    **{(method, "key"): THREAD for method in ("has_left", "knows_thread", "note_thread", "was_called_in")},
+    **{(method, "key"): THREAD for method in ("has_left", "knows_thread", "note_thread")},
 }
 """Where a method means something else by a name."""
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import shutil
+import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -168,10 +169,12 @@ class Death:
 class World:
     """One Slack, one Store, one Redis, and a session host on each node. `model` may be exchanged at any time."""
 
-    def __init__(self, folder: Path, template: Path, *, team: str = "", hands_over: bool = False) -> None:
+    def __init__(
+        self, folder: Path, template: Path, *, team: str = "", hands_over: bool = False, database_url: str = ""
+    ) -> None:
         """`template` is an empty database of the newest schema; `team` stands in threadbook.toml.
 
-        With `hands_over` a thread takes its session along to another node.
+        With `hands_over` a thread takes its session along to another node. A `database_url` stands in for the template.
         """
         folder.mkdir(parents=True, exist_ok=True)
         (folder / "threadbook.toml").write_text(f"[slack]\nprogress_interval_s = 60\n{team}", encoding="utf-8")
@@ -180,7 +183,7 @@ class World:
             "THREADBOOK_HOME": str(folder),
             "THREADBOOK_NODE_ID": "here",
             "SLACK_BOT_TOKEN": TOKEN,
-            "DATABASE_URL": f"sqlite:///{folder}/store.db",
+            "DATABASE_URL": database_url or f"sqlite:///{folder}/store.db",
         }
         self.settings: Settings = load_settings(environment, folder)
         self.model: Model = ScriptedModel([])
@@ -335,9 +338,9 @@ class World:
                 death.watch(when, effect)
 
         @contextmanager
-        def watched_writing(database: Database) -> Iterator[Any]:
+        def watched_writing(database: Database, **how: Any) -> Iterator[Any]:
             watch("before", "write")
-            with writing(database) as connection:
+            with writing(database, **how) as connection:
                 yield connection
             watch("after", "write")
 
@@ -458,4 +461,5 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _without_disk(connection: Any, _record: object) -> None:
-    connection.execute("PRAGMA synchronous = OFF")
+    if isinstance(connection, sqlite3.Connection):
+        connection.execute("PRAGMA synchronous = OFF")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
@@ -16,6 +17,14 @@ from markdown_it.token import Token
 from core.slack.blocks import Align
 
 _MARKDOWN = MarkdownIt("commonmark").enable("table")
+
+
+@lru_cache(maxsize=8)
+def _tokens(text: str) -> Sequence[Token]:
+    """The text's tokens, which nobody changes. A report is looked at several times, one way after the other."""
+    return _MARKDOWN.parse(text)
+
+
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
@@ -73,7 +82,7 @@ def split_tables(text: str) -> list[str | Table]:
     lines = _LINE.findall(text)
     parts: list[str | Table] = []
     at = 0
-    tokens = _MARKDOWN.parse(text)
+    tokens = _tokens(text)
     for index, token in enumerate(tokens):
         if token.type == "table_open" and token.level == 0 and token.map:
             start, end = token.map
@@ -88,7 +97,7 @@ def split_tables(text: str) -> list[str | Table]:
 
 def headings(text: str) -> list[str]:
     """The plain text of each heading, in order."""
-    tokens = _MARKDOWN.parse(text)
+    tokens = _tokens(text)
     return [_text_in(tokens[index + 1]) for index, token in enumerate(tokens) if token.type == "heading_open"]
 
 
@@ -96,7 +105,7 @@ def plain_text(text: str) -> str:
     """The text of Markdown without its marks, a line per block: for notifications and screen readers."""
     lines: list[str] = []
     cells: list[str] | None = None
-    for token in _MARKDOWN.parse(text):
+    for token in _tokens(text):
         if token.type == "tr_open":
             cells = []
         elif token.type == "tr_close" and cells is not None:
@@ -116,7 +125,7 @@ def with_emphasis(text: str) -> str:
     `**结论：**北方最高` would show its asterisks.
     """
     lines = _LINE.findall(text)
-    for token in _MARKDOWN.parse(text):
+    for token in _tokens(text):
         if token.map and any(child.type == "text" and "**" in child.content for child in token.children or ()):
             for number in range(*token.map):
                 lines[number] = _BOLD.sub(_spaced, lines[number])
@@ -199,7 +208,7 @@ def _at(text: str, position: int, border: _Border) -> tuple[str, str]:
 def _borders(text: str, lines: Sequence[str], limit: int) -> list[_Border]:
     """The border before each line of the text."""
     borders = [_Border() for _ in lines]
-    tokens = [token for token in _MARKDOWN.parse(text) if token.map]
+    tokens = [token for token in _tokens(text) if token.map]
     covered: set[int] = set()
     after_heading = 0
     for token in tokens:

@@ -79,6 +79,10 @@ class Niceties(SlackReader):
             lambda: self._once.agents_sessions_setStatus(channel_id=key.channel, thread_ts=key.root_ts, status=state),
         )
 
+    def check(self, lease: Lease) -> None:
+        """Raise LeaseLost when another worker took the thread. For signs without a lease that follow at once."""
+        self._outbox.check(lease)
+
     def _check(self, lease: Lease | None) -> None:
         if lease is not None:
             self._outbox.check(lease)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from core.rows import OutboxRow
+from core.rows import OutboxRow, Sent
 from core.values import Lease
 
 
@@ -13,9 +13,20 @@ class Outbox(Protocol):
     """Rows with deterministic keys, one for each message that is or was sent."""
 
     def outbox_begin(
-        self, lease: Lease | None, key: str, method: str, payload: Mapping[str, Any], *, thread_id: str | None = None
+        self,
+        lease: Lease | None,
+        key: str,
+        method: str,
+        payload: Mapping[str, Any],
+        *,
+        thread_id: str | None = None,
+        response: Mapping[str, Any] | None = None,
+        sent: Sequence[Sent] = (),
     ) -> OutboxRow:
-        """Record what is about to be sent, or return what was recorded under this key before."""
+        """Record what is about to be sent, or return what was recorded under this key before.
+
+        What was `sent` before is recorded with it, and so is a partial `response` to a new row.
+        """
         ...
 
     def outbox_note(self, lease: Lease | None, key: str, response: Mapping[str, Any]) -> None:
@@ -24,6 +35,10 @@ class Outbox(Protocol):
 
     def outbox_done(self, lease: Lease | None, key: str, ts: str, response: Mapping[str, Any]) -> None:
         """Record that Slack has the message, with its ts and the reply."""
+        ...
+
+    def outbox_sent(self, lease: Lease | None, sent: Sequence[Sent]) -> None:
+        """The same for several messages at once."""
         ...
 
     def outbox_unsent(self, lease: Lease | None, key: str, error: str) -> None:

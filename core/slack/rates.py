@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from redis import Redis, RedisError
-from redis.client import Pipeline
+
+from core import scripts
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +98,7 @@ class Rates:
         delay = 0.0
         with self._if_redis_answers() as redis_answers:
             if redis_answers:
-                delay = self._paused_s(method, channel)
-            if redis_answers and delay <= longest_s:  # a call that is not made takes no slot
-                delay = max(delay, self._take(method, channel, longest_s, spare or 0))
+                delay = self._take(method, channel, longest_s, spare or 0)
         if delay > longest_s:
             raise Crowded(f"{method} has to wait {delay:.1f} s")
         if delay > 0:
@@ -132,25 +131,15 @@ class Rates:
             self._away_until = time.monotonic() + REDIS_AWAY_S
 
     def _take(self, method: str, channel: str, longest_s: float, spare: int) -> float:
-        """Take the next slot if it comes within `longest_s`, and leaves `spare`; returns the seconds until then."""
-        budget = self._budget(method)
-        if budget is None:
-            return 0.0
-        key, every_s = _bucket(method, channel, budget), 60.0 / budget.per_minute
-        delay = 0.0
+        """Take the next slot if it comes within `longest_s`, and leaves `spare`; returns the seconds until then.
 
-        def take(pipe: Pipeline) -> None:
-            nonlocal delay
-            now = self._now(pipe)
-            due = max(_number(pipe.get(key)), now)
-            delay = max(0.0, due - now - _slack_s(budget, spare))
-            pipe.multi()
-            if delay <= longest_s:
-                after = due + every_s
-                pipe.set(key, f"{after:.6f}", px=int((after - now) * 1000) + 1000)
-
-        self.redis.transaction(take, key)
-        return delay
+        A Retry-After of Slack's is among them, if one holds.
+        """
+        if (budget := self._budget(method)) is None:
+            return self._paused_s(method, channel)
+        keys = (_pause(method, channel), _bucket(method, channel, budget))
+        every_s = 60.0 / budget.per_minute
+        return float(scripts.run(self.redis, scripts.TAKE_SLOT, keys, every_s, _slack_s(budget, spare), longest_s))
 
     def _budget(self, method: str) -> Budget | None:
         return BUDGETS.get(method) if self._paced else None

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from markdown_it import MarkdownIt
@@ -34,6 +35,11 @@ def sanitize(text: str, known: Collection[str] = ()) -> str:
     Mentions and broadcasts show as they are written and notify nobody. A link or image shows its label and its address
     as code, unless the address is one of `known`.
     """
+    return _sanitized(text, frozenset(known))
+
+
+@lru_cache(maxsize=8)
+def _sanitized(text: str, known: frozenset[str]) -> str:
     # Pings are broken first: the invisible character may turn what looked like HTML into text with links. They are
     # broken once more at the end: the label of a link comes out with its escapes undone.
     result = _without_pings(_without_links(_without_pings(text), known))

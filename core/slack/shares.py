@@ -66,8 +66,11 @@ class Shares:
             with self._lock:
                 self._taken.setdefault(thread.id, []).append(files)
 
-    def settle(self, lease: Lease | None, thread: ThreadKey) -> None:
-        """Wait until Slack shows what it took for this thread in this process, `SHARE_WAIT_S` at most."""
+    def settle(self, lease: Lease | None, thread: ThreadKey) -> bool:
+        """Wait until Slack shows what it took for this thread in this process, `SHARE_WAIT_S` at most.
+
+        False when there was nothing to wait for.
+        """
         with self._lock:
             waiting = self._taken.pop(thread.id, [])
         for files in waiting:
@@ -83,6 +86,7 @@ class Shares:
                 self._outbox.outbox_done(lease, files.key, ts, files.response)
             else:
                 log.warning("share_late", key=files.key)
+        return bool(waiting)
 
     def unshown(self, lease: Lease, thread: ThreadKey, *, but: str) -> list[OutboxRow]:
         """The rows of files that Slack took long ago and does not show. Those that it shows now are noted as shown.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -20,9 +20,11 @@ from slack_sdk.errors import SlackApiError
 
 from core.errors import SlackFailed, SlackUnreachable, outline
 from core.retry import retry_call
+from core.rows import Sent
 from core.slack.client import LOST, CountedClient, describe, error_name, ours, perhaps_done, refusal
 from core.slack.niceties import UPLOAD
 from core.slack.outbox import Outbox
+from core.slack.owed import Owed
 from core.slack.rates import Crowded
 from core.slack.shares import ABSENT, Shares, shown_at
 from core.slack.text import TEXT_EDITABLE, clip, without_pings
@@ -66,30 +68,52 @@ class Uploads:
     """The upload flow: a ticket and the bytes for each file, then one call that puts them into the thread."""
 
     def __init__(
-        self, once: WebClient, repeatable: WebClient, outbox: Outbox, shares: Shares, without: Without
+        self, clients: tuple[WebClient, WebClient], outbox: Outbox, shares: Shares, without: Without, owed: Owed
     ) -> None:
-        self._once = once
-        self._repeatable = repeatable
+        """`clients` are the one for calls that are made once, and the one for calls that may be repeated."""
+        self._once, self._repeatable = clients
         self._outbox = outbox
         self._shares = shares
         self._without = without
+        self._owed = owed
+        self._prepared: dict[str, list[Slot] | SlackFailed] = {}
+
+    def prepare(self, thread: ThreadKey, key: str, files: Sequence[Upload]) -> None:
+        """Send the bytes of an upload that nobody has begun before. Nobody sees them until `upload` shares them.
+
+        Then the row of the upload is written once, with their ids. What goes wrong is raised by `upload`.
+        """
+        if kept := _not_empty(files):
+            try:
+                self._prepared[key] = self._send_all(thread, kept)
+            except SlackFailed as error:
+                self._prepared[key] = error
+            except SlackUnreachable as error:
+                log.info("upload_not_prepared", key=key, error=error)
 
     def upload(self, lease: Lease, thread: ThreadKey, key: str, files: Sequence[Upload], comment: str) -> None:
         """Put files into the thread as one message, once per `key`; returns when Slack has said yes.
 
         Empty files are left out, because Slack refuses them. Raises SlackFailed, SlackUnreachable, LeaseLost.
         """
-        kept = [file for file in files if file.size > 0]
-        if not kept:
+        if not (kept := _not_empty(files)):
             return
         names = [file.name for file in kept]
-        row = self._outbox.outbox_begin(lease, key, _SHARE, {"files": names, "comment": comment})
+        slots = self._prepared.pop(key, [])
+        if isinstance(slots, SlackFailed):
+            raise slots
+        sent_ids = {"file_ids": [str(slot["id"]) for slot in slots]} if slots else None
+        given = {"files": names, "comment": comment}
+        owed = self._owed.take(thread.id)
+        row = self._outbox.outbox_begin(lease, key, _SHARE, given, response=sent_ids, sent=owed)
         if row.status in ("sent", "dropped"):
             if row.status == "sent" and not row.ts:
                 self._shares.wait_before_next(thread, row.key, row.response)
             return
         ids: list[str] = row.response.get("file_ids") or []
         job = _Job(lease, thread, key, kept, comment, ids, lost=bool(ids) and not row.fresh)
+        if row.fresh:
+            job.begun = slots
         try:
             ts = self._share_once(job)
         except (SlackFailed, SlackUnreachable) as error:
@@ -97,7 +121,7 @@ class Uploads:
                 self._outbox.outbox_unsent(lease, key, str(error))
             raise
         response = {"file_ids": job.ids, "names": names}
-        self._outbox.outbox_done(lease, key, ts, response)
+        self._owed.add(lease, thread.id, Sent(key, ts, response))
         if not ts:
             self._shares.wait_before_next(thread, key, response)
 
@@ -111,9 +135,10 @@ class Uploads:
         for _ in range(TRIES):
             if job.lost and (ts := self._found(job)) is not None:
                 return ts
-            slots = self._slots(job)
-            self._shares.settle(job.lease, job.thread)
-            self._outbox.check(job.lease)
+            begun, job.begun = job.begun, []
+            slots = begun or self._slots(job)
+            if self._shares.settle(job.lease, job.thread) or not begun:
+                self._outbox.check(job.lease)  # otherwise the row was written a moment ago
             if not job.ids:
                 job.ids = [str(slot["id"]) for slot in slots]
                 self._outbox.outbox_note(job.lease, job.key, {"file_ids": job.ids})
@@ -190,7 +215,7 @@ class _Job:
     """An upload under way: the tickets of files whose bytes Slack has, and what is known of them.
 
     `lost`: they were perhaps shared, no reply came · `expired`: Slack does not know the tickets · `unsent`: what failed
-    last shows that Slack does not have them.
+    last shows that Slack does not have them · `begun`: tickets whose row was written a moment ago.
     """
 
     lease: Lease
@@ -202,11 +227,16 @@ class _Job:
     lost: bool
     expired: bool = False
     unsent: bool = False
+    begun: list[Slot] = field(default_factory=list)
 
     def failed(self, cause: SlackFailed | SlackUnreachable) -> SlackFailed | SlackUnreachable:
         """The error for a call that was refused or not made: certainly unsent, unless an earlier one got no reply."""
         self.unsent = not self.lost
         return cause
+
+
+def _not_empty(files: Sequence[Upload]) -> list[Upload]:
+    return [file for file in files if file.size > 0]
 
 
 def _side_by_side(call: Callable[[Given], Got], given: Sequence[Given]) -> list[Got]:

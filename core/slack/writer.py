@@ -21,11 +21,12 @@ from slack_sdk.errors import SlackApiError
 
 from core.errors import SlackBusy, SlackUnreachable, outline
 from core.retry import retry_call
-from core.rows import OutboxRow
+from core.rows import OutboxRow, Sent
 from core.slack.client import LOST, error_details, error_name, passes_by_itself, perhaps_done, refusal, web_client
 from core.slack.lookup import Lookup, metadata_of
 from core.slack.niceties import AgentSession, Niceties
 from core.slack.outbox import Outbox
+from core.slack.owed import Owed
 from core.slack.rates import Crowded, decorative
 from core.slack.shares import Shares
 from core.slack.text import (
@@ -80,7 +81,8 @@ class SlackWriter(Niceties):
     def __init__(self, client: WebClient, outbox: Outbox) -> None:
         super().__init__(client, outbox)
         self._shares = Shares(self._repeatable, outbox)
-        self._uploads = Uploads(client, self._repeatable, outbox, self._shares, self._without)
+        self._owed = Owed(outbox)
+        self._uploads = Uploads((client, self._repeatable), outbox, self._shares, self._without, self._owed)
 
     # --- through the outbox
 
@@ -100,21 +102,28 @@ class SlackWriter(Niceties):
         its order. Raises SlackFailed, SlackUnreachable, LeaseLost.
         """
         message = _message(text, blocks, TEXT_POSTED)
-        row = self._outbox.outbox_begin(lease, key, _POST, message, thread_id=thread.id)
+        owed = self._owed.take(thread.id)
+        row = self._outbox.outbox_begin(lease, key, _POST, message, thread_id=thread.id, sent=owed)
         if row.status == "sent":
             return Posted(row.ts or "", new=False)
-        self._shares.settle(lease, thread)
+        waited = self._shares.settle(lease, thread)
         found = None if row.fresh else self._find(lease, thread, row)
-        ts = found or self._post(lease, thread, row, message)
-        self._outbox.outbox_done(lease, key, ts, {"ts": ts})
+        # Writing the row has checked the lease, a moment ago.
+        ts = found or self._post(lease, thread, row, message, is_checked=row.fresh and not waited)
+        self._owed.add(lease, thread.id, Sent(key, ts, {"ts": ts}))
         return Posted(ts, new=not found)
 
-    def _post(self, lease: Lease | None, thread: ThreadKey, row: OutboxRow, message: dict[str, Any]) -> str:
+    def _post(
+        self, lease: Lease | None, thread: ThreadKey, row: OutboxRow, message: dict[str, Any], *, is_checked: bool
+    ) -> str:
         lost = not row.fresh  # only then may an earlier call of this row have arrived
 
         def post_or_find() -> str:
-            nonlocal lost
+            nonlocal lost, is_checked
             try:
+                if not is_checked:
+                    self._check(lease)
+                is_checked = False
                 return self._post_once(lease, thread, row, message)
             except _ReplyLost as error:
                 lost = True
@@ -147,7 +156,6 @@ class SlackWriter(Niceties):
 
         Raises _ReplyLost: it may be posted. Raises Crowded or SlackApiError: it is not.
         """
-        self._check(lease)
         try:
             reply = self._once.chat_postMessage(
                 channel=thread.channel,
@@ -161,6 +169,7 @@ class SlackWriter(Niceties):
             name = error_name(error)
             if name in _BLOCKS_REFUSED and "blocks" in message:
                 log.warning("blocks_refused", key=row.key, error=name, why=error_details(error))
+                self._check(lease)
                 return self._post_once(lease, thread, row, _as_text(message, TEXT_POSTED))
             if perhaps_done(error):
                 raise _ReplyLost from error
@@ -217,9 +226,21 @@ class SlackWriter(Niceties):
                     raise SlackUnreachable(f"chat.update got no reply: {outline(error)}") from error
                 return
 
+    def prepare_upload(self, thread: ThreadKey, key: str, files: Sequence[Upload]) -> None:
+        """Send the bytes of an upload that nobody has begun before. See `Uploads.prepare`."""
+        self._uploads.prepare(thread, key, files)
+
     def upload(self, lease: Lease, thread: ThreadKey, key: str, files: Sequence[Upload], comment: str = "") -> None:
         """Put files into the thread as one message, once per `key`. See `Uploads.upload`."""
         self._uploads.upload(lease, thread, key, files, comment)
+
+    def note_later(self, lease: Lease) -> None:
+        """From now on, note what this thread gets with the next row that is begun for it. See `Owed`."""
+        self._owed.note_later(lease.thread_id)
+
+    def note_now(self, lease: Lease) -> bool:
+        """Note what is not noted yet; True when something was, and so the lease was checked. Raises LeaseLost."""
+        return self._owed.note_now(lease)
 
     def unshown(self, lease: Lease, thread: ThreadKey, *, but: str) -> list[OutboxRow]:
         """The files that Slack took long ago and does not show. See `Shares.unshown`."""

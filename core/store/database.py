@@ -52,8 +52,10 @@ class Database:
         # In Postgres each statement of a READ COMMITTED transaction has a snapshot of its own anyway: a transaction
         # around reads would only add two round trips.
         self._read_options: dict[str, Any] = {"threadbook_reads": True}
+        # One statement is a transaction of its own: BEGIN and COMMIT around it would be two more round trips.
+        self._single_options: dict[str, Any] = {"threadbook_single": True}
         if self.dialect == "postgresql":
-            self._read_options["isolation_level"] = "AUTOCOMMIT"
+            self._read_options["isolation_level"] = self._single_options["isolation_level"] = "AUTOCOMMIT"
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -69,16 +71,18 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
+    def writing(self, *, single: bool = False) -> Iterator[Connection]:
         """A transaction that writes; committed at the end, rolled back by an exception.
 
         In SQLite it takes the write lock first (BEGIN IMMEDIATE). A transaction that reads and then writes would fail
-        without waiting when another writer was faster.
+        without waiting when another writer was faster. With `single` the caller sends one statement, which commits
+        itself.
         """
         if self._rolled_back is not None:
             yield self._rolled_back
             return
-        with _reachable(), self._engine.begin() as connection:
+        options = self._single_options if single else {}
+        with _reachable(), self._engine.connect().execution_options(**options) as connection, connection.begin():
             yield connection
 
     @contextmanager
@@ -231,5 +235,6 @@ def _prepare_sqlite(connection: Any, _record: object) -> None:
 
 
 def _begin_sqlite(connection: Connection) -> None:
-    reads = connection.get_execution_options().get("threadbook_reads", False)
-    connection.exec_driver_sql("BEGIN" if reads else "BEGIN IMMEDIATE")
+    options = connection.get_execution_options()
+    if not options.get("threadbook_single", False):
+        connection.exec_driver_sql("BEGIN" if options.get("threadbook_reads", False) else "BEGIN IMMEDIATE")

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, delete, exists, or_, select, union, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, exists, or_, select, union, update
 
 from core.rows import Recorded, StoredMessage
 from core.store import tables as t
@@ -15,6 +16,12 @@ from core.store.part import Part, now, storable, writes
 from core.store.participation import moment, part_of, set_part
 from core.store.wait_queue import QueuedThread, read_wait_queue
 from core.values import FileRef, IncomingMessage, Lease, ThreadKey
+
+_UNREAD_OF = (
+    select(t.messages, t.threads.c.root_ts)
+    .join(t.threads)
+    .where(t.UNREAD, t.messages.c.thread_id == bindparam("mail_thread"))
+)
 
 
 class Messages(Part):
@@ -44,13 +51,14 @@ class Messages(Part):
             if new:
                 calls_back = message.mention and (wants_talk or not quiet)
                 set_part(db, key, part.left_ts, message.ts, leaves=leaves, calls_back=calls_back)
-                return Recorded(key.id, new=True, to_notify=wants_talk or not quiet)
+                return Recorded(key.id, new=True, to_notify=wants_talk or not quiet, node_id=part.node_id)
             kept = _kept(db, message)
             if kept.kind == DELETED:  # it was delivered late: people have deleted it since
-                return Recorded(kept.thread_id, new=False, to_notify=False)
+                return Recorded(kept.thread_id, new=False, to_notify=False, node_id=part.node_id)
             merged = _merged(kept, message, author, quiet)
             db.execute(update(t.messages).where(t.messages.c.id == kept.id).values(**merged))
-            return Recorded(kept.thread_id, new=False, to_notify=kept.quiet and not merged["quiet"])
+            to_notify = kept.quiet and not merged["quiet"]
+            return Recorded(kept.thread_id, new=False, to_notify=to_notify, node_id=part.node_id)
 
     @writes
     def note_thread(self, key: ThreadKey) -> None:
@@ -107,12 +115,8 @@ class Messages(Part):
 
     def unread(self, thread_id: str) -> list[StoredMessage]:
         """The thread's unread messages, in the order in which they were written."""
-        query = (
-            select(t.messages, t.threads.c.root_ts).join(t.threads).where(t.UNREAD, t.messages.c.thread_id == thread_id)
-        )
         with self._reading() as db:
-            rows = db.execute(query).all()
-        return sorted((_message(row) for row in rows), key=lambda message: (moment(message.ts), message.id))
+            return [message for message, _ in unread_messages(db, thread_id)]
 
     def stop_asked(self, thread_id: str) -> bool:
         """Whether the thread has an unread stop."""
@@ -139,15 +143,21 @@ class Messages(Part):
         with self._reading() as db:
             return sorted(db.execute(union(mail, work)).scalars())
 
-    def wait_queue(self, thread_id: str | None = None) -> list[QueuedThread]:
-        """Threads that need a wake, oldest first, with who asked and since when; with a `thread_id`, only that one."""
+    def wait_queue(self) -> list[QueuedThread]:
+        """Threads that need a wake, oldest first, with who asked and since when."""
         with self._reading() as db:
-            return read_wait_queue(db, thread_id)
+            return read_wait_queue(db)
 
 
-def has_unread(thread_id: str) -> ColumnElement[bool]:
-    """SQL: whether the thread has unread messages."""
-    return exists().where(t.UNREAD, t.messages.c.thread_id == thread_id)
+HAS_UNREAD: ColumnElement[bool] = exists().where(t.UNREAD, t.messages.c.thread_id == bindparam("mail_thread"))
+"""SQL: whether the thread `mail_thread` has unread messages."""
+
+
+def unread_messages(db: Connection, thread_id: str) -> list[tuple[StoredMessage, datetime]]:
+    """The thread's unread messages in the order in which they were written, each with the time when it was received."""
+    rows = db.execute(_UNREAD_OF, {"mail_thread": thread_id}).all()
+    found = [(_message(row), row.received_at) for row in rows]
+    return sorted(found, key=lambda one: (moment(one[0].ts), one[0].id))
 
 
 def mark_read(db: Connection, lease: Lease, turn_id: str, message_ids: Collection[int]) -> None:

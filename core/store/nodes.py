@@ -6,11 +6,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import Column, Connection, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from core.rows import ExportedBytes, ExportedRow
 from core.store import tables as t
-from core.store.part import Part, lease_lost, writes
+from core.store.part import GUARD, Part, lease_lost, lease_values, writes
 from core.values import Lease
 
 
@@ -75,9 +74,8 @@ class Nodes(Part):
     @writes
     def begin_cell(self, lease: Lease, cell_id: str) -> None:
         """Store that this cell of the thread is about to run."""
-        newest = (t.threads.c.id == lease.thread_id) & (t.threads.c.fence <= lease.token)
-        with self._one_write(lease) as db:
-            if db.execute(update(t.threads).where(newest).values(begun_cell=cell_id)).rowcount != 1:
+        with self._guarded(lease) as db:
+            if db.execute(GUARD.values(begun_cell=cell_id), lease_values(lease)).rowcount != 1:
                 raise lease_lost(lease)
 
     def begun_cell(self, thread_id: str) -> str | None:
@@ -87,10 +85,9 @@ class Nodes(Part):
 
     def _add_to_totals(self, db: Connection, changes: dict[str, int]) -> None:
         """Add to the sums, always in the same order: two writers never wait for each other."""
-        insert = postgresql.insert if self._database.dialect == "postgresql" else sqlite.insert
         for scope, more in sorted(changes.items()):
             if more:
-                query = insert(t.packed_totals).values(scope=scope, bytes=more)
+                query = self._insert(t.packed_totals).values(scope=scope, bytes=more)
                 total = t.packed_totals.c.bytes + query.excluded.bytes
                 db.execute(query.on_conflict_do_update(index_elements=["scope"], set_={"bytes": total}))
 

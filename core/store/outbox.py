@@ -6,21 +6,23 @@ begin ──> sending ──> sent          Slack has it; files that it does not
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Row, bindparam, func, select, true, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from core.rows import OutboxRow
+from core.rows import OutboxRow, Sent
 from core.store import tables as t
-from core.store.part import Part, now, storable, writes
+from core.store.part import HOLDS, Part, guard, insert_under, lease_values, now, parameters, storable, writes
 from core.values import Lease
 
 CARD_SLOT = "card"
 """A turn's progress card is in the outbox under "{turn id}:card"."""
 
-_SHARED_FILES = "files.completeUploadExternal"
+UNSHOWN = (t.outbox.c.method == "files.completeUploadExternal", t.outbox.c.status == "sent", t.outbox.c.ts == "")
+"""SQL: files that Slack took and that nobody has seen in their thread yet."""
 
 
 class Outbox(Part):
@@ -28,47 +30,77 @@ class Outbox(Part):
 
     @writes
     def outbox_begin(
-        self, lease: Lease | None, key: str, method: str, payload: Mapping[str, Any], *, thread_id: str | None = None
+        self,
+        lease: Lease | None,
+        key: str,
+        method: str,
+        payload: Mapping[str, Any],
+        *,
+        thread_id: str | None = None,
+        response: Mapping[str, Any] | None = None,
+        sent: Sequence[Sent] = (),
     ) -> OutboxRow:
         """Store what is about to be sent, or find what was stored under this key before (then it is not `fresh`).
 
-        A row that is known to be unsent is taken up with the new payload, and is fresh again. Without a lease, the
-        `thread_id` is needed. Raises ValueError when there is neither.
+        A row that is known to be unsent is taken up with the new payload, and is fresh again. `response` is a partial
+        answer of Slack's, kept with a new row. What was `sent` before is noted in the same transaction. Without a
+        lease, the `thread_id` is needed. Raises ValueError when there is neither.
         """
         thread = lease.thread_id if lease is not None else thread_id
         if thread is None:
             raise ValueError("an outbox row needs a lease or a thread id")
-        stored = storable(dict(payload))
+        values = {
+            "key": key,
+            "thread_id": thread,
+            "method": method,
+            "payload": storable(dict(payload)),
+            "status": "sending",
+            "response": storable(dict(response or {})),
+            "created_at": now(),
+        }
+        noted = sent if self._database.dialect == "postgresql" and lease is not None else ()
+        query = _begin_query(self._database.dialect, is_leased=lease is not None, noted=len(noted))
+        given = {f"{name}_new": value for name, value in values.items()} | _values_of(lease)
+        for number, each in enumerate(noted):
+            given |= {f"{name}_{number}": value for name, value in _sent_values(each).items()}
+        with self._guarded(lease, statements=1 + len(sent) - len(noted)) as db:
+            if not noted:
+                self._note_sent(db, lease, sent)
+            made = db.execute(query, given).first()
+            if made is None and lease is not None:
+                guard(db, lease)
+        if made is not None:
+            return _outbox(made, fresh=True)
         with self._writing(lease) as db:
-            if (made := self._made(db, key, thread, method, stored)) is not None:
-                return _outbox(made, fresh=True)
             row = db.execute(select(t.outbox).where(t.outbox.c.key == key)).one()
             if row.status != "unsent":
                 return _outbox(row)
-            again = update(t.outbox).where(t.outbox.c.key == key).values(status="sending", payload=stored)
-            return _outbox(db.execute(again.returning(t.outbox)).one(), fresh=True)
-
-    def _made(self, db: Connection, key: str, thread: str, method: str, payload: Any) -> Row[Any] | None:
-        """The new row; None when there is one with this key."""
-        insert = postgresql.insert if self._database.dialect == "postgresql" else sqlite.insert
-        others = t.outbox.alias()
-        newest = select(func.max(others.c.ts)).where(others.c.thread_id == thread).scalar_subquery()
-        values = {"status": "sending", "response": {}, "created_at": now(), "after_ts": newest}
-        query = insert(t.outbox).values(key=key, thread_id=thread, method=method, payload=payload, **values)
-        return db.execute(query.on_conflict_do_nothing().returning(t.outbox)).first()
+            again = {name: values[name] for name in ("status", "payload", *(["response"] if response else []))}
+            changed = update(t.outbox).where(t.outbox.c.key == key).values(**again)
+            return _outbox(db.execute(changed.returning(t.outbox)).one(), fresh=True)
 
     @writes
     def outbox_note(self, lease: Lease | None, key: str, response: Mapping[str, Any]) -> None:
         """Store how far it came (the ids of uploaded files, how far a lost post was looked for); the status stays."""
-        with self._writing(lease) as db:
-            db.execute(update(t.outbox).where(t.outbox.c.key == key).values(response=storable(dict(response))))
+        with self._guarded(lease) as db:
+            _change(db, lease, key, response=storable(dict(response)))
 
     @writes
     def outbox_done(self, lease: Lease | None, key: str, ts: str, response: Mapping[str, Any]) -> None:
         """Slack has it. Store its ts ("" when Slack gives none yet) and its reply; what was sent need not be kept."""
-        with self._writing(lease) as db:
-            values = {"status": "sent", "ts": ts, "response": storable(dict(response)), "sent_at": now(), "payload": {}}
-            db.execute(update(t.outbox).where(t.outbox.c.key == key).values(**values))
+        self.outbox_sent(lease, [Sent(key, ts, response)])
+
+    @writes
+    def outbox_sent(self, lease: Lease | None, sent: Sequence[Sent]) -> None:
+        """The same for several rows, in one transaction."""
+        with self._guarded(lease, statements=len(sent)) as db:
+            self._note_sent(db, lease, sent)
+
+    def _note_sent(self, db: Connection, lease: Lease | None, sent: Sequence[Sent]) -> None:
+        for each in sent:
+            changed = db.execute(_sent_query(lease is not None), _sent_values(each) | _values_of(lease)).rowcount
+            if lease is not None and changed != 1:
+                guard(db, lease)
 
     @writes
     def outbox_unsent(self, lease: Lease | None, key: str, error: str) -> None:
@@ -99,11 +131,55 @@ class Outbox(Part):
     def outbox_unshown(self, thread_id: str) -> list[OutboxRow]:
         """The files of a thread that Slack took and that nobody has seen there yet, oldest first."""
         o = t.outbox.c
-        taken = select(t.outbox).where(o.thread_id == thread_id, o.method == _SHARED_FILES)
-        taken = taken.where(o.status == "sent", o.ts == "").order_by(o.sent_at)
+        taken = select(t.outbox).where(o.thread_id == thread_id, *UNSHOWN).order_by(o.sent_at)
         with self._reading() as db:
             return [_outbox(row) for row in db.execute(taken)]
 
 
 def _outbox(row: Row[Any], *, fresh: bool = False) -> OutboxRow:
     return OutboxRow(**row._mapping, fresh=fresh)
+
+
+_NEW = ("key", "thread_id", "method", "payload", "status", "response", "created_at")
+
+
+def _sent_values(sent: Sent) -> dict[str, Any]:
+    """The parameters of `_sent_query`, without its suffix: the columns of a row that Slack has, and its key."""
+    values = {"ts": sent.ts, "response": storable(dict(sent.response)), "sent_at": now(), "sent_key": sent.key}
+    return {**values, "status": "sent", "payload": {}}
+
+
+@cache
+def _sent_query(is_leased: bool, suffix: str = "") -> Any:
+    """SQL: note that Slack has a row."""
+    columns = parameters(t.outbox, ("status", "ts", "response", "sent_at", "payload"), suffix)
+    query = update(t.outbox).where(t.outbox.c.key == bindparam(f"sent_key{suffix}")).values(columns)
+    return query.where(HOLDS) if is_leased else query
+
+
+@cache
+def _begin_query(dialect: str, *, is_leased: bool, noted: int) -> Any:
+    """SQL: add a row that is about to be sent, unless there is one with this key. On Postgres, note so many as sent."""
+    others = t.outbox.alias()
+    newest = select(func.max(others.c.ts)).where(others.c.thread_id == bindparam("thread_id_new"))
+    # A parameter that is called like a column would be set by the UPDATE, too.
+    columns = {**parameters(t.outbox, _NEW, "_new"), "after_ts": newest.scalar_subquery()}
+    insert = postgresql.insert(t.outbox) if dialect == "postgresql" else sqlite.insert(t.outbox)
+    query = insert_under(insert, columns, HOLDS if is_leased else true())
+    query = query.on_conflict_do_nothing().returning(t.outbox)
+    for number in range(noted):
+        query = query.add_cte(_sent_query(is_leased, f"_{number}").cte(f"noted_{number}"))
+    return query
+
+
+def _change(db: Connection, lease: Lease | None, key: str, **values: Any) -> None:
+    """Change a row. Raises LeaseLost."""
+    query = update(t.outbox).where(t.outbox.c.key == key).values(**values)
+    if lease is None:
+        db.execute(query)
+    elif db.execute(query.where(HOLDS), lease_values(lease)).rowcount != 1:
+        guard(db, lease)
+
+
+def _values_of(lease: Lease | None) -> dict[str, Any]:
+    return {} if lease is None else lease_values(lease)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import UTC, datetime
 from typing import Any, ClassVar, TypeVar
 
-from sqlalchemy import ColumnElement, Connection, Insert, Table, literal, select, update
+from sqlalchemy import ARRAY, CTE, ColumnElement, Connection, Table, bindparam, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from core.errors import LeaseLost
@@ -46,42 +46,66 @@ class Part:
         return self._database.reading()
 
     @contextmanager
-    def _writing(self, lease: Lease | None = None, turn_id: str | None = None) -> Iterator[Connection]:
+    def _writing(
+        self, lease: Lease | None = None, turn_id: str | None = None, **thread_values: Any
+    ) -> Iterator[Connection]:
         """A transaction that writes. With a lease, it is refused (LeaseLost) once a newer token was given out.
 
-        Raises ValueError when the turn is not one of the lease's thread.
+        The statement that checks the lease also sets `thread_values`, columns of the thread's row. Raises ValueError
+        when the turn is not one of the lease's thread.
         """
         with self._database.writing() as db:
             if lease is not None:
-                _guard(db, lease, turn_id)
+                guard(db, lease, turn_id, thread_values)
+            yield db
+
+    @contextmanager
+    def _guarded(self, lease: Lease | None, turn_id: str | None = None, *, statements: int = 1) -> Iterator[Connection]:
+        """A transaction whose first statement asks `HOLDS` itself, with `lease_values`. One statement commits itself.
+
+        Raises ValueError when the turn is not one of the lease's thread.
+        """
+        if lease is not None:
+            _must_be_of_thread(lease, turn_id)
+        with self._database.writing(single=statements == 1) as db:
             yield db
 
     def _refer(self, db: Connection, thread_id: str, contents: Iterable[str]) -> None:
         """Note that a thread needs these contents of the file store. A purge deletes only what no thread needs."""
-        for sha256 in sorted(contents):
-            self._insert_once(db, t.blob_refs, thread_id=thread_id, sha256=sha256)
+        if rows := reference_rows(thread_id, contents):
+            db.execute(self._insert(t.blob_refs).values(rows).on_conflict_do_nothing())
 
-    @contextmanager
-    def _one_write(self, lease: Lease, turn_id: str | None = None) -> Iterator[Connection]:
-        """A transaction of one statement, which asks `holds(lease)` itself: one round trip instead of two.
-
-        Raises ValueError when the turn is not one of the lease's thread.
-        """
-        _must_be_of_thread(lease, turn_id)
-        with self._database.writing() as db:
-            yield db
+    def _insert(self, table: Table) -> Any:
+        """An INSERT of this database, which knows ON CONFLICT."""
+        return postgresql.insert(table) if self._database.dialect == "postgresql" else sqlite.insert(table)
 
     def _insert_once(self, db: Connection, table: Table, **values: Any) -> bool:
         """Insert the row unless one with the same key exists; True when it was inserted."""
-        insert = postgresql.insert if self._database.dialect == "postgresql" else sqlite.insert
-        query = insert(table).values(**values).on_conflict_do_nothing().returning(*table.primary_key)
+        query = self._insert(table).values(**values).on_conflict_do_nothing().returning(*table.primary_key)
         return db.execute(query).first() is not None
 
 
-def _guard(db: Connection, lease: Lease, turn_id: str | None) -> None:
-    newest = t.threads.c.fence <= lease.token
-    query = update(t.threads).where(t.threads.c.id == lease.thread_id, newest).values(fence=lease.token)
-    if db.execute(query).rowcount != 1:
+_MINE = (t.threads.c.id == bindparam("lease_thread"), t.threads.c.fence <= bindparam("lease_token"))
+GUARD = update(t.threads).where(*_MINE).values(fence=bindparam("lease_token"))
+"""SQL: changes the thread's row, which may be given further values, unless a newer token was given out."""
+
+HOLDS: ColumnElement[bool] = select(t.threads.c.id).where(*_MINE).with_for_update().scalar_subquery().is_not(None)
+"""SQL: no newer token was given out, and none will be until this transaction ends. Its parameters are `lease_values`.
+
+Postgres locks the thread's row. SQLite has one writer at a time anyway."""
+
+
+def lease_values(lease: Lease) -> dict[str, Any]:
+    """The parameters of `HOLDS`."""
+    return {"lease_thread": lease.thread_id, "lease_token": lease.token}
+
+
+def guard(
+    db: Connection, lease: Lease, turn_id: str | None = None, thread_values: Mapping[str, Any] | None = None
+) -> None:
+    """Lock the thread's row, and set these values there. Raises LeaseLost once a newer token was given out."""
+    query = GUARD.values(**thread_values) if thread_values else GUARD
+    if db.execute(query, lease_values(lease)).rowcount != 1:
         raise lease_lost(lease)
     _must_be_of_thread(lease, turn_id)
 
@@ -91,22 +115,33 @@ def _must_be_of_thread(lease: Lease, turn_id: str | None) -> None:
         raise ValueError(f"turn {turn_id} is not of thread {lease.thread_id}")
 
 
-def holds(lease: Lease) -> ColumnElement[bool]:
-    """SQL: no newer token was given out, and none will be until this transaction ends.
-
-    Postgres locks the thread's row. SQLite has one writer at a time anyway.
-    """
-    held = select(t.threads.c.id).where(t.threads.c.id == lease.thread_id, t.threads.c.fence <= lease.token)
-    return held.with_for_update().scalar_subquery().is_not(None)
+def parameters(table: Table, names: Sequence[str], suffix: str = "") -> dict[str, ColumnElement[Any]]:
+    """SQL: a parameter for each of these columns, with the column's type, called like it and the suffix."""
+    return {name: bindparam(f"{name}{suffix}", type_=table.c[name].type) for name in names}
 
 
-def insert_under(lease: Lease, table: Table, **values: Any) -> Insert:
-    """SQL: add a row if `holds(lease)`. A value may be an SQL expression."""
-    columns = {
-        name: value if isinstance(value, ColumnElement) else literal(value, table.c[name].type)
-        for name, value in values.items()
-    }
-    return table.insert().from_select(list(columns), select(*columns.values()).where(holds(lease)))
+def insert_under(insert: Any, columns: Mapping[str, ColumnElement[Any]], holds: ColumnElement[bool] = HOLDS) -> Any:
+    """SQL: add a row of these columns if `holds`."""
+    return insert.from_select(list(columns), select(*columns.values()).where(holds))
+
+
+def references_if(is_done: ColumnElement[bool]) -> CTE:
+    """SQL of Postgres, for use beside another write: add references if `is_done`. See `reference_values`."""
+    contents = func.unnest(bindparam("reference_contents", type_=ARRAY(t.blob_refs.c.sha256.type)))
+    columns = {"thread_id": bindparam("reference_thread", type_=t.blob_refs.c.thread_id.type), "sha256": contents}
+    insert = insert_under(postgresql.insert(t.blob_refs), columns, is_done).on_conflict_do_nothing()
+    referred: CTE = insert.cte("referred")
+    return referred
+
+
+def reference_values(thread_id: str, contents: Iterable[str]) -> dict[str, Any]:
+    """The parameters of `references_if`."""
+    return {"reference_thread": thread_id, "reference_contents": sorted(contents)}
+
+
+def reference_rows(thread_id: str, contents: Iterable[str]) -> list[dict[str, str]]:
+    """Rows of `blob_refs`, always in the same order: two writers never wait for each other."""
+    return [{"thread_id": thread_id, "sha256": sha256} for sha256 in sorted(contents)]
 
 
 def lease_lost(lease: Lease) -> LeaseLost:

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, Select, and_, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Select, and_, exists, func, or_, select, update
 
 from core.store import tables as t
 from core.store.changes import DELETED
@@ -40,13 +40,6 @@ class Participation(Part):
         with self._reading() as db:
             return db.execute(select(t.threads.c.left_ts).where(t.threads.c.id == key.id)).scalar() is not None
 
-    def was_called_in(self, key: ThreadKey) -> bool:
-        """Whether the thread is a talk of people: its first message, if it is known, is not addressed to the bot."""
-        m = t.messages.c
-        root = select(m.id).where(m.team == key.team, m.channel == key.channel, m.ts == key.root_ts, m.mention)
-        with self._reading() as db:
-            return not key.channel.startswith("D") and db.execute(root).first() is None
-
     def lately_active(self, since: datetime, limit: int) -> list[LatelyActive]:
         """The threads in which somebody wrote since then, the latest first, `limit` at most."""
         m = t.messages.c
@@ -69,15 +62,23 @@ class Participation(Part):
             return set(db.execute(query).scalars())
 
 
+def is_root_for_us() -> ColumnElement[bool]:
+    """SQL, over `threads`: whether the thread's first message is known and is addressed to the bot."""
+    m, threads = t.messages.c, t.threads.c
+    place = (m.team == threads.team, m.channel == threads.channel, m.ts == threads.root_ts)
+    return select(m.id).where(*place, m.mention).exists()
+
+
 def part_of(key: ThreadKey) -> Select[Any]:
-    """The query for `takes_part` and `left_ts` of a thread; no row when nothing is known of it."""
+    """The query for `takes_part`, `left_ts` and `node_id` of a thread; no row when nothing is known of it."""
     turn = exists().where(t.turns.c.thread_id == key.id)
     # A message that a turn has read implies a turn. So only the others are looked at, which have an index.
     real = or_(t.messages.c.quiet.is_(False), and_(t.messages.c.ts == key.root_ts, t.messages.c.mention.is_(True)))
     no_turn = and_(t.messages.c.thread_id == key.id, t.messages.c.turn_id.is_(None), t.messages.c.kind != DELETED)
     mail = select(t.messages.c.id).where(no_turn, real).exists()
     takes_part = and_(t.threads.c.left_ts.is_(None), or_(turn, mail))
-    return select(takes_part.label("takes_part"), t.threads.c.left_ts).where(t.threads.c.id == key.id)
+    query = select(takes_part.label("takes_part"), t.threads.c.left_ts, t.threads.c.node_id)
+    return query.where(t.threads.c.id == key.id)
 
 
 def set_part(db: Connection, key: ThreadKey, left_ts: str | None, ts: str, *, leaves: bool, calls_back: bool) -> None:

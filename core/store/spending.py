@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import Connection, func, select
+from sqlalchemy import func, select
 
 from core.rows import Spent
 from core.store import tables as t
@@ -34,9 +35,12 @@ class Spending(Part):
         return Spent(int(prompt), int(cached), int(completion), None if cost is None else int(cost), int(calls))
 
 
-def add_call(db: Connection, thread_id: str, spent: Spent, **about: str) -> None:
-    """Add one model call. `about` is its `turn_id`, `user` and `model`."""
-    values = {
+CALL_COLUMNS = tuple(column.name for column in t.model_calls.columns if column.name != "id")
+
+
+def call_row(thread_id: str, spent: Spent, **about: str) -> dict[str, Any]:
+    """The row of one model call. `about` is its `turn_id`, `user` and `model`."""
+    return {
         **storable(about),
         "thread_id": thread_id,
         "channel": ThreadKey.parse(thread_id).channel,
@@ -46,7 +50,6 @@ def add_call(db: Connection, thread_id: str, spent: Spent, **about: str) -> None
         "cost_micros": spent.cost_micros,
         "created_at": now(),
     }
-    db.execute(t.model_calls.insert().values(**values))
 
 
 def start_of_day() -> datetime:

@@ -21,6 +21,7 @@ from core.store.participation import Participation
 from core.store.purge import Purges
 from core.store.reports import Reports
 from core.store.spending import Spending
+from core.store.thread_state import ThreadStates
 from core.store.turns import Turns
 from core.telemetry import get_logger
 
@@ -29,7 +30,21 @@ log = get_logger(__name__)
 _RETRY_S = 0.5
 
 
-class Store(Messages, Participation, Turns, Spending, Files, Reports, Outbox, Nodes, Fences, Audit, Purges, Changes):
+class Store(
+    Messages,
+    Participation,
+    Turns,
+    ThreadStates,
+    Spending,
+    Files,
+    Reports,
+    Outbox,
+    Nodes,
+    Fences,
+    Audit,
+    Purges,
+    Changes,
+):
     """Safe to share between threads of one process. A fork may use it if it was closed before the fork.
 
     Every method raises StoreUnreachable when the database is away.

@@ -2,20 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import fields
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, select, union_all, update
 
 from core.rows import Appended, Spent, TurnRow
 from core.steps import Replied, Step, dump_step, load_step
 from core.store import tables as t
-from core.store.messages import has_unread, mark_read
-from core.store.part import Part, contents_in, holds, insert_under, lease_lost, now, storable, writes
-from core.store.spending import add_call
+from core.store.messages import HAS_UNREAD, mark_read
+from core.store.part import (
+    HOLDS,
+    Part,
+    contents_in,
+    insert_under,
+    lease_lost,
+    lease_values,
+    now,
+    parameters,
+    reference_values,
+    references_if,
+    storable,
+    writes,
+)
+from core.store.spending import CALL_COLUMNS, call_row
 from core.values import Language, Lease, TurnStatus
 
+_Rows = Sequence[dict[str, Any]]
+
 _ENDED: tuple[TurnStatus, ...] = ("done", "stopped", "failed")
+_TURN_COLUMNS = ("id", "thread_id", "number", "status", "language", "model", "created_at")
+_TURN_FIELDS = tuple(each.name for each in fields(TurnRow))
+_STEP_COLUMNS = ("turn_id", "kind", "body", "created_at")
 
 
 class Turns(Part):
@@ -26,17 +46,9 @@ class Turns(Part):
         """Begin the thread's next turn. Raises IntegrityError while the thread has a running or waiting one."""
         with self._writing(lease) as db:
             last = db.execute(select(func.max(t.turns.c.number)).where(t.turns.c.thread_id == lease.thread_id)).scalar()
-            number = (last or 0) + 1
-            values = {
-                "id": f"{lease.thread_id}/t{number}",
-                "thread_id": lease.thread_id,
-                "number": number,
-                "status": "running",
-                "language": language,
-                "model": storable(model),
-                "created_at": now(),
-            }
-            return turn_row(db.execute(t.turns.insert().values(**values).returning(*t.turns.c)).one())
+            row = new_turn(lease.thread_id, (last or 0) + 1, language, model)
+            _open(db, row)
+            return row
 
     def current_turn(self, thread_id: str) -> TurnRow | None:
         """The thread's running or waiting turn, if there is one."""
@@ -58,9 +70,9 @@ class Turns(Part):
     def set_turn_status(self, lease: Lease, turn_id: str, status: TurnStatus) -> None:
         """Change a turn's status. A status that ends it sets its end time."""
         ended = now() if status in _ENDED else None
-        query = update(t.turns).where(t.turns.c.id == turn_id, holds(lease)).values(status=status, ended_at=ended)
-        with self._one_write(lease, turn_id) as db:
-            if db.execute(query).rowcount != 1:
+        query = update(t.turns).where(t.turns.c.id == turn_id, HOLDS).values(status=status, ended_at=ended)
+        with self._guarded(lease, turn_id) as db:
+            if db.execute(query, lease_values(lease)).rowcount != 1:
                 raise lease_lost(lease)
 
     @writes
@@ -74,39 +86,83 @@ class Turns(Part):
             return turn_row(db.execute(query.returning(*t.turns.c)).one())
 
     @writes
-    def take_mail(self, lease: Lease, turn_id: str, message_ids: Sequence[int], steps: Sequence[Step]) -> None:
+    def take_mail(
+        self,
+        lease: Lease,
+        turn_id: str,
+        message_ids: Sequence[int],
+        steps: Sequence[Step],
+        *,
+        opens: TurnRow | None = None,
+        node_id: str | None = None,
+    ) -> None:
         """Mark messages as read by a turn and append the steps that they became: both or neither.
 
-        With the first step, a waiting turn runs again: a worker that dies right now leaves it to the next one.
+        With the first step, a waiting turn runs again: a worker that dies right now leaves it to the next one. A turn
+        that `opens` with this is stored first, and so is the `node_id` of a thread that is new and has no session yet.
+        Raises IntegrityError when the thread has another open turn.
         """
-        with self._writing(lease, turn_id) as db:
+        with self._writing(lease, turn_id, **({} if node_id is None else {"node_id": node_id})) as db:
+            if opens is not None:
+                _open(db, opens)
             if message_ids:
                 mark_read(db, lease, turn_id, message_ids)
             if steps:
-                self._append(db, turn_id, steps)
+                self._append(db, turn_id, steps, first=None if opens is None else 0)
+            if steps and opens is None:
                 waiting = (t.turns.c.id == turn_id) & (t.turns.c.status == "waiting")
                 db.execute(update(t.turns).where(waiting).values(status="running"))
 
     @writes
     def append_step(
-        self, lease: Lease, turn_id: str, step: Step, *, spent: Spent | None = None, user: str = ""
+        self,
+        lease: Lease,
+        turn_id: str,
+        step: Step,
+        *,
+        then: Sequence[Step] = (),
+        spent: Spent | None = None,
+        user: str = "",
     ) -> Appended:
-        """Add a step to a turn.
+        """Add a step to a turn, and the steps that follow from it: `then` is stored only if the thread has no mail.
 
         `spent` is what the model call behind the step took for `user`. Both are stored, or neither.
         """
-        next_seq = select(func.coalesce(func.max(t.steps.c.seq) + 1, 0)).where(t.steps.c.turn_id == turn_id)
-        row = {**_columns(turn_id, step), "seq": next_seq.scalar_subquery()}
-        query = insert_under(lease, t.steps, **row).returning(t.steps.c.seq, has_unread(lease.thread_id))
-        with self._one_write(lease, turn_id) as db:
-            added = db.execute(query).first()
-            if added is None:
+        rows = [_columns(turn_id, each) for each in (step, *then)]
+        contents = contents_in([row["body"] for row in rows])
+        model = step.model if isinstance(step, Replied) else ""
+        call = [call_row(lease.thread_id, spent, turn_id=turn_id, user=user, model=model)] if spent is not None else []
+        if self._database.dialect == "postgresql":
+            added = self._append_in_one(lease, turn_id, rows, call, contents)
+        else:
+            added = self._append_in_several(lease, turn_id, rows, call, contents)
+        return Appended(min(seq for seq, _ in added), any(has_mail for _, has_mail in added), len(added))
+
+    def _append_in_several(
+        self, lease: Lease, turn_id: str, rows: _Rows, call: _Rows, contents: Collection[str]
+    ) -> list[Any]:
+        with self._guarded(lease, turn_id, statements=1 + len(call) + bool(contents)) as db:
+            added = list(db.execute(_append_query(len(rows)), _append_values(lease, rows)))
+            if not added:
                 raise lease_lost(lease)
-            if spent is not None:
-                model = step.model if isinstance(step, Replied) else ""
-                add_call(db, lease.thread_id, spent, turn_id=turn_id, user=user, model=model)
-            self._refer(db, lease.thread_id, contents_in(row["body"]))
-            return Appended(*added)
+            if call:
+                db.execute(t.model_calls.insert(), call)
+            self._refer(db, lease.thread_id, contents)
+        return added
+
+    def _append_in_one(
+        self, lease: Lease, turn_id: str, rows: _Rows, call: _Rows, contents: Collection[str]
+    ) -> list[Any]:
+        """The same as one statement: SQLite cannot write in a common table expression, Postgres can."""
+        query = _append_in_one_query(len(rows), bool(call), bool(contents))
+        values = _append_values(lease, rows) | {f"{name}_call": value for row in call for name, value in row.items()}
+        if contents:
+            values |= reference_values(lease.thread_id, contents)
+        with self._guarded(lease, turn_id) as db:
+            added = list(db.execute(query, values))
+            if not added:
+                raise lease_lost(lease)
+        return added
 
     def thread_steps(self, thread_id: str) -> dict[str, list[Step]]:
         """The steps of all turns of a thread, by the id of the turn, the oldest turn first."""
@@ -119,29 +175,33 @@ class Turns(Part):
                     steps.append(load_step(body))
         return found
 
-    def progress_mark(self, thread_id: str) -> str:
-        """A text that changes with every step that is stored for the thread's open turn, and every message sent."""
-        steps = select(func.count()).select_from(t.steps).where(t.steps.c.turn_id == t.turns.c.id)
-        is_sent = (t.outbox.c.thread_id == thread_id) & (t.outbox.c.status == "sent")
-        sent = select(func.count()).select_from(t.outbox).where(is_sent)
-        query = select(t.turns.c.id, steps.scalar_subquery(), sent.scalar_subquery())
-        query = query.where(t.OPEN, t.turns.c.thread_id == thread_id)
-        with self._reading() as db:
-            found = db.execute(query).first()
-        return f"{thread_id}/new" if found is None else ":".join(str(part) for part in found)
-
     def steps(self, turn_id: str) -> list[Step]:
         """The steps of a turn in order. One that this version cannot read is an `UnknownStep`."""
         query = select(t.steps.c.body).where(t.steps.c.turn_id == turn_id).order_by(t.steps.c.seq)
         with self._reading() as db:
             return [load_step(body) for body in db.execute(query).scalars()]
 
-    def _append(self, db: Connection, turn_id: str, steps: Sequence[Step]) -> None:
-        last = db.execute(select(func.max(t.steps.c.seq)).where(t.steps.c.turn_id == turn_id)).scalar()
-        first = 0 if last is None else int(last) + 1
+    def _append(self, db: Connection, turn_id: str, steps: Sequence[Step], first: int | None = None) -> None:
+        if first is None:
+            last = db.execute(select(func.max(t.steps.c.seq)).where(t.steps.c.turn_id == turn_id)).scalar()
+            first = 0 if last is None else int(last) + 1
         rows = [{**_columns(turn_id, step), "seq": seq} for seq, step in enumerate(steps, first)]
         db.execute(t.steps.insert(), rows)
         self._refer(db, turn_id.rpartition("/")[0], contents_in([row["body"] for row in rows]))
+
+
+def new_turn(thread_id: str, number: int, language: Language, model: str) -> TurnRow:
+    """A turn that is about to run, as its row will be."""
+    return TurnRow(
+        id=f"{thread_id}/t{number}",
+        thread_id=thread_id,
+        number=number,
+        status="running",
+        language=language,
+        model=storable(model),
+        created_at=now(),
+        ended_at=None,
+    )
 
 
 def open_turn_of(turns: Sequence[TurnRow]) -> TurnRow | None:
@@ -150,10 +210,51 @@ def open_turn_of(turns: Sequence[TurnRow]) -> TurnRow | None:
 
 
 def turn_row(row: Row[Any]) -> TurnRow:
-    """A row of `turns` as it is handed out."""
-    return TurnRow(**dict(row._mapping))
+    """A row of `turns`, perhaps with more columns, as it is handed out."""
+    return TurnRow(*(getattr(row, name) for name in _TURN_FIELDS))
 
 
 def _columns(turn_id: str, step: Step) -> dict[str, Any]:
     body = storable(dump_step(step))
     return {"turn_id": turn_id, "kind": body["kind"], "body": body, "created_at": now()}
+
+
+def _open(db: Connection, row: TurnRow) -> None:
+    db.execute(t.turns.insert(), {name: getattr(row, name) for name in _TURN_COLUMNS})
+
+
+# --- appending steps: the statements are made once, for each number of steps
+
+
+@cache
+def _append_query(count: int) -> Any:
+    """SQL: add a step, and `count - 1` more if the thread has no unread mail. Gives `seq` and `has_mail` for each."""
+    last = select(func.coalesce(func.max(t.steps.c.seq) + 1, 0)).where(t.steps.c.turn_id == bindparam("turn_id_0"))
+    rows = []
+    for number in range(count):
+        columns: dict[str, ColumnElement[Any]] = parameters(t.steps, _STEP_COLUMNS, f"_{number}")
+        row = select(*columns.values(), (last.scalar_subquery() + number).label("seq")).where(HOLDS)
+        rows.append(row if number == 0 else row.where(~HAS_UNREAD))
+    steps = rows[0] if count == 1 else union_all(*rows)
+    return t.steps.insert().from_select([*_STEP_COLUMNS, "seq"], steps).returning(t.steps.c.seq, HAS_UNREAD)
+
+
+@cache
+def _append_in_one_query(count: int, calls: bool, references: bool) -> Any:
+    """SQL of Postgres: the same, and what goes with it."""
+    if not calls and not references:
+        return _append_query(count)
+    added = _append_query(count).cte("added")
+    is_added = select(added.c.seq).exists()
+    more = []
+    if calls:
+        columns = parameters(t.model_calls, CALL_COLUMNS, "_call")
+        more.append(insert_under(t.model_calls.insert(), columns, is_added).cte("call"))
+    if references:
+        more.append(references_if(is_added))
+    return select(added).add_cte(*more)
+
+
+def _append_values(lease: Lease, rows: _Rows) -> dict[str, Any]:
+    values = {f"{name}_{number}": value for number, row in enumerate(rows) for name, value in row.items()}
+    return values | lease_values(lease) | {"mail_thread": lease.thread_id}

@@ -147,15 +147,15 @@ def test_a_bare_mention_that_came_without_its_files_gets_them_with_the_talk(stor
 
 def test_a_talk_of_people_is_told_from_a_thread_that_began_with_the_bot(store: Store) -> None:
     store.record_message(said("100.000005"))
-    assert store.was_called_in(KEY)
+    assert store.thread_state(KEY.id).is_talk
     store.take_talk(lease_of(store), [said("100.000005")], [(said(KEY.root_ts, "hi", mention=False), "Ben")])
-    assert store.was_called_in(KEY)
+    assert store.thread_state(KEY.id).is_talk
     begun = said("200.1", root_ts="200.1")
     store.record_message(begun)
-    assert not store.was_called_in(begun.thread)
+    assert not store.thread_state(begun.thread.id).is_talk
     direct = said("300.1", root_ts="300.1", channel="D1", mention=False)
     store.record_message(direct)
-    assert not store.was_called_in(direct.thread)
+    assert not store.thread_state(direct.thread.id).is_talk
 
 
 # --- leaving

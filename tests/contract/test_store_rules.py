@@ -14,7 +14,7 @@ from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from turn_kit import ASKED, CELL, DANCED, REPLIED, RESUMED, changed
 
 from core.errors import LeaseLost, outline
-from core.rows import ExportedBytes, ExportedRow
+from core.rows import ExportedBytes, ExportedRow, Sent
 from core.steps import CellRan, UnknownStep, dump_step, load_step
 from core.store import Recorded, Spent, Store
 from core.values import FileRef, IncomingMessage, Lease, StoredFile, ThreadKey
@@ -176,6 +176,7 @@ FENCED: dict[str, Callable[[Store, Lease, str], object]] = {
     "outbox_begin": lambda store, lease, turn: store.outbox_begin(lease, "key", "chat.postMessage", {}),
     "outbox_note": lambda store, lease, turn: store.outbox_note(lease, "key", {"a": 1}),
     "outbox_done": lambda store, lease, turn: store.outbox_done(lease, "key", "1.2", {}),
+    "outbox_sent": lambda store, lease, turn: store.outbox_sent(lease, [Sent("key", "1.2", {})]),
     "outbox_unsent": lambda store, lease, turn: store.outbox_unsent(lease, "key", "ratelimited"),
     "outbox_dropped": lambda store, lease, turn: store.outbox_dropped(lease, "key"),
     "set_thread_node": lambda store, lease, turn: store.set_thread_node(lease, "alpha"),
@@ -201,7 +202,11 @@ thread from whoever has it."""
 def test_every_method_that_writes_is_marked_and_no_other() -> None:
     """`Store.WRITES` is derived from the marks; tests that kill at every write rely on it."""
     public = {name: member for name, member in inspect.getmembers(Store, callable) if not name.startswith("_")}
-    writing = {name for name, member in public.items() if {"_writing", "_one_write", "_set"} & set(_names(member))}
+    writing = {
+        name
+        for name, member in public.items()
+        if {"_writing", "_guarded", "outbox_sent", "_append_in_one"} & set(_names(member))
+    }
     assert writing == Store.WRITES
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import islice
 
-from core.steps import Replied
+from core.steps import Replied, ToolCall
 from workers.agent.intents import Intent, Malformed, Reading, Report
 from workers.agent.repair import Unreadable, read_json
 from workers.agent.source import compiles
@@ -62,11 +63,16 @@ def read_reply(reply: Replied, number: int) -> Reading:
 
     Calls are read as calls and text as text, whatever the model's mode is now: a thread may have changed its model.
     """
-    text = clean(_THOUGHTS.sub("", reply.text)).strip()
-    if reply.calls:
+    return _read(reply.text, reply.calls, reply.finish, number)
+
+
+@lru_cache(maxsize=256)  # each decision of a turn reads its replies again
+def _read(said: str, asked: tuple[ToolCall, ...], end: str, number: int) -> Reading:
+    text = clean(_THOUGHTS.sub("", said)).strip()
+    if asked:
         seen: set[str] = set()
         intents: list[Intent] = []
-        calls = [single for call in reply.calls for single in single_calls(call)]
+        calls = [single for call in asked for single in single_calls(call)]
         for place, call in enumerate(calls, start=1):
             call_id = call.id or f"call-{number}-{place}"
             while call_id in seen:
@@ -74,7 +80,7 @@ def read_reply(reply: Replied, number: int) -> Reading:
             seen.add(call_id)
             intents.append(read_call(call, call_id))
         return Reading(text, tuple(intents), as_calls=True)
-    return _read_text(text, f"reply-{number}", cut=reply.finish == "length")
+    return _read_text(text, f"reply-{number}", cut=end == "length")
 
 
 @dataclass(frozen=True, slots=True)

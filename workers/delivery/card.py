@@ -53,7 +53,7 @@ class Card:
         self._settled = threading.Event()
         self._stopped = False
         self._view: ProgressView | None = None
-        self._last: tuple[ProgressView | None, Sequence[Callable[[], None]]] | None = None
+        self._last: tuple[ProgressView | None, Sequence[Callable[[], None]], Callable[[], None]] | None = None
         self._status = self._status_shown = ""
         self._status_at = 0.0
         self._first_at = 0.0
@@ -91,11 +91,19 @@ class Card:
         with self._changed:
             self._view, self._status = None, self._status_shown
 
-    def settle(self, view: ProgressView | None, signs: Sequence[Callable[[], None]] = ()) -> None:
-        """Draw this, then do these; no frame is drawn after it. Returns when that was tried, or after `SETTLE_S`."""
+    def settle(
+        self,
+        view: ProgressView | None,
+        signs: Sequence[Callable[[], None]] = (),
+        may_sign: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Draw this, then do these; no frame is drawn after it. Returns when that was tried, or after `SETTLE_S`.
+
+        Nothing of `signs` is done when `may_sign` raises.
+        """
         with self._changed:
             self._view, self._status = None, self._status_shown
-            self._last = (view, signs)
+            self._last = (view, signs, may_sign)
             self._changed.notify()
         self._settled.wait(SETTLE_S)
 
@@ -140,8 +148,16 @@ class Card:
             _attempt(lambda: self._set_status(status))
             self._status_shown, self._status_at = status, time.monotonic()
 
-    def _draw_last(self, view: ProgressView | None, signs: Sequence[Callable[[], None]]) -> None:
+    def _draw_last(
+        self, view: ProgressView | None, signs: Sequence[Callable[[], None]], may_sign: Callable[[], None]
+    ) -> None:
         drawn = view is None or _attempt(lambda: self._draw(view, False))
+        try:
+            if signs:
+                may_sign()
+        except Exception as error:
+            log.warning("signs_left_out", error=error)
+            signs = ()
         for sign in signs:
             _attempt(sign)
         self._settled.set()

@@ -9,10 +9,11 @@ from __future__ import annotations
 import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TypeGuard
+from typing import NamedTuple, TypeGuard
 
 from core.blobs import Blobs
 from core.errors import BlobMissing, OursToFix, SlackFailed
@@ -39,6 +40,13 @@ _REFUSED_FILES = {"missing_scope": "files_no_scope", "storage_limit_reached": "f
 _OUTCOME: dict[TurnStatus, str] = {"done": Reaction.DONE, "stopped": Reaction.FAILED, "failed": Reaction.FAILED}
 
 
+class _Copies(NamedTuple):
+    """Files to upload, and the names of those that the file store has lost."""
+
+    uploads: list[Upload]
+    gone: list[str]
+
+
 class Delivery:
     """Writes for one turn into its thread. Inside its `with` block the card and the status line are kept fresh."""
 
@@ -53,8 +61,12 @@ class Delivery:
         interval_s: float,
         view: Callable[[TurnState], ProgressView],
         resumed: bool,
+        is_talk: bool,
     ) -> None:
-        """`view` is the turn as it stands; `resumed`: another process worked on it, and may have shown something."""
+        """`view` is the turn as it stands; `resumed`: another process worked on it, and may have shown something.
+
+        `is_talk`: the thread is a talk of people that the bot was called into.
+        """
         self._slack = slack
         self._store = store
         self._blobs = blobs
@@ -65,7 +77,8 @@ class Delivery:
         self._card = Card(self._draw, self._set_status, interval_s)
         self._posting = threading.Lock()
         self._card_ts: str | None = None
-        self._leaves: str | None = None
+        self._leaves = turn.thread_id if is_talk else ""
+        self._resumed = resumed
         self._drawn: ProgressView | None = None
         self._state: TurnState = "running"
         self._line: str | None = None if resumed else ""
@@ -79,6 +92,8 @@ class Delivery:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        with suppress(Exception):  # a row that is not noted as sent is looked up by the next worker
+            self._slack.note_now(self._lease)
         self._card.stop()
 
     # --- the card and the signs
@@ -94,22 +109,27 @@ class Delivery:
         """The turn is about to rest: what is posted now stands below a card that shows no work going on any more."""
         self._state = status
         self._card.pause()
+        self._slack.note_later(self._lease)
 
     def rest(self, steps: Sequence[Step], status: TurnStatus) -> None:
         """Show that the turn came to rest: the card's last state, no status line, the outcome on what was asked."""
         view = progress_of(steps, self._turn.language, status)
         self._above(view)
+        is_checked = self._slack.note_now(self._lease) and view == self._drawn
         signs = [*self._outcome_signs(steps, status), *self._last_signs(status)]
-        self._card.settle(None if view == self._drawn else view, signs)
+        may = (lambda: None) if is_checked else partial(self._slack.check, self._lease)
+        self._card.settle(None if view == self._drawn else view, signs, may)
 
     def _last_signs(self, status: TurnStatus) -> Iterator[Callable[[], None]]:
         if self._works or status == "waiting":
             state: AgentSession = "suspended" if status == "waiting" else "active"
-            yield lambda: self._slack.set_session(self._thread, state, lease=self._lease)
+            yield lambda: self._slack.set_session(self._thread, state)
         if self._line != "":
-            yield lambda: self._set_status("")
+            yield lambda: self._slack.set_status(self._thread, "")
 
     def _outcome_signs(self, steps: Sequence[Step], status: TurnStatus) -> Iterator[Callable[[], None]]:
+        # The lease is checked once, before the first sign: they follow from the stored steps, so whoever works on the
+        # turn next shows the same ones.
         if not (outcome := _outcome(steps, status)):
             return
         pressed = {self._question_ts(steps, step) for step in steps if isinstance(step, Questioned)}
@@ -117,8 +137,8 @@ class Delivery:
             # A pressed button has the ts of our own question.
             if _shows_outcome(step, opens=place == 0) and step.ts not in pressed:
                 for sign in _outdated(steps, outcome):
-                    yield partial(self._slack.unreact, self._thread, step.ts, sign, lease=self._lease)
-                yield partial(self._slack.react, self._thread, step.ts, outcome, lease=self._lease)
+                    yield partial(self._slack.unreact, self._thread, step.ts, sign)
+                yield partial(self._slack.react, self._thread, step.ts, outcome)
 
     def _above(self, view: ProgressView | None = None) -> None:
         """Make sure that the card stands in the thread, before something that belongs below it.
@@ -161,8 +181,6 @@ class Delivery:
 
     def _message_of(self, view: ProgressView) -> SlackMessage:
         """The card; in a talk of people that the bot was called into, with a button that makes it leave."""
-        if self._leaves is None:
-            self._leaves = self._thread.id if self._store.was_called_in(self._thread) else ""
         return progress_blocks(view, self._turn.id, leaves=self._leaves)
 
     def _set_status(self, text: str) -> None:
@@ -194,22 +212,40 @@ class Delivery:
 
     def files(self, slot: str, files: Sequence[StoredFile], comment: str = "") -> None:
         """These files in one message; `comment` is mrkdwn. A refusal is said in the thread, and the work goes on."""
+        with self._copies(slot, files) as copies:
+            self._share(slot, copies, comment)
+
+    def report(self, messages: Sequence[SlackMessage], files: Sequence[StoredFile]) -> None:
+        """The report and its files. Their bytes are sent first, so that one write notes the report and begins them."""
+        with self._copies("report:files", files) as copies:
+            for number, message in enumerate(messages):
+                self._post(f"report:{number}", message, below_card=True)
+            self._share("report:files", copies)
+
+    @contextmanager
+    def _copies(self, slot: str, files: Sequence[StoredFile]) -> Iterator[_Copies]:
+        """Local copies of these files, whose bytes Slack has already if nobody may have begun this upload before."""
         with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
-            uploads, gone = [], []
+            found = _Copies([], [])
             for number, file in enumerate(files):
                 try:
-                    uploads.append(self._upload(file, Path(folder) / str(number)))
+                    found.uploads.append(self._upload(file, Path(folder) / str(number)))
                 except BlobMissing:
-                    gone.append(file.name)
-            if gone:
-                log.error("files_lost", files=len(gone))
-                self.say(f"{slot}:gone", escape(say("files_gone", self._turn.language, names=", ".join(gone))))
-            try:
-                self._slack.upload(self._lease, self._thread, f"{self._turn.id}:{slot}", uploads, comment)
-                self._line = ""
-            except SlackFailed as error:
-                log.exception("files_not_posted", files=len(files))
-                self._tell_refused(slot, [file.name for file in files], error.error)
+                    found.gone.append(file.name)
+            if not self._resumed:
+                self._slack.prepare_upload(self._thread, f"{self._turn.id}:{slot}", found.uploads)
+            yield found
+
+    def _share(self, slot: str, copies: _Copies, comment: str = "") -> None:
+        if copies.gone:
+            log.error("files_lost", files=len(copies.gone))
+            self.say(f"{slot}:gone", escape(say("files_gone", self._turn.language, names=", ".join(copies.gone))))
+        try:
+            self._slack.upload(self._lease, self._thread, f"{self._turn.id}:{slot}", copies.uploads, comment)
+            self._line = ""
+        except SlackFailed as error:
+            log.exception("files_not_posted", files=len(copies.uploads))
+            self._tell_refused(slot, [file.name for file in copies.uploads], error.error)
 
     def _tell_refused(self, slot: str, names: Sequence[str], error: str) -> None:
         """Say why Slack did not take files; once per thread when it takes none at all."""
@@ -222,8 +258,6 @@ class Delivery:
 
     def tell_dropped_files(self) -> None:
         """Say which files of earlier turns Slack took and does not show; each is told once."""
-        if self._turn.number == 1:
-            return
         for row in self._slack.unshown(self._lease, self._thread, but=f"{self._turn.id}:"):
             names = ", ".join(str(name) for name in row.response.get("names") or ())
             text = escape(say("files_not_shown", self._turn.language, names=names))
@@ -262,11 +296,6 @@ class Delivery:
         cells = [each for each in steps if isinstance(each, CellRan)]
         end = gave_up_blocks(step, self._turn.language, cells)
         self._post(f"end:{resumed}" if resumed else "end", end, below_card=True)
-
-    def messages(self, slot: str, messages: Sequence[SlackMessage]) -> None:
-        """Several messages in order."""
-        for number, message in enumerate(messages):
-            self._post(f"{slot}:{number}", message, below_card=True)
 
     def was_posted(self, slot: str) -> bool:
         """Whether the message of this slot stands in the thread, as far as we know."""

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 
 from redis import Redis, RedisError
-from redis.client import Pipeline
 
-from core.leases import Leases
+from core import scripts
+from core.leases import KEY_PREFIX, Leases
 from core.store.wait_queue import QueuedThread
 from core.team_settings import FairnessSettings
 
@@ -50,7 +50,7 @@ class Admission:
 
     def admissible(self, queue: Sequence[QueuedThread]) -> list[QueuedThread]:
         """Those threads of a queue, in its order, that could all run now beside what runs already."""
-        taken = _Taken(self._running(self._redis)[0].values())
+        taken = _Taken(self._running().values())
         fitting = []
         for thread in queue:
             if thread.stops or self._fits(thread, taken):
@@ -59,28 +59,18 @@ class Admission:
         return fitting
 
     def _enter(self, thread: QueuedThread) -> bool:
-        admitted = False
+        limits = (self._limits.running, self._limits.per_channel, self._limits.per_person)
+        if thread.stops:
+            limits = (0, 0, 0)
+        place = json.dumps([thread.channel, thread.user])
+        given = (thread.thread_id, place, KEY_PREFIX, thread.channel, thread.user, *limits)
+        return bool(scripts.run(self._redis, scripts.ENTER, [_RUNNING], *given))
 
-        def enter(pipe: Pipeline) -> None:
-            nonlocal admitted
-            running, expired = self._running(pipe)
-            running.pop(thread.thread_id, None)
-            admitted = thread.stops or self._fits(thread, _Taken(running.values()))
-            pipe.multi()
-            if expired:
-                pipe.hdel(_RUNNING, *expired)
-            if admitted:
-                pipe.hset(_RUNNING, thread.thread_id, json.dumps([thread.channel, thread.user]))
-
-        self._redis.transaction(enter, _RUNNING)
-        return admitted
-
-    def _running(self, redis: Redis) -> tuple[dict[str, Place], list[str]]:
-        """The places of the running threads, and the threads whose entry outlived their lease."""
-        entries = {_text(thread): json.loads(place) for thread, place in redis.hgetall(_RUNNING).items()}
+    def _running(self) -> dict[str, Place]:
+        """The places of the running threads. An entry that outlived its lease counts no more."""
+        entries = {_text(thread): json.loads(place) for thread, place in self._redis.hgetall(_RUNNING).items()}
         held = self._leases.held(entries)
-        running = {thread: (str(place[0]), str(place[1])) for thread, place in entries.items() if thread in held}
-        return running, [thread for thread in entries if thread not in held]
+        return {thread: (str(place[0]), str(place[1])) for thread, place in entries.items() if thread in held}
 
     def _fits(self, thread: QueuedThread, taken: _Taken) -> bool:
         counts = (

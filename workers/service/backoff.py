@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 from redis import Redis
 
+from core import scripts
+
 MOST_CRASHES = 5
 """Workers that may die at the same step of a turn before the turn is closed as our fault."""
 MOST_DELAYS = 100
@@ -24,9 +26,8 @@ class Backoff:
 
     def begin(self, step: str) -> bool:
         """Count a try of this step; False when too many workers died at it or postponed it."""
-        crashes = int(self._redis.incr(_crashes(step)))
-        self._redis.expire(_crashes(step), MEMORY_S)
-        return crashes <= MOST_CRASHES and int(self._redis.get(_delays(step)) or 0) <= MOST_DELAYS
+        crashes, delays = scripts.run(self._redis, scripts.COUNT_TRY, [_crashes(step), _delays(step)], MEMORY_S)
+        return int(crashes) <= MOST_CRASHES and int(delays) <= MOST_DELAYS
 
     def end(self, step: str) -> None:
         """Forget the try that began: the worker did not die at this step."""

@@ -38,7 +38,11 @@ SWEEP_EVERY_S = 2.0
 
 def waiting(store: Store, leases: Leases, backoff: Backoff) -> list[QueuedThread]:
     """The threads with unread mail or a running turn, that no worker holds and no backoff delays, oldest first."""
-    queue = store.wait_queue()
+    return not_at_work(store.wait_queue(), store, leases, backoff)
+
+
+def not_at_work(queue: Sequence[QueuedThread], store: Store, leases: Leases, backoff: Backoff) -> list[QueuedThread]:
+    """Those threads of the queue that no worker holds and no backoff delays."""
     ids = [queued.thread_id for queued in queue]
     busy = leases.held(ids) | backoff.postponed(ids)
     if busy.issuperset(ids):
@@ -52,6 +56,8 @@ def notify(queue: Sequence[QueuedThread], wakes: Wakes, admission: Admission, *,
 
     A thread that was notified before is left alone. With `force` it is checked again: its wake may have been lost.
     """
+    if not queue:
+        return []
     fitting = [queued.thread_id for queued in admission.admissible(queue)]
     due = wakes.lost(fitting) if force else wakes.unnotified(fitting)
     # Each wake goes to the front of the queue, so the oldest thread is woken last.

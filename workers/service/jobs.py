@@ -15,10 +15,11 @@ from core.leases import HeldLease
 from core.metrics import RETRIES
 from core.settings import Settings, load_settings
 from core.store import Store
+from core.store.thread_state import ThreadState
 from core.telemetry import bind_fields, get_logger
 from workers.delivery.card import finish_late_cards
 from workers.service.context import WorkerContext, opened
-from workers.service.janitor import notify, waiting
+from workers.service.janitor import not_at_work, notify
 from workers.service.tempdir import job_tempdir
 from workers.turn import runner
 from workers.turn.context import RetryLater
@@ -84,29 +85,32 @@ def run(worker: WorkerContext, thread_id: str) -> None:
     After the lease is given back the mail is read again, so mail that came in between is not forgotten.
     """
     worker.wakes.claimed(thread_id)
-    if worker.wakes.lives_elsewhere(thread_id, worker.context.settings.node_id):
-        # An old wake, from while that node was away. The thread is woken on the node that has its session now.
-        worker.wakes.wake(thread_id)
-        return
-    while queue := worker.context.store.wait_queue(thread_id):
+    store, here = worker.context.store, worker.context.settings.node_id
+    while True:
         with worker.leases.hold(thread_id) as held:
             if held is None:
                 return
-            with worker.admission.admit(queue[0]) as admitted:
-                may_go_on = admitted and _advance(worker, held)
-        if not admitted:  # the next thread that ends wakes it
+            state = store.thread_state(thread_id)
+            if (queued := state.queued) is None:
+                return
+            # An old wake, from while that node was away. The thread is woken on the node that has its session now.
+            is_elsewhere = worker.wakes.is_elsewhere(state.node_id, here)
+            if not is_elsewhere:
+                with worker.admission.admit(queued) as admitted:
+                    may_go_on = admitted and _advance(worker, held, state)
+        if is_elsewhere:
+            worker.wakes.wake(thread_id)
+        if is_elsewhere or not admitted:  # the next thread that ends wakes it
             return
-        others = [
-            queued
-            for queued in waiting(worker.context.store, worker.leases, worker.backoff)
-            if queued.thread_id != thread_id
-        ]
+        queue = store.wait_queue()
+        others = [queued for queued in queue if queued.thread_id != thread_id]
+        others = not_at_work(others, store, worker.leases, worker.backoff)
         notify(others, worker.wakes, worker.admission)
-        if not may_go_on:
+        has_more = len(queue) > len(others) and any(queued.thread_id == thread_id for queued in queue)
+        if not may_go_on or not has_more:
             return
         if others:  # a thread that never rests lets the others go first
-            if has_work(worker, thread_id):
-                worker.wakes.wake(thread_id)
+            worker.wakes.wake(thread_id)
             return
 
 
@@ -117,15 +121,15 @@ def has_work(worker: WorkerContext, thread_id: str) -> bool:
     return running or bool(worker.context.store.unread(thread_id))
 
 
-def _advance(worker: WorkerContext, held: HeldLease) -> bool:
+def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> bool:
     """Advance the thread once under its lease; False when it is to be left alone for now."""
     lease = held.lease
-    step = _current_step(worker, lease.thread_id)
+    step = state.progress  # a key for the backoff: it changes with every stored step and every message sent
     try:
         if worker.backoff.begin(step):
-            runner.advance(worker.context, lease, held.is_lost)
+            runner.advance(worker.context, lease, state, held.is_lost)
         else:
-            runner.abandon(worker.context, lease)
+            runner.abandon(worker.context, lease, state)
     except LeaseLost:
         RETRIES.labels("turn", "lease_lost").inc()
         log.warning("lease_lost")
@@ -142,8 +146,3 @@ def _advance(worker: WorkerContext, held: HeldLease) -> bool:
         return True
     worker.backoff.end(step)
     return False
-
-
-def _current_step(worker: WorkerContext, thread_id: str) -> str:
-    """Where the thread stands, as a key for the backoff: it changes with every stored step and every message sent."""
-    return worker.context.store.progress_mark(thread_id)

@@ -10,10 +10,11 @@ from typing import get_args
 
 from core import phrases
 from core.commands import commands
-from core.rows import ExportedRow, Spent
+from core.rows import ExportedRow, Sent, Spent
 from core.settings import Settings
 from core.steps import Asked, Briefed, CellRan, FileAbstract, Finished, Replied, Step
 from core.store import Store, start_of_day
+from core.store.turns import new_turn
 from core.values import IncomingMessage, Language, Lease, StoredFile
 from workers.agent.decide import decide
 from workers.agent.turn import AgentLimits, Turn
@@ -47,15 +48,19 @@ def warm_up_store(store: Store) -> None:
         store.record_message(_MESSAGE)
         lease = Lease(thread_id=thread, token=store.raise_fence(thread), owner="warm-up")
         store.wait_queue()
-        store.wait_queue(thread)
-        turn = store.open_turn(lease, "en", "warm-up")
+        state = store.thread_state(thread)
+        turn = new_turn(thread, 1, "en", "warm-up")
+        mail = [message.id for message in state.mail]
+        store.take_mail(lease, turn.id, mail, [_STEPS[0]], opens=turn, node_id="warm-up")
+        store.take_mail(lease, turn.id, mail, [_STEPS[0]])
         store.turns(thread)
-        store.was_called_in(_MESSAGE.thread)
+        store.unread(thread)
         store.thread_node(thread)
         store.set_thread_node(lease, "warm-up")
-        mail = [message.id for message in store.unread(thread)]
-        store.take_mail(lease, turn.id, mail, [_STEPS[0]])
-        store.append_step(lease, turn.id, _STEPS[2], spent=Spent(), user="U")
+        for follow_up in range(3):
+            store.append_step(lease, turn.id, _STEPS[2], then=_STEPS[:follow_up], spent=Spent(), user="U")
+        store.append_step(lease, turn.id, _STEPS[3])
+        store.append_step(lease, turn.id, _STEPS[1])
         store.steps(turn.id)
         store.stop_asked(thread)
         store.check(lease)
@@ -74,11 +79,12 @@ def warm_up_store(store: Store) -> None:
         store.outbox_unsent(lease, key, "")
         store.outbox_begin(lease, key, "chat.postMessage", {})
         store.outbox_done(lease, key, "1.000002", {})
+        store.outbox_begin(lease, f"{key}:2", "chat.postMessage", {}, sent=[Sent(key, "1.000002", {})])
         store.outbox_dropped(lease, key)
         store.outbox_get(key)
         store.outbox_known(thread)
         store.outbox_unshown(thread)
-        store.save_report(lease, turn.id, "", [])
+        store.save_report(lease, turn.id, "", [_FILE])
         store.report(turn.id)
         store.set_turn_status(lease, turn.id, "done")
     store.close()

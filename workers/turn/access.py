@@ -14,6 +14,7 @@ from core.phrases import say
 from core.rows import StoredMessage
 from core.slack.text import escape
 from core.steps import Asked, Commanded, Step
+from core.store.thread_state import ThreadState
 from core.telemetry import get_logger
 from core.values import Lease
 from workers.agent.about_steps import sources_held
@@ -27,18 +28,22 @@ _WORDS = frozenset({Action.ASK, Action.STEER, Action.ANSWER})
 """What the analyst acts on, with all that the thread's session holds."""
 
 
-def permitted_mail(context: TurnContext, lease: Lease, open_turn: OpenSteps) -> list[StoredMessage]:
+def permitted_mail(
+    context: TurnContext, lease: Lease, open_turn: OpenSteps, state: ThreadState | None = None
+) -> list[StoredMessage]:
     """The thread's unread messages whose authors may; the others are told once, and leave the Store.
 
-    `open_turn` gives the steps of the open turn, None without one. Raises SlackUnreachable, LeaseLost.
+    `open_turn` gives the steps of the open turn, None without one. `state` is the thread as it was just read; without
+    it the Store is asked. Raises SlackUnreachable, LeaseLost.
     """
-    mail = context.store.unread(lease.thread_id)
+    mail = context.store.unread(lease.thread_id) if state is None else state.mail
     if not mail:
         return []
     turn = open_turn()
     began = _began(mail, turn)
     authorizer = Authorizer(context.settings, context.store, context.slack)
-    held = cache(lambda: sources_held(list(context.store.thread_steps(lease.thread_id).values())))
+    turns = cache(lambda: context.store.thread_steps(lease.thread_id) if state is None else state.steps)
+    held = cache(lambda: sources_held(list(turns().values())))
     permitted, refused = [], []
     for message in mail:
         action, verdict = Action.STEER, ALLOWED

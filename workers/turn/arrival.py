@@ -23,26 +23,28 @@ def arrive(turn: OpenTurn) -> None:
     Safe to do again after a crash: the step is stored and shown once per arrival.
     """
     context = turn.context
-    here = context.settings.node_id
-    if here == context.store.thread_node(turn.thread_id):
+    here, before = context.settings.node_id, turn.node_id
+    if here == before:
         return
+    if before is not None:
+        turn.store_row()
     last = turn.steps[-1] if turn.steps else None
     if isinstance(last, Moved) and last.node == here:  # a worker died behind it
         with_session_host(partial(context.transfer.import_state, turn.lease))
-    elif (moved := bring(context, turn.lease, turn.turns)) is not None:
+    elif (moved := bring(context, turn.lease, turn.turns, before)) is not None:
         turn.append(moved)
     if isinstance(last := turn.steps[-1] if turn.steps else None, Moved):
         place = sum(isinstance(step, Moved) for step in turn.steps)
         turn.show.say(f"moved:{place}", escape(sentence(last, turn.language)))
-    context.store.set_thread_node(turn.lease, here)
+    turn.store_node(here, is_first=before is None and not turn.is_exported)
 
 
-def bring(context: TurnContext, lease: Lease, turns: Sequence[Sequence[Step]]) -> Moved | None:
+def bring(context: TurnContext, lease: Lease, turns: Sequence[Sequence[Step]], before: str | None) -> Moved | None:
     """Bring the thread's session here; None when there is nothing to say: it is new, or all of it is here already.
 
-    Raises HostUnavailable, BlobsUnreachable.
+    `before` is the node that has it. Raises HostUnavailable, BlobsUnreachable.
     """
-    here, before = context.settings.node_id, context.store.thread_node(lease.thread_id)
+    here = context.settings.node_id
     is_new = before is None and not any(cells(steps) for steps in turns)
     if is_new:  # or it was purged, and what this host still has of it does not count
         with_session_host(partial(context.sessions.purge, lease.thread_id))

@@ -28,7 +28,10 @@ def run_cell(turn: OpenTurn, action: RunCell) -> None:
     with bind_fields(cell=action.cell_id):
         live = LiveProgress(turn, "status_running", action)
         sources = SourceRequests(turn) if turn.context.broker is not None else None
-        result = _lost_with_its_node(turn, action) or with_session_host(partial(_run, turn, action, live, sources))
+        result = _lost_with_its_node(turn, action)
+        if result is None:
+            # The reply that asks for the cell may have been stored a moment ago: that has checked the lease.
+            result = with_session_host(partial(_run, turn, action, live, sources))
         log.info("cell_ended", status=result.status, seconds=round(result.duration_s, 3))
     export(turn)
     blobs = turn.context.blobs
@@ -74,9 +77,9 @@ def _lost_with_its_node(turn: OpenTurn, action: RunCell) -> CellResult | None:
 
 
 def _run(turn: OpenTurn, action: RunCell, live: LiveProgress, sources: SourceRequests | None) -> CellResult:
-    ready_session(turn)
     thread_id, context = turn.thread_id, turn.context
-    context.store.check(turn.lease)  # a worker that was paused past its lease starts no cell
+    if ready_session(turn) or not turn.wrote_just_now():
+        context.store.check(turn.lease)  # a worker that was paused past its lease starts no cell
     context.transfer.begin_cell(turn.lease, action.cell_id)
     if sources is not None:
         sources.begin()

@@ -112,8 +112,7 @@ def _report(turn: OpenTurn) -> None:
     made = {file.name: file for cell in cells(turn.steps) for file in cell.files}
     context.store.save_report(turn.lease, turn.row.id, report.markdown, [*files, *made.values()])
     turn.show.ends("done")
-    turn.show.messages("report", report.messages)
-    turn.show.files("report:files", [*files, *made.values()])
+    turn.show.report(report.messages, [*files, *made.values()])
 
 
 def _pictures(turn: OpenTurn) -> Iterator[tuple[str, bytes]]:

@@ -27,7 +27,10 @@ def author_of(context: TurnContext) -> AuthorOf:
 def join_mail(turn: OpenTurn) -> None:
     """Make steps of what people wrote since. A click that answers no open question is read and dropped."""
     question = open_question(turn.steps)
-    reading = read_mail(unread_mail(turn.context, turn.lease, lambda: turn.steps), question, author_of(turn.context))
+    mail = turn.known_mail()
+    if mail is None:
+        mail = unread_mail(turn.context, turn.lease, lambda: turn.steps)
+    reading = read_mail(mail, question, author_of(turn.context))
     steps: list[Step] = list(reading.steps)
     if reading.stops:
         if files := turn.context.files.announced(reading.words):
@@ -37,6 +40,7 @@ def join_mail(turn: OpenTurn) -> None:
         if not reading.mail and not files:
             return
         if files:
+            turn.store_row()
             briefed = _briefed(turn, files, question)
             if briefed is None:  # a stop came meanwhile: it is unread mail
                 join_mail(turn)

@@ -9,6 +9,7 @@ from core.steps import ModelFailed, Replied
 from core.telemetry import get_logger
 from workers.agent.about_steps import asker
 from workers.agent.actions import AskModel
+from workers.agent.consequences import follow_up
 from workers.agent.messages import size
 from workers.agent.turn import Turn
 from workers.models.base import (
@@ -49,7 +50,8 @@ def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
         reply = complete_unless_stopped(context.model, request, live.add, turn.is_unwanted)
     except ModelError as error:
         log.warning("model_failed", failure=type(error).__name__, error=error)
-        turn.append(ModelFailed(purpose=action.purpose, reason=_reason(error), prompt_chars=size(action.messages)))
+        failed = ModelFailed(purpose=action.purpose, reason=_reason(error), prompt_chars=size(action.messages))
+        turn.append_reply(failed, *follow_up(view, failed))
         return
     if reply is None:
         return
@@ -64,7 +66,7 @@ def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
         cost_micros=spent.cost_micros,
         duration_s=round(time.monotonic() - started, 3),
     )
-    turn.append(step, spent=spent, user=asker(turn.steps))
+    turn.append_reply(step, *follow_up(view, step), spent=spent, user=asker(turn.steps))
 
 
 def _reason(error: ModelError) -> Reason:

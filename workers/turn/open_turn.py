@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import takewhile
 
-from core.rows import Spent, StoredMessage, TurnRow
-from core.steps import LeaseGone, Step
+from core.rows import Spent, StoredMessage
+from core.steps import Briefed, LeaseGone, Step
 from core.values import Language, Lease
 from workers.agent.effective_steps import effective_steps
 from workers.agent.turn import AgentLimits, Environment, SourceNote, Turn
@@ -17,6 +17,7 @@ from workers.turn.access import permitted_mail
 from workers.turn.budgets import allowance
 from workers.turn.context import TurnContext
 from workers.turn.limits import environment_of
+from workers.turn.selected import Selected
 from workers.turn.source_access import allowed_sources, people_of, question_of
 
 IsLost = Callable[[], bool]
@@ -26,14 +27,21 @@ IsLost = Callable[[], bool]
 class OpenTurn:
     """One turn that is being worked on. A step is stored before it is in `steps`."""
 
-    def __init__(self, context: TurnContext, lease: Lease, row: TurnRow, is_lost: IsLost) -> None:
+    def __init__(self, context: TurnContext, lease: Lease, selected: Selected, is_lost: IsLost) -> None:
         self.context = context
         self.lease = lease
-        self.row = row
-        turns = context.store.thread_steps(lease.thread_id)
-        self.steps: list[Step] = turns[row.id]
-        past = takewhile(lambda turn_id: turn_id != row.id, turns)
-        self.earlier: tuple[tuple[Step, ...], ...] = tuple(tuple(turns[turn_id]) for turn_id in past)
+        row = self.row = selected.row
+        state = selected.state
+        self.steps: list[Step] = list(state.steps.get(row.id, ()))
+        past = takewhile(lambda turn_id: turn_id != row.id, state.steps)
+        self.earlier: tuple[tuple[Step, ...], ...] = tuple(state.steps[turn_id] for turn_id in past)
+        self.node_id = state.node_id
+        self.is_exported = state.is_exported
+        self.has_unshown_files = state.unshown > 0
+        self._had_files = state.has_files
+        self._is_stored = not selected.is_new
+        self._brings_node = False
+        self._mail: Sequence[StoredMessage] | None = selected.mail
         self.show = Delivery(
             slack=context.slack,
             store=context.store,
@@ -43,9 +51,11 @@ class OpenTurn:
             interval_s=context.settings.slack.progress_interval_s,
             view=lambda state: progress_of(self.steps, row.language, state),
             resumed=bool(self.steps),
+            is_talk=state.is_talk,
         )
         self._is_lost = is_lost
         self._has_no_mail = False
+        self._wrote = False
         self._sources: tuple[tuple[frozenset[str], str], tuple[SourceNote, ...]] | None = None
         """With the people and the question for whom it was found out."""
 
@@ -69,24 +79,68 @@ class OpenTurn:
         *earlier, steps = effective_steps(self.turns)
         return earlier, steps
 
-    def append(self, *steps: Step, spent: Spent | None = None, user: str = "") -> None:
+    def append(self, *steps: Step) -> None:
         """Store these steps, all or none, and remember them. Raises LeaseLost."""
-        store, lease, turn_id = self.context.store, self.lease, self.row.id
-        if len(steps) == 1:
-            self._has_no_mail = not store.append_step(lease, turn_id, steps[0], spent=spent, user=user).has_mail
+        if len(steps) == 1 and self._is_stored:
+            added = self.context.store.append_step(self.lease, self.row.id, steps[0])
+            self._has_no_mail = not added.has_mail
+            self.steps.extend(steps)
         else:
-            store.take_mail(lease, turn_id, [], steps)
-        self.steps.extend(steps)
+            self.take([], steps)
+
+    def append_reply(self, step: Step, *then: Step, spent: Spent | None = None, user: str = "") -> None:
+        """Store what came of a model call, what it took, and the steps that follow from it. Raises LeaseLost.
+
+        The steps that follow are left out when somebody has written meanwhile: they are to be decided again.
+        """
+        added = self.context.store.append_step(self.lease, self.row.id, step, then=then, spent=spent, user=user)
+        self._has_no_mail = not added.has_mail
+        self._wrote = True
+        self.steps.extend((step, *then)[: added.count])
+
+    def wrote_just_now(self) -> bool:
+        """Whether a reply was stored a moment ago, and with it the lease was checked. True once per reply."""
+        wrote, self._wrote = self._wrote, False
+        return wrote
 
     def take(self, mail: Sequence[StoredMessage], steps: Sequence[Step]) -> None:
         """Mark messages as read by this turn and store the steps that they became, all or none. Raises LeaseLost."""
         ids = [message.id for message in mail]
-        self.context.store.take_mail(self.lease, self.row.id, ids, steps)
+        opens = None if self._is_stored else self.row
+        node_id = self.node_id if self._brings_node else None
+        self.context.store.take_mail(self.lease, self.row.id, ids, steps, opens=opens, node_id=node_id)
+        self._is_stored, self._brings_node = True, False
         self.steps.extend(steps)
+
+    def store_row(self) -> None:
+        """See that the turn is in the Store: others look for it there while it does something that takes time."""
+        if not self._is_stored:
+            self.row = self.context.store.open_turn(self.lease, self.language, self.row.model)
+            self._is_stored = True
+
+    def store_node(self, node_id: str, *, is_first: bool) -> None:
+        """Note that this node has the thread's session; for a thread `is_first` here, together with its first steps."""
+        self.node_id = node_id
+        if is_first and not self._is_stored:
+            self._brings_node = True
+        else:
+            self.context.store.set_thread_node(self.lease, node_id)
+
+    def known_mail(self) -> Sequence[StoredMessage] | None:
+        """The mail for which the turn was chosen, once; None when it has to be read."""
+        mail, self._mail = self._mail, None
+        return mail
+
+    @property
+    def has_files(self) -> bool:
+        """Whether the thread may have files that a new session needs."""
+        return self._had_files or any(isinstance(step, Briefed) and step.files for step in self.steps)
 
     def had_no_mail_just_now(self) -> bool:
         """Whether the last step was stored a moment ago, and the thread had no unread mail then. True once per step."""
         known, self._has_no_mail = self._has_no_mail, False
+        if not known:
+            self._wrote = False  # reading the mail may take long
         return known
 
     def view(self) -> Turn:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from types import MappingProxyType
@@ -93,6 +93,7 @@ class Prompts:
             raise PromptError(f"no prompt {name!r}; there are {', '.join(self.names)}") from None
 
 
+@lru_cache(maxsize=256)  # each prompt of a turn asks for the same text
 def _hits(words: tuple[str, ...], text: str) -> int:
     """How many of these words a text holds: whole words (with a plural s) in Latin letters, any occurrence in
     Chinese."""

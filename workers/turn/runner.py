@@ -12,37 +12,15 @@ from contextlib import suppress
 from core.errors import BlobsUnreachable, FileUnreachable, LeaseLost, SlackUnreachable
 from core.phrases import say
 from core.slack.text import escape
-from core.steps import (
-    Acknowledged,
-    Checked,
-    Commanded,
-    Compacted,
-    Corrected,
-    Finished,
-    Forgot,
-    GaveUp,
-    Questioned,
-    open_question,
-)
+from core.steps import Acknowledged, Commanded, open_question
 from core.store import StoreUnreachable
+from core.store.thread_state import ThreadState
 from core.telemetry import bind_fields, get_logger
 from core.values import Lease
 from executor.client import HostUnavailable
 from workers.agent.about_steps import cells, ending
-from workers.agent.actions import (
-    Action,
-    AskHuman,
-    AskModel,
-    Compact,
-    CorrectModel,
-    Finish,
-    GiveUp,
-    LetGo,
-    Obey,
-    RecordVerdict,
-    RunCell,
-    Wait,
-)
+from workers.agent.actions import Action, AskModel, LetGo, Obey, RunCell, Wait
+from workers.agent.consequences import step_of
 from workers.agent.decide import decide
 from workers.agent.turn import Turn
 from workers.turn.access import note_command
@@ -63,21 +41,23 @@ _INTRODUCTIONS = {"offline-analyst": "offline_introduction"}
 """Models that say in a thread's first message what they are and how to get another."""
 
 
-def advance(context: TurnContext, lease: Lease, is_lost: IsLost = lambda: False) -> None:
+def advance(context: TurnContext, lease: Lease, state: ThreadState, is_lost: IsLost = lambda: False) -> None:
     """Work on the lease's thread until its turn rests; what was written meanwhile is for the next call.
 
-    Raises LeaseLost when another worker took over, RetryLater when Slack, the Store or the session host is away.
+    `state` is the thread as it was read under the lease. Raises LeaseLost when another worker took over, RetryLater
+    when Slack, the Store or the session host is away.
     """
-    if (row := next_turn(context, lease)) is not None:
-        with bind_fields(thread=lease.thread_id, turn=row.id):
-            log.info("turn_goes_on", model=row.model)
-            _work(OpenTurn(context, lease, row, is_lost))
+    if (selected := next_turn(context, lease, state)) is not None:
+        with bind_fields(thread=lease.thread_id, turn=selected.row.id):
+            log.info("turn_goes_on", model=selected.row.model)
+            _work(OpenTurn(context, lease, selected, is_lost))
 
 
-def abandon(context: TurnContext, lease: Lease) -> None:
+def abandon(context: TurnContext, lease: Lease, state: ThreadState) -> None:
     """Close the thread's turn without looking at it: it was resumed too often and got no further."""
-    if (row := next_turn(context, lease)) is not None:
-        turn = OpenTurn(context, lease, row, lambda: False)
+    if (selected := next_turn(context, lease, state)) is not None:
+        turn = OpenTurn(context, lease, selected, lambda: False)
+        turn.store_row()
         with turn.show:
             close_at_last(turn)
 
@@ -95,6 +75,7 @@ def _work(turn: OpenTurn) -> None:
         except (SlackUnreachable, StoreUnreachable, BlobsUnreachable) as error:
             raise RetryLater(str(error)) from error
         except HostUnavailable as error:
+            turn.store_row()
             turn.show.say("host", say("host_unavailable", turn.language))
             raise RetryLater("the session host is away") from error
         except Exception:
@@ -122,12 +103,16 @@ def _until_rest(turn: OpenTurn) -> None:
             join_mail(turn)
         view = turn.view()
         rests = _perform(turn, view, decide(view))
+        if not rests and (end := ending(turn.steps)):
+            close(turn, end)
+            rests = True
 
 
 def _show_what_is_there(turn: OpenTurn) -> None:
     """Show what a crash may have left unshown; nothing that was shown is shown twice."""
     arrive(turn)
-    turn.show.tell_dropped_files()
+    if turn.has_unshown_files:
+        turn.show.tell_dropped_files()
     if turn.row.model in _INTRODUCTIONS:
         text = say(_INTRODUCTIONS[turn.row.model], turn.language)
         turn.show.say_once_per_thread("introduction", text)
@@ -149,20 +134,8 @@ def _perform(turn: OpenTurn, view: Turn, action: Action) -> bool:
             ask_model(turn, view, action)
         case RunCell():
             run_cell(turn, action)
-        case AskHuman(call_id, question, options):
-            turn.append(Questioned(call_id=call_id, question=question, options=options))
-        case CorrectModel(reason, text, call_id):
-            turn.append(Corrected(reason=reason, text=text, call_id=call_id))
-        case RecordVerdict(is_final, reason):
-            turn.append(Checked(is_final=is_final, reason=reason))
-        case Compact(context_chars):
-            turn.append(Compacted(context_chars=context_chars))
         case Obey(command):
-            return _obey(turn, command)
-        case Finish(report, partial):
-            return _end(turn, Finished(report=report, partial=partial))
-        case GiveUp(reason, text, fault):
-            return _end(turn, GaveUp(reason=reason, text=text, fault=fault))
+            _obey(turn, command)
         case LetGo():
             raise LeaseLost(f"the lease of {turn.thread_id} is known to be lost")
         case Wait():
@@ -171,21 +144,14 @@ def _perform(turn: OpenTurn, view: Turn, action: Action) -> bool:
                 turn.show.question(turn.steps, asked)
             rest(turn, "waiting")
             return True
+        case _:
+            turn.append(step_of(action))
     return False
 
 
-def _obey(turn: OpenTurn, command: Commanded) -> bool:
+def _obey(turn: OpenTurn, command: Commanded) -> None:
     """Carry out a command. Its steps are stored together with the word that it was carried out."""
     thread = CommandThread(turn.context, turn.lease, turn.turns, turn.language, command)
     steps = with_session_host(lambda: handler_of(command.command)(thread))
     note_command(turn.context, turn.lease, command)
     turn.append(Acknowledged(command=command.command, ts=command.ts), *steps)
-    if end := ending(turn.steps):
-        close(turn, end)
-    return end is not None
-
-
-def _end(turn: OpenTurn, end: Finished | Forgot | GaveUp) -> bool:
-    turn.append(end)
-    close(turn, end)
-    return True

@@ -9,7 +9,8 @@ from core.phrases import detect
 from core.rows import StoredMessage, TurnRow
 from core.slack.text import escape
 from core.steps import Acknowledged, Step
-from core.store import open_turn_of
+from core.store.thread_state import ThreadState
+from core.store.turns import new_turn
 from core.telemetry import get_logger
 from core.values import Language, Lease
 from executor.client import HostUnavailable
@@ -20,41 +21,46 @@ from workers.turn.arrival import bring, sentence
 from workers.turn.commands import CommandThread, handler_of
 from workers.turn.context import RetryLater, TurnContext
 from workers.turn.inbox import author_of
+from workers.turn.selected import Selected
 from workers.turn.talk import unread_mail
 
 log = get_logger(__name__)
 
 
-def next_turn(context: TurnContext, lease: Lease) -> TurnRow | None:
+def next_turn(context: TurnContext, lease: Lease, state: ThreadState) -> Selected | None:
     """The turn to work on: the open one if something is to be done for it, else by the mail; None without any.
 
-    Raises RetryLater when the session host is away, or when Slack is and does not say who wrote, or what the talk above
-    the question is.
+    `state` was read under this lease. Raises RetryLater when the session host is away, or when Slack is and does not
+    say who wrote, or what the talk above the question is.
     """
     store, thread_id = context.store, lease.thread_id
     while True:
-        past = store.turns(thread_id)
-        current = open_turn_of(past)
-        mail = _mail(context, lease, current)
+        current = state.open_turn
+        mail = _mail(context, lease, state)
         if current is not None:
-            return current if mail or current.status == "running" else None
-        turns = list(store.thread_steps(thread_id).values()) if past and mail else []
+            return Selected(current, state, mail) if mail or current.status == "running" else None
+        past, turns = state.turns, list(state.steps.values()) if mail else []
         match select(mail, turns):
             case Rest():
                 return None
             case Drop(late):
                 store.take_mail(lease, past[-1].id, sorted(message.id for message in late), [])
             case CarryOut(message):
-                _carry_out(context, lease, message, past[-1], turns)
+                _carry_out(context, lease, message, state)
             case Reopen(message, place):
-                return _reopened(context, lease, message, past[place], turns[place])
+                row = _reopened(context, lease, message, past[place], turns[place])
+                return Selected(row, store.thread_state(thread_id))
             case Open():
-                return store.open_turn(lease, _language_of(context, mail, past), context.model.name)
+                language = _language_of(context, mail, past)
+                number = past[-1].number + 1 if past else 1
+                return Selected(new_turn(thread_id, number, language, context.model.name), state, mail, is_new=True)
+        state = store.thread_state(thread_id)
 
 
-def _mail(context: TurnContext, lease: Lease, current: TurnRow | None) -> list[StoredMessage]:
+def _mail(context: TurnContext, lease: Lease, state: ThreadState) -> list[StoredMessage]:
+    current = state.open_turn
     try:
-        return unread_mail(context, lease, lambda: None if current is None else context.store.steps(current.id))
+        return unread_mail(context, lease, lambda: None if current is None else state.steps[current.id], state)
     except SlackUnreachable as error:
         raise RetryLater(f"Slack does not say who wrote, or what stands above the question: {error}") from error
 
@@ -67,13 +73,17 @@ def _thread(
 
 
 def _carry_out(
-    context: TurnContext, lease: Lease, message: StoredMessage, last: TurnRow, turns: Sequence[Sequence[Step]]
+    context: TurnContext,
+    lease: Lease,
+    message: StoredMessage,
+    state: ThreadState,
 ) -> None:
     """Carry a command out without a turn. Its steps are the last turn's."""
+    last, turns = state.turns[-1], list(state.steps.values())
     thread = _thread(context, lease, message, turns)
     command = thread.command
     try:
-        _arrive(thread, last)
+        _arrive(thread, last, state.node_id)
         steps = handler_of(command.command)(thread)
         context.transfer.export_state(lease)
     except HostUnavailable as error:
@@ -85,13 +95,13 @@ def _carry_out(
     context.store.take_mail(lease, last.id, [message.id], [command, *steps, acknowledged])
 
 
-def _arrive(thread: CommandThread, last: TurnRow) -> None:
+def _arrive(thread: CommandThread, last: TurnRow, node_id: str | None) -> None:
     """Bring the session of a thread at rest here, if it is elsewhere. What is missing is the last turn's step."""
     context, lease = thread.context, thread.lease
     here = context.settings.node_id
-    if here == context.store.thread_node(lease.thread_id):
+    if here == node_id:
         return
-    if (moved := bring(context, lease, thread.turns)) is not None:
+    if (moved := bring(context, lease, thread.turns, node_id)) is not None:
         key = f"{last.id}:moved:{thread.command.ts}"
         context.slack.post(lease, thread.key, key, escape(sentence(moved, thread.language)))
         context.store.append_step(lease, last.id, moved)

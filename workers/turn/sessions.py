@@ -33,8 +33,14 @@ def _count(error: Exception) -> None:
     RETRIES.labels("session_host", "unavailable").inc()
 
 
-def ready_session(turn: OpenTurn) -> None:
-    """Put the files of a thread without a live session in place before its session starts. Raises HostUnavailable."""
+def ready_session(turn: OpenTurn) -> bool:
+    """Put the files of a thread without a live session in place before its session starts. Raises HostUnavailable.
+
+    False when there was nothing to do.
+    """
+    if not turn.has_files:
+        return False
     sessions = turn.context.sessions.sessions()
     if not any(session.thread_id == turn.thread_id for session in sessions):
         turn.context.files.restore(turn.thread_id)
+    return True

@@ -14,6 +14,7 @@ from core.rows import StoredMessage
 from core.slack.files import file_refs
 from core.slack.incoming import Ignored, incoming, is_empty, listed
 from core.slack.replies import HELP, HELP_STRICT, reply_key, reply_message
+from core.store.thread_state import ThreadState
 from core.telemetry import get_logger
 from core.values import IncomingMessage, Lease, ThreadKey
 from workers.turn.access import OpenSteps, permitted_mail
@@ -25,13 +26,16 @@ MAX_EARLIER = 20
 """Messages with files that are taken from a talk, the latest ones."""
 
 
-def unread_mail(context: TurnContext, lease: Lease, open_turn: OpenSteps) -> list[StoredMessage]:
+def unread_mail(
+    context: TurnContext, lease: Lease, open_turn: OpenSteps, state: ThreadState | None = None
+) -> list[StoredMessage]:
     """The thread's unread messages whose authors may, with the talk that one of them wants.
 
     A mention without a word that finds no talk either is answered with the help, and is no mail any more. `open_turn`
-    gives the steps of the open turn, None without one. Raises LeaseLost, SlackUnreachable.
+    gives the steps of the open turn, None without one; `state` is the thread as it was just read. Raises LeaseLost,
+    SlackUnreachable.
     """
-    mail = permitted_mail(context, lease, open_turn)
+    mail = permitted_mail(context, lease, open_turn, state)
     callers = [message for message in mail if message.talk_wanted]
     if not callers:
         return mail

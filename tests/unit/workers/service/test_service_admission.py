@@ -65,7 +65,8 @@ class Node:
             }
         )
         thread_id = self.store.record_message(message).thread_id
-        (queued,) = self.store.wait_queue(thread_id)
+        queued = self.store.thread_state(thread_id).queued
+        assert queued is not None
         return queued
 
     def begin(self, thread: QueuedThread) -> bool:
@@ -153,7 +154,8 @@ def test_a_running_turn_without_a_worker_waits_since_it_began(node: Node) -> Non
         mail = [message.id for message in node.store.unread(queued.thread_id)]
         asked = Asked(user="UANA", author="Ana", text="?", ts="1.000001")
         node.store.take_mail(held.lease, turn.id, mail, [asked])
-    (found,) = node.store.wait_queue(queued.thread_id)
+    found = node.store.thread_state(queued.thread_id).queued
+    assert found is not None
     assert (found.user, found.language, found.since) == ("UANA", "zh", turn.created_at)
 
 

@@ -47,11 +47,10 @@ def test_a_statement_of_a_turn_is_compiled_by_the_warm_up_alone(
     thread = "T1:C1:1.000001"
     store.current_turn(thread)
     store.unread(thread)
-    store.wait_queue(thread)
+    store.wait_queue()
     store.outbox_get("a key")
     assert compiled == []
     store.exported_session(thread)
-    store.was_called_in(ThreadKey.parse(thread))
     assert compiled == []
     store.has_left(ThreadKey.parse(thread))
     assert len(compiled) == 1, "only what no turn asks is new"

@@ -161,3 +161,10 @@ def test_where_sessions_are_handed_over_a_thread_takes_its_variables_along(new_w
     world.run(key, node="there")
     assert outputs(world, key) == ["ran 2\n"]
     assert "This thread now continues on another machine" in world.text(key)
+
+
+def test_a_wake_for_a_thread_that_was_purged_does_nothing(world: World) -> None:
+    key = world.say("how much?")
+    world.store.purge_thread(key.id)
+    world.run(key)
+    assert world.messages(key, ours=True) == []

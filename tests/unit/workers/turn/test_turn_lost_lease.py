@@ -38,7 +38,7 @@ def test_a_lost_lease_ends_the_model_call_and_writes_nothing_more(world: World) 
     with worker.leases.hold(key.id) as held:
         assert held is not None
         with pytest.raises(LeaseLost):
-            runner.advance(worker.context, held.lease, lost.is_set)
+            runner.advance(worker.context, held.lease, world.store.thread_state(key.id), lost.is_set)
     assert model.left.wait(PATIENCE_S)
     assert world.statuses(key) == ["running"]
     assert world.kinds(key) == ["asked"]

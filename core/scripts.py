@@ -1,0 +1,95 @@
+"""Short Lua scripts for Redis: what reads and then writes runs there at once, as one command.
+
+Redis runs a script as a whole. So nobody watches keys and tries again, however many processes ask at the same time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from redis import Redis
+
+TAKE_SLOT = """
+local delay = math.max(0, redis.call('PTTL', KEYS[1])) / 1000
+local every, ahead, longest = tonumber(ARGV[1]), tonumber(ARGV[2]), tonumber(ARGV[3])
+if delay <= longest then
+  local time = redis.call('TIME')
+  local now = tonumber(time[1]) + tonumber(time[2]) / 1000000
+  local due = math.max(tonumber(redis.call('GET', KEYS[2]) or '0'), now)
+  local slot = math.max(0, due - now - ahead)
+  if slot <= longest then
+    local after = due + every
+    redis.call('SET', KEYS[2], string.format('%.6f', after), 'PX', math.floor((after - now) * 1000) + 1000)
+  end
+  delay = math.max(delay, slot)
+end
+return string.format('%.6f', delay)
+"""
+"""Takes the next slot of a rate budget, if it comes soon enough; gives the seconds until then.
+
+Keys: the pause, the bucket. Arguments: seconds per call, seconds that the bucket may be ahead, the longest wait.
+A call that is not made takes no slot.
+"""
+
+RENEW = """
+local owner = redis.call('GET', KEYS[1])
+if owner == ARGV[1] then
+  return redis.call('PEXPIRE', KEYS[1], ARGV[2])
+elseif not owner then
+  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
+  return 1
+end
+return 0
+"""
+"""Extends a key that has this value, and sets one that is gone; 0 when it has another. Arguments: value, milliseconds.
+"""
+
+DROP = """
+if redis.call('GET', KEYS[1]) == ARGV[1] then
+  return redis.call('DEL', KEYS[1])
+end
+return 0
+"""
+"""Deletes a key that has this value."""
+
+COUNT_TRY = """
+local tries = redis.call('INCR', KEYS[1])
+redis.call('EXPIRE', KEYS[1], ARGV[1])
+return {tries, tonumber(redis.call('GET', KEYS[2]) or '0')}
+"""
+"""Raises a counter that is kept for some seconds; gives it, and another counter."""
+
+ENTER = """
+local entries = redis.call('HGETALL', KEYS[1])
+local all, in_channel, of_person = 0, 0, 0
+for place = 1, #entries, 2 do
+  local thread, where = entries[place], entries[place + 1]
+  if redis.call('EXISTS', ARGV[3] .. thread) == 0 then
+    redis.call('HDEL', KEYS[1], thread)
+  elseif thread ~= ARGV[1] then
+    local known = cjson.decode(where)
+    all = all + 1
+    if known[1] == ARGV[4] then in_channel = in_channel + 1 end
+    if known[2] == ARGV[5] then of_person = of_person + 1 end
+  end
+end
+local function is_full(limit, count)
+  return tonumber(limit) > 0 and count >= tonumber(limit)
+end
+if is_full(ARGV[6], all) or is_full(ARGV[7], in_channel) or is_full(ARGV[8], of_person) then
+  return 0
+end
+redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
+return 1
+"""
+"""Counts a thread as running if the limits allow it, and forgets the entries of threads whose lease has ended.
+
+Key: the hash of running threads. Arguments: the thread, its entry ([channel, person] as JSON), what the key of a lease
+begins with, the channel, the person, and the limits in all, per channel and per person; 0 is no limit.
+"""
+
+
+def run(redis: Redis, script: str, keys: Sequence[str], *arguments: str | float) -> Any:
+    """What the script gives. Redis keeps it by its hash, so its text is sent once. Raises redis.RedisError."""
+    return redis.register_script(script)(keys=list(keys), args=list(arguments))

@@ -1,0 +1,132 @@
+"""Everything about a thread that a worker asks before it begins, read at once after it has taken the lease."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from sqlalchemy import bindparam, func, select
+
+from core.phrases import detect
+from core.rows import StoredMessage, TurnRow
+from core.steps import Step, load_step, user_of
+from core.store import tables as t
+from core.store.messages import unread_messages
+from core.store.outbox import UNSHOWN
+from core.store.part import Part
+from core.store.participation import is_root_for_us
+from core.store.turns import open_turn_of, turn_row
+from core.store.wait_queue import LANGUAGE_CHARS, QueuedThread
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadState:
+    """A thread as the Store has it at one moment.
+
+    Turns and steps stay like this while the lease is held, because only its holder writes them. Mail may come at any
+    time. `mail` is in the order in which it was written, and a turn without steps is among `steps` too.
+    """
+
+    thread_id: str
+    node_id: str | None
+    """The node that holds the session; None when none does."""
+    is_exported: bool
+    """Whether exported sessions are counted for the thread."""
+    has_files: bool
+    """Whether people gave it files."""
+    is_talk: bool
+    """Whether it is a talk of people that the bot was called into."""
+    sent: int
+    """How many messages of ours Slack has."""
+    unshown: int
+    """How many of them are files that nobody has seen in the thread."""
+    turns: tuple[TurnRow, ...]
+    steps: Mapping[str, tuple[Step, ...]]
+    mail: tuple[StoredMessage, ...]
+    since: tuple[Any, ...] = ()
+    """When each message of `mail` was received."""
+
+    @property
+    def open_turn(self) -> TurnRow | None:
+        """The running or waiting turn."""
+        return open_turn_of(self.turns)
+
+    @property
+    def progress(self) -> str:
+        """A text that changes with every step that is stored for the open turn, and every message sent."""
+        turn = self.open_turn
+        return f"{self.thread_id}/new" if turn is None else f"{turn.id}:{len(self.steps[turn.id])}:{self.sent}"
+
+    @property
+    def queued(self) -> QueuedThread | None:
+        """The thread as it stands in the wait queue; None when it has nothing to do."""
+        turn = self.open_turn
+        found = None
+        if turn is not None and turn.status == "running":
+            first = self.steps[turn.id][:1]
+            found = QueuedThread(self.thread_id, user_of(first[0]) if first else "", turn.created_at, turn.language)
+        came = sorted(zip(self.mail, self.since, strict=True), key=lambda one: one[0].id)
+        for message, since in came:
+            text = message.text[:LANGUAGE_CHARS]
+            found = found or QueuedThread(self.thread_id, message.user, since, detect(text))
+            found = found.joined(message.user, since, stops=message.kind == "stop")
+        return found
+
+
+class ThreadStates(Part):
+    """Reads over `threads`, `turns`, `steps` and `messages`."""
+
+    def thread_state(self, thread_id: str) -> ThreadState:
+        """The thread with its turns, their steps and its mail. Raises KeyError."""
+        thread_query, turns_query = _thread_query(), _turns_query()
+        with self._reading() as db:
+            thread = db.execute(thread_query, {"thread": thread_id}).first()
+            if thread is None:
+                raise KeyError(thread_id)
+            turns: dict[str, TurnRow] = {}
+            steps: dict[str, list[Step]] = {}
+            for row in db.execute(turns_query, {"thread": thread_id}):
+                if row.id not in turns:
+                    turns[row.id], steps[row.id] = turn_row(row), []
+                if row.body is not None:
+                    steps[row.id].append(load_step(row.body))
+            mail = unread_messages(db, thread_id)
+        return ThreadState(
+            thread_id=thread_id,
+            node_id=thread.node_id,
+            is_exported=bool(thread.exported_bytes),
+            has_files=bool(thread.has_files),
+            is_talk=not thread.channel.startswith("D") and not thread.is_for_us,
+            sent=int(thread.sent),
+            unshown=int(thread.unshown),
+            turns=tuple(turns.values()),
+            steps={turn_id: tuple(found) for turn_id, found in steps.items()},
+            mail=tuple(message for message, _ in mail),
+            since=tuple(since for _, since in mail),
+        )
+
+
+@cache
+def _thread_query() -> Any:
+    threads, files, outbox = t.threads.c, t.thread_files.c, t.outbox.c
+    sent = select(func.count()).select_from(t.outbox).where(outbox.thread_id == threads.id, outbox.status == "sent")
+    unshown = select(func.count()).select_from(t.outbox).where(outbox.thread_id == threads.id, *UNSHOWN)
+    has_files = select(files.id).where(files.thread_id == threads.id).exists()
+    query = select(
+        threads.node_id,
+        threads.exported_bytes,
+        threads.channel,
+        sent.scalar_subquery().label("sent"),
+        unshown.scalar_subquery().label("unshown"),
+        has_files.label("has_files"),
+        is_root_for_us().label("is_for_us"),
+    )
+    return query.where(threads.id == bindparam("thread"))
+
+
+@cache
+def _turns_query() -> Any:
+    query = select(*t.turns.c, t.steps.c.body).outerjoin(t.steps, t.steps.c.turn_id == t.turns.c.id)
+    return query.where(t.turns.c.thread_id == bindparam("thread")).order_by(t.turns.c.number, t.steps.c.seq)

@@ -1,0 +1,59 @@
+"""What a whole turn asks of the Store, of Redis and of Slack stays within bounds. Counts are no times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from turn_costs import BOT, THREE_CELLS, WORKER, Costs, quick_cards, table, whole_turn
+from turn_world import NewWorld, World
+
+from core.store import Store
+from workers.models.scripted import ScriptedModel
+
+
+@pytest.fixture(autouse=True)
+def _quick_cards() -> Iterator[None]:
+    with quick_cards():
+        yield
+
+
+def costs_of(world: World) -> dict[str, Costs]:
+    """The costs of a thread's first turn, in a process that has had a turn before."""
+    world.model = ScriptedModel(THREE_CELLS)
+    whole_turn(world)
+    world.model = ScriptedModel(THREE_CELLS)
+    _, found = whole_turn(world)
+    return found
+
+
+def test_a_turn_of_three_cells_stays_within_its_bounds(world: World) -> None:
+    found = costs_of(world)
+    bot, worker = found[BOT], found[WORKER]
+    assert bot.statements.total() <= 3, table(found)
+    assert bot.transactions.total() <= 1, table(found)
+    assert worker.statements.total() <= 32, table(found)
+    assert worker.transactions.total() <= 18, table(found)
+    assert worker.redis.total() <= 20, table(found)
+    assert bot.redis.total() <= 16, table(found)
+    files = {method for method in worker.slack if method.startswith("files.")}
+    shown = (bot.slack + worker.slack).total() - sum(worker.slack[method] for method in files) - bot.slack["users.info"]
+    assert shown <= 6, table(found)
+
+
+def test_the_second_turn_of_a_thread_costs_two_reads_more(world: World) -> None:
+    world.model = ScriptedModel(turns=[THREE_CELLS, THREE_CELLS])
+    key, first = whole_turn(world)
+    _, second = whole_turn(world, key)
+    for name in (BOT, WORKER):
+        assert second[name].statements.total() <= first[name].statements.total() + 1, table(second)
+
+
+@pytest.mark.integration
+def test_a_turn_takes_at_most_forty_round_trips_to_postgres(new_world: NewWorld, postgres_url: str) -> None:
+    store = Store(postgres_url)
+    store.migrate()
+    store.close()
+    found = costs_of(new_world(database_url=postgres_url))
+    assert found[WORKER].statements.total() <= 25, table(found)
+    assert found[WORKER].exchanges + found[BOT].exchanges <= 40, table(found)

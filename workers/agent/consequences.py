@@ -1,0 +1,44 @@
+"""Actions that are nothing but a step: what follows from a reply without anything being done or asked."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from core.steps import Checked, Compacted, Corrected, Finished, GaveUp, Questioned, Step
+from workers.agent.actions import Action, AskHuman, Compact, CorrectModel, Finish, GiveUp, RecordVerdict
+from workers.agent.decide import decide
+from workers.agent.turn import Turn
+
+IsStep = AskHuman | CorrectModel | RecordVerdict | Compact | Finish | GiveUp
+
+
+def step_of(action: IsStep) -> Step:
+    """The step that such an action is."""
+    match action:
+        case AskHuman(call_id, question, options):
+            return Questioned(call_id=call_id, question=question, options=options)
+        case CorrectModel(reason, text, call_id):
+            return Corrected(reason=reason, text=text, call_id=call_id)
+        case RecordVerdict(is_final, reason):
+            return Checked(is_final=is_final, reason=reason)
+        case Compact(context_chars):
+            return Compacted(context_chars=context_chars)
+        case Finish(report, partial):
+            return Finished(report=report, partial=partial)
+        case GiveUp(reason, text, fault):
+            return GaveUp(reason=reason, text=text, fault=fault)
+
+
+def follow_up(turn: Turn, step: Step) -> list[Step]:
+    """The steps that follow from this one, the next of `turn`, if nobody says anything meanwhile.
+
+    None when there are budgets: what the step took is not in their sums yet.
+    """
+    if turn.allowance is not None:
+        return []
+    found: list[Step] = []
+    while True:
+        action: Action = decide(replace(turn, steps=(*turn.steps, step, *found)))
+        if not isinstance(action, IsStep):
+            return found
+        found.append(step_of(action))
