@@ -1,0 +1,376 @@
+"""Figures that follow from others by one step: difference, ratio, change in percent, sum, share.
+
+A step is tried only within one table or one sentence, with operands that the claim's own row or sentence names. So a
+number that is made up has few chances to come out of some step by accident.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations
+from typing import NamedTuple
+
+from workers.agent.provenance.binding import Scene
+from workers.agent.provenance.claims import Claim
+from workers.agent.provenance.facts import Fact, Facts, Family, Grid, Label, is_total
+from workers.agent.provenance.matching import bounds, direction, is_level
+from workers.agent.provenance.numerals import Day
+from workers.agent.provenance.words import (
+    BASE_CUE,
+    CHANGE,
+    CHANGE_WORDS,
+    DOWN,
+    PERCENT_WORDS,
+    POINTS,
+    RATIO,
+    TIMES,
+    TOTAL,
+    UP,
+    has_word,
+    key_of,
+)
+
+_MOST = 14
+_MOST_ROWS = 60
+_REST = re.compile(r"\b(?:rest|remain\w*|others?|übrig\w*|restlich\w*)\b|其余|其他|剩", re.IGNORECASE)
+_OF = re.compile(r"^[\s\u2060]*(?:[\w%]+[\s\u2060]+){0,3}(?:out of|of|von|aus|/)[\s\u2060]+(?:the |den |all )?[\w\u2060]{0,12}[\s\u2060]*$|^\s*/\s*$", re.IGNORECASE)
+_TO = re.compile(r"^[^.;]{0,40}(?:\bto\b|\bauf\b|→|->|–>|至|到)[^.;]{0,40}$", re.IGNORECASE)
+_SHARE = frozenset("share percentage portion anteil quote proportion 占比 占 比".split())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Operand:
+    """A figure that a step may use: its value, how exactly it is known, and where the sentence names it (-1: nowhere)."""
+
+    value: float
+    slack: float
+    place: int
+    end: int
+    fact: Fact | None
+    percent: bool
+    said: bool
+    column: str = ""
+
+
+class Derived(NamedTuple):
+    """How a figure follows: the step's name, and the facts that it starts from."""
+
+    how: str
+    facts: tuple[Fact, ...]
+    value: float
+
+
+def derive(claim: Claim, others: Sequence[tuple[Claim, float, float, Fact | None]], scene: Scene, facts: Facts) -> Derived | None:
+    """The step that gives the claim's value; None when there is none.
+
+    `others` are figures of the report that are backed already: (claim, value, slack, fact), those of the claim's own
+    sentence, or of its row and column.
+    """
+    return next(_steps(claim, _Workbench(claim, others, scene, facts)), None)
+
+
+class _Workbench:
+    """What a claim's step may use."""
+
+    def __init__(self, claim: Claim, others: Sequence[tuple[Claim, float, float, Fact | None]], scene: Scene, facts: Facts) -> None:
+        self.claim, self.scene = claim, scene
+        text = scene.reading.text
+        self.sentence = f"{claim.row} {claim.column}" if claim.in_table else text[slice(*claim.span)]
+        self.text = text
+        self.said = [
+            Operand(value, slack, other.start, other.end, fact, other.numeral.unit in ("%", "pp"), True, other.column)
+            for other, value, slack, fact in others
+            if not claim.in_table or other.at[0] == claim.at[0]
+        ][:_MOST]
+        self.below = [
+            (other, value, slack, fact) for other, value, slack, fact in others if claim.in_table and other.at[1] == claim.at[1]
+        ]
+        self.named = scene.families_named(claim)
+        self.grids = self._grids(facts)
+        self.bound = [o for grid in self.grids for o in self._bound(grid)][: _MOST * 2]
+        self.operands = self.said + self.bound
+
+    def _grids(self, facts: Facts) -> list[Grid]:
+        """The tables that the claim's sentence touches: by a figure or by a label."""
+        touched = {id(o.fact.grid): o.fact.grid for o in self.said if o.fact is not None and o.fact.grid is not None}
+        named = {id(family) for family, _ in self.named if not family.columns}
+        for grid in facts.grids:
+            if grid.facts and named and any(id(family) in named for family, _ in grid.facts[0].keys):
+                touched[id(grid)] = grid
+        if TOTAL.search(self.sentence):
+            for grid in [grid for grid in facts.grids if grid.rows <= _MOST_ROWS][-12:]:
+                touched.setdefault(id(grid), grid)
+        return [grid for grid in touched.values() if grid is not None]
+
+    def _bound(self, grid: Grid) -> Iterator[Operand]:
+        """The facts of a table whose labels the claim's sentence names."""
+        wanted = {id(family): labels for family, labels in self.named}
+        for fact in grid.facts if len(grid.facts) <= 2_000 else ():
+            keys = [(family, label) for family, label in fact.keys if id(family) in wanted]
+            rows = [pair for pair in keys if not pair[0].columns]
+            if not rows or any(label not in wanted[id(family)] for family, label in rows):
+                continue
+            if any(isinstance(label, Day) and label not in wanted[id(family)] for family, label in keys):
+                continue
+            place = max((self.scene.place_of(self.claim, label) for _, label in rows), default=-1)
+            yield Operand(fact.scaled, fact.slack, place, place, fact, fact.percent, False)
+
+    def columns(self) -> Iterator[tuple[Grid, int, list[Fact]]]:
+        """The columns of the touched tables, with their facts."""
+        for grid in self.grids:
+            if not grid.whole or grid.rows > 5_000:
+                continue
+            for at in sorted({fact.column for fact in grid.facts}):
+                column = grid.column(at)
+                if len(column) > 1:
+                    yield grid, at, column
+
+
+def _steps(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
+    unit = claim.numeral.unit
+    if unit == "%":
+        strict = _of_pair(claim, bench)
+        if strict is not None:
+            yield from _match(claim, bench, [strict])
+            return
+        yield from _match(claim, bench, _changes(claim, bench), signed=True)
+        if not claim.numeral.sign and not _is_change(claim):
+            yield from _match(claim, bench, _shares(claim, bench))
+        yield from _match(claim, bench, _sums(claim, bench, percent=True))
+        if _REST.search(bench.sentence):
+            yield from _match(claim, bench, [Derived("rest", _facts(o), 100.0 - o.value) for o in bench.said if o.percent])
+        return
+    if unit == "pp" or POINTS.search(bench.text, claim.end, claim.end + 20):
+        yield from _match(claim, bench, _differences(bench, percent=True), signed=True)
+        return
+    cued = CHANGE.search(bench.sentence) or UP.search(bench.sentence) or DOWN.search(bench.sentence) or claim.numeral.sign
+    if cued or has_word(key_of(claim.column), CHANGE_WORDS):
+        yield from _match(claim, bench, _differences(bench, percent=False), signed=True)
+    yield from _match(claim, bench, _sums(claim, bench, percent=False))
+    if RATIO.search(bench.sentence) or RATIO.search(bench.text, claim.end, claim.end + 8):
+        yield from _match(claim, bench, _ratios(claim, bench))
+    if not unit and has_word(key_of(claim.column), _SHARE | PERCENT_WORDS):
+        yield from _match(claim, bench, _shares(claim, bench))
+
+
+def _facts(*operands: Operand) -> tuple[Fact, ...]:
+    return tuple(o.fact for o in operands if o.fact is not None)
+
+
+def _match(claim: Claim, bench: _Workbench, found: Iterator[Derived] | Sequence[Derived], *, signed: bool = False) -> Iterator[Derived]:
+    limits = bounds(claim, bench.text)
+    factor = 100.0 if claim.numeral.unit in ("%", "pp") else 1.0
+    for one in found:
+        slack = sum(fact.slack for fact in one.facts[:2] if fact.decimals is not None)
+        relative = sum(fact.slack / max(abs(fact.scaled), 1e-12) for fact in one.facts[:2])
+        slack = relative * abs(one.value) if factor == 100.0 and one.how not in ("sum", "difference", "rest") else slack
+        for bound in limits:
+            if abs(abs(one.value) - bound.value) > bound.slack + min(slack, bound.slack) + 1e-9 * max(1.0, abs(one.value)):
+                continue
+            if signed and not _sign_fits(claim, one.value, bench.scene):
+                continue
+            yield one
+
+
+def _sign_fits(claim: Claim, value: float, scene: Scene) -> bool:
+    if claim.numeral.sign:
+        return claim.numeral.sign * value >= 0
+    way = 0 if is_level(claim, scene) else direction(claim, scene)
+    return way * value >= 0 or way == 0
+
+
+def _is_change(claim: Claim) -> bool:
+    return has_word(key_of(claim.column), CHANGE_WORDS) and not has_word(key_of(claim.column), _SHARE)
+
+
+def _of_pair(claim: Claim, bench: _Workbench) -> Derived | None:
+    """"231 of 2,315 (9.98 %)": the percentage beside such a pair is of this pair, and of no other."""
+    said = sorted(bench.said, key=lambda o: o.place)
+    for first, second in zip(said, said[1:], strict=False):
+        if first.percent or second.percent or claim.in_table or not second.value or first.value > second.value:
+            continue
+        between = bench.text[first.end : second.place]
+        beside = bench.text[second.end : claim.start]
+        if _OF.match(between) and 0 <= claim.start - second.end < 40 and re.search(r"[(（,:=]|^\s*$", beside) and not re.search(r"[;.]", beside):
+            return Derived("share", _facts(first, second), first.value / second.value * 100)
+        behind = bench.text[claim.end : first.place]
+        if _OF.match(between) and 0 <= first.place - claim.end < 24 and re.search(r"[(（]\W*$", behind):
+            return Derived("share", _facts(first, second), first.value / second.value * 100)
+    return None
+
+
+def _alike(a: Operand, b: Operand) -> bool:
+    """Whether two figures may be compared: of one column, of one row, or both said in the sentence."""
+    if a.said and b.said:
+        return True
+    if a.fact is None or b.fact is None:
+        return False
+    if a.fact.grid is not None and a.fact.grid is b.fact.grid:
+        return a.fact.column == b.fact.column or a.fact.row == b.fact.row
+    return False
+
+
+def _pairs(bench: _Workbench, *, percent: bool) -> Iterator[tuple[Operand, Operand]]:
+    for a, b in combinations([o for o in bench.operands if o.percent == percent], 2):
+        if _alike(a, b) and a.fact is not b.fact or (a.fact is None and b.fact is None):
+            yield a, b
+
+
+def _differences(bench: _Workbench, *, percent: bool) -> Iterator[Derived]:
+    for a, b in _pairs(bench, percent=percent):
+        base, new = _ordered(a, b, bench)
+        factor = _percent_factor(a) if percent else 1.0
+        yield Derived("difference", _facts(new, base), (new.value - base.value) * factor)
+        if bench.claim.numeral.sign == 0 and direction(bench.claim, bench.scene) == 0:
+            yield Derived("difference", _facts(base, new), (base.value - new.value) * factor)
+
+
+def _percent_factor(o: Operand) -> float:
+    """100 for a percentage that is kept as a fraction."""
+    return 100.0 if o.fact is not None and not o.said and o.fact.unit != "%" and abs(o.value) <= 1 else 1.0
+
+
+def _changes(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
+    text = bench.sentence
+    if claim.in_table and not (has_word(key_of(claim.column), CHANGE_WORDS) or claim.numeral.sign):
+        return
+    if not (claim.numeral.sign or claim.in_table or CHANGE.search(text) or UP.search(text) or DOWN.search(text)):
+        return
+    for a, b in _pairs(bench, percent=False):
+        base, new = _ordered(a, b, bench)
+        if base.value:
+            yield Derived("change", _facts(new, base), (new.value - base.value) / abs(base.value) * 100)
+    for a, b in _pairs(bench, percent=True):
+        base, new = _ordered(a, b, bench)
+        if base.value and re.search(r"relativ|lift", text, re.IGNORECASE):
+            yield Derived("change", _facts(new, base), (new.value - base.value) / abs(base.value) * 100)
+
+
+def _ordered(a: Operand, b: Operand, bench: _Workbench) -> tuple[Operand, Operand]:
+    """Which of two figures is the base of a change: the earlier one, the one behind "from" or "than", the first one."""
+    days = _day(a, b, bench), _day(b, a, bench)
+    if days[0] is not None and days[1] is not None and days[0] != days[1]:
+        return (a, b) if _key(days[0]) < _key(days[1]) else (b, a)
+    first, second = (a, b) if a.place <= b.place else (b, a)
+    if bench.claim.in_table or first.place < 0:
+        return first, second
+    start = bench.claim.span[0]
+    for match in BASE_CUE.finditer(bench.text, start, second.place + 1):
+        if match.end() > first.place and match.start() >= first.end and match.end() <= second.place:
+            if _TO.match(bench.text[first.end : second.place]) and match[0].casefold() not in ("from", "von", "vom", "than", "als"):
+                continue
+            return second, first
+    return first, second
+
+
+def _day(o: Operand, other: Operand, bench: _Workbench) -> Day | None:
+    """The date that tells this figure from the other: of its row, or of its column."""
+    if bench.claim.in_table and o.said:
+        found = [m.label for m in bench.scene.of_text(o.column) if isinstance(m.label, Day)]
+        if found:
+            return found[0]
+    if o.fact is None:
+        return None
+    others = {(id(f), label) for f, label in other.fact.keys} if other.fact is not None else set()
+    own: list[tuple[Family, Label]] = [(f, label) for f, label in o.fact.keys if (id(f), label) not in others]
+    days = [label for _, label in own if isinstance(label, Day)]
+    return _joined(days) if days else None
+
+
+def _joined(days: Sequence[Day]) -> Day:
+    """One date of several parts: a year and a quarter."""
+    parts = [next((part for part in column if part is not None), None) for column in zip(*days, strict=True)]
+    return Day(*parts)
+
+
+def _key(day: Day) -> tuple[int, int, int, int]:
+    return day.year or 0, day.quarter or 0, day.month or 0, day.day or 0
+
+
+def _bases(fact: Fact, bench: _Workbench) -> Iterator[float]:
+    """The wholes that a figure may be a part of: its column, or the rows of it that share its other labels."""
+    grid = fact.grid
+    if grid is None or not grid.whole or len(grid.facts) > 3_000:
+        return
+    column = grid.column(fact.column)
+    if len(column) > 1:
+        yield sum(one.scaled for one in column)
+    rows = [(family, label) for family, label in fact.keys if not family.columns]
+    for freed in rows if len(rows) > 1 else ():
+        held = {(id(f), label) for f, label in rows if (f, label) != freed}
+        part = [one for one in column if held <= {(id(f), label) for f, label in one.keys}]
+        if 1 < len(part) < len(column):
+            yield sum(one.scaled for one in part)
+    for total in (one for one in grid.facts if one.column == fact.column and is_total(one)):
+        yield total.scaled
+
+
+def _shares(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
+    said = [o for o in bench.said if not o.percent]
+    near = [o for o in bench.operands if not o.percent and o.fact is not None and bench.scene.conflict(claim, o.fact) is None]
+    for o in near:
+        if o.fact is not None and (bench.scene.agrees(claim, o.fact) or o.said):
+            for base in _bases(o.fact, bench):
+                if base and abs(o.value) <= abs(base):
+                    yield Derived("share", (o.fact,), o.value / base * 100)
+    for a, b in permutations(said, 2):
+        if b.value and abs(a.value) < abs(b.value) and _may_divide(a, b, bench):
+            yield Derived("share", _facts(a, b), a.value / b.value * 100)
+    for _, _, column in bench.columns():
+        part = [fact for fact in column if _is_named(fact, bench)]
+        whole = sum(fact.scaled for fact in column)
+        if 1 < len(part) < len(column) and whole:
+            yield Derived("share", tuple(part), sum(fact.scaled for fact in part) / whole * 100)
+
+
+def _may_divide(a: Operand, b: Operand, bench: _Workbench) -> bool:
+    if bench.claim.in_table:
+        return a.fact is None or b.fact is None or not bench.grids or True
+    return a.place < b.place or bench.text[b.end : a.place].count(",") < 3
+
+
+def _is_named(fact: Fact, bench: _Workbench) -> bool:
+    """Whether the claim's sentence names each of the labels of a fact's row."""
+    wanted = {id(family): labels for family, labels in bench.named}
+    rows = [(family, label) for family, label in fact.keys if not family.columns and id(family) in wanted]
+    return bool(rows) and all(label in wanted[id(family)] for family, label in rows)
+
+
+def _sums(claim: Claim, bench: _Workbench, *, percent: bool) -> Iterator[Derived]:
+    if claim.in_table and len(bench.below) > 1 and (TOTAL.search(claim.row) or not claim.row):
+        above = [(v, f) for other, v, _, f in bench.below if other.at[0] < claim.at[0]]
+        if len(above) > 1:
+            yield Derived("sum", tuple(f for _, f in above if f is not None), sum(v for v, _ in above))
+    if not TOTAL.search(bench.sentence):
+        return
+    said = [o for o in bench.said if o.percent == percent]
+    if len(said) > 1:
+        yield Derived("sum", _facts(*said), sum(o.value for o in said))
+    for a, b in combinations(said, 2):
+        if len(said) > 2:
+            yield Derived("sum", _facts(a, b), a.value + b.value)
+    for _, _, column in bench.columns():
+        scale = 100.0 if percent and all(fact.unit != "%" and abs(fact.value) <= 1 for fact in column) else 1.0
+        if any(fact.percent for fact in column) != percent:
+            continue
+        part = [fact for fact in column if _is_named(fact, bench)]
+        if 1 < len(part) < len(column):
+            yield Derived("sum", tuple(part), sum(fact.scaled for fact in part) * scale)
+        if not percent:
+            yield Derived("sum", tuple(column), sum(fact.scaled for fact in column))
+
+
+def _ratios(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
+    times = TIMES.search(bench.sentence) or TIMES.search(bench.text, claim.end, claim.end + 8)
+    operands = [o for o in bench.operands if o.value]
+    for a, b in permutations(operands, 2):
+        if a.percent != b.percent or a.fact is b.fact:
+            continue
+        if a.said and b.said:
+            yield Derived("ratio", _facts(a, b), a.value / b.value)
+        elif a.fact is not None and b.fact is not None and a.fact.grid is b.fact.grid and a.fact.grid is not None:
+            same_column, same_row = a.fact.column == b.fact.column, a.fact.row == b.fact.row
+            if (times and same_column and abs(a.value) >= abs(b.value)) or (not times and same_row):
+                yield Derived("ratio", _facts(a, b), a.value / b.value)
