@@ -18,9 +18,11 @@ from workers.agent.provenance.facts import Fact, Facts, Family, Grid, Label, is_
 from workers.agent.provenance.matching import bounds, direction, is_level
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.words import (
+    BACK,
     BASE_CUE,
     CHANGE,
     CHANGE_WORDS,
+    CURRENCIES,
     DOWN,
     PERCENT_WORDS,
     POINTS,
@@ -32,11 +34,13 @@ from workers.agent.provenance.words import (
     key_of,
 )
 
+_MONEY = set(CURRENCIES.values())
 _MOST = 14
 _MOST_ROWS = 60
 _REST = re.compile(r"\b(?:rest|remain\w*|others?|übrig\w*|restlich\w*)\b|其余|其他|剩", re.IGNORECASE)
 _OF = re.compile(r"^[\s\u2060]*(?:[\w%]+[\s\u2060]+){0,3}(?:out of|of|von|aus|/)[\s\u2060]+(?:the |den |all )?[\w\u2060]{0,12}[\s\u2060]*$|^\s*/\s*$", re.IGNORECASE)
 _TO = re.compile(r"^[^.;]{0,40}(?:\bto\b|\bauf\b|→|->|–>|至|到)[^.;]{0,40}$", re.IGNORECASE)
+_BY = re.compile(r"(?:\b(?:by|um)|了)[\s\u2060]*$", re.IGNORECASE)
 _SHARE = frozenset("share percentage portion anteil quote proportion 占比 占 比".split())
 
 
@@ -75,7 +79,7 @@ class _Workbench:
     """What a claim's step may use."""
 
     def __init__(self, claim: Claim, others: Sequence[tuple[Claim, float, float, Fact | None]], scene: Scene, facts: Facts) -> None:
-        self.claim, self.scene = claim, scene
+        self.claim, self.scene, self.facts = claim, scene, facts
         text = scene.reading.text
         self.sentence = f"{claim.row} {claim.column}" if claim.in_table else text[slice(*claim.span)]
         self.text = text
@@ -94,13 +98,15 @@ class _Workbench:
 
     def _grids(self, facts: Facts) -> list[Grid]:
         """The tables that the claim's sentence touches: by a figure or by a label."""
+        back = BACK.search(self.text, *self.claim.span) or not any(fact.turn == 0 for fact in facts.facts if not fact.given)
+        grids = [grid for grid in facts.grids if grid.facts and (back or grid.facts[0].turn == 0)]
         touched = {id(o.fact.grid): o.fact.grid for o in self.said if o.fact is not None and o.fact.grid is not None}
         named = {id(family) for family, _ in self.named if not family.columns}
-        for grid in facts.grids:
-            if grid.facts and named and any(id(family) in named for family, _ in grid.facts[0].keys):
+        for grid in grids:
+            if named and any(id(family) in named for family, _ in grid.facts[0].keys):
                 touched[id(grid)] = grid
         if TOTAL.search(self.sentence):
-            for grid in [grid for grid in facts.grids if grid.rows <= _MOST_ROWS][-12:]:
+            for grid in [grid for grid in grids if grid.rows <= _MOST_ROWS][-12:]:
                 touched.setdefault(id(grid), grid)
         return [grid for grid in touched.values() if grid is not None]
 
@@ -136,7 +142,8 @@ def _steps(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
             yield from _match(claim, bench, [strict])
             return
         yield from _match(claim, bench, _changes(claim, bench), signed=True)
-        if not claim.numeral.sign and not _is_change(claim):
+        moved = _BY.search(bench.text, max(claim.span[0], claim.start - 6), claim.start) and direction(claim, bench.scene)
+        if not claim.numeral.sign and not _is_change(claim) and not moved:
             yield from _match(claim, bench, _shares(claim, bench))
         yield from _match(claim, bench, _sums(claim, bench, percent=True))
         if _REST.search(bench.sentence):
@@ -163,8 +170,11 @@ def _match(claim: Claim, bench: _Workbench, found: Iterator[Derived] | Sequence[
     limits = bounds(claim, bench.text)
     factor = 100.0 if claim.numeral.unit in ("%", "pp") else 1.0
     for one in found:
-        slack = sum(fact.slack for fact in one.facts[:2] if fact.decimals is not None)
-        relative = sum(fact.slack / max(abs(fact.scaled), 1e-12) for fact in one.facts[:2])
+        if not _money_fits(claim, one, bench.facts):
+            continue
+        rough = [fact for fact in one.facts[:2] if fact.decimals]
+        slack = sum(fact.slack for fact in rough)
+        relative = sum(fact.slack / max(abs(fact.scaled), 1e-12) for fact in rough)
         slack = relative * abs(one.value) if factor == 100.0 and one.how not in ("sum", "difference", "rest") else slack
         for bound in limits:
             if abs(abs(one.value) - bound.value) > bound.slack + min(slack, bound.slack) + 1e-9 * max(1.0, abs(one.value)):
@@ -172,6 +182,17 @@ def _match(claim: Claim, bench: _Workbench, found: Iterator[Derived] | Sequence[
             if signed and not _sign_fits(claim, one.value, bench.scene):
                 continue
             yield one
+
+
+def _money_fits(claim: Claim, one: Derived, facts: Facts) -> bool:
+    """An amount of money does not follow from percentages, nor from another currency."""
+    unit = claim.numeral.unit
+    if unit not in _MONEY:
+        return True
+    own = {fact.unit for fact in one.facts} - {""}
+    if own & {"%", "pp"} or (own & _MONEY and unit not in own):
+        return False
+    return bool(own) or not facts.currencies or unit in facts.currencies
 
 
 def _sign_fits(claim: Claim, value: float, scene: Scene) -> bool:
@@ -292,7 +313,7 @@ def _key(day: Day) -> tuple[int, int, int, int]:
 def _bases(fact: Fact, bench: _Workbench) -> Iterator[float]:
     """The wholes that a figure may be a part of: its column, or the rows of it that share its other labels."""
     grid = fact.grid
-    if grid is None or not grid.whole or len(grid.facts) > 3_000:
+    if grid is None or not grid.whole or len(grid.facts) > 3_000 or has_word(tuple(fact.words), CHANGE_WORDS):
         return
     column = grid.column(fact.column)
     if len(column) > 1:

@@ -8,7 +8,8 @@ from typing import Literal, NamedTuple
 
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
-from workers.agent.provenance.facts import Fact, Facts
+from workers.agent.provenance.facts import Fact, Facts, Label
+from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.words import (
     ABOUT,
     BACK,
@@ -21,7 +22,6 @@ from workers.agent.provenance.words import (
     UNITS,
     UP,
     has_word,
-    key_of,
 )
 
 Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag"]
@@ -96,10 +96,10 @@ def _of_value(claim: Claim, bound: Bounds, facts: Facts) -> Iterator[tuple[Fact,
 
 
 def _is_within(size: float, value: float, slack: float, own: float, margin: float) -> bool:
-    """Whether a size rounds to the claim. A fact that is coarser than the claim must be equal to it."""
-    if own > slack * 1.01:
+    """Whether a size rounds to the claim. A fact that is no finer than the claim must be equal to it."""
+    if own > slack * 0.99:
         return abs(size - value) <= margin
-    return abs(size - value) <= slack + own * 1.0 + margin
+    return abs(size - value) <= slack + own + margin
 
 
 def _judged(
@@ -133,7 +133,7 @@ def _unit_fits(
     if unit in _MONEY:
         if own in _MONEY:
             return own == unit
-        if own == "%":
+        if own == "%" or (fact.percent and not own and abs(fact.value) <= 100 and not claim.numeral.scale > 1):
             return False
         return not facts.currencies or unit in facts.currencies
     if own in ("%", "pp") and not unit:
@@ -192,20 +192,30 @@ def _is_magnitude(fact: Fact) -> bool:
 
 def is_stale(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> bool:
     """Whether this turn computed the same figure anew, with another value, and the report does not look back."""
-    text = scene.reading.text
-    if BACK.search(text, *claim.span):
+    if BACK.search(scene.reading.text, *claim.span):
         return False
     now = [other for other in facts.facts if other.turn == 0 and not other.given]
-    if not fact.words:
+    if not fact.words and not fact.keys:
         return bool(now)
-    labels = {label for _, label in fact.keys}
+    labels = _rows(fact)
+    words = _measure(fact)
     for other in now:
-        same = {label for _, label in other.keys} == labels if labels else not other.keys or not fact.keys
-        if same and (fact.words <= other.words or other.words <= fact.words) and other.words:
-            return True
+        if _rows(other) == labels and (labels or other.words):
+            measure = _measure(other)
+            if (words & measure) or (labels and not (words and measure)) or (not labels and words == measure):
+                return True
     return False
 
 
-def about_words(text: str) -> frozenset[str]:
-    """The words of a text as labels have them."""
-    return frozenset(key_of(text))
+def _rows(fact: Fact) -> frozenset[Label]:
+    """The labels of things and dates that a fact has, not those of measures."""
+    return frozenset(label for family, label in fact.keys if isinstance(label, Day) or (family.binds and not family.columns))
+
+
+def _measure(fact: Fact) -> frozenset[str]:
+    """The words of a fact that name no thing: its measure."""
+    things = {word for label in _rows(fact) if not isinstance(label, Day) for word in label}
+    return fact.words - things - _COMMON
+
+
+_COMMON = frozenset("total eur usd cny".split())

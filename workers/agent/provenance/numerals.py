@@ -73,28 +73,28 @@ _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
 _QUARTERS = {"一": 1, "二": 2, "三": 3, "四": 4}
 _YEAR = r"(?:19|20)\d\d"
 _DATES = (
-    ("ymd", re.compile(rf"(?<![\w.,-])({_YEAR})([-/.])(\d{{1,2}})\2(\d{{1,2}})(?:T[\d:.]+)?(?![\d-])")),
-    ("dmy", re.compile(rf"(?<![\w,-])(\d{{1,2}})\.\s?(\d{{1,2}})\.\s?({_YEAR}|\d\d(?!\d))(?!\w)")),
-    ("slash", re.compile(rf"(?<![\w.,/])(\d{{1,2}})/(\d{{1,2}})/({_YEAR})(?!\w)")),
+    ("ymd", re.compile(rf"(?<![A-Za-z0-9_.,-])({_YEAR})([-/.])(\d{{1,2}})\2(\d{{1,2}})(?:T[\d:.]+)?(?![\d-])")),
+    ("dmy", re.compile(rf"(?<![A-Za-z0-9_,-])(\d{{1,2}})\.\s?(\d{{1,2}})\.\s?({_YEAR}|\d\d(?!\d))(?![A-Za-z0-9_])")),
+    ("slash", re.compile(rf"(?<![A-Za-z0-9_.,/])(\d{{1,2}})/(\d{{1,2}})/({_YEAR})(?![A-Za-z0-9_])")),
     ("zh", re.compile(rf"({_YEAR})\s?年\s?(\d{{1,2}})\s?月(?:\s?(\d{{1,2}})\s?[日号])?")),
     ("zhq", re.compile(rf"(?:({_YEAR})\s?年)?\s?第?([一二三四1-4])\s?季度")),
     ("zhmd", re.compile(r"(?<![\d年])(\d{1,2})\s?月(?:\s?(\d{1,2})\s?[日号])?(?!份?均)")),
     ("zhy", re.compile(rf"({_YEAR})\s?年")),
-    ("yq", re.compile(rf"(?<![\w.,])({_YEAR})[ /-]?Q([1-4])(?!\w)")),
-    ("qy", re.compile(rf"(?<![A-Za-z0-9])Q([1-4])[ /-]?({_YEAR})?(?!\w)")),
-    ("gq", re.compile(rf"(?<![\w.,])([1-4])\. Quartal(?: ({_YEAR}))?")),
+    ("yq", re.compile(rf"(?<![A-Za-z0-9_.,])({_YEAR})[ /-]?Q([1-4])(?![A-Za-z0-9_])")),
+    ("qy", re.compile(rf"(?<![A-Za-z0-9])Q([1-4])[ /-]?({_YEAR})?(?![A-Za-z0-9_])")),
+    ("gq", re.compile(rf"(?<![A-Za-z0-9_.,])([1-4])\. Quartal(?: ({_YEAR}))?")),
     (
         "mdy",
         re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?(?:,? ({_YEAR}))?(?![\d.,]*\d|\s?%)\b", re.IGNORECASE),
     ),
     (
         "dmonthy",
-        re.compile(rf"(?<![\w.,])(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})\b\.?(?:,? ({_YEAR}))?", re.IGNORECASE),
+        re.compile(rf"(?<![A-Za-z0-9_.,])(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})\b\.?(?:,? ({_YEAR}))?", re.IGNORECASE),
     ),
     ("my", re.compile(rf"\b({_MONTH})\.?,?[ -]({_YEAR})\b", re.IGNORECASE)),
-    ("ym", re.compile(rf"(?<![\w.,-])({_YEAR})[-/](0[1-9]|1[0-2])(?![\d/-])")),
+    ("ym", re.compile(rf"(?<![A-Za-z0-9_.,-])({_YEAR})[-/](0[1-9]|1[0-2])(?![\d/-])")),
     ("time", re.compile(r"(?<![\d:.,])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?![\d:])")),
-    ("y", re.compile(rf"(?<![\w.,$€£¥+−-])({_YEAR})(?![\d]|[.,]\d|\s?[%$€£¥元万]|-\d|[A-Za-z_])")),
+    ("y", re.compile(rf"(?<![A-Za-z0-9_.,$€£¥+−-])({_YEAR})(?![\d]|[.,]\d|\s?[%$€£¥元万]|-\d|[A-Za-z_])")),
 )  # fmt: skip
 _MONTH_ALONE = re.compile(rf"\b({_MONTH})\b", re.IGNORECASE)
 _UNIT_WORDS = "|".join(sorted((re.escape(unit) for unit in UNITS), key=len, reverse=True))

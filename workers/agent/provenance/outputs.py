@@ -114,7 +114,8 @@ def _cell(step: CellRan, number: int, turn: int, facts: Facts) -> None:
     _code(step, number, facts)
     _units(step.title, facts)
     for fact in facts.facts[before:]:
-        fact.percent = fact.percent or (percent and not fact.keys and fact.unit in ("", "%"))
+        named = any(family.columns for family, _ in fact.keys)
+        fact.percent = fact.percent or (percent and not named and fact.unit in ("", "%"))
 
 
 def _series_names(text: str, found: Found) -> None:

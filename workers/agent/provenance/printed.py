@@ -19,6 +19,7 @@ _MAX_RUN = 400
 _LITERAL = re.compile(r"^(?P<name>[\w .%()/-]{0,60}?)\s*[:=]?\s*(?P<body>[\[{(].*[\]})])\s*$", re.DOTALL)
 _NUMPY = re.compile(r"\b(?:np|numpy)\.(?:float|int|str|bool)_?\d*\(([^()]*)\)|\bTimestamp\(('[^']*')[^()]*\)|\bPeriod\(('[^']*')[^()]*\)")
 _SPLIT = re.compile(r"[,;|]\s+|\s{2,}|\t|\)\s|\s\(")
+_TOLD = re.compile(r"^[^|]{1,60}?[:=]\s")
 _LABEL_END = re.compile(r"[:=]")
 
 
@@ -71,7 +72,7 @@ def read_text(text: str, reader: Reader) -> Found:
             continue
         end = at + 1
         shape = _shape(lines[at])
-        while shape and end < len(lines) and _shape(lines[end]) == shape and _run_end(lines, end) == end + 1:
+        while shape and end < len(lines) and _shape(lines[end]) == shape and (_TOLD.match(lines[end]) or _run_end(lines, end) == end + 1):
             end += 1
         _lines(lines[at:end], reader, at + 1, found)
         at = max(end, at + 1)
@@ -165,6 +166,8 @@ def _table(block: Sequence[str], reader: Reader, line: int, found: Found) -> boo
         return False
     width = max(len(row) for _, row in body)
     words = [sum(value[at] is None for value in values[heads:] if at < len(value)) * 2 > len(body) for at in range(width)]
+    if aligned and any(cell.endswith((",", ":", ";", "(")) for _, row in kept for cell in row):
+        return False
     if all(words) or (not heads and aligned and any(words[words.index(False) :])):
         return False  # sentences that happen to be of one length
     header = [" ".join(row[at] for _, row in kept[:heads] if at < len(row) and row[at]) for at in range(width)]
@@ -527,6 +530,7 @@ def _lines(lines: Sequence[str], reader: Reader, first: int, found: Found) -> No
     for head in heads[1:]:
         shared &= set(key_of(head))
     grid = Grid(rows=len(lines)) if len(lines) > 1 else None
+    columns = Family(columns=True)
     for place, ((number, line, numbers), head) in enumerate(zip(parsed, heads, strict=True)):
         label = label_of(head)
         keys: tuple[tuple[Family, Label], ...] = ()
@@ -539,14 +543,21 @@ def _lines(lines: Sequence[str], reader: Reader, first: int, found: Found) -> No
             piece = _SPLIT.split(line[previous : one.start])[-1] if previous else line[: one.start]
             after = re.match(r"\s?[^\d,;|()\n]{0,40}", line[one.end :])
             words = set(key_of(piece)) | set(key_of(head)) | set(key_of(after[0] if after else ""))
-            fact = make_fact(one, reader.place(number, line.strip()), reader.turn, keys, words)
-            if not fact.unit and fact.scale == 1.0 and at == 0:
-                fact.unit, fact.scale = unit_of(head)
+            own_keys = keys
+            name = piece.rpartition(":")[2].strip(" =:$€£(-")
+            if keys and len(numbers) > 1 and (column := label_of(name)) and name.strip() != head:
+                columns.add(column, name)
+                own_keys = (*keys, (columns, column))
+            fact = make_fact(one, reader.place(number, line.strip()), reader.turn, own_keys, words)
+            if not fact.unit and fact.scale == 1.0:
+                fact.unit, fact.scale = unit_of(name if len(numbers) > 1 else head)
             if grid is not None:
                 fact.grid, fact.row, fact.column = grid, place, at
                 grid.facts.append(fact)
             found.facts.append(fact)
             previous = one.end
+    if len(columns.labels) < 2:
+        columns.binds = False
     if grid is not None and grid.facts:
         found.grids.append(grid)
 

@@ -77,7 +77,7 @@ def trace(report: str, facts: Facts) -> Provenance:
         token = next((by_end[at] for at in range(claim.end, claim.end + 4) if at in by_end), None)
         _trace_one(claim, token, work, waiting)
     for _ in range(3):
-        left = [(claim, found) for claim, found in waiting if not _derive(claim, work)]
+        left = [(claim, found) for claim, found in waiting if not _derive(claim, found, work)]
         if len(left) == len(waiting):
             break
         waiting = left
@@ -181,7 +181,7 @@ def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
     _note(claim, work, "unsourced", reason="tag", near=_nearest(claim, (), work))
 
 
-def _derive(claim: Claim, work: _Work) -> bool:
+def _derive(claim: Claim, found: Sequence[Candidate], work: _Work) -> bool:
     others = []
     for other in work.scene.reading.claims:
         backed = work.backed.get(id(other))
@@ -192,12 +192,13 @@ def _derive(claim: Claim, work: _Work) -> bool:
                 others.append((other, backed.value, backed.slack, backed.fact))
         elif other.span == claim.span:
             others.append((other, backed.value, backed.slack, backed.fact))
-    found = derive(claim, others, work.scene, work.facts)
-    if found is None:
+    wrong = any(each.against == "row" and each.fact.turn == 0 and _has_own(claim, each.fact, work) for each in found)
+    one = derive(claim, others, work.scene, work.facts) if not wrong or claim.numeral.unit in ("%", "pp") else None
+    if one is None:
         return _count(claim, work)
-    work.backed[id(claim)] = _Backed(found.value, 0.0, None)
-    places = tuple(dict.fromkeys(fact.place for fact in found.facts))
-    _note(claim, work, "derived", places[:4], how=found.how)
+    work.backed[id(claim)] = _Backed(one.value, 0.0, None)
+    places = tuple(dict.fromkeys(fact.place for fact in one.facts))
+    _note(claim, work, "derived", places[:4], how=one.how)
     return True
 
 
