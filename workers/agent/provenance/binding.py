@@ -14,6 +14,8 @@ from workers.agent.provenance.numerals import Day, scan
 from workers.agent.provenance.words import NOT_IN_PROSE, Key, key_of, tokens
 
 _LONGEST = 6
+_CONTRAST = re.compile(r"(?:\b(?:against|versus|vs\.?|than|gegen|zu|als)\b|对)[\s\u2060]*$", re.IGNORECASE)
+"""Directly before a figure that stands against the one of the thing that is named."""
 
 
 class Mention(NamedTuple):
@@ -98,10 +100,14 @@ class Scene:
         inside = [m for m in self.within(*claim.clause) if _chosen(family, [m])]
         if len(inside) > 1 and len(inside) == self._claims[claim.clause]:
             inside = [inside[self._rank(claim)]]
+        if inside and self._claims[claim.clause] > len(inside):
+            contrast = _CONTRAST.search(self.reading.text, claim.clause[0], claim.start)
+            if contrast and not any(contrast.start() <= m.start for m in inside):
+                return None
         if inside:
             return _chosen(family, inside)
         before = [m for m in self.within(claim.span[0], claim.clause[0]) if _chosen(family, [m])]
-        if before and self.reading.text[claim.clause[0] - 1 : claim.clause[0]] in ("(", "（"):
+        if before and self._claims[claim.clause] == 1 and self.reading.text[claim.clause[0] - 1 : claim.clause[0]] in ("(", "（"):
             before = before[-1:]
         if before:
             return _chosen(family, before)
@@ -122,8 +128,11 @@ class Scene:
             if not family.binds or (family.columns and not isinstance(label, Day)):
                 continue
             allowed = self.allowed(claim, family)
-            if allowed is not None and label not in allowed:
-                return label
+            if allowed is None or label in allowed:
+                continue
+            if not isinstance(label, Day) and all(isinstance(one, Day) for one in allowed):
+                continue  # "2023, 2024, diff": the difference is of both years
+            return label
         return None
 
     def agrees(self, claim: Claim, fact: Fact) -> int:

@@ -41,7 +41,7 @@ _HEADING = re.compile(r"^[ \t>]{0,12}#{1,6} .*$", re.MULTILINE)
 _EMPHASIS = re.compile(r"[*_~]{1,3}(?=\S)|(?<=\S)[*_~]{1,3}")
 _ROW = re.compile(r"^[ \t]*\|?.*\|.*$")
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*$")
-_SENTENCE = re.compile(r"(?<=[.!?])[\s\u2060]+(?=[A-ZÄÖÜ\"“(*\u2060])|[。！？]|\n(?=[ \t]*(?:[-*•>]|\d{1,3}[.)])[ \t])|\n[ \t]*\n|\n(?=\s*(?:\||#))|(?<=[^\n])\n(?=#)")
+_SENTENCE = re.compile(r"(?<=[.!?])[\s\u2060]+(?=[A-ZÄÖÜ\"“(*\u2060])|[。！？]|\n(?=[ \t]*(?:[-*•>]|\d{1,3}[.)])[ \t])|\n(?=[ \t]*\u2060{2,4} )|\n[ \t]*\n|\n(?=\s*(?:\||#))|(?<=[^\n])\n(?=#)")
 _ABBREVIATION = re.compile(r"(?:\b(?:vs|approx|ca|bzw|z\. ?B|e\.g|i\.e|Mio|Mrd|Tsd|ggü|No|Nr|St|inkl|max|min)|\b[A-Z]|\b\d{1,2})\.$")
 _CLAUSE = re.compile(
     r"[,;:](?=[\s\u2060])|[，；：、]|[()（）]|[ \u2060](?:and|while|whereas|but|und|während|aber|then|followed by|–|—|vs\.?|→)(?=[ \u2060])|而|其次"
@@ -102,7 +102,7 @@ def read_report(report: str) -> Reading:
     """The claims of a report's Markdown, at most of its first 60,000 characters."""
     text = blanked(report[:MAX_REPORT])
     reading = Reading(text, marks=marks_of(text))
-    numerals = scan(text, reading.marks)
+    numerals = _with_shared_units(scan(text, reading.marks), text)
     tables = list(_tables(text))
     inside = [(start, end) for start, end, _ in tables]
     for number, (start, end, rows) in enumerate(tables):
@@ -114,6 +114,20 @@ def read_report(report: str) -> Reading:
     reading.claims = [claim for claim in reading.claims if not _is_in(claim.start, reading.headings)]
     reading.claims.sort(key=lambda claim: claim.start)
     return reading
+
+
+_RANGE = re.compile(r"^[\s\u2060]*(?:to|and|bis|und|–|-|—|~|至|到)[\s\u2060]*$", re.IGNORECASE)
+
+
+def _with_shared_units(numerals: list[Numeral], text: str) -> list[Numeral]:
+    """"from 0.15 to 1.26 percentage points": the first figure has the unit of the second."""
+    found = list(numerals)
+    for at in range(len(found) - 2, -1, -1):
+        one, behind = found[at], found[at + 1]
+        alike = one.kind == behind.kind == "number" and not one.unit and behind.unit in ("%", "pp", "eur", "usd", "gbp", "cny")
+        if alike and _RANGE.match(text[one.end : behind.start]):
+            found[at] = replace(one, unit=behind.unit, bare=False)
+    return found
 
 
 def _is_in(place: int, spans: Sequence[tuple[int, int]]) -> bool:

@@ -376,9 +376,10 @@ def _sums(claim: Claim, bench: _Workbench, *, percent: bool) -> Iterator[Derived
         scale = 100.0 if percent and all(fact.unit != "%" and abs(fact.value) <= 1 for fact in column) else 1.0
         if any(fact.percent for fact in column) != percent:
             continue
-        part = [fact for fact in column if _is_named(fact, bench)]
-        if 1 < len(part) < len(column):
-            yield Derived("sum", tuple(part), sum(fact.scaled for fact in part) * scale)
+        bound = [fact for fact in column if bench.scene.agrees(claim, fact) and bench.scene.conflict(claim, fact) is None]
+        for part in ([fact for fact in column if _is_named(fact, bench)], bound):
+            if 1 < len(part) < len(column):
+                yield Derived("sum", tuple(part), sum(fact.scaled for fact in part) * scale)
         if not percent:
             yield Derived("sum", tuple(column), sum(fact.scaled for fact in column))
 

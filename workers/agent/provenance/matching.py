@@ -27,6 +27,7 @@ from workers.agent.provenance.words import (
 Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag"]
 """Why no fact backs a claim: it is another row's, unit's or sign's, of an earlier turn, or nowhere; or its token lies."""
 
+_PLAN = re.compile(r"\b(?:budget|plan|target|limit|soll|ziel)|预算|目标", re.IGNORECASE)
 _MONEY = set(CURRENCIES.values())
 
 
@@ -179,9 +180,9 @@ def sign_fits(claim: Claim, fact: Fact, scene: Scene) -> bool:
         return (sign > 0) == positive or (positive and sign < 0 and _is_magnitude(fact))
     if positive:
         return not (changes and way < 0 and not _is_magnitude(fact) and claim.numeral.unit in ("%", "pp"))
-    if way > 0:
-        return False
     text = scene.reading.text[claim.span[0] : claim.span[1]]
+    if way > 0:
+        return _PLAN.search(text) is not None  # over budget: a variance may count either way
     return way < 0 or MAGNITUDE.search(text) is not None or DOWN.search(text) is not None
 
 

@@ -509,7 +509,20 @@ def _shape(line: str) -> int:
     """How many numbers a line holds, 0 for none or for one without words."""
     if not any(map(str.isdigit, line)) or len(line) > 2_000:
         return 0
-    return sum(one.kind == "number" for one in scan(line, "point"))
+    return sum(one.kind == "number" for one in _figures(line, "point"))
+
+
+def _figures(line: str, marks: Marks) -> list[Numeral]:
+    """The numbers and dates of a line. What looks like a year is a number behind a label, unless it labels the next."""
+    found = scan(line, marks)
+    for at, one in enumerate(found):
+        labels_next = at + 1 < len(found) and line[one.end : found[at + 1].start].strip(" :=") == ""
+        if one.bare and one.kind == "date" and not labels_next and _LABELLED.search(line, 0, one.start):
+            found[at] = Numeral(one.start, one.end, one.text, "number", ((float(one.text), 0),), digits_end=one.end, bare=True)
+    return found
+
+
+_LABELLED = re.compile(r"(?:[:=]|[a-z_]{3,}|[\u3400-\u9fff])\s*$", re.IGNORECASE)
 
 
 def _lines(lines: Sequence[str], reader: Reader, first: int, found: Found) -> None:
@@ -520,7 +533,7 @@ def _lines(lines: Sequence[str], reader: Reader, first: int, found: Found) -> No
     for number, line in enumerate(lines, first):
         if len(line) > 20_000:
             line = line[:20_000]
-        numbers = [one for one in scan(line, reader.marks)] if any(map(str.isdigit, line)) else []
+        numbers = _figures(line, reader.marks) if any(map(str.isdigit, line)) else []
         for one in numbers:
             if one.kind in ("date", "time"):
                 _note_day(one, reader.place(number, line), found)

@@ -193,7 +193,9 @@ def _derive(claim: Claim, found: Sequence[Candidate], work: _Work) -> bool:
         elif other.span == claim.span:
             others.append((other, backed.value, backed.slack, backed.fact))
     wrong = any(each.against == "row" and each.fact.turn == 0 and _has_own(claim, each.fact, work) for each in found)
-    one = derive(claim, others, work.scene, work.facts) if not wrong or claim.numeral.unit in ("%", "pp") else None
+    wrong = wrong and claim.numeral.unit not in ("%", "pp")
+    turned = any(each.against == "sign" and each.strong for each in found)
+    one = None if wrong or turned else derive(claim, others, work.scene, work.facts)
     if one is None:
         return _count(claim, work)
     work.backed[id(claim)] = _Backed(one.value, 0.0, None)

@@ -79,7 +79,7 @@ UP = re.compile(
 LEVEL_BEFORE = re.compile(r"(?:\b(?:to|at|auf|bei|from|von|vom|aus|of)\b|至|到|从|为)\W{0,4}(?:[a-z]{1,9}\W{0,3})?$", re.IGNORECASE)
 """What stands before a level ("fell to 58"), in contrast to a change ("fell by 6")."""
 CHANGE = re.compile(
-    r"chang\w*|differ\w*|gap|lead|range|spread|versus|\bvs\b|compar\w*|relativ\w*|lift|than\b|gegenüber|ggü|verglichen|"
+    r"\bagainst\b|\btoo (?:much|many|little|few)\b|exceed\w*|overs(?:pen|hoo)\w*|chang\w*|differ\w*|gap|lead|range|spread|versus|\bvs\b|compar\w*|relativ\w*|lift|than\b|gegenüber|ggü|verglichen|"
     r"veränder\w*|unterschied|abstand|spanne|变化|相差|差距|差|相比|同比|环比|比|较",
     re.IGNORECASE,
 )
