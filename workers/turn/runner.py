@@ -159,8 +159,8 @@ def _perform(turn: OpenTurn, view: Turn, action: Action) -> bool:
             turn.append(Compacted(context_chars=context_chars))
         case Obey(command):
             return _obey(turn, command)
-        case Finish(report, partial):
-            return _end(turn, Finished(report=report, partial=partial))
+        case Finish(report, partial, sources):
+            return _end(turn, Finished(report=report, partial=partial, sources=sources))
         case GiveUp(reason, text, fault):
             return _end(turn, GaveUp(reason=reason, text=text, fault=fault))
         case LetGo():

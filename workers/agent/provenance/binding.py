@@ -41,6 +41,7 @@ class Scene:
                     self._labels[label] = True
         self.mentions = self._find(reading.text, prose=True)
         self._starts = [mention.start for mention in self.mentions]
+        self.bare = _without(reading.text, self.mentions)
         self._claims: dict[tuple[int, int], int] = defaultdict(int)
         for claim in reading.claims:
             if claim.numeral.kind == "number":
@@ -177,6 +178,14 @@ class Scene:
             ):
                 return mention.start
         return -1
+
+
+def _without(text: str, mentions: Sequence[Mention]) -> str:
+    """The text without the names in it: a plan called "Plus" says nothing of a rise."""
+    chars = list(text)
+    for mention in mentions:
+        chars[mention.start : mention.end] = " " * (mention.end - mention.start)
+    return "".join(chars)
 
 
 def _chosen(family: Family, mentions: Sequence[Mention]) -> frozenset[Label] | None:

@@ -150,7 +150,7 @@ def _kind(unit: str) -> str:
 
 def direction(claim: Claim, scene: Scene) -> int:
     """Which way the words around a claim point: -1 for down, 1 for up, 0 for neither or both."""
-    text = scene.reading.text
+    text = scene.bare
     start, end = claim.clause
     clause = text[start:end]
     if claim.in_table:
