@@ -137,8 +137,8 @@ def step_of(action: Action, model: ScriptedModel, ran: Callable[[RunCell], CellR
             return Corrected(reason=reason, text=text, call_id=call_id)
         case RecordVerdict(is_final, reason):
             return Checked(is_final=is_final, reason=reason)
-        case Finish(report, partial, sources):
-            return Finished(report=report, partial=partial, sources=sources)
+        case Finish(report):
+            return Finished(report=report)
         case GiveUp(reason, text, fault):
             return GaveUp(reason=reason, text=text, fault=fault)
         case Wait():

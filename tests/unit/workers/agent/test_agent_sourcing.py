@@ -56,8 +56,9 @@ def test_a_report_that_the_model_mends_is_posted_without_marks() -> None:
 
 
 def test_what_stays_unsourced_is_marked_and_its_row_is_named_in_the_sources() -> None:
-    end = _end(_played(WRONG, WRONG, WRONG))
-    assert end.report == "North sold 5,678 (⚠ not computed here) and South 1,234."
+    assert _end(_played(WRONG, WRONG, WRONG)).report == "North sold 5,678 (⚠ not computed here) and South 1,234."
+    end = decide(turn(*OPENING, finish(WRONG), judged("true"), Checked(is_final=True)))
+    assert isinstance(end, Finish)
     assert [(one.figure, one.state) for one in end.sources] == [("5,678", "unsourced"), ("1,234", "sourced")]
     place = end.sources[1].places[0]
     assert (place.cell_id, place.line) == ("T1/c1", 3)
