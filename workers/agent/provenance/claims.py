@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 
 from workers.agent.provenance.numerals import FILLER, Marks, Numeral, marks_of, scan
 from workers.agent.provenance.printed import unit_of
-from workers.agent.provenance.words import SCALES
+from workers.agent.provenance.words import SCALES, UNITS
 
 MAX_REPORT = 60_000
 SMALL = 12
 """A bare whole number up to this in a sentence ("the 5 regions") is no claim that could be told from a word."""
 
+_SMALL = {(float(number), 0) for number in range(SMALL + 1)}
 _BLANKED = (
     re.compile(r"^(?P<fence>```+|~~~+).*?(?:^(?P=fence)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL),
     re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)"),
@@ -152,7 +153,8 @@ def _claim(one: Numeral, text: str, span: tuple[int, int]) -> Claim:
         elif match.start() >= one.end:
             clause[1] = match.start()
             break
-    small = one.kind == "number" and one.bare and one.readings[0][0] <= SMALL
+    counted = one.bare or (UNITS.get(one.unit) == "time" or one.unit in ("mo", "d", "w", "a")) and one.text[:2].strip().isdigit()
+    small = one.kind == "number" and bool(counted) and one.readings[0] in _SMALL
     return Claim(one, span, (clause[0], clause[1]), small=small)
 
 

@@ -41,6 +41,8 @@ _REST = re.compile(r"\b(?:rest|remain\w*|others?|übrig\w*|restlich\w*)\b|其余
 _OF = re.compile(r"^[\s\u2060]*(?:[\w%]+[\s\u2060]+){0,3}(?:out of|of|von|aus|/)[\s\u2060]+(?:the |den |all )?[\w\u2060]{0,12}[\s\u2060]*$|^\s*/\s*$", re.IGNORECASE)
 _TO = re.compile(r"^[^.;]{0,40}(?:\bto\b|\bauf\b|→|->|–>|至|到)[^.;]{0,40}$", re.IGNORECASE)
 _BY = re.compile(r"(?:\b(?:by|um)|了)[\s\u2060]*$", re.IGNORECASE)
+_RATIO_WORDS = frozenset("ratio factor multiple 比 倍".split())
+_COUNTS = frozenset("count n row total value all observation customer anzahl 总 共".split())
 _SHARE = frozenset("share percentage portion anteil quote proportion 占比 占 比".split())
 
 
@@ -95,6 +97,7 @@ class _Workbench:
         self.grids = self._grids(facts)
         self.bound = [o for grid in self.grids for o in self._bound(grid)][: _MOST * 2]
         self.operands = self.said + self.bound
+        self.record = [o for one in self.said for o in self._record(one)][:_MOST]
 
     def _grids(self, facts: Facts) -> list[Grid]:
         """The tables that the claim's sentence touches: by a figure or by a label."""
@@ -123,6 +126,25 @@ class _Workbench:
             place = max((self.scene.place_of(self.claim, label) for _, label in rows), default=-1)
             yield Operand(fact.scaled, fact.slack, place, place, fact, fact.percent, False)
 
+    def _record(self, said: Operand) -> Iterator[Operand]:
+        """The figures that stand in one record, or in one printed line, with one that the sentence says."""
+        fact = said.fact
+        if fact is None:
+            return
+        if fact.grid is not None and fact.grid.record:
+            near = [one for one in fact.grid.facts if one is not fact]
+        elif fact.place.what == "output" and not fact.keys:
+            place = fact.place
+            near = [
+                one for one in self.facts.facts
+                if one is not fact and not one.keys and one.place[:4] == place[:4] and one.turn == fact.turn
+            ]
+        else:
+            near = []
+        for one in near[:_MOST]:
+            percent = one.unit in ("%", "pp") or (one.percent and abs(one.value) <= 1)
+            yield Operand(one.scaled, one.slack, -1, -1, one, percent, False)
+
     def columns(self) -> Iterator[tuple[Grid, int, list[Fact]]]:
         """The columns of the touched tables, with their facts."""
         for grid in self.grids:
@@ -142,6 +164,7 @@ def _steps(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
             yield from _match(claim, bench, [strict])
             return
         yield from _match(claim, bench, _changes(claim, bench), signed=True)
+        yield from _match(claim, bench, _of_ratio(claim, bench), signed=True)
         moved = _BY.search(bench.text, max(claim.span[0], claim.start - 6), claim.start) and direction(claim, bench.scene)
         if not claim.numeral.sign and not _is_change(claim) and not moved:
             yield from _match(claim, bench, _shares(claim, bench))
@@ -217,7 +240,7 @@ def _of_pair(claim: Claim, bench: _Workbench) -> Derived | None:
         if _OF.match(between) and 0 <= claim.start - second.end < 40 and re.search(r"[(（,:=]|^\s*$", beside) and not re.search(r"[;.]", beside):
             return Derived("share", _facts(first, second), first.value / second.value * 100)
         behind = bench.text[claim.end : first.place]
-        if _OF.match(between) and 0 <= first.place - claim.end < 24 and re.search(r"[(（]\W*$", behind):
+        if _OF.match(between) and 0 <= first.place - claim.end < 48 and re.search(r"[(（]\W*$", behind):
             return Derived("share", _facts(first, second), first.value / second.value * 100)
     return None
 
@@ -253,6 +276,16 @@ def _percent_factor(o: Operand) -> float:
     return 100.0 if o.fact is not None and not o.said and o.fact.unit != "%" and abs(o.value) <= 1 else 1.0
 
 
+def _of_ratio(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
+    """The change that a ratio tells: 1.62 is +62 %."""
+    for bound in bounds(claim, bench.text):
+        for way in (1, -1):
+            size = 1 + way * bound.value / 100
+            for fact in bench.facts.near(size - bound.slack / 100, size + bound.slack / 100, percent=False):
+                if fact.words & _RATIO_WORDS and fact.turn == 0:
+                    yield Derived("change", (fact,), (fact.scaled - 1) * 100)
+
+
 def _changes(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
     text = bench.sentence
     if claim.in_table and not (has_word(key_of(claim.column), CHANGE_WORDS) or claim.numeral.sign):
@@ -263,6 +296,12 @@ def _changes(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
         base, new = _ordered(a, b, bench)
         if base.value:
             yield Derived("change", _facts(new, base), (new.value - base.value) / abs(base.value) * 100)
+        if new.value and not _is_told(a, b, bench):
+            yield Derived("change", _facts(base, new), (base.value - new.value) / abs(new.value) * 100)
+    for base in (o for o in bench.said if o.value and not o.percent):
+        for new in (o for o in bench.record if not o.percent and o.fact is not None and base.fact is not None):
+            if new.fact is not None and base.fact is not None and new.fact.grid is base.fact.grid:
+                yield Derived("change", _facts(new, base), (new.value - base.value) / abs(base.value) * 100)
     for a, b in _pairs(bench, percent=True):
         base, new = _ordered(a, b, bench)
         if base.value and re.search(r"relativ|lift", text, re.IGNORECASE):
@@ -284,6 +323,16 @@ def _ordered(a: Operand, b: Operand, bench: _Workbench) -> tuple[Operand, Operan
                 continue
             return second, first
     return first, second
+
+
+def _is_told(a: Operand, b: Operand, bench: _Workbench) -> bool:
+    """Whether something tells which of two figures is the base: dates, words, an arrow, or the columns of a table."""
+    if bench.claim.in_table or (_day(a, b, bench) is not None and _day(b, a, bench) is not None):
+        return True
+    if not (a.said and b.said):
+        return True
+    text = bench.text[slice(*bench.claim.span)]
+    return BASE_CUE.search(text) is not None or re.search(r"\b(?:to|auf|after|nach)\b|→|->|至|到|后", text, re.IGNORECASE) is not None
 
 
 def _day(o: Operand, other: Operand, bench: _Workbench) -> Day | None:
@@ -336,6 +385,15 @@ def _shares(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
             for base in _bases(o.fact, bench):
                 if base and abs(o.value) <= abs(base):
                     yield Derived("share", (o.fact,), o.value / base * 100)
+    words = bench.scene.words_of(claim) - _COUNTS
+    for b in (o for o in said if o.value and o.fact is not None and o.fact.words & _COUNTS):
+        for a in bench.record:
+            if a.fact is not None and a.fact.words & words and abs(a.value) <= abs(b.value) and not a.percent:
+                yield Derived("share", _facts(a, b), a.value / b.value * 100)
+    for a in said:
+        for b in bench.record:
+            if b.value and not b.percent and b.fact is not None and b.fact.words & _COUNTS and abs(a.value) <= abs(b.value):
+                yield Derived("share", _facts(a, b), a.value / b.value * 100)
     for a, b in permutations(said, 2):
         if b.value and abs(a.value) < abs(b.value) and _may_divide(a, b, bench):
             yield Derived("share", _facts(a, b), a.value / b.value * 100)

@@ -83,12 +83,13 @@ class Fact:
 
 @dataclass(slots=True, eq=False)
 class Grid:
-    """A table of facts: rows × columns, with the families of its labels."""
+    """A table of facts: rows × columns, with the families of its labels. `record`: a mapping of few named figures."""
 
     facts: list[Fact] = field(default_factory=list)
     names: tuple[Key, ...] = ()
     rows: int = 0
     whole: bool = True
+    record: bool = False
 
     def column(self, at: int) -> list[Fact]:
         """The facts of one column, from top to bottom; a row that is labelled as a total is none of them."""

@@ -130,7 +130,7 @@ def _unit_fits(
             return False
         if fraction:
             return own != "%" and abs(fact.value) <= 20 and (fact.value != int(fact.value) or abs(fact.value) <= 1)
-        return fact.percent or fact.given
+        return fact.given or (fact.percent and (own in ("%", "pp") or abs(fact.value) > 1 or fact.value == 0))
     if unit in _MONEY:
         if own in _MONEY:
             return own == unit

@@ -14,6 +14,8 @@ Marks = Literal["point", "comma", "unsure"]
 FILLER = "\u2060"
 """Stands where Markdown's own signs stood, so that places stay the same."""
 MAX_NUMBERS = 20_000
+_LONGEST = 40
+"""Characters of a number: a longer one is a key or a hash."""
 _BLANKS = f" \u00a0\u202f{FILLER}"
 
 
@@ -104,7 +106,7 @@ _CURRENCY_WORD = rf"{_CURRENCY}|euros?\b|dollars?\b|美元|欧元|元|人民币"
 _GAP = rf"[ {FILLER}\u00a0\u202f]{{0,4}}"
 _NUMBER = re.compile(
     r"(?<![A-Za-z0-9_.,\u00c0-\u024f])(?<![A-Za-z_\u00c0-\u024f][-–])(?<![A-Za-z0-9]/)"
-    rf"(?P<sign>[-−–+±])?(?P<before>{_CURRENCY})?{_GAP}(?P<sign2>(?<![\w\s])[-−+])?"
+    rf"(?P<sign>[-−–+±](?=\d|\.\d|{_CURRENCY}))?(?P<before>{_CURRENCY})?{_GAP}(?P<sign2>(?<![\w\s])[-−+])?"
     r"(?P<digits>\d{1,3}(?:(?P<mark>[,.'’\u00a0\u202f ])\d{3}(?!\d))(?:(?P=mark)\d{3}(?!\d))*(?:[.,]\d+)?|\d+(?:[.,]\d+)?|\.\d+)"
     r"(?P<exp>[eE][+-]?\d{1,3})?"
     rf"(?P<tail>{_GAP}(?:(?P<scale>{_SCALE_WORDS})(?![a-zäöü]))?{_GAP}"
@@ -207,6 +209,8 @@ def _numbers(text: str, marks: Marks) -> Iterator[Numeral]:
             end = match.end("exp") if match["exp"] else match.end("digits")
             if re.match(r"[A-Za-z_\u00c0-\u024f]", text[end : end + 1]) and not re.match(r"[x×](?![a-z])", text[end:]):
                 continue
+        if len(match["digits"]) > _LONGEST or len(match["exp"] or "") > 4:
+            continue
         readings = tuple(_readings(match["digits"], match["mark"], match["exp"] or "", marks))
         written = match["sign"] or match["sign2"] or ""
         behind_digit = match.start() and text[match.start() - 1].isdigit()
@@ -242,7 +246,7 @@ def _unit(match: re.Match[str]) -> str:
 
 def _readings(digits: str, mark: str | None, exp: str, marks: Marks) -> Iterator[tuple[float, int]]:
     """The values that these digits may have, the likelier one first."""
-    power = int(exp[1:]) if exp else 0
+    power = max(min(int(exp[1:]) if exp else 0, 200), -200)
     for plain in _plain(digits, mark, marks):
         decimals = len(plain.partition(".")[2])
         if not decimals and not exp:

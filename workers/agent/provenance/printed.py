@@ -16,6 +16,8 @@ from workers.agent.provenance.words import Key, key_of
 MAX_TEXT = 64_000
 _MAX_LITERAL = 40_000
 _MAX_RUN = 400
+_RECORD = 24
+"""Named figures that a mapping may hold to be one record, such as the results of one test."""
 _LITERAL = re.compile(r"^(?P<name>[\w .%()/-]{0,60}?)\s*[:=]?\s*(?P<body>[\[{(].*[\]})])\s*$", re.DOTALL)
 _NUMPY = re.compile(r"\b(?:np|numpy)\.(?:float|int|str|bool)_?\d*\(([^()]*)\)|\bTimestamp\(('[^']*')[^()]*\)|\bPeriod\(('[^']*')[^()]*\)")
 _SPLIT = re.compile(r"[,;|]\s+|\s{2,}|\t|\)\s|\s\(")
@@ -417,7 +419,7 @@ class _Walk:
         family = Family(columns=bool(own))
         words = [item for item in value.values() if isinstance(item, str) and item in own]
         about = " ".join([shown, *words]).strip()
-        grid = Grid() if sum(isinstance(item, int | float) for item in value.values()) > 1 and not own else None
+        grid = Grid() if sum(isinstance(item, int | float) for item in value.values()) > 1 else None
         for place, (name, item) in enumerate(value.items()):
             label = label_of(str(name))
             added = keys
@@ -432,6 +434,7 @@ class _Walk:
                 grid.facts.append(fact)
         if grid is not None:
             grid.rows = len(value)
+            grid.record = len(grid.facts) <= _RECORD
             self.found.grids.append(grid)
 
     @staticmethod

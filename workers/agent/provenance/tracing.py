@@ -207,9 +207,9 @@ def _derive(claim: Claim, found: Sequence[Candidate], work: _Work) -> bool:
 def _count(claim: Claim, work: _Work) -> bool:
     """A count of rows or columns of a table that an output shows."""
     one = claim.numeral
-    if not one.bare or one.unit or claim.in_table:
+    if one.unit or one.sign or one.scale != 1.0 or claim.in_table or not one.readings:
         return False
-    place = work.facts.counts.get(int(one.readings[0][0]))
+    place = next((work.facts.counts[int(value)] for value, decimals in one.readings if decimals <= 0 and int(value) in work.facts.counts), None)
     if place is None:
         return False
     _note(claim, work, "derived", (place,), how="count")

@@ -101,8 +101,8 @@ BASE_CUE = re.compile(
     re.IGNORECASE,
 )
 BACK = re.compile(
-    r"\b(?:earlier|previous\w*|before|last time|so far|prior|still|unchanged|first answer|above answer|again|vorher\w*|"
-    r"zuvor|bisher\w*|früher\w*|vorige\w*|vorherige\w*|letzte antwort|weiterhin|unverändert)\b|之前|此前|先前|上次|上一轮|仍",
+    r"\b(?:earlier|previous\w*|before|last time|(?:whole|entire|full) (?:file|data\w*|table|period)|so far|prior|still|unchanged|first answer|above answer|again|vorher\w*|"
+    r"zuvor|bisher\w*|früher\w*|vorige\w*|vorherige\w*|letzte antwort|weiterhin|unverändert)\b|之前|此前|先前|上次|上一轮|整个|全部数据|仍",
     re.IGNORECASE,
 )
 """Words with which a report refers to an earlier turn."""
