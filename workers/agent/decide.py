@@ -188,7 +188,8 @@ def _hold(turn: Turn, episode: Episode, figures: Sequence[str]) -> AskHuman:
 def _answer_of_hold(episode: Episode) -> str:
     """The option that a person chose when the report was held back, "" for none or for other words."""
     place = next(
-        (n for n, step in enumerate(episode.steps) if isinstance(step, Questioned) and step.call_id.startswith(_HOLD)), None
+        (n for n, step in enumerate(episode.steps) if isinstance(step, Questioned) and step.call_id.startswith(_HOLD)),
+        None,
     )
     if place is None or not isinstance(asked := episode.steps[place], Questioned):
         return ""

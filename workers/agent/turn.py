@@ -30,8 +30,8 @@ class AgentLimits:
     `hold_unsourced`: a report with figures that nothing backs waits for a person, instead of being posted with marks ·
     `max_futile`: replies in a row that led to nothing · `same_failure`: how often the same code or the same error is
     seen before the analyst is told to change its approach · `max_refusals`: how often a report may be sent back,
-    by the judge or for its figures · `output_chars`: one cell's output in the prompt · `files_chars`: all file descriptions of one turn ·
-    `context_chars`: the whole prompt.
+    by the judge or for its figures · `output_chars`: one cell's output in the prompt · `files_chars`: all file
+    descriptions of one turn · `context_chars`: the whole prompt.
     """
 
     max_cells: int = 20

@@ -1,4 +1,4 @@
-"""What a claim is about: which labels of the outputs its row, clause or sentence names, and whether a fact fits them."""
+"""What a claim is about: the labels of the outputs that its row, clause or sentence names, and whether a fact fits."""
 
 from __future__ import annotations
 
@@ -108,7 +108,11 @@ class Scene:
         if inside:
             return _chosen(family, inside)
         before = [m for m in self.within(claim.span[0], claim.clause[0]) if _chosen(family, [m])]
-        if before and self._claims[claim.clause] == 1 and self.reading.text[claim.clause[0] - 1 : claim.clause[0]] in ("(", "（"):
+        if (
+            before
+            and self._claims[claim.clause] == 1
+            and self.reading.text[claim.clause[0] - 1 : claim.clause[0]] in ("(", "（")
+        ):
             before = before[-1:]
         if before:
             return _chosen(family, before)
@@ -206,7 +210,7 @@ def _covers(label: Day, day: Day) -> bool:
 
 
 def _stands_alone(text: str, start: int, end: int, key: Key) -> bool:
-    """Whether a label in prose is surely meant: no common word, and no single letter or digit that is something else."""
+    """Whether a label in prose is surely meant: it is no common word, and no single letter that is something else."""
     word = text[start:end]
     if len(key) == 1 and (key[0] in NOT_IN_PROSE or key[0].isdigit()):
         return key[0] == "a" and word == "A" and _is_marked(text, start, end)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
+from workers.agent.provenance.grids import unit_of
 from workers.agent.provenance.numerals import FILLER, Marks, Numeral, marks_of, scan
-from workers.agent.provenance.printed import unit_of
 from workers.agent.provenance.words import SCALES, UNITS
 
 MAX_REPORT = 60_000
@@ -21,19 +21,28 @@ _BLANKED = (
     re.compile(r"!?\[[^\]\n]{0,300}\]\([^)\n]{0,2000}\)(?=\S*)"),
     re.compile(r"<[a-zA-Z/!][^>\n]{0,500}>"),
     re.compile(r"https?://\S+"),
-    re.compile(r"(?<![\w])[\w.-]*[\w-]\.(?:csv|tsv|xlsx?|json|jsonl|parquet|png|svg|pdf|md|html|txt|ipynb|py|docx?|zip|sql|db)\b"),
+    re.compile(
+        r"(?<![\w])[\w.-]*[\w-]\.(?:csv|tsv|xlsx?|json|jsonl|parquet|png|svg|pdf|md|html|txt|ipynb|py|"
+        r"docx?|zip|sql|db)\b"),
     re.compile(r"^[ \t>]{0,12}\d{1,3}[.)](?=\s)", re.MULTILINE),
     re.compile(r"\[\^?\d{1,3}\]"),
     re.compile(
-        r"\b(?:top|step|cell|figure|fig\.|table|chart|sheet|page|section|chapter|version|python|pandas|part|no\.|question|"
+        r"\b(?:top|step|cell|figure|fig\.|table|chart|sheet|page|section|chapter|version|python|pandas|"
+        r"part|no\.|question|"
         r"abbildung|abb\.|tabelle|schritt|zelle|blatt|seite|abschnitt|teil)[ -]?#?\d+(?:\.\d+)*(?![\d,.]*\d|\s?[%€$])",
         re.IGNORECASE,
     ),
     re.compile(r"(?:图|表|步骤|单元格|第)\s?\d+\s?(?:步|张|页|节|章)?(?=[^\d.,万亿%元]|$)"),
     # Names of methods, not results: confidence levels, the fences of quartiles, thresholds of p.
-    re.compile(r"(?<![\d.,])(?:80|90|95|99(?:[.,]9)?)[ -]?(?:%|percent|Prozent)[ -]*(?:iges? |-?)?(?:confidence|CI\b|KI\b|interval|prediction|Konfidenz|置信|percentile|Perzentil)", re.IGNORECASE),
-    re.compile(r"(?<![\d.,])(?:10|5|1|0[.,]1)\s?%[ -]*(?:-?\s?)?(?:level|significance|Niveau|Signifikanz|显著)", re.IGNORECASE),
-    re.compile(r"(?<![\d.,])(?:1[.,]5|3)\s?(?:[x×*·]|times|mal|倍)\s?(?:the )?(?:IQR|inter-?quartile|interquartils?|四分位)", re.IGNORECASE),
+    re.compile(
+        r"(?<![\d.,])(?:80|90|95|99(?:[.,]9)?)[ -]?(?:%|percent|Prozent)[ -]*(?:iges? |-?)?(?:confidence|"
+        r"CI\b|KI\b|interval|prediction|Konfidenz|置信|percentile|Perzentil)", re.IGNORECASE),
+    re.compile(
+        r"(?<![\d.,])(?:10|5|1|0[.,]1)\s?%[ -]*(?:-?\s?)?"
+        r"(?:level|significance|Niveau|Signifikanz|显著)", re.IGNORECASE),
+    re.compile(
+        r"(?<![\d.,])(?:1[.,]5|3)\s?(?:[x×*·]|times|mal|倍)\s?(?:the )?(?:IQR|inter-?quartile|"
+        r"interquartils?|四分位)", re.IGNORECASE),
     re.compile(r"(?<![\d.,])1[.,]5\s?IQR"),
     re.compile(r"\b(?:p|alpha|α)\s?[-=<>≤≥]{1,2}\s?0?[.,](?:1|10|05|01|001|0001)(?!\d)"),
     re.compile(r"\bISO[ -]?\d+|\bUTF-?\d+|\bR²"),
@@ -42,10 +51,16 @@ _HEADING = re.compile(r"^[ \t>]{0,12}#{1,6} .*$", re.MULTILINE)
 _EMPHASIS = re.compile(r"[*_~]{1,3}(?=\S)|(?<=\S)[*_~]{1,3}")
 _ROW = re.compile(r"^[ \t]*\|?.*\|.*$")
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*$")
-_SENTENCE = re.compile(r"(?<=[.!?])[\s\u2060]+(?=[A-ZÄÖÜ\"“(*\u2060])|[。！？]|\n(?=[ \t]*(?:[-*•>]|\d{1,3}[.)])[ \t])|\n(?=[ \t]*\u2060{2,4} )|\n[ \t]*\n|\n(?=\s*(?:\||#))|(?<=[^\n])\n(?=#)")
-_ABBREVIATION = re.compile(r"(?:\b(?:vs|approx|ca|bzw|z\. ?B|e\.g|i\.e|Mio|Mrd|Tsd|ggü|No|Nr|St|inkl|max|min)|\b[A-Z]|\b\d{1,2})\.$")
+_SENTENCE = re.compile(
+    r"(?<=[.!?])[\s\u2060]+(?=[A-ZÄÖÜ\"“(*\u2060])|[。！？]|\n(?=[ \t]*(?:[-*•>]|\d{1,3}[.)])[ \t])|"
+    r"\n(?=[ \t]*\u2060{2,4} )|\n[ \t]*\n|\n(?=\s*(?:\||#))|(?<=[^\n])\n(?=#)"
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:vs|approx|ca|bzw|z\. ?B|e\.g|i\.e|Mio|Mrd|Tsd|ggü|No|Nr|St|inkl|max|min)|\b[A-Z]|\b\d{1,2})\.$"
+)
 _CLAUSE = re.compile(
-    r"[,;:](?=[\s\u2060])|[，；：、]|[()（）]|[ \u2060](?:and|while|whereas|but|und|während|aber|then|followed by|–|—|vs\.?|→)(?=[ \u2060])|而|其次"
+    r"[,;:](?=[\s\u2060])|[，；：、]|[()（）]|[ \u2060](?:and|while|whereas|but|und|während|aber|then|"
+    r"followed by|–|—|vs\.?|→)(?=[ \u2060])|而|其次"
 )
 
 
@@ -121,11 +136,15 @@ _RANGE = re.compile(r"^[\s\u2060]*(?:to|and|bis|und|–|-|—|~|至|到)[\s\u206
 
 
 def _with_shared_units(numerals: list[Numeral], text: str) -> list[Numeral]:
-    """"from 0.15 to 1.26 percentage points": the first figure has the unit of the second."""
+    """ "from 0.15 to 1.26 percentage points": the first figure has the unit of the second."""
     found = list(numerals)
     for at in range(len(found) - 2, -1, -1):
         one, behind = found[at], found[at + 1]
-        alike = one.kind == behind.kind == "number" and not one.unit and behind.unit in ("%", "pp", "eur", "usd", "gbp", "cny")
+        alike = (
+            one.kind == behind.kind == "number"
+            and not one.unit
+            and behind.unit in ("%", "pp", "eur", "usd", "gbp", "cny")
+        )
         if alike and _RANGE.match(text[one.end : behind.start]):
             found[at] = replace(one, unit=behind.unit, bare=False)
     return found
@@ -153,7 +172,9 @@ def _claim(one: Numeral, text: str, span: tuple[int, int]) -> Claim:
         elif match.start() >= one.end:
             clause[1] = match.start()
             break
-    counted = one.bare or (UNITS.get(one.unit) == "time" or one.unit in ("mo", "d", "w", "a")) and one.text[:2].strip().isdigit()
+    counted = one.bare or (
+        (UNITS.get(one.unit) == "time" or one.unit in ("mo", "d", "w", "a")) and one.text[:2].strip().isdigit()
+    )
     small = one.kind == "number" and bool(counted) and one.readings[0] in _SMALL
     return Claim(one, span, (clause[0], clause[1]), small=small)
 
@@ -167,7 +188,9 @@ def _spans(text: str, inside: Sequence[tuple[int, int]]) -> Iterator[tuple[int, 
     for begin, stop in zip(edges[::2], edges[1::2], strict=True):
         start = begin
         for match in _SENTENCE.finditer(text, begin, stop):
-            if match[0][0] not in "。！？\n" and _ABBREVIATION.search(text, max(start, match.start() - 12), match.start()):
+            if match[0][0] not in "。！？\n" and _ABBREVIATION.search(
+                text, max(start, match.start() - 12), match.start()
+            ):
                 continue
             yield start, match.start() + (match[0][0] in "。！？")
             start = match.end()
@@ -182,7 +205,11 @@ def _tables(text: str) -> Iterator[tuple[int, int, list[list[_Cell]]]]:
         place += len(line) + 1
     at = 0
     while at + 1 < len(lines):
-        if "|" not in lines[at][1] or "|" not in lines[at + 1][1] or not _RULE.match(lines[at + 1][1].replace(FILLER, "")):
+        if (
+            "|" not in lines[at][1]
+            or "|" not in lines[at + 1][1]
+            or not _RULE.match(lines[at + 1][1].replace(FILLER, ""))
+        ):
             at += 1
             continue
         end = at + 2
@@ -212,7 +239,9 @@ def _table_claims(numerals: Sequence[Numeral], rows: Sequence[Sequence[_Cell]], 
         return
     head, body = rows[0], rows[1:]
     held = {
-        (r, c): [n for n in numerals if cell.start <= n.start < cell.end] for r, row in enumerate(body) for c, cell in enumerate(row)
+        (r, c): [n for n in numerals if cell.start <= n.start < cell.end]
+        for r, row in enumerate(body)
+        for c, cell in enumerate(row)
     }
     width = max((len(row) for row in body), default=0)
     labels = {c for c in range(width) if _names_rows(c, body, held)}
@@ -246,7 +275,11 @@ def _is_figure(text: str) -> bool:
     return letters <= max(6, sum(map(str.isdigit, text)) * 2)
 
 
-_SCALE_IN_HEADING = re.compile(r"(?:[(\[,/ ]|^)(?P<scale>k|thousands?|tsd\.?|tausend|mio\.?|mn|m|millions?|millionen|bn|mrd\.?|billions?|千|万|百万|亿)(?:[ )\]/.]|$)", re.IGNORECASE)
+_SCALE_IN_HEADING = re.compile(
+    r"(?:[(\[,/ ]|^)(?P<scale>k|thousands?|tsd\.?|tausend|mio\.?|mn|m|millions?|millionen|bn|mrd\.?|"
+    r"billions?|千|万|百万|亿)(?:[ )\]/.]|$)",
+    re.IGNORECASE,
+)
 
 
 def _with_heading(one: Numeral, heading: str) -> Numeral:

@@ -4,21 +4,20 @@ A step is tried only within one table or one sentence, with operands that the cl
 number that is made up has few chances to come out of some step by accident.
 """
 
+# ruff: noqa: SIM905 - a list of words reads best as one line
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from itertools import combinations, permutations
+from itertools import combinations, pairwise, permutations
 from typing import NamedTuple
 
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
-from workers.agent.provenance.facts import Fact, Facts, Family, Grid, Label, is_total
+from workers.agent.provenance.facts import Fact, Facts, Family, Label, is_total
 from workers.agent.provenance.matching import bounds, direction, is_level
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.words import (
-    BACK,
     BASE_CUE,
     CHANGE,
     CHANGE_WORDS,
@@ -33,31 +32,20 @@ from workers.agent.provenance.words import (
     has_word,
     key_of,
 )
+from workers.agent.provenance.workbench import Operand, Workbench, is_named
 
 _MONEY = set(CURRENCIES.values())
-_MOST = 14
-_MOST_ROWS = 60
 _REST = re.compile(r"\b(?:rest|remain\w*|others?|übrig\w*|restlich\w*)\b|其余|其他|剩", re.IGNORECASE)
-_OF = re.compile(r"^[\s\u2060]*(?:[\w%]+[\s\u2060]+){0,3}(?:out of|of|von|aus|/)[\s\u2060]+(?:the |den |all )?[\w\u2060]{0,12}[\s\u2060]*$|^\s*/\s*$", re.IGNORECASE)
+_OF = re.compile(
+    r"^[\s\u2060]*(?:[\w%]+[\s\u2060]+){0,3}(?:out of|of|von|aus|/)[\s\u2060]+(?:the |den |"
+    r"all )?[\w\u2060]{0,12}[\s\u2060]*$|^\s*/\s*$",
+    re.IGNORECASE,
+)
 _TO = re.compile(r"^[^.;]{0,40}(?:\bto\b|\bauf\b|→|->|–>|至|到)[^.;]{0,40}$", re.IGNORECASE)
 _BY = re.compile(r"(?:\b(?:by|um)|了)[\s\u2060]*$", re.IGNORECASE)
 _RATIO_WORDS = frozenset("ratio factor multiple 比 倍".split())
 _COUNTS = frozenset("count n row total value all observation customer anzahl 总 共".split())
 _SHARE = frozenset("share percentage portion anteil quote proportion 占比 占 比".split())
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Operand:
-    """A figure that a step may use: its value, how exactly it is known, and where the sentence names it (-1: nowhere)."""
-
-    value: float
-    slack: float
-    place: int
-    end: int
-    fact: Fact | None
-    percent: bool
-    said: bool
-    column: str = ""
 
 
 class Derived(NamedTuple):
@@ -68,95 +56,18 @@ class Derived(NamedTuple):
     value: float
 
 
-def derive(claim: Claim, others: Sequence[tuple[Claim, float, float, Fact | None]], scene: Scene, facts: Facts) -> Derived | None:
+def derive(
+    claim: Claim, others: Sequence[tuple[Claim, float, float, Fact | None]], scene: Scene, facts: Facts
+) -> Derived | None:
     """The step that gives the claim's value; None when there is none.
 
     `others` are figures of the report that are backed already: (claim, value, slack, fact), those of the claim's own
     sentence, or of its row and column.
     """
-    return next(_steps(claim, _Workbench(claim, others, scene, facts)), None)
+    return next(_steps(claim, Workbench(claim, others, scene, facts)), None)
 
 
-class _Workbench:
-    """What a claim's step may use."""
-
-    def __init__(self, claim: Claim, others: Sequence[tuple[Claim, float, float, Fact | None]], scene: Scene, facts: Facts) -> None:
-        self.claim, self.scene, self.facts = claim, scene, facts
-        text = scene.reading.text
-        self.sentence = f"{claim.row} {claim.column}" if claim.in_table else text[slice(*claim.span)]
-        self.text = text
-        self.said = [
-            Operand(value, slack, other.start, other.end, fact, other.numeral.unit in ("%", "pp"), True, other.column)
-            for other, value, slack, fact in others
-            if not claim.in_table or other.at[0] == claim.at[0]
-        ][:_MOST]
-        self.below = [
-            (other, value, slack, fact) for other, value, slack, fact in others if claim.in_table and other.at[1] == claim.at[1]
-        ]
-        self.named = scene.families_named(claim)
-        self.grids = self._grids(facts)
-        self.bound = [o for grid in self.grids for o in self._bound(grid)][: _MOST * 2]
-        self.operands = self.said + self.bound
-        self.record = [o for one in self.said for o in self._record(one)][:_MOST]
-
-    def _grids(self, facts: Facts) -> list[Grid]:
-        """The tables that the claim's sentence touches: by a figure or by a label."""
-        back = BACK.search(self.text, *self.claim.span) or not any(fact.turn == 0 for fact in facts.facts if not fact.given)
-        grids = [grid for grid in facts.grids if grid.facts and (back or grid.facts[0].turn == 0)]
-        touched = {id(o.fact.grid): o.fact.grid for o in self.said if o.fact is not None and o.fact.grid is not None}
-        named = {id(family) for family, _ in self.named if not family.columns}
-        for grid in grids:
-            if named and any(id(family) in named for family, _ in grid.facts[0].keys):
-                touched[id(grid)] = grid
-        if TOTAL.search(self.sentence):
-            for grid in [grid for grid in grids if grid.rows <= _MOST_ROWS][-12:]:
-                touched.setdefault(id(grid), grid)
-        return [grid for grid in touched.values() if grid is not None]
-
-    def _bound(self, grid: Grid) -> Iterator[Operand]:
-        """The facts of a table whose labels the claim's sentence names."""
-        wanted = {id(family): labels for family, labels in self.named}
-        for fact in grid.facts if len(grid.facts) <= 2_000 else ():
-            keys = [(family, label) for family, label in fact.keys if id(family) in wanted]
-            rows = [pair for pair in keys if not pair[0].columns]
-            if not rows or any(label not in wanted[id(family)] for family, label in rows):
-                continue
-            if any(isinstance(label, Day) and label not in wanted[id(family)] for family, label in keys):
-                continue
-            place = max((self.scene.place_of(self.claim, label) for _, label in rows), default=-1)
-            yield Operand(fact.scaled, fact.slack, place, place, fact, fact.percent, False)
-
-    def _record(self, said: Operand) -> Iterator[Operand]:
-        """The figures that stand in one record, or in one printed line, with one that the sentence says."""
-        fact = said.fact
-        if fact is None:
-            return
-        if fact.grid is not None and fact.grid.record:
-            near = [one for one in fact.grid.facts if one is not fact]
-        elif fact.place.what == "output" and not fact.keys:
-            place = fact.place
-            near = [
-                one for one in self.facts.facts
-                if one is not fact and not one.keys and one.place[:4] == place[:4] and one.turn == fact.turn
-            ]
-        else:
-            near = []
-        for one in near[:_MOST]:
-            percent = one.unit in ("%", "pp") or (one.percent and abs(one.value) <= 1)
-            yield Operand(one.scaled, one.slack, -1, -1, one, percent, False)
-
-    def columns(self) -> Iterator[tuple[Grid, int, list[Fact]]]:
-        """The columns of the touched tables, with their facts."""
-        for grid in self.grids:
-            if not grid.whole or grid.rows > 5_000:
-                continue
-            for at in sorted({fact.column for fact in grid.facts}):
-                column = grid.column(at)
-                if len(column) > 1:
-                    yield grid, at, column
-
-
-def _steps(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
+def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
     unit = claim.numeral.unit
     if unit == "%":
         strict = _of_pair(claim, bench)
@@ -165,17 +76,23 @@ def _steps(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
             return
         yield from _match(claim, bench, _changes(claim, bench), signed=True)
         yield from _match(claim, bench, _of_ratio(claim, bench), signed=True)
-        moved = _BY.search(bench.text, max(claim.span[0], claim.start - 6), claim.start) and direction(claim, bench.scene)
+        moved = _BY.search(bench.text, max(claim.span[0], claim.start - 6), claim.start) and direction(
+            claim, bench.scene
+        )
         if not claim.numeral.sign and not _is_change(claim) and not moved:
             yield from _match(claim, bench, _shares(claim, bench))
         yield from _match(claim, bench, _sums(claim, bench, percent=True))
         if _REST.search(bench.sentence):
-            yield from _match(claim, bench, [Derived("rest", _facts(o), 100.0 - o.value) for o in bench.said if o.percent])
+            yield from _match(
+                claim, bench, [Derived("rest", _facts(o), 100.0 - o.value) for o in bench.said if o.percent]
+            )
         return
     if unit == "pp" or POINTS.search(bench.text, claim.end, claim.end + 20):
         yield from _match(claim, bench, _differences(bench, percent=True), signed=True)
         return
-    cued = CHANGE.search(bench.sentence) or UP.search(bench.sentence) or DOWN.search(bench.sentence) or claim.numeral.sign
+    cued = (
+        CHANGE.search(bench.sentence) or UP.search(bench.sentence) or DOWN.search(bench.sentence) or claim.numeral.sign
+    )
     if cued or has_word(key_of(claim.column), CHANGE_WORDS):
         yield from _match(claim, bench, _differences(bench, percent=False), signed=True)
     yield from _match(claim, bench, _sums(claim, bench, percent=False))
@@ -189,7 +106,9 @@ def _facts(*operands: Operand) -> tuple[Fact, ...]:
     return tuple(o.fact for o in operands if o.fact is not None)
 
 
-def _match(claim: Claim, bench: _Workbench, found: Iterator[Derived] | Sequence[Derived], *, signed: bool = False) -> Iterator[Derived]:
+def _match(
+    claim: Claim, bench: Workbench, found: Iterator[Derived] | Sequence[Derived], *, signed: bool = False
+) -> Iterator[Derived]:
     limits = bounds(claim, bench.text)
     factor = 100.0 if claim.numeral.unit in ("%", "pp") else 1.0
     for one in found:
@@ -200,7 +119,9 @@ def _match(claim: Claim, bench: _Workbench, found: Iterator[Derived] | Sequence[
         relative = sum(fact.slack / max(abs(fact.scaled), 1e-12) for fact in rough)
         slack = relative * abs(one.value) if factor == 100.0 and one.how not in ("sum", "difference", "rest") else slack
         for bound in limits:
-            if abs(abs(one.value) - bound.value) > bound.slack + min(slack, bound.slack) + 1e-9 * max(1.0, abs(one.value)):
+            if abs(abs(one.value) - bound.value) > bound.slack + min(slack, bound.slack) + 1e-9 * max(
+                1.0, abs(one.value)
+            ):
                 continue
             if signed and not _sign_fits(claim, one.value, bench.scene):
                 continue
@@ -229,15 +150,20 @@ def _is_change(claim: Claim) -> bool:
     return has_word(key_of(claim.column), CHANGE_WORDS) and not has_word(key_of(claim.column), _SHARE)
 
 
-def _of_pair(claim: Claim, bench: _Workbench) -> Derived | None:
-    """"231 of 2,315 (9.98 %)": the percentage beside such a pair is of this pair, and of no other."""
+def _of_pair(claim: Claim, bench: Workbench) -> Derived | None:
+    """ "231 of 2,315 (9.98 %)": the percentage beside such a pair is of this pair, and of no other."""
     said = sorted(bench.said, key=lambda o: o.place)
-    for first, second in zip(said, said[1:], strict=False):
+    for first, second in pairwise(said):
         if first.percent or second.percent or claim.in_table or not second.value or first.value > second.value:
             continue
         between = bench.text[first.end : second.place]
         beside = bench.text[second.end : claim.start]
-        if _OF.match(between) and 0 <= claim.start - second.end < 40 and re.search(r"[(（,:=]|^\s*$", beside) and not re.search(r"[;.]", beside):
+        if (
+            _OF.match(between)
+            and 0 <= claim.start - second.end < 40
+            and re.search(r"[(（,:=]|^\s*$", beside)
+            and not re.search(r"[;.]", beside)
+        ):
             return Derived("share", _facts(first, second), first.value / second.value * 100)
         behind = bench.text[claim.end : first.place]
         if _OF.match(between) and 0 <= first.place - claim.end < 48 and re.search(r"[(（]\W*$", behind):
@@ -256,13 +182,13 @@ def _alike(a: Operand, b: Operand) -> bool:
     return False
 
 
-def _pairs(bench: _Workbench, *, percent: bool) -> Iterator[tuple[Operand, Operand]]:
+def _pairs(bench: Workbench, *, percent: bool) -> Iterator[tuple[Operand, Operand]]:
     for a, b in combinations([o for o in bench.operands if o.percent == percent], 2):
-        if _alike(a, b) and a.fact is not b.fact or (a.fact is None and b.fact is None):
+        if (_alike(a, b) and a.fact is not b.fact) or (a.fact is None and b.fact is None):
             yield a, b
 
 
-def _differences(bench: _Workbench, *, percent: bool) -> Iterator[Derived]:
+def _differences(bench: Workbench, *, percent: bool) -> Iterator[Derived]:
     for a, b in _pairs(bench, percent=percent):
         base, new = _ordered(a, b, bench)
         factor = _percent_factor(a) if percent else 1.0
@@ -276,7 +202,7 @@ def _percent_factor(o: Operand) -> float:
     return 100.0 if o.fact is not None and not o.said and o.fact.unit != "%" and abs(o.value) <= 1 else 1.0
 
 
-def _of_ratio(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
+def _of_ratio(claim: Claim, bench: Workbench) -> Iterator[Derived]:
     """The change that a ratio tells: 1.62 is +62 %."""
     for bound in bounds(claim, bench.text):
         for way in (1, -1):
@@ -286,7 +212,7 @@ def _of_ratio(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
                     yield Derived("change", (fact,), (fact.scaled - 1) * 100)
 
 
-def _changes(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
+def _changes(claim: Claim, bench: Workbench) -> Iterator[Derived]:
     text = bench.sentence
     if claim.in_table and not (has_word(key_of(claim.column), CHANGE_WORDS) or claim.numeral.sign):
         return
@@ -308,7 +234,7 @@ def _changes(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
             yield Derived("change", _facts(new, base), (new.value - base.value) / abs(base.value) * 100)
 
 
-def _ordered(a: Operand, b: Operand, bench: _Workbench) -> tuple[Operand, Operand]:
+def _ordered(a: Operand, b: Operand, bench: Workbench) -> tuple[Operand, Operand]:
     """Which of two figures is the base of a change: the earlier one, the one behind "from" or "than", the first one."""
     days = _day(a, b, bench), _day(b, a, bench)
     if days[0] is not None and days[1] is not None and days[0] != days[1]:
@@ -319,23 +245,32 @@ def _ordered(a: Operand, b: Operand, bench: _Workbench) -> tuple[Operand, Operan
     start = bench.claim.span[0]
     for match in BASE_CUE.finditer(bench.text, start, second.place + 1):
         if match.end() > first.place and match.start() >= first.end and match.end() <= second.place:
-            if _TO.match(bench.text[first.end : second.place]) and match[0].casefold() not in ("from", "von", "vom", "than", "als"):
+            if _TO.match(bench.text[first.end : second.place]) and match[0].casefold() not in (
+                "from",
+                "von",
+                "vom",
+                "than",
+                "als",
+            ):
                 continue
             return second, first
     return first, second
 
 
-def _is_told(a: Operand, b: Operand, bench: _Workbench) -> bool:
+def _is_told(a: Operand, b: Operand, bench: Workbench) -> bool:
     """Whether something tells which of two figures is the base: dates, words, an arrow, or the columns of a table."""
     if bench.claim.in_table or (_day(a, b, bench) is not None and _day(b, a, bench) is not None):
         return True
     if not (a.said and b.said):
         return True
     text = bench.text[slice(*bench.claim.span)]
-    return BASE_CUE.search(text) is not None or re.search(r"\b(?:to|auf|after|nach)\b|→|->|至|到|后", text, re.IGNORECASE) is not None
+    return (
+        BASE_CUE.search(text) is not None
+        or re.search(r"\b(?:to|auf|after|nach)\b|→|->|至|到|后", text, re.IGNORECASE) is not None
+    )
 
 
-def _day(o: Operand, other: Operand, bench: _Workbench) -> Day | None:
+def _day(o: Operand, other: Operand, bench: Workbench) -> Day | None:
     """The date that tells this figure from the other: of its row, or of its column."""
     if bench.claim.in_table and o.said:
         found = [m.label for m in bench.scene.of_text(o.column) if isinstance(m.label, Day)]
@@ -359,7 +294,7 @@ def _key(day: Day) -> tuple[int, int, int, int]:
     return day.year or 0, day.quarter or 0, day.month or 0, day.day or 0
 
 
-def _bases(fact: Fact, bench: _Workbench) -> Iterator[float]:
+def _bases(fact: Fact, bench: Workbench) -> Iterator[float]:
     """The wholes that a figure may be a part of: its column, or the rows of it that share its other labels."""
     grid = fact.grid
     if grid is None or not grid.whole or len(grid.facts) > 3_000 or has_word(tuple(fact.words), CHANGE_WORDS):
@@ -377,9 +312,13 @@ def _bases(fact: Fact, bench: _Workbench) -> Iterator[float]:
         yield total.scaled
 
 
-def _shares(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
+def _shares(claim: Claim, bench: Workbench) -> Iterator[Derived]:  # noqa: PLR0912 - one loop for each kind of whole
     said = [o for o in bench.said if not o.percent]
-    near = [o for o in bench.operands if not o.percent and o.fact is not None and bench.scene.conflict(claim, o.fact) is None]
+    near = [
+        o
+        for o in bench.operands
+        if not o.percent and o.fact is not None and bench.scene.conflict(claim, o.fact) is None
+    ]
     for o in near:
         if o.fact is not None and (bench.scene.agrees(claim, o.fact) or o.said):
             for base in _bases(o.fact, bench):
@@ -392,32 +331,31 @@ def _shares(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
                 yield Derived("share", _facts(a, b), a.value / b.value * 100)
     for a in said:
         for b in bench.record:
-            if b.value and not b.percent and b.fact is not None and b.fact.words & _COUNTS and abs(a.value) <= abs(b.value):
+            if (
+                b.value
+                and not b.percent
+                and b.fact is not None
+                and b.fact.words & _COUNTS
+                and abs(a.value) <= abs(b.value)
+            ):
                 yield Derived("share", _facts(a, b), a.value / b.value * 100)
     for a, b in permutations(said, 2):
         if b.value and abs(a.value) < abs(b.value) and _may_divide(a, b, bench):
             yield Derived("share", _facts(a, b), a.value / b.value * 100)
     for _, _, column in bench.columns():
-        part = [fact for fact in column if _is_named(fact, bench)]
+        part = [fact for fact in column if is_named(fact, bench)]
         whole = sum(fact.scaled for fact in column)
         if 1 < len(part) < len(column) and whole:
             yield Derived("share", tuple(part), sum(fact.scaled for fact in part) / whole * 100)
 
 
-def _may_divide(a: Operand, b: Operand, bench: _Workbench) -> bool:
+def _may_divide(a: Operand, b: Operand, bench: Workbench) -> bool:
     if bench.claim.in_table:
         return a.fact is None or b.fact is None or not bench.grids or True
     return a.place < b.place or bench.text[b.end : a.place].count(",") < 3
 
 
-def _is_named(fact: Fact, bench: _Workbench) -> bool:
-    """Whether the claim's sentence names each of the labels of a fact's row."""
-    wanted = {id(family): labels for family, labels in bench.named}
-    rows = [(family, label) for family, label in fact.keys if not family.columns and id(family) in wanted]
-    return bool(rows) and all(label in wanted[id(family)] for family, label in rows)
-
-
-def _sums(claim: Claim, bench: _Workbench, *, percent: bool) -> Iterator[Derived]:
+def _sums(claim: Claim, bench: Workbench, *, percent: bool) -> Iterator[Derived]:
     if claim.in_table and len(bench.below) > 1 and (TOTAL.search(claim.row) or not claim.row):
         above = [(v, f) for other, v, _, f in bench.below if other.at[0] < claim.at[0]]
         if len(above) > 1:
@@ -434,15 +372,17 @@ def _sums(claim: Claim, bench: _Workbench, *, percent: bool) -> Iterator[Derived
         scale = 100.0 if percent and all(fact.unit != "%" and abs(fact.value) <= 1 for fact in column) else 1.0
         if any(fact.percent for fact in column) != percent:
             continue
-        bound = [fact for fact in column if bench.scene.agrees(claim, fact) and bench.scene.conflict(claim, fact) is None]
-        for part in ([fact for fact in column if _is_named(fact, bench)], bound):
+        bound = [
+            fact for fact in column if bench.scene.agrees(claim, fact) and bench.scene.conflict(claim, fact) is None
+        ]
+        for part in ([fact for fact in column if is_named(fact, bench)], bound):
             if 1 < len(part) < len(column):
                 yield Derived("sum", tuple(part), sum(fact.scaled for fact in part) * scale)
         if not percent:
             yield Derived("sum", tuple(column), sum(fact.scaled for fact in column))
 
 
-def _ratios(claim: Claim, bench: _Workbench) -> Iterator[Derived]:
+def _ratios(claim: Claim, bench: Workbench) -> Iterator[Derived]:
     times = TIMES.search(bench.sentence) or TIMES.search(bench.text, claim.end, claim.end + 8)
     operands = [o for o in bench.operands if o.value]
     for a, b in permutations(operands, 2):

@@ -17,14 +17,18 @@ EARLIER = -1
 MAX_FACTS = 40_000
 
 
+What = Literal["output", "table", "chart", "statement", "file", "code", "question", "count"]
+"""What a fact was found in. A count is of the rows or columns of a table."""
+
+
 class Place(NamedTuple):
-    """Where a fact was found. `what` is output, table, chart, statement, file, code or question.
+    """Where a fact was found.
 
     `cell` counts the thread's cells from 1, and is 0 for what no cell showed. `line` counts from 1, and is 0 for none.
     `about` are the labels around the value as people read them.
     """
 
-    what: Literal["output", "table", "chart", "statement", "file", "code", "question", "count"]
+    what: What
     cell: int = 0
     cell_id: str = ""
     line: int = 0
@@ -132,7 +136,9 @@ class Facts:
         """The facts whose size may lie between these bounds. `percent`: fractions, taken times 100."""
         if self._plain is None or self._shares is None:
             self._plain = _Index(self.facts, 1.0)
-            self._shares = _Index([fact for fact in self.facts if fact.unit in ("", "%") and abs(fact.value) <= 20], 100.0)
+            self._shares = _Index(
+                [fact for fact in self.facts if fact.unit in ("", "%") and abs(fact.value) <= 20], 100.0
+            )
         yield from (self._shares if percent else self._plain).between(low, high)
 
     def known_day(self, day: Day) -> Place | None:
@@ -146,10 +152,14 @@ class _Index:
     """Facts by the size of their values."""
 
     def __init__(self, facts: Iterable[Fact], factor: float) -> None:
-        ordered = sorted(((abs(fact.scaled) * factor, n, fact) for n, fact in enumerate(facts)), key=lambda each: each[:2])
+        ordered = sorted(
+            ((abs(fact.scaled) * factor, n, fact) for n, fact in enumerate(facts)), key=lambda each: each[:2]
+        )
         self._sizes = [each[0] for each in ordered]
         self._facts = [each[2] for each in ordered]
-        self._slack = max((fact.slack for fact in self._facts if fact.decimals is not None and fact.decimals < 0), default=0)
+        self._slack = max(
+            (fact.slack for fact in self._facts if fact.decimals is not None and fact.decimals < 0), default=0
+        )
         self._factor = factor
 
     def between(self, low: float, high: float) -> Sequence[Fact]:

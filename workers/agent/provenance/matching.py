@@ -25,7 +25,7 @@ from workers.agent.provenance.words import (
 )
 
 Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag"]
-"""Why no fact backs a claim: it is another row's, unit's or sign's, of an earlier turn, or nowhere; or its token lies."""
+"""Why no fact backs a claim: its value is of another row, unit, sign or turn, or nowhere; or its token is wrong."""
 
 _PLAN = re.compile(r"\b(?:budget|plan|target|limit|soll|ziel)|预算|目标", re.IGNORECASE)
 _MONEY = set(CURRENCIES.values())
@@ -121,9 +121,7 @@ def _judged(
     return Candidate(fact, against, score, agrees > 0)
 
 
-def _unit_fits(
-    claim: Claim, fact: Fact, scene: Scene, facts: Facts, words: frozenset[str], *, fraction: bool
-) -> bool:
+def _unit_fits(claim: Claim, fact: Fact, scene: Scene, facts: Facts, words: frozenset[str], *, fraction: bool) -> bool:
     unit, own = claim.numeral.unit, fact.unit
     if unit in ("%", "pp"):
         if own in _MONEY or (own in UNITS and not fraction):
@@ -138,7 +136,11 @@ def _unit_fits(
             return False
         return not facts.currencies or unit in facts.currencies
     if own in ("%", "pp") and not unit:
-        return claim.in_table or has_word(tuple(words), PERCENT_WORDS) or "%" in scene.reading.text[claim.start : claim.end + 24]
+        return (
+            claim.in_table
+            or has_word(tuple(words), PERCENT_WORDS)
+            or "%" in scene.reading.text[claim.start : claim.end + 24]
+        )
     if unit and own and unit != own:
         return not (own in ("%", "pp") or (UNITS.get(unit) is not None and _kind(unit) == _kind(own)))
     return True
@@ -210,7 +212,9 @@ def is_stale(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> bool:
 
 def _rows(fact: Fact) -> frozenset[Label]:
     """The labels of things and dates that a fact has, not those of measures."""
-    return frozenset(label for family, label in fact.keys if isinstance(label, Day) or (family.binds and not family.columns))
+    return frozenset(
+        label for family, label in fact.keys if isinstance(label, Day) or (family.binds and not family.columns)
+    )
 
 
 def _measure(fact: Fact) -> frozenset[str]:
@@ -219,4 +223,4 @@ def _measure(fact: Fact) -> frozenset[str]:
     return fact.words - things - _COMMON
 
 
-_COMMON = frozenset("total eur usd cny".split())
+_COMMON = frozenset(("total", "eur", "usd", "cny"))

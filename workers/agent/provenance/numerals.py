@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal, NamedTuple
 
 from workers.agent.provenance.words import CURRENCIES, SAME_UNIT, SCALES, UNITS
@@ -38,6 +39,9 @@ class Day(NamedTuple):
         )
 
 
+_NO_DAY = Day()
+
+
 @dataclass(frozen=True, slots=True)
 class Numeral:
     """A number or date in a text, from `start` to `end` with its unit.
@@ -54,7 +58,7 @@ class Numeral:
     sign: int = 0
     unit: str = ""
     scale: float = 1.0
-    day: Day = Day()
+    day: Day = _NO_DAY
     digits_end: int = 0
     bare: bool = False
 
@@ -91,7 +95,11 @@ _DATES = (
     ),
     (
         "dmonthy",
-        re.compile(rf"(?<![A-Za-z0-9_.,])(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})\b\.?(?:,? ({_YEAR}))?", re.IGNORECASE),
+        re.compile(
+            rf"(?<![A-Za-z0-9_.,])(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})\b\.?"
+            rf"(?:,? ({_YEAR}))?",
+            re.IGNORECASE,
+        ),
     ),
     ("my", re.compile(rf"\b({_MONTH})\.?,?[ -]({_YEAR})\b", re.IGNORECASE)),
     ("ym", re.compile(rf"(?<![A-Za-z0-9_.,-])({_YEAR})[-/](0[1-9]|1[0-2])(?![\d/-])")),
@@ -100,14 +108,18 @@ _DATES = (
 )  # fmt: skip
 _MONTH_ALONE = re.compile(rf"\b({_MONTH})\b", re.IGNORECASE)
 _UNIT_WORDS = "|".join(sorted((re.escape(unit) for unit in UNITS), key=len, reverse=True))
-_SCALE_WORDS = r"k|K|T(?=\s?[€$])|Tsd\.?|tsd|thousand|Tausend|千|M(?![a-zA-Z])|Mio\.?|mio|mn|m(?=\s?[€$])|[Mm]illionen|[Mm]illions?|百万|B(?![a-zA-Z])|bn|Mrd\.?|[Bb]illions?|Milliarden|十亿|万|亿"  # noqa: E501
+_SCALE_WORDS = (
+    r"k|K|T(?=\s?[€$])|Tsd\.?|tsd|thousand|Tausend|千|M(?![a-zA-Z])|Mio\.?|mio|mn|m(?=\s?[€$])|"
+    r"[Mm]illionen|[Mm]illions?|百万|B(?![a-zA-Z])|bn|Mrd\.?|[Bb]illions?|Milliarden|十亿|万|亿"
+)
 _CURRENCY = r"US\$|[$€£¥￥₹₩]|(?:EUR|USD|GBP|CNY|RMB|JPY|CHF|INR)(?![A-Za-z])"
 _CURRENCY_WORD = rf"{_CURRENCY}|euros?\b|dollars?\b|美元|欧元|元|人民币"
 _GAP = rf"[ {FILLER}\u00a0\u202f]{{0,4}}"
 _NUMBER = re.compile(
     r"(?<![A-Za-z0-9_.,\u00c0-\u024f])(?<![A-Za-z_\u00c0-\u024f][-–])(?<![A-Za-z0-9]/)"
     rf"(?P<sign>[-−–+±](?=\d|\.\d|{_CURRENCY}))?(?P<before>{_CURRENCY})?{_GAP}(?P<sign2>(?<![\w\s])[-−+])?"
-    r"(?P<digits>\d{1,3}(?:(?P<mark>[,.'’\u00a0\u202f ])\d{3}(?!\d))(?:(?P=mark)\d{3}(?!\d))*(?:[.,]\d+)?|\d+(?:[.,]\d+)?|\.\d+)"
+    r"(?P<digits>\d{1,3}(?:(?P<mark>[,.'’\u00a0\u202f ])\d{3}(?!\d))(?:(?P=mark)\d{3}(?!\d))*(?:[.,]\d+)?|"
+    r"\d+(?:[.,]\d+)?|\.\d+)"
     r"(?P<exp>[eE][+-]?\d{1,3})?"
     rf"(?P<tail>{_GAP}(?:(?P<scale>{_SCALE_WORDS})(?![a-zäöü]))?{_GAP}"
     rf"(?:(?P<pp>(?:percentage points?|pp|ppt|Prozentpunkte?n?|%-Punkte?)(?![a-z])|个?百分点)"
@@ -116,9 +128,17 @@ _NUMBER = re.compile(
     rf"|(?P<unit>°[CFKcfk]|(?:{_UNIT_WORDS})(?![A-Za-zäöü°]))"
     r"|(?P<ordinal>(?:st|nd|rd|th)(?![a-z])|\. (?=Platz|Rang|Stelle)))?)"
 )  # fmt: skip
-_POINT = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+\.\d|(?<![\d.,])\d+\.\d{1,2}(?![\d.,]*\d)|(?<![\d.,])\d+\.\d{4,}|(?<![\d.,])0\.\d{3}\b|,\d{3},\d{3}")
-_COMMA = re.compile(r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,\d|(?<![\d.,])\d+,\d{1,2}(?![\d.,]*\d)|(?<![\d.,])\d+,\d{4,}|(?<![\d.,])0,\d{3}\b|\.\d{3}\.\d{3}")
-_COMMA_WORDS = re.compile(r"\b(?:der|die|das|und|ist|bei|mit|für|les|des|est|avec|los|las|una|della|sono|het|een)\b", re.IGNORECASE)
+_POINT = re.compile(
+    r"(?<![\d.,])\d{1,3}(?:,\d{3})+\.\d|(?<![\d.,])\d+\.\d{1,2}(?![\d.,]*\d)|(?<![\d.,])\d+\.\d{4,}|"
+    r"(?<![\d.,])0\.\d{3}\b|,\d{3},\d{3}"
+)
+_COMMA = re.compile(
+    r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,\d|(?<![\d.,])\d+,\d{1,2}(?![\d.,]*\d)|(?<![\d.,])\d+,\d{4,}|"
+    r"(?<![\d.,])0,\d{3}\b|\.\d{3}\.\d{3}"
+)
+_COMMA_WORDS = re.compile(
+    r"\b(?:der|die|das|und|ist|bei|mit|für|les|des|est|avec|los|las|una|della|sono|het|een)\b", re.IGNORECASE
+)
 
 
 def marks_of(text: str) -> Marks:
@@ -139,7 +159,7 @@ def scan(text: str, marks: Marks, *, months: bool = False) -> list[Numeral]:
         for match in pattern.finditer(rest):
             if (one := _date(name, match)) is not None:
                 found.append(one)
-        rest = pattern.sub(lambda match, name=name: "\x00" * len(match[0]) if _date(name, match) else match[0], rest)
+        rest = pattern.sub(partial(_blank, name), rest)
     if months:
         found += [
             Numeral(m.start(), m.end(), m[0], "date", day=Day(month=_MONTHS[m[1].casefold()]), digits_end=m.end())
@@ -150,8 +170,13 @@ def scan(text: str, marks: Marks, *, months: bool = False) -> list[Numeral]:
     return sorted(found, key=lambda one: one.start)
 
 
+def _blank(name: str, match: re.Match[str]) -> str:
+    """What stands in place of a date, so that no number is found inside it."""
+    return "\x00" * len(match[0]) if _date(name, match) else match[0]
+
+
 def _date(name: str, match: re.Match[str]) -> Numeral | None:
-    day = _day(name, [group for group in match.groups()])
+    day = _day(name, list(match.groups()))
     if name != "time" and day is None:
         return None
     kind: Literal["date", "time"] = "time" if name == "time" else "date"
@@ -160,7 +185,7 @@ def _date(name: str, match: re.Match[str]) -> Numeral | None:
     )
 
 
-def _day(name: str, given: list[str | None]) -> Day | None:
+def _day(name: str, given: list[str | None]) -> Day | None:  # noqa: PLR0912 - one case for each way to write a date
     def number(place: int) -> int | None:
         text = given[place]
         return int(text) if text and text.isdigit() else None
@@ -229,7 +254,15 @@ def _numbers(text: str, marks: Marks) -> Iterator[Numeral]:
             unit,
             SCALES.get(scale.rstrip(".").casefold(), 1.0) if scale else 1.0,
             digits_end=match.end("digits"),
-            bare=not (unit or scale or sign or match["exp"] or match["ordinal"] or "." in match["digits"] or "," in match["digits"]),
+            bare=not (
+                unit
+                or scale
+                or sign
+                or match["exp"]
+                or match["ordinal"]
+                or "." in match["digits"]
+                or "," in match["digits"]
+            ),
         )
 
 

@@ -8,21 +8,21 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from core.steps import Asked, Briefed, CellRan, ChartData, FileAbstract, Step, TableData
 from workers.agent.provenance.facts import EARLIER, MAX_FACTS, Fact, Facts, Family, Grid, Label, Place, settle
+from workers.agent.provenance.grids import Found, Reader, add_grid, label_of, make_fact, unit_of
 from workers.agent.provenance.numerals import Day, Numeral, marks_of, scan
-from workers.agent.provenance.printed import (
-    Found,
-    Reader,
-    add_grid,
-    label_of,
-    make_fact,
-    read_text,
-    unit_of,
-)
+from workers.agent.provenance.printed import read_text
 from workers.agent.provenance.words import CURRENCIES, PERCENT_WORDS, has_word, key_of
 from workers.agent.source import tree
 
-_MONEY = re.compile(r"US\$|[$€£¥￥₹₩]|(?<![A-Za-z])(?:EUR|USD|GBP|CNY|RMB|JPY|CHF|INR)(?![A-Za-z])|\beuros?\b|\bdollars?\b|美元|欧元|人民币|元", re.IGNORECASE)
-_THOUSANDS = re.compile(r"(?<![A-Za-z])(?:T ?€|k ?€|k ?EUR|T ?EUR|k ?USD|k ?\$|thousands?|Tsd\.?|TEUR|KEUR|千元)(?![A-Za-z])|_(?:t|k)_?(?:eur|usd)", re.IGNORECASE)
+_MONEY = re.compile(
+    r"US\$|[$€£¥￥₹₩]|(?<![A-Za-z])(?:EUR|USD|GBP|CNY|RMB|JPY|CHF|INR)(?![A-Za-z])|\beuros?\b|\bdollars?\b|美元|欧元|人民币|元",
+    re.IGNORECASE,
+)
+_THOUSANDS = re.compile(
+    r"(?<![A-Za-z])(?:T ?€|k ?€|k ?EUR|T ?EUR|k ?USD|k ?\$|thousands?|Tsd\.?|TEUR|KEUR|"
+    r"千元)(?![A-Za-z])|_(?:t|k)_?(?:eur|usd)",
+    re.IGNORECASE,
+)
 _MILLIONS = re.compile(r"(?<![A-Za-z])(?:Mio\.? ?€?|M€|M ?EUR|MEUR|MUSD|millions?|百万)(?![A-Za-z])", re.IGNORECASE)
 _WAN = re.compile(r"万元")
 _NAME = re.compile(r"^(?:Freq: [\w-]+, )?Name: (?P<name>.+?), (?:Length: \d+, )?dtype: ", re.MULTILINE)
@@ -95,7 +95,9 @@ def _cell(step: CellRan, number: int, turn: int, facts: Facts) -> None:
     for what in ("stdout", "result"):
         text = step.stdout if what == "stdout" else "" if step.tables else step.result
         if text.strip():
-            reader = Reader("output", number, step.cell_id, turn, "comma" if marks_of(text[:4_000]) == "comma" else "point")
+            reader = Reader(
+                "output", number, step.cell_id, turn, "comma" if marks_of(text[:4_000]) == "comma" else "point"
+            )
             found = read_text(text, reader)
             _series_names(text, found)
             _take(found, facts)

@@ -125,7 +125,10 @@ def _has_own(claim: Claim, fact: Fact, work: _Work) -> bool:
     """Whether the table of this fact holds a value of its column for the row that the claim is about."""
     if fact.grid is None:
         return False
-    return any(work.scene.conflict(claim, other) is None and work.scene.agrees(claim, other) for other in fact.grid.column(fact.column))
+    return any(
+        work.scene.conflict(claim, other) is None and work.scene.agrees(claim, other)
+        for other in fact.grid.column(fact.column)
+    )
 
 
 def _back(claim: Claim, fact: Fact, work: _Work) -> None:
@@ -141,10 +144,8 @@ def _back(claim: Claim, fact: Fact, work: _Work) -> None:
 
 def _trace_date(claim: Claim, work: _Work) -> None:
     one = claim.numeral
-    if one.kind == "time":
-        place = work.facts.times.get(one.text[:5].zfill(5))
-    else:
-        place = work.facts.known_day(one.day)
+    times, is_time = work.facts.times, one.kind == "time"
+    place = times.get(one.text[:5].zfill(5)) if is_time else work.facts.known_day(one.day)
     if place is None and one.kind == "date" and one.bare and (fact := _as_number(claim, work)) is not None:
         place = fact.place
     if place is None and one.kind == "date" and one.day.year is None and one.day.day is None:
@@ -153,7 +154,9 @@ def _trace_date(claim: Claim, work: _Work) -> None:
     if place is None and not work.facts.cells and one.bare:
         _note(claim, work, "left")  # "since 2010": a year by itself in an answer that rests on no data
         return
-    state: State = "unsourced" if place is None else "given" if place.what in ("question", "file", "code") else "sourced"
+    state: State = (
+        "unsourced" if place is None else "given" if place.what in ("question", "file", "code") else "sourced"
+    )
     _note(claim, work, state, (place,) if place else (), reason="" if place else "unknown")
 
 
@@ -167,7 +170,7 @@ def _trace_ordinal(claim: Claim, work: _Work) -> None:
     """A rank is fine where some table has so many rows, or where the number itself is said."""
     rank = int(claim.numeral.readings[0][0])
     known = any(grid.rows >= rank for grid in work.facts.grids) or bool(candidates(claim, work.scene, work.facts))
-    _note(claim, work, "left" if known or rank <= 10 else "unsourced", reason="" if known or rank <= 10 else "unknown")  # noqa: PLR2004
+    _note(claim, work, "left" if known or rank <= 10 else "unsourced", reason="" if known or rank <= 10 else "unknown")
 
 
 def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
@@ -175,7 +178,9 @@ def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
     if token.cell is not None and token.value is not None:
         for each in candidates(claim, work.scene, work.facts, token.cell):
             fact = each.fact
-            if not each.against and abs(abs(fact.value) - abs(token.value)) <= max(fact.slack / fact.scale, token.slack) * 1.001 + 1e-9 * abs(fact.value):
+            if not each.against and abs(abs(fact.value) - abs(token.value)) <= max(
+                fact.slack / fact.scale, token.slack
+            ) * 1.001 + 1e-9 * abs(fact.value):
                 _back(claim, fact, work)
                 return
     _note(claim, work, "unsourced", reason="tag", near=_nearest(claim, (), work))
@@ -209,7 +214,14 @@ def _count(claim: Claim, work: _Work) -> bool:
     one = claim.numeral
     if one.unit or one.sign or one.scale != 1.0 or claim.in_table or not one.readings:
         return False
-    place = next((work.facts.counts[int(value)] for value, decimals in one.readings if decimals <= 0 and int(value) in work.facts.counts), None)
+    place = next(
+        (
+            work.facts.counts[int(value)]
+            for value, decimals in one.readings
+            if decimals <= 0 and int(value) in work.facts.counts
+        ),
+        None,
+    )
     if place is None:
         return False
     _note(claim, work, "derived", (place,), how="count")
@@ -231,7 +243,9 @@ def _nearest(claim: Claim, found: Sequence[Candidate], work: _Work) -> tuple[str
     own = [fact for fact in work.facts.facts if fact.turn == 0 and _names(fact.keys, named)][:200]
     close = sorted(own, key=lambda fact: _distance(fact, value))[:_NEAREST]
     if not facts and not close:
-        spread = [f for f in work.facts.near(value * 0.9, value * 1.1, percent=claim.numeral.unit == "%") if f.turn == 0]
+        spread = [
+            f for f in work.facts.near(value * 0.9, value * 1.1, percent=claim.numeral.unit == "%") if f.turn == 0
+        ]
         close = sorted(spread, key=lambda fact: _distance(fact, value))[:_NEAREST]
     return tuple(dict.fromkeys(_shown(fact) for fact in [*facts, *close]))[:_NEAREST]
 
@@ -253,7 +267,7 @@ def _shown(fact: Fact) -> str:
     return f"{value} ({where}{line}: {about})"
 
 
-def _note(
+def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced`
     claim: Claim,
     work: _Work,
     state: State,
@@ -265,5 +279,14 @@ def _note(
     text = work.scene.reading.text
     sentence = " ".join(text[claim.span[0] : claim.span[1]].replace("\u2060", "").split())
     work.states[id(claim)] = Traced(
-        claim.start, claim.end, text[claim.start : claim.end], sentence[:300], state, places, how, reason, near, claim.in_table
+        claim.start,
+        claim.end,
+        text[claim.start : claim.end],
+        sentence[:300],
+        state,
+        places,
+        how,
+        reason,
+        near,
+        claim.in_table,
     )

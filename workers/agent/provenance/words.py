@@ -1,8 +1,9 @@
-"""The words that tell what a number means: units, scales, directions, totals. English, German, Chinese and a little more.
+"""The words that tell what a number means: units, scales, directions, totals. In English, German and Chinese.
 
 A word list is a rule of thumb: what it does not know is not judged.
 """
 
+# ruff: noqa: SIM905 - a list of words reads best as one line
 from __future__ import annotations
 
 import re
@@ -30,7 +31,8 @@ UNITS = {
     for kind, units in {
         "mass": "g kg t lb lbs oz mg tons tonnes",
         "length": "mm cm m km mi ft miles meters metres",
-        "time": "ms s sec secs seconds second min mins minutes minute minuten h hr hrs hours hour stunden days day tage "
+        "time": "ms s sec secs seconds second min mins minutes minute minuten h hr hrs hours hour stunden days day "
+        "tage "
         "weeks week wochen months month monate years year jahre 秒 分钟 小时 天 周 个月 年",
         "temperature": "°c °f °k",
         "energy": "wh kwh mwh gwh kw mw",
@@ -64,22 +66,28 @@ CHANGE_WORDS = frozenset(
     "wachstum 变化 增长 变 增".split()
 )
 DOWN = re.compile(
-    r"\b(?:f[ae]ll(?:s|en|ing)?|decreas\w*|declin\w*|dropp?\w*|los[te]s?|los(?:ing|s(?:es)?)|shr[aiu]nk\w*|sank|reduc\w*|"
+    r"\b(?:f[ae]ll(?:s|en|ing)?|decreas\w*|declin\w*|dropp?\w*|los[te]s?|los(?:ing|s(?:es)?)|"
+    r"shr[aiu]nk\w*|sank|reduc\w*|"
     r"down|low[e]rs?|less|fewer|below|under|short\w*|deficit|minus|negative|weaker|contract\w*|behind|cut|worse\w*|"
     r"gesunken|sank\w*|sinkt|fiel\w*|gefallen|rückgang|zurück\w*|verlor\w*|verlust\w*|weniger|niedriger|minus|"
     r"unter\w*|gesenkt|abnahme|nahm\w* ab)\b|下降|减少|下滑|降低|下跌|亏损|低于|少于|降",
     re.IGNORECASE,
 )
 UP = re.compile(
-    r"\b(?:r[io]s[en]\w*|rises?|rising|gr[eo]w(?:n|s|ing|th)?|increas\w*|gain\w*|up|climb\w*|jump\w*|surg\w*|more|higher|"
+    r"\b(?:r[io]s[en]\w*|rises?|rising|gr[eo]w(?:n|s|ing|th)?|increas\w*|gain\w*|up|climb\w*|jump\w*|"
+    r"surg\w*|more|higher|"
     r"above|over|improv\w*|add(?:ed|s)|lifts?|lifted|plus|ahead|gestiegen|stieg\w*|steigt|steiger\w*|"
-    r"gewachsen|wuchs\w*|wächst|wachstum|zuwachs|zugenommen|nahm\w* zu|mehr|höher|über\w*)\b|增长|增加|上升|提高|上涨|高于|多于|升",
+    r"gewachsen|wuchs\w*|wächst|wachstum|zuwachs|zugenommen|nahm\w* zu|mehr|höher|über\w*)\b|"
+    r"增长|增加|上升|提高|上涨|高于|多于|升",
     re.IGNORECASE,
 )
-LEVEL_BEFORE = re.compile(r"(?:\b(?:to|at|auf|bei|from|von|vom|aus|of)\b|至|到|从|为)\W{0,4}(?:[a-z]{1,9}\W{0,3})?$", re.IGNORECASE)
+LEVEL_BEFORE = re.compile(
+    r"(?:\b(?:to|at|auf|bei|from|von|vom|aus|of)\b|至|到|从|为)\W{0,4}(?:[a-z]{1,9}\W{0,3})?$", re.IGNORECASE
+)
 """What stands before a level ("fell to 58"), in contrast to a change ("fell by 6")."""
 CHANGE = re.compile(
-    r"\bagainst\b|\btoo (?:much|many|little|few)\b|exceed\w*|overs(?:pen|hoo)\w*|chang\w*|differ\w*|gap|lead|range|spread|versus|\bvs\b|compar\w*|relativ\w*|lift|than\b|gegenüber|ggü|verglichen|"
+    r"\bagainst\b|\btoo (?:much|many|little|few)\b|exceed\w*|overs(?:pen|hoo)\w*|chang\w*|differ\w*|"
+    r"gap|lead|range|spread|versus|\bvs\b|compar\w*|relativ\w*|lift|than\b|gegenüber|ggü|verglichen|"
     r"veränder\w*|unterschied|abstand|spanne|变化|相差|差距|差|相比|同比|环比|比|较",
     re.IGNORECASE,
 )
@@ -89,30 +97,36 @@ TOTAL = re.compile(
     re.IGNORECASE,
 )
 RATIO = re.compile(
-    r"\btimes\b|\bratio\b|\d\s*[x×](?![a-z])|\bfold\b|\bper\b|\beach\b|\baverage|\bmean\b|\bon average\b|\bje\b|\bpro\b|"
+    r"\btimes\b|\bratio\b|\d\s*[x×](?![a-z])|\bfold\b|\bper\b|\beach\b|\baverage|\bmean\b|"
+    r"\bon average\b|\bje\b|\bpro\b|"
     r"\bmal\b|-fach|\bschnitt|\bmittel|倍|平均|每",
     re.IGNORECASE,
 )
 TIMES = re.compile(r"\btimes\b|[x×](?![a-z])|\bfold\b|\bmal\b|-?fach|倍", re.IGNORECASE)
 POINTS = re.compile(r"\b(?:percentage points?|pp|ppt|p\.p\.|prozentpunkt\w*|points)\b|百分点", re.IGNORECASE)
 BASE_CUE = re.compile(
-    r"\b(?:from|than|against|vs\.?|versus|compared (?:to|with)|relative to|over|above|below|gegenüber|ggü\.?|als|von|vom|"
+    r"\b(?:from|than|against|vs\.?|versus|compared (?:to|with)|relative to|over|above|below|gegenüber|"
+    r"ggü\.?|als|von|vom|"
     r"zum vorjahr|on)\b|从|由|比|较|相比",
     re.IGNORECASE,
 )
 BACK = re.compile(
-    r"\b(?:earlier|previous\w*|before|last time|(?:whole|entire|full) (?:file|data\w*|table|period)|so far|prior|still|unchanged|first answer|above answer|again|vorher\w*|"
-    r"zuvor|bisher\w*|früher\w*|vorige\w*|vorherige\w*|letzte antwort|weiterhin|unverändert)\b|之前|此前|先前|上次|上一轮|整个|全部数据|仍",
+    r"\b(?:earlier|previous\w*|before|last time|(?:whole|entire|full) (?:file|data\w*|table|period)|"
+    r"so far|prior|still|unchanged|first answer|above answer|again|vorher\w*|"
+    r"zuvor|bisher\w*|früher\w*|vorige\w*|vorherige\w*|letzte antwort|weiterhin|unverändert)\b|之前|此前|"
+    r"先前|上次|上一轮|整个|全部数据|仍",
     re.IGNORECASE,
 )
 """Words with which a report refers to an earlier turn."""
 ABOUT = re.compile(
     r"(?:\b(?:about|around|roughly|approximately|approx\.?|nearly|almost|some|over|more than|under|less than|just|"
-    r"rund|etwa|ca\.?|circa|knapp|gut|fast|ungefähr|über|mehr als|weniger als)|[~≈∼]|约|近|大约|超过|不到|逾)\s*\W?\s*$",
+    r"rund|etwa|ca\.?|circa|knapp|gut|fast|ungefähr|über|mehr als|weniger als)|"
+    r"[~≈∼]|约|近|大约|超过|不到|逾)\s*\W?\s*$",
     re.IGNORECASE,
 )
 MAGNITUDE = re.compile(
-    r"\b(?:loss\w*|lost|deficit|overspen\w*|over\w*|shortfall|decline|drop|decrease|reduction|verlust\w*|minus|rückgang|"
+    r"\b(?:loss\w*|lost|deficit|overspen\w*|over\w*|shortfall|decline|drop|decrease|reduction|"
+    r"verlust\w*|minus|rückgang|"
     r"unter\w*|über\w*|exceed\w*)\b|亏|降|减|跌|负|超",
     re.IGNORECASE,
 )

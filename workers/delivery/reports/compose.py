@@ -81,7 +81,14 @@ def whole(given: ReportInput) -> str:
     asked = "\n".join(f"> {line}" for line in given.question.strip().splitlines()) or "> …"
     by = say("report_asked_by", given.language, author=escape_markdown(given.asker)) if given.asker else ""
     foot = footer(given)
-    parts = [asked, by, given.safe_report.strip(), sections(given), figures(given), f"---\n\n{escape_markdown(foot)}" if foot else ""]
+    parts = [
+        asked,
+        by,
+        given.safe_report.strip(),
+        sections(given),
+        figures(given),
+        f"---\n\n{escape_markdown(foot)}" if foot else "",
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

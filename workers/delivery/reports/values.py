@@ -8,7 +8,19 @@ from dataclasses import dataclass, field
 from core.rows import Spent
 from core.slack.blocks import SlackMessage
 from core.slack.sanitize import addresses, sanitize
-from core.steps import Asked, Briefed, CellRan, FigureSource, FileAbstract, FileProblem, Finished, Forgot, Replied, Step, total_spent
+from core.steps import (
+    Asked,
+    Briefed,
+    CellRan,
+    FigureSource,
+    FileAbstract,
+    FileProblem,
+    Finished,
+    Forgot,
+    Replied,
+    Step,
+    total_spent,
+)
 from core.values import Language
 
 

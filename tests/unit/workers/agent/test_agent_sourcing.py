@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-
 from agent_kit import BRIEFED, asked, cell, finish, judged, play, run, turn
+
 from core.steps import CellRan, Checked, Corrected, Finished, Questioned, Step
 from workers.agent.actions import AskHuman, AskModel, CorrectModel, Finish, GiveUp, RunCell
 from workers.agent.decide import decide
@@ -212,5 +212,3 @@ def test_figures_of_an_earlier_turn_count_when_this_turn_computed_nothing_anew()
 def test_the_same_steps_give_the_same_marks() -> None:
     now = turn(*OPENING, finish(WRONG), limits=AgentLimits(max_refusals=0))
     assert decide(now) == decide(now)
-
-

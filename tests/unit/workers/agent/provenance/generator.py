@@ -11,12 +11,14 @@ one figure changed, by kind of fault:
     base      a percentage of the wrong whole, or a change measured from the wrong end
 """
 
+# ruff: noqa: SIM905, UP031, E501 - sentences and lists of words are data here
 from __future__ import annotations
 
 import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any
 
 import pandas as pd
@@ -34,7 +36,12 @@ _NAMES = {
     "plan": ["Basic", "Plus", "Pro", "Enterprise", "Starter", "Family"],
 }
 _MEASURES = {
-    "en": [("revenue_eur", "Revenue", "eur"), ("cost_usd", "Cost", "usd"), ("orders", "Orders", ""), ("visits", "Visits", "")],
+    "en": [
+        ("revenue_eur", "Revenue", "eur"),
+        ("cost_usd", "Cost", "usd"),
+        ("orders", "Orders", ""),
+        ("visits", "Visits", ""),
+    ],
     "de": [("umsatz_eur", "Umsatz", "eur"), ("kosten_eur", "Kosten", "eur"), ("bestellungen", "Bestellungen", "")],
     "zh": [("销售额", "销售额", "cny"), ("订单数", "订单数", ""), ("成本_元", "成本", "cny")],
 }
@@ -82,7 +89,10 @@ class Case:
     def plant(self, kind: str, rng: random.Random) -> str | None:
         """The report with one fault of this kind; None when no figure of it can have one."""
         places = [
-            (p, s) for p, part in enumerate(self.parts) for s, slot in enumerate(part.slots) if kind in slot.wrong and slot.wrong[kind] != slot.text
+            (p, s)
+            for p, part in enumerate(self.parts)
+            for s, slot in enumerate(part.slots)
+            if kind in slot.wrong and slot.wrong[kind] != slot.text
         ]
         if not places:
             return None
@@ -106,7 +116,9 @@ class Style:
         if form == "scaled" and abs(value) >= 1e5:
             if self.language == "zh":
                 return f"{value / 1e4:.1f}万{'元' if unit else ''}"
-            scale, word = (1e6, {"en": "million", "de": "Mio."}) if abs(value) >= 1e6 else (1e3, {"en": "k", "de": "Tsd."})
+            scale, word = (
+                (1e6, {"en": "million", "de": "Mio."}) if abs(value) >= 1e6 else (1e3, {"en": "k", "de": "Tsd."})
+            )
             number = self.digits(value / scale, 2 if scale == 1e6 else 1)
             return self.money(f"{number}{'' if word[self.language] == 'k' else ' '}{word[self.language]}", unit)
         return self.money(self.digits(value, 0 if form == "whole" or value == int(value) else 2), unit)
@@ -128,7 +140,7 @@ class Style:
 def _swapped(text: str, rng: random.Random) -> str:
     """The text with two different neighbouring digits exchanged, or one digit changed."""
     places = [n for n, char in enumerate(text) if char.isdigit()]
-    pairs = [(a, b) for a, b in zip(places, places[1:], strict=False) if text[a] != text[b] and not (a == places[0] and text[b] == "0")]
+    pairs = [(a, b) for a, b in pairwise(places) if text[a] != text[b] and not (a == places[0] and text[b] == "0")]
     chars = list(text)
     if pairs and rng.random() < 0.7:
         a, b = rng.choice(pairs)
@@ -141,7 +153,16 @@ def _swapped(text: str, rng: random.Random) -> str:
 
 def _other_unit(text: str, language: str) -> str:
     """The same digits in another currency or scale."""
-    for a, b in (("€", "$"), ("USD", "€"), ("$", "£"), (" million", " billion"), (" Mio.", " Mrd."), ("万", "亿"), ("元", "美元"), ("%", "€")):
+    for a, b in (
+        ("€", "$"),
+        ("USD", "€"),
+        ("$", "£"),
+        (" million", " billion"),
+        (" Mio.", " Mrd."),
+        ("万", "亿"),
+        ("元", "美元"),
+        ("%", "€"),
+    ):
         if a in text:
             return text.replace(a, b, 1)
     return text + " %"
@@ -183,7 +204,9 @@ def _printed(frame: pd.DataFrame, rng: random.Random) -> dict[str, Any]:
     if how == 2:
         return {"stdout": frame.to_string() + "\n"}
     if how == 3:
-        rows = tuple(tuple(row) for row in json.loads(frame.to_json(orient="values", force_ascii=False, double_precision=12)))
+        rows = tuple(
+            tuple(row) for row in json.loads(frame.to_json(orient="values", force_ascii=False, double_precision=12))
+        )
         data = TableData(
             columns=tuple(map(str, frame.columns)),
             dtypes=tuple(map(str, frame.dtypes)),
@@ -196,13 +219,18 @@ def _printed(frame: pd.DataFrame, rng: random.Random) -> dict[str, Any]:
         return {"stdout": frame.to_json(orient="records", force_ascii=False) + "\n"}
     lines = []
     for record in frame.to_dict("records"):
-        rest = ", ".join(f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value}" for name, value in list(record.items())[1:])
+        rest = ", ".join(
+            f"{name} {value:.2f}" if isinstance(value, float) else f"{name} {value}"
+            for name, value in list(record.items())[1:]
+        )
         lines.append(f"{record[label]}: {rest}")
     return {"stdout": "\n".join(lines) + "\n"}
 
 
 def _cell(number: int, turn: int, title: str, **shown: Any) -> CellRan:
-    return CellRan(call_id=f"c{turn}{number}", cell_id=f"T{turn}/c{number}", title=title, code="show(df)", status="ok", **shown)
+    return CellRan(
+        call_id=f"c{turn}{number}", cell_id=f"T{turn}/c{number}", title=title, code="show(df)", status="ok", **shown
+    )
 
 
 def _table(head: list[str], rows: list[tuple[str, list[Slot]]]) -> Sentence:
@@ -211,7 +239,7 @@ def _table(head: list[str], rows: list[tuple[str, list[Slot]]]) -> Sentence:
     lines = ["", "| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     at = 0
     for name, row in rows:
-        lines.append("| " + " | ".join([name, *("{%d}" % (at + n) for n in range(len(row)))]) + " |")  # noqa: UP031
+        lines.append("| " + " | ".join([name, *("{%d}" % (at + n) for n in range(len(row)))]) + " |")
         at += len(row)
     return Sentence("\n".join([*lines, ""]), slots)
 
@@ -221,7 +249,9 @@ def _table(head: list[str], rows: list[tuple[str, list[Slot]]]) -> Sentence:
 
 def _entities(rng: random.Random, language: str) -> Case:
     """A table of things with two measures, totals and shares; the turn before showed all years."""
-    label = {"de": "filiale", "zh": "城市"}.get(language) or rng.choice(["region", "product", "country", "team", "plan"])
+    label = {"de": "filiale", "zh": "城市"}.get(language) or rng.choice(
+        ["region", "product", "country", "team", "plan"]
+    )
     names = rng.sample(_NAMES[label], rng.randint(4, min(7, len(_NAMES[label]))))
     (first, shown, unit), (second, shown2, unit2) = rng.sample(_MEASURES[language], 2)
     size = 10 ** rng.uniform(4.2, 6.3)
@@ -234,7 +264,9 @@ def _entities(rng: random.Random, language: str) -> Case:
 
     def cells(data: pd.DataFrame, turn: int) -> list[CellRan]:
         total, count = data[first].sum(), data[second].sum()
-        share = pd.Series((data[first] / total * 100).round(1).to_list(), index=pd.Index(names, name=label), name="share_pct")
+        share = pd.Series(
+            (data[first] / total * 100).round(1).to_list(), index=pd.Index(names, name=label), name="share_pct"
+        )
         return [
             _cell(1, turn, "Per " + label, **_printed(data, state)),
             _cell(2, turn, "Totals", stdout=f"Total {first}: {total:.2f}\nTotal {second}: {count}\n"),
@@ -244,12 +276,21 @@ def _entities(rng: random.Random, language: str) -> Case:
     before, now = frame(), frame()
     state = random.Random(rng.random())
     style = Style(rng, language)
-    question = {"en": f"Which {label} leads?", "de": "Welche Filiale liegt vorn?", "zh": "哪个城市最高？（金额单位：元）"}[language]
+    question = {
+        "en": f"Which {label} leads?",
+        "de": "Welche Filiale liegt vorn?",
+        "zh": "哪个城市最高？（金额单位：元）",
+    }[language]
     steps = [
         [_asked(question, "1.0"), *cells(before, 1), Finished(report="…")],
-        [_asked({"en": "and only for 2024?", "de": "und nur 2024?", "zh": "只看2024年呢？"}[language], "2.0"), *cells(now, 2)],
+        [
+            _asked({"en": "and only for 2024?", "de": "und nur 2024?", "zh": "只看2024年呢？"}[language], "2.0"),
+            *cells(now, 2),
+        ],
     ]
-    now = now.assign(share=(now[first] / now[first].sum() * 100).round(1), other=(now[second] / now[second].sum() * 100).round(1))
+    now = now.assign(
+        share=(now[first] / now[first].sum() * 100).round(1), other=(now[second] / now[second].sum() * 100).round(1)
+    )
     old = before.assign(share=(before[first] / before[first].sum() * 100).round(1))
     ranked = now.sort_values(first, ascending=False).reset_index(drop=True)
     form = rng.choice(["exact", "whole", "scaled"])
@@ -288,7 +329,10 @@ def _entities(rng: random.Random, language: str) -> Case:
     last = len(ranked) - 1
     texts = {
         "en": [
-            Sentence(f"**{n[0]} leads with {{0}} of {shown.lower()} ({{1}} of the total).** {n[1]} follows with {{2}}.", [amount(0), share(0), amount(1)]),
+            Sentence(
+                f"**{n[0]} leads with {{0}} of {shown.lower()} ({{1}} of the total).** {n[1]} follows with {{2}}.",
+                [amount(0), share(0), amount(1)],
+            ),
             Sentence(f"- {n[last]} is last: {{0}}, a share of {{1}}.", [amount(last), share(last)]),
             Sentence("- In total it was {0}.", [total]),
             Sentence(f"- The gap between {n[0]} and {n[1]} is {{0}}.", [gap]),
@@ -297,7 +341,10 @@ def _entities(rng: random.Random, language: str) -> Case:
             Sentence(f"- While {n[1]} reached {{0}}, {n[2]} only got to {{1}}.", [amount(1), amount(2)]),
         ],
         "de": [
-            Sentence(f"**{n[0]} liegt mit {{0}} {shown} vorn ({{1}}).** Es folgt {n[1]} mit {{2}}.", [amount(0), share(0), amount(1)]),
+            Sentence(
+                f"**{n[0]} liegt mit {{0}} {shown} vorn ({{1}}).** Es folgt {n[1]} mit {{2}}.",
+                [amount(0), share(0), amount(1)],
+            ),
             Sentence(f"- {n[last]} ist das Schlusslicht: {{0}}, ein Anteil von {{1}}.", [amount(last), share(last)]),
             Sentence("- Insgesamt waren es {0}.", [total]),
             Sentence(f"- Der Abstand zwischen {n[0]} und {n[1]} beträgt {{0}}.", [gap]),
@@ -305,7 +352,9 @@ def _entities(rng: random.Random, language: str) -> Case:
             Sentence(f"- {shown2}: {n[2]} mit {{0}}, {n[1]} mit {{1}}.", [count(2), count(1)]),
         ],
         "zh": [
-            Sentence(f"**{n[0]}的{shown}最高，为{{0}}，占{{1}}。** 其次是{n[1]}（{{2}}）。", [amount(0), share(0), amount(1)]),
+            Sentence(
+                f"**{n[0]}的{shown}最高，为{{0}}，占{{1}}。** 其次是{n[1]}（{{2}}）。", [amount(0), share(0), amount(1)]
+            ),
             Sentence(f"- {n[last]}最低：{{0}}，占比{{1}}。", [amount(last), share(last)]),
             Sentence("- 合计{0}。", [total]),
             Sentence(f"- {n[0]}与{n[1]}相差{{0}}。", [gap]),
@@ -336,11 +385,25 @@ def _months(rng: random.Random, language: str) -> Case:
         shown_as = {"stdout": str(series) + "\n"} if state.random() < 0.5 else _printed(frame, state)
         first = _cell(1, turn, "Per month", **shown_as)
         change = (data[-1] / data[-2] - 1) * 100
-        return [first, _cell(2, turn, "Figures", stdout=f"Total: {sum(data)}\nMean: {sum(data) / length:.2f}\nChange of the last month: {change:.1f} %\n")]
+        return [
+            first,
+            _cell(
+                2,
+                turn,
+                "Figures",
+                stdout=f"Total: {sum(data)}\nMean: {sum(data) / length:.2f}\nChange of the last month: {change:.1f} %\n",
+            ),
+        ]
 
     state = random.Random(rng.random())
     steps: list[list[Step]] = [
-        [_asked("How do things develop per month, all shops?" if language != "zh" else "所有门店每月如何（元）？", "1.0"), *cells(older, 1), Finished(report="…")],
+        [
+            _asked(
+                "How do things develop per month, all shops?" if language != "zh" else "所有门店每月如何（元）？", "1.0"
+            ),
+            *cells(older, 1),
+            Finished(report="…"),
+        ],
         [_asked("And the web shop alone?", "2.0"), *cells(values, 2)],
     ]
 
@@ -349,7 +412,10 @@ def _months(rng: random.Random, language: str) -> Case:
 
     def amount(at: int) -> Slot:
         rivals = [style.amount(v, unit, "exact") for n, v in enumerate(values) if n != at]
-        return Slot(style.amount(values[at], unit, "exact"), {"row": rng.choice(rivals), "earlier": style.amount(older[at], unit, "exact")})
+        return Slot(
+            style.amount(values[at], unit, "exact"),
+            {"row": rng.choice(rivals), "earlier": style.amount(older[at], unit, "exact")},
+        )
 
     best, worst = max(range(length), key=values.__getitem__), min(range(length), key=values.__getitem__)
     change = (values[-1] / values[-2] - 1) * 100
@@ -357,34 +423,74 @@ def _months(rng: random.Random, language: str) -> Case:
     old_change = (older[-1] / older[-2] - 1) * 100
     moved = Slot(
         style.percent(change, plus=True),
-        {"sign": style.percent(-change, plus=True), "base": style.percent(swing, plus=True), "earlier": style.percent(old_change, plus=True)},
+        {
+            "sign": style.percent(-change, plus=True),
+            "base": style.percent(swing, plus=True),
+            "earlier": style.percent(old_change, plus=True),
+        },
     )
     run = (values[-1] / values[0] - 1) * 100
-    whole = Slot(style.percent(run, plus=True), {"sign": style.percent(-run, plus=True), "base": style.percent((values[-1] - values[0]) / values[-1] * 100, plus=True)})
+    whole = Slot(
+        style.percent(run, plus=True),
+        {
+            "sign": style.percent(-run, plus=True),
+            "base": style.percent((values[-1] - values[0]) / values[-1] * 100, plus=True),
+        },
+    )
     total = Slot(style.amount(sum(values), unit, "exact"), {"earlier": style.amount(sum(older), unit, "exact")})
-    mean = Slot(style.amount(sum(values) / length, unit, "exact"), {"earlier": style.amount(sum(older) / length, unit, "exact")})
+    mean = Slot(
+        style.amount(sum(values) / length, unit, "exact"), {"earlier": style.amount(sum(older) / length, unit, "exact")}
+    )
     texts = {
         "en": [
-            Sentence(f"{shown} peaked in {month(best)} at {{0}}; the weakest month was {month(worst)} with {{1}}.", [amount(best), amount(worst)]),
+            Sentence(
+                f"{shown} peaked in {month(best)} at {{0}}; the weakest month was {month(worst)} with {{1}}.",
+                [amount(best), amount(worst)],
+            ),
             Sentence("In all it was {0}, on average {1} per month.", [total, mean]),
-            Sentence(f"From {month(length - 2)} ({{0}}) to {month(length - 1)} ({{1}}) it changed by {{2}}.", [amount(length - 2), amount(length - 1), moved]),
-            Sentence(f"It went from {{0}} in {month(0)} to {{1}} in {month(length - 1)} ({{2}}).", [amount(0), amount(length - 1), whole]),
+            Sentence(
+                f"From {month(length - 2)} ({{0}}) to {month(length - 1)} ({{1}}) it changed by {{2}}.",
+                [amount(length - 2), amount(length - 1), moved],
+            ),
+            Sentence(
+                f"It went from {{0}} in {month(0)} to {{1}} in {month(length - 1)} ({{2}}).",
+                [amount(0), amount(length - 1), whole],
+            ),
         ],
         "de": [
-            Sentence(f"Am höchsten lag der Wert im {month(best)} mit {{0}}, am niedrigsten im {month(worst)} mit {{1}}.", [amount(best), amount(worst)]),
+            Sentence(
+                f"Am höchsten lag der Wert im {month(best)} mit {{0}}, am niedrigsten im {month(worst)} mit {{1}}.",
+                [amount(best), amount(worst)],
+            ),
             Sentence("In Summe waren es {0}, im Mittel {1} je Monat.", [total, mean]),
-            Sentence(f"Von {month(length - 2)} ({{0}}) auf {month(length - 1)} ({{1}}) änderte er sich um {{2}}.", [amount(length - 2), amount(length - 1), moved]),
-            Sentence(f"Er ging von {{0}} im {month(0)} auf {{1}} im {month(length - 1)} ({{2}}).", [amount(0), amount(length - 1), whole]),
+            Sentence(
+                f"Von {month(length - 2)} ({{0}}) auf {month(length - 1)} ({{1}}) änderte er sich um {{2}}.",
+                [amount(length - 2), amount(length - 1), moved],
+            ),
+            Sentence(
+                f"Er ging von {{0}} im {month(0)} auf {{1}} im {month(length - 1)} ({{2}}).",
+                [amount(0), amount(length - 1), whole],
+            ),
         ],
         "zh": [
-            Sentence(f"{shown}在{month(best)}最高，为{{0}}；{month(worst)}最低，为{{1}}。", [amount(best), amount(worst)]),
+            Sentence(
+                f"{shown}在{month(best)}最高，为{{0}}；{month(worst)}最低，为{{1}}。", [amount(best), amount(worst)]
+            ),
             Sentence("合计{0}，月均{1}。", [total, mean]),
-            Sentence(f"从{month(length - 2)}的{{0}}到{month(length - 1)}的{{1}}，变化{{2}}。", [amount(length - 2), amount(length - 1), moved]),
+            Sentence(
+                f"从{month(length - 2)}的{{0}}到{month(length - 1)}的{{1}}，变化{{2}}。",
+                [amount(length - 2), amount(length - 1), moved],
+            ),
         ],
     }[language]
     chosen = rng.sample(texts, rng.randint(2, len(texts)))
     if rng.random() < 0.4:
-        chosen.append(_table(["Month" if language == "en" else "Monat" if language == "de" else "月份", shown], [(month(n), [amount(n)]) for n in range(length)]))
+        chosen.append(
+            _table(
+                ["Month" if language == "en" else "Monat" if language == "de" else "月份", shown],
+                [(month(n), [amount(n)]) for n in range(length)],
+            )
+        )
     return Case(0, steps, chosen)
 
 
@@ -410,20 +516,29 @@ def _compared(rng: random.Random, language: str) -> Case:
     def cells(data: pd.DataFrame, turn: int) -> list[CellRan]:
         sums = data[[str(one), str(one + 1), "diff"]].sum()
         return [
-            _cell(1, turn, "Both years", stdout=data.set_index(label).to_string() + "\n") if state.random() < 0.6 else _cell(1, turn, "Both years", **_printed(data, state)),
+            _cell(1, turn, "Both years", stdout=data.set_index(label).to_string() + "\n")
+            if state.random() < 0.6
+            else _cell(1, turn, "Both years", **_printed(data, state)),
             _cell(2, turn, "Sums", stdout=sums.to_string() + "\n"),
         ]
 
     currency = {"en": "USD", "de": "EUR", "zh": "元"}[language]
     steps: list[list[Step]] = [
-        [_asked(f"Compare {one} and {one + 1} per {label} ({currency}), all channels", "1.0"), *cells(before, 1), Finished(report="…")],
+        [
+            _asked(f"Compare {one} and {one + 1} per {label} ({currency}), all channels", "1.0"),
+            *cells(before, 1),
+            Finished(report="…"),
+        ],
         [_asked("Now the web shop only", "2.0"), *cells(now, 2)],
     ]
 
     def level(row: int, year: int) -> Slot:
         value = int(now[str(year)][row])
         rivals = [style.amount(v, unit, "exact") for n, v in enumerate(now[str(year)]) if n != row]
-        return Slot(style.amount(value, unit, "exact"), {"row": rng.choice(rivals), "earlier": style.amount(int(before[str(year)][row]), unit, "exact")})
+        return Slot(
+            style.amount(value, unit, "exact"),
+            {"row": rng.choice(rivals), "earlier": style.amount(int(before[str(year)][row]), unit, "exact")},
+        )
 
     def change(row: int, *, plus: bool) -> Slot:
         value = float(now["pct_change"][row])
@@ -434,7 +549,10 @@ def _compared(rng: random.Random, language: str) -> Case:
                 "row": rng.choice(rivals), "sign": style.percent(-value, plus=True),
                 "base": style.percent(swing, plus=True), "earlier": style.percent(float(before["pct_change"][row]), plus=True),
             })  # fmt: skip
-        return Slot(style.percent(abs(value)), {"row": rng.choice([r.lstrip("−+") for r in rivals]), "base": style.percent(abs(swing))})
+        return Slot(
+            style.percent(abs(value)),
+            {"row": rng.choice([r.lstrip("−+") for r in rivals]), "base": style.percent(abs(swing))},
+        )
 
     def diff(row: int) -> Slot:
         value = int(now["diff"][row])
@@ -445,8 +563,17 @@ def _compared(rng: random.Random, language: str) -> Case:
     a, b, c = rng.sample(range(len(names)), 3)
     total = [int(now[str(one)].sum()), int(now[str(one + 1)].sum())]
     grew = (total[1] / total[0] - 1) * 100
-    whole = Slot(style.percent(grew, plus=True), {"sign": style.percent(-grew, plus=True), "base": style.percent((total[1] - total[0]) / total[1] * 100, plus=True)})
-    totals = [Slot(style.amount(value, unit, "exact"), {"earlier": style.amount(int(before[str(year)].sum()), unit, "exact")}) for value, year in zip(total, (one, one + 1), strict=True)]
+    whole = Slot(
+        style.percent(grew, plus=True),
+        {
+            "sign": style.percent(-grew, plus=True),
+            "base": style.percent((total[1] - total[0]) / total[1] * 100, plus=True),
+        },
+    )
+    totals = [
+        Slot(style.amount(value, unit, "exact"), {"earlier": style.amount(int(before[str(year)].sum()), unit, "exact")})
+        for value, year in zip(total, (one, one + 1), strict=True)
+    ]
     rose = now["diff"] > 0
     verb = {
         "en": lambda row: "rose" if rose[row] else "fell",
@@ -459,26 +586,43 @@ def _compared(rng: random.Random, language: str) -> Case:
         "en": [
             Sentence(f"In total it went from {{0}} in {one} to {{1}} in {one + 1} ({{2}}).", [*totals, whole]),
             Sentence(f"- {names[a]}: {{0}} ({{1}})", [change(a, plus=True), diff(a)]),
-            Sentence(f"- {names[b]} {verb(b)} by {{0}}, from {{1}} to {{2}}.", [change(b, plus=False), level(b, one), level(b, one + 1)]),
+            Sentence(
+                f"- {names[b]} {verb(b)} by {{0}}, from {{1}} to {{2}}.",
+                [change(b, plus=False), level(b, one), level(b, one + 1)],
+            ),
             Sentence(f"- {names[c]} made {{0}} in {one + 1} after {{1}} in {one}.", [level(c, one + 1), level(c, one)]),
             Sentence(f"- {names[b]} has {{0}} of the total of {one + 1}.", [part]),
         ],
         "de": [
-            Sentence(f"Insgesamt ging es von {{0}} im Jahr {one} auf {{1}} im Jahr {one + 1} ({{2}}).", [*totals, whole]),
+            Sentence(
+                f"Insgesamt ging es von {{0}} im Jahr {one} auf {{1}} im Jahr {one + 1} ({{2}}).", [*totals, whole]
+            ),
             Sentence(f"- {names[a]}: {{0}} ({{1}})", [change(a, plus=True), diff(a)]),
-            Sentence(f"- {names[b]} {verb(b)} um {{0}}, von {{1}} auf {{2}}.", [change(b, plus=False), level(b, one), level(b, one + 1)]),
-            Sentence(f"- {names[c]} kam {one + 1} auf {{0}} nach {{1}} im Jahr {one}.", [level(c, one + 1), level(c, one)]),
+            Sentence(
+                f"- {names[b]} {verb(b)} um {{0}}, von {{1}} auf {{2}}.",
+                [change(b, plus=False), level(b, one), level(b, one + 1)],
+            ),
+            Sentence(
+                f"- {names[c]} kam {one + 1} auf {{0}} nach {{1}} im Jahr {one}.", [level(c, one + 1), level(c, one)]
+            ),
         ],
         "zh": [
             Sentence(f"总额从{one}年的{{0}}变为{one + 1}年的{{1}}（{{2}}）。", [*totals, whole]),
             Sentence(f"- {names[a]}：{{0}}（{{1}}）", [change(a, plus=True), diff(a)]),
-            Sentence(f"- {names[b]}{verb(b)}了{{0}}，从{{1}}到{{2}}。", [change(b, plus=False), level(b, one), level(b, one + 1)]),
+            Sentence(
+                f"- {names[b]}{verb(b)}了{{0}}，从{{1}}到{{2}}。",
+                [change(b, plus=False), level(b, one), level(b, one + 1)],
+            ),
         ],
     }[language]
     chosen = rng.sample(texts, rng.randint(2, len(texts)))
     if rng.random() < 0.5:
         head = [label, str(one), str(one + 1), {"en": "Change", "de": "Veränderung", "zh": "变化"}[language]]
-        chosen.append(_table(head, [(names[r], [level(r, one), level(r, one + 1), change(r, plus=True)]) for r in range(len(names))]))
+        chosen.append(
+            _table(
+                head, [(names[r], [level(r, one), level(r, one + 1), change(r, plus=True)]) for r in range(len(names))]
+            )
+        )
     return Case(0, steps, chosen)
 
 
@@ -492,7 +636,10 @@ def _grouped(rng: random.Random, language: str) -> Case:
     state = random.Random(rng.random())
 
     def frame() -> pd.DataFrame:
-        return pd.DataFrame([(q, c, rng.randint(10_000, 400_000)) for q in quarters for c in channels], columns=["quarter", "channel", "sales"])
+        return pd.DataFrame(
+            [(q, c, rng.randint(10_000, 400_000)) for q in quarters for c in channels],
+            columns=["quarter", "channel", "sales"],
+        )
 
     before, now = frame(), frame()
 
@@ -508,7 +655,11 @@ def _grouped(rng: random.Random, language: str) -> Case:
         return [_cell(1, turn, "Sales per quarter and channel", **shown)]
 
     steps: list[list[Step]] = [
-        [_asked(f"Sales per channel and quarter of {year}, all countries", "1.0"), *cells(before, 1), Finished(report="…")],
+        [
+            _asked(f"Sales per channel and quarter of {year}, all countries", "1.0"),
+            *cells(before, 1),
+            Finished(report="…"),
+        ],
         [_asked("Germany only", "2.0"), *cells(now, 2)],
     ]
 
@@ -516,32 +667,54 @@ def _grouped(rng: random.Random, language: str) -> Case:
         return int(data[(data["quarter"] == q) & (data["channel"] == c)]["sales"].iloc[0])
 
     def amount(q: str, c: str) -> Slot:
-        rivals = [value(now, q, other) for other in channels if other != c] + [value(now, other, c) for other in quarters if other != q]
-        return Slot(style.amount(value(now, q, c), unit, "exact"), {"row": style.amount(rng.choice(rivals), unit, "exact"), "earlier": style.amount(value(before, q, c), unit, "exact")})
+        rivals = [value(now, q, other) for other in channels if other != c] + [
+            value(now, other, c) for other in quarters if other != q
+        ]
+        return Slot(
+            style.amount(value(now, q, c), unit, "exact"),
+            {
+                "row": style.amount(rng.choice(rivals), unit, "exact"),
+                "earlier": style.amount(value(before, q, c), unit, "exact"),
+            },
+        )
 
     def change(c: str, old: str, new: str) -> Slot:
         a, b = value(now, old, c), value(now, new, c)
-        return Slot(style.percent((b / a - 1) * 100, plus=True), {"sign": style.percent((1 - b / a) * 100, plus=True), "base": style.percent((b - a) / b * 100, plus=True)})
+        return Slot(
+            style.percent((b / a - 1) * 100, plus=True),
+            {"sign": style.percent((1 - b / a) * 100, plus=True), "base": style.percent((b - a) / b * 100, plus=True)},
+        )
 
     q1, q2 = quarters[-2], quarters[-1]
     c1, c2, c3 = channels
     whole = sum(value(now, q2, c) for c in channels)
-    share = Slot(style.percent(value(now, q2, c2) / whole * 100), {"base": style.percent(value(now, q2, c2) / (whole - value(now, q2, c2)) * 100)})
+    share = Slot(
+        style.percent(value(now, q2, c2) / whole * 100),
+        {"base": style.percent(value(now, q2, c2) / (whole - value(now, q2, c2)) * 100)},
+    )
     total = Slot(style.amount(whole, unit, "exact"), {})
     texts = {
         "en": [
-            Sentence(f"{c1} went from {{0}} in {q1} to {{1}} in {q2} ({{2}}).", [amount(q1, c1), amount(q2, c1), change(c1, q1, q2)]),
+            Sentence(
+                f"{c1} went from {{0}} in {q1} to {{1}} in {q2} ({{2}}).",
+                [amount(q1, c1), amount(q2, c1), change(c1, q1, q2)],
+            ),
             Sentence(f"In {q2}, {c2} sold {{0}} and {c3} {{1}}.", [amount(q2, c2), amount(q2, c3)]),
             Sentence(f"{c2} made {{0}} of all sales in {q2}.", [share]),
             Sentence(f"All channels together sold {{0}} in {q2}.", [total]),
         ],
         "de": [
-            Sentence(f"{c1} ging von {{0}} in {q1} auf {{1}} in {q2} ({{2}}).", [amount(q1, c1), amount(q2, c1), change(c1, q1, q2)]),
+            Sentence(
+                f"{c1} ging von {{0}} in {q1} auf {{1}} in {q2} ({{2}}).",
+                [amount(q1, c1), amount(q2, c1), change(c1, q1, q2)],
+            ),
             Sentence(f"In {q2} verkaufte {c2} {{0}} und {c3} {{1}}.", [amount(q2, c2), amount(q2, c3)]),
             Sentence(f"Alle Kanäle zusammen kamen in {q2} auf {{0}}.", [total]),
         ],
         "zh": [
-            Sentence(f"{c1}从{q1}的{{0}}变为{q2}的{{1}}（{{2}}）。", [amount(q1, c1), amount(q2, c1), change(c1, q1, q2)]),
+            Sentence(
+                f"{c1}从{q1}的{{0}}变为{q2}的{{1}}（{{2}}）。", [amount(q1, c1), amount(q2, c1), change(c1, q1, q2)]
+            ),
             Sentence(f"{q2}：{c2}为{{0}}，{c3}为{{1}}。", [amount(q2, c2), amount(q2, c3)]),
         ],
     }[language]

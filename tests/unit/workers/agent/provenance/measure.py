@@ -1,6 +1,6 @@
 """Measures the check of figures on generated reports and on those written by hand.
 
-    PYTHONPATH=. python tests/unit/workers/agent/provenance/measure.py [CASES] [FIRST_SEED]
+PYTHONPATH=. python tests/unit/workers/agent/provenance/measure.py [CASES] [FIRST_SEED]
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import yaml
+from generator import KINDS, Case, cases
 
 from core.steps import Asked, CellRan, Step
-from generator import KINDS, Case, cases
 from workers.agent.provenance import Facts, Provenance, facts_of, trace
 
 HELD_OUT = Path(__file__).with_name("held_out.yaml")
@@ -67,7 +67,9 @@ def held_out() -> Measured:
     for world in yaml.safe_load(HELD_OUT.read_text(encoding="utf-8")):
         steps: list[Step] = [Asked(user="U1", author="Ana", text=world["question"], ts="1.0")]
         for n, (text, title) in enumerate(zip(world["outputs"], world["titles"], strict=True), 1):
-            steps.append(CellRan(call_id=f"c{n}", cell_id=f"T/c{n}", title=title, code="show()", status="ok", stdout=text))
+            steps.append(
+                CellRan(call_id=f"c{n}", cell_id=f"T/c{n}", title=title, code="show()", status="ok", stdout=text)
+            )
         facts = facts_of([steps])
         for report in world["reports"]:
             clean = trace(report["report"], facts)
@@ -102,7 +104,7 @@ def _with_random(case: Case, facts: Facts, rng: random.Random) -> bool | None:
     if drawn == text:
         return None
     lines = [other.told(s, drawn) if n == p else other.told() for n, other in enumerate(case.parts)]
-    before = re.split(r"\{%d\}" % s, part.text)[0].format(*(slot.text for slot in part.slots))  # noqa: UP031
+    before = re.split(re.escape(f"{{{s}}}"), part.text)[0].format(*(slot.text for slot in part.slots))
     at = sum(len(line) + 1 for line in lines[:p]) + len(before)
     figures = [one for one in trace("\n".join(lines), facts).figures if one.start < at + len(drawn) and one.end > at]
     return any(one.state != "unsourced" for one in figures) or not figures

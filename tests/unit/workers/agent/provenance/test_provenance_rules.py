@@ -1,13 +1,14 @@
 """Where a figure comes from: value, unit, sign, row and step, one rule each."""
 
+# ruff: noqa: E501 - outputs and reports stand as they are printed
 from __future__ import annotations
 
 import pytest
-
-from core.steps import Briefed, ChartData, ColumnNote, FileAbstract, SeriesData, StatementRan, TableData, TableNote
 from provenance_kit import first, shown, states, traced
 
-REGIONS = "          revenue  orders\nregion                   \nNorth   482310.40    3812\nSouth   371942.15    2954\nEast    298411.90    2507\n"  # noqa: E501
+from core.steps import Briefed, ChartData, ColumnNote, FileAbstract, SeriesData, StatementRan, TableData, TableNote
+
+REGIONS = "          revenue  orders\nregion                   \nNorth   482310.40    3812\nSouth   371942.15    2954\nEast    298411.90    2507\n"
 YEARS = "          2023    2024  pct_change\nLamp     81200   90144        11.0\nDesk     64350   58120        -9.7\n"
 
 
@@ -28,14 +29,16 @@ def test_another_number_is_not(figure: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("figure", "state"), [("12.3 %", "sourced"), ("12.34%", "sourced"), ("12.4 %", "unsourced"), ("0.12 %", "unsourced")]
+    ("figure", "state"),
+    [("12.3 %", "sourced"), ("12.34%", "sourced"), ("12.4 %", "unsourced"), ("0.12 %", "unsourced")],
 )
 def test_a_fraction_may_be_told_in_percent(figure: str, state: str) -> None:
     assert first(f"Churn is {figure}.", "churn_rate 0.1234\n").state == state
 
 
 @pytest.mark.parametrize(
-    "date", ["2024-03-15", "15.03.2024", "March 15, 2024", "15. März 2024", "2024年3月15日", "15 March 2024", "March 2024"]
+    "date",
+    ["2024-03-15", "15.03.2024", "March 15, 2024", "15. März 2024", "2024年3月15日", "15 March 2024", "March 2024"],
 )
 def test_a_date_is_found_in_any_form_and_as_coarse_as_it_is_said(date: str) -> None:
     assert first(f"It peaked on {date}.", "peak: 2024-03-15\n").state == "sourced"
@@ -88,7 +91,9 @@ def test_a_threshold_in_the_code_is_given_and_data_in_the_code_is_not() -> None:
 
 
 def test_tables_charts_and_statements_are_outputs_too() -> None:
-    table = TableData(columns=("r", "v"), dtypes=("object", "float64"), rows=(("a", 17.25),), total_rows=4321, total_columns=2)
+    table = TableData(
+        columns=("r", "v"), dtypes=("object", "float64"), rows=(("a", 17.25),), total_rows=4321, total_columns=2
+    )
     series = SeriesData(kind="bar", name="s", points=(("a", 33.5),), total_points=1)
     chart = ChartData(figure="f.png", title="t", x="x", y="y", series=(series,))
     ran = StatementRan(source="db", sql="select 1", rows=987)
@@ -139,7 +144,9 @@ def test_a_column_of_a_year_binds() -> None:
     assert states("Lamp made 81,200 in 2024.", YEARS)["81,200"] == "unsourced"
 
 
-@pytest.mark.parametrize(("report", "ok"), [("$4,321", False), ("€4,321", True), ("4,321 EUR", True), ("4.321 %", False)])
+@pytest.mark.parametrize(
+    ("report", "ok"), [("$4,321", False), ("€4,321", True), ("4,321 EUR", True), ("4.321 %", False)]
+)
 def test_a_unit_that_the_data_names_binds(report: str, ok: bool) -> None:
     text = "region  revenue_eur\nNorth          4321\nSouth          1234\n"
     assert (first(f"North made {report}.", text).state == "sourced") == ok
@@ -218,11 +225,15 @@ def test_a_total_in_a_table_of_the_report_is_recomputed() -> None:
 # --- anything goes in
 
 
-@pytest.mark.parametrize("report", ["", "|", "|a|\n|-|", "%%%", "1" * 5_000, "1,1,1,1," * 500, "(" * 3_000, "[=1:2]" * 300, "\u2060⁰٣"])
+@pytest.mark.parametrize(
+    "report", ["", "|", "|a|\n|-|", "%%%", "1" * 5_000, "1,1,1,1," * 500, "(" * 3_000, "[=1:2]" * 300, "\u2060⁰٣"]
+)
 def test_no_report_breaks_it(report: str) -> None:
     traced(report, REGIONS, "{'a': [1, {'b': nan}]}", "[" * 500, "1e999 -1e-999", "|" * 400)
 
 
-@pytest.mark.parametrize("text", ["np.float64(1.5)", "{'n': inf}", "a\tb\n1\t2", ",,,,\n,,,,", "9" * 400, "2024-99-99 25:61", "\x00\ud800"])
+@pytest.mark.parametrize(
+    "text", ["np.float64(1.5)", "{'n': inf}", "a\tb\n1\t2", ",,,,\n,,,,", "9" * 400, "2024-99-99 25:61", "\x00\ud800"]
+)
 def test_no_output_breaks_it(text: str) -> None:
     traced("It is 1.5 and 4,711.", text)

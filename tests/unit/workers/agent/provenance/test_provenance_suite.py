@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import pytest
-
 from generator import KINDS
 from measure import Measured, generated, held_out, random_passes
 

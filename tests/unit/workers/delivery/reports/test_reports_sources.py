@@ -5,16 +5,18 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from report_cases import SUMMED, case
 
 from core.steps import FigureSource, SourcePlace
 from core.values import Language
-from report_cases import SUMMED, case
 from workers.delivery.reports import render_report
 
 PLACE = SourcePlace(what="output", cell_id=SUMMED.cell_id, line=3, about="North · units")
 SOURCES = (
     FigureSource(figure="3", state="sourced", places=(PLACE,)),
-    FigureSource(figure="50 %", state="derived", how="share", places=(PLACE, PLACE.model_copy(update={"what": "table"}))),
+    FigureSource(
+        figure="50 %", state="derived", how="share", places=(PLACE, PLACE.model_copy(update={"what": "table"}))
+    ),
     FigureSource(figure="4,711", state="unsourced", reason="unknown"),
     FigureSource(figure="2024", state="given", places=(SourcePlace(what="question"),)),
 )
