@@ -55,7 +55,10 @@ def marked(provenance: Provenance, language: Language) -> str:
             mark = f" ({say(_phrase(figure), language)})"
         at = _behind_emphasis(report, figure.end)
         report = report[:at] + mark + report[at:]
-    return f"{report}\n\n_{say('unsourced_in_tables', language)}_" if in_tables else report
+    if not in_tables:
+        return report
+    legend = say("unsourced_in_tables", language)
+    return f"{report}\n\n_{legend}_"
 
 
 def _phrase(figure: Traced) -> str:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from workers.agent.provenance.facts import Fact, Family, Grid, Label, Place, What
-from workers.agent.provenance.numerals import Day, Marks, Numeral, scan
+from workers.agent.provenance.numerals import Day, Marks, Numeral, scan, scan_dates
 from workers.agent.provenance.words import key_of
 
+_PLAIN = re.compile(r"([-−])?(\d{1,18}(?:\.\d{1,15})?)", re.ASCII)
 _UNIT_IN_NAME = re.compile(
     r"(?:[(\[_ ,/]|^)(?P<unit>k€|t€|k ?eur|t ?eur|k ?usd|k\$|m€|mio\.? ?€|meur|musd|eur|usd|gbp|cny|"
     r"rmb|€|\$|£|¥|%|pct|percent|prozent|kg|km|min|minutes|hours|h|days|万元|亿元|千元|元)(?:[)\]_ ,./]|$)",
@@ -60,6 +62,9 @@ def number_in(cell: str, marks: Marks) -> Numeral | None:
     text = cell.strip().strip("*")
     if not text or not any(map(str.isdigit, text)) or len(text) > 40:
         return None
+    if plain := _PLAIN.fullmatch(text):
+        value, decimals = float(plain[2]), len(plain[2].partition(".")[2])
+        return Numeral(0, len(text), text, "number", ((value, decimals),), -1 if plain[1] else 0, bare=text.isdigit())
     found = scan(text, marks)
     if len(found) != 1:
         return None
@@ -71,6 +76,7 @@ def number_in(cell: str, marks: Marks) -> Numeral | None:
     return None
 
 
+@lru_cache(maxsize=4_096)
 def label_of(text: str) -> Label:
     """A label as it is compared: a date when it is one, else its words."""
     stripped = text.strip()
@@ -195,7 +201,7 @@ def make_fact(
 def note_days(lines: Sequence[str], reader: Reader, found: Found, at: int) -> None:
     for number, line in enumerate(lines, at + 1):
         if len(line) < 20_000:
-            for one in scan(line, "point"):
+            for one in scan_dates(line):
                 note_day(one, reader.place(number, line[:80]), found)
 
 

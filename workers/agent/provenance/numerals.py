@@ -106,8 +106,14 @@ _DATES = (
     ("time", re.compile(r"(?<![\d:.,])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?![\d:])")),
     ("y", re.compile(rf"(?<![A-Za-z0-9_.,$€£¥+−-])({_YEAR})(?![\d]|[.,]\d|\s?[%$€£¥元万]|-\d|[A-Za-z_])")),
 )  # fmt: skip
+_MAYBE_DATE = re.compile(rf"{_YEAR}|\d\.\s?\d?\d\.|\d/\d|\d:\d\d|月|季|Q[1-4]|Quartal|\b(?:{_MONTH})", re.IGNORECASE)
+"""What a text without any date has nowhere: looking for it first saves the patterns above their work."""
 _MONTH_ALONE = re.compile(rf"\b({_MONTH})\b", re.IGNORECASE)
-_UNIT_WORDS = "|".join(sorted((re.escape(unit) for unit in UNITS), key=len, reverse=True))
+_UNIT_WORDS = "|".join(
+    # A long word may stand with a capital ("Stunden"); a short one is another unit then.
+    f"(?i:{re.escape(unit)})" if len(unit) > 3 else re.escape(unit)
+    for unit in sorted(UNITS, key=len, reverse=True)
+)
 _SCALE_WORDS = (
     r"k|K|T(?=\s?[€$])|Tsd\.?|tsd|thousand|Tausend|千|M(?![a-zA-Z])|Mio\.?|mio|mn|m(?=\s?[€$])|"
     r"[Mm]illionen|[Mm]illions?|百万|B(?![a-zA-Z])|bn|Mrd\.?|[Bb]illions?|Milliarden|十亿|万|亿"
@@ -153,13 +159,7 @@ def marks_of(text: str) -> Marks:
 
 def scan(text: str, marks: Marks, *, months: bool = False) -> list[Numeral]:
     """The numbers and dates of a text, in order, none inside another. `months`: also months that stand alone."""
-    found: list[Numeral] = []
-    rest = text
-    for name, pattern in _DATES:
-        for match in pattern.finditer(rest):
-            if (one := _date(name, match)) is not None:
-                found.append(one)
-        rest = pattern.sub(partial(_blank, name), rest)
+    found, rest = _dates(text)
     if months:
         found += [
             Numeral(m.start(), m.end(), m[0], "date", day=Day(month=_MONTHS[m[1].casefold()]), digits_end=m.end())
@@ -168,6 +168,23 @@ def scan(text: str, marks: Marks, *, months: bool = False) -> list[Numeral]:
         ]
     found += _numbers(rest, marks)
     return sorted(found, key=lambda one: one.start)
+
+
+def scan_dates(text: str) -> list[Numeral]:
+    """The dates and times of a text."""
+    return _dates(text)[0]
+
+
+def _dates(text: str) -> tuple[list[Numeral], str]:
+    """The dates of a text, and the text without them."""
+    found: list[Numeral] = []
+    rest = text
+    for name, pattern in _DATES if _MAYBE_DATE.search(text) else ():
+        own = [one for match in pattern.finditer(rest) if (one := _date(name, match)) is not None]
+        if own:
+            found += own
+            rest = pattern.sub(partial(_blank, name), rest)
+    return found, rest
 
 
 def _blank(name: str, match: re.Match[str]) -> str:

@@ -7,6 +7,7 @@ A word list is a rule of thumb: what it does not know is not judged.
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 _TOKEN = re.compile(r"[a-z0-9\u00b2\u00df-\u024f]+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]", re.IGNORECASE)
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
@@ -138,6 +139,7 @@ NOT_IN_PROSE = frozenset(
 """Labels that are too common as words: they bind in table rows only."""
 
 
+@lru_cache(maxsize=4_096)
 def key_of(text: str) -> Key:
     """The words of a label, folded and without a plural s."""
     spaced = _CAMEL.sub(" ", text) if any(map(str.isupper, text)) else text
@@ -156,4 +158,7 @@ def tokens(text: str) -> list[tuple[int, int, str]]:
 
 def has_word(key: Key, known: frozenset[str]) -> bool:
     """Whether a label holds one of these words; a Chinese one may stand anywhere in it."""
-    return any(word in known for word in key) or any(word in "".join(key) for word in known if not word.isascii())
+    if not known.isdisjoint(key):
+        return True
+    joined = "".join(key)
+    return not joined.isascii() and any(word in joined for word in known if not word.isascii())
