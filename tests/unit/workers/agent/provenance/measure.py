@@ -19,6 +19,7 @@ from core.steps import Asked, CellRan, Step
 from workers.agent.provenance import Facts, Provenance, facts_of, trace
 
 HELD_OUT = Path(__file__).with_name("held_out.yaml")
+HELD_OUT_2 = Path(__file__).with_name("held_out_2.yaml")
 
 
 @dataclass
@@ -61,10 +62,10 @@ def generated(count: int, first: int = 0) -> Measured:
     return measured
 
 
-def held_out() -> Measured:
+def held_out(path: Path = HELD_OUT) -> Measured:
     """The reports written by hand."""
     measured = Measured()
-    for world in yaml.safe_load(HELD_OUT.read_text(encoding="utf-8")):
+    for world in yaml.safe_load(path.read_text(encoding="utf-8")):
         steps: list[Step] = [Asked(user="U1", author="Ana", text=world["question"], ts="1.0")]
         for n, (text, title) in enumerate(zip(world["outputs"], world["titles"], strict=True), 1):
             steps.append(
@@ -124,6 +125,7 @@ def _print(name: str, measured: Measured) -> None:
 if __name__ == "__main__":
     COUNT, FIRST = (int(sys.argv[n]) if len(sys.argv) > n else default for n, default in ((1, 360), (2, 0)))
     _print("generated", generated(COUNT, FIRST))
-    _print("by hand", held_out())
+    _print("by hand, first set", held_out())
+    _print("by hand, second set", held_out(HELD_OUT_2))
     PASSED, TRIED = random_passes(COUNT, FIRST)
     print(f"random numbers: {PASSED} of {TRIED} pass ({PASSED / TRIED:.4f})")

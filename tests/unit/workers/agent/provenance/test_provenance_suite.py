@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from generator import KINDS
-from measure import Measured, generated, held_out, random_passes
+from measure import HELD_OUT_2, Measured, generated, held_out, random_passes
 
 CASES = 360
 
@@ -37,6 +37,12 @@ def test_reports_by_hand_hold_the_same_floors(by_hand: Measured) -> None:
     assert by_hand.reports >= 60
     assert by_hand.flagged_reports <= by_hand.reports / 25
     assert sum(by_hand.found.values()) / sum(by_hand.planted.values()) >= 0.98
+
+
+def test_the_second_set_by_hand_gets_no_worse_than_it_was_when_it_was_new() -> None:
+    second = held_out(HELD_OUT_2)
+    assert second.flagged_reports <= 4
+    assert sum(second.found.values()) >= 17
 
 
 def test_a_random_number_of_the_same_digits_passes_in_at_most_2_percent() -> None:
