@@ -34,6 +34,7 @@ from core.team_settings import (
     Limits,
     ModelSettings,
     PriceSettings,
+    ReportSettings,
     RetentionSettings,
     SandboxSettings,
     SessionLimits,
@@ -149,6 +150,7 @@ class Settings(BaseSettings):
     workers: WorkerSettings = WorkerSettings()
     fairness: FairnessSettings = FairnessSettings()
     budget: BudgetSettings = BudgetSettings()
+    report: ReportSettings = ReportSettings()
     storage: StorageSettings = StorageSettings()
     channels: dict[str, ChannelSettings] = {}
     prices: dict[str, PriceSettings] = {}

@@ -261,13 +261,41 @@ class Checked(Value):
     reason: str = ""
 
 
+class SourcePlace(Value):
+    """A place that a figure comes from: an output, table, chart, statement or the code of a cell, a file, a question.
+
+    `line` counts from 1, and is 0 where there is none. `about` are the labels around the value.
+    """
+
+    what: str
+    cell_id: str = ""
+    line: int = 0
+    about: str = ""
+
+
+class FigureSource(Value):
+    """A figure of a report and where it comes from.
+
+    `sourced`: a cell showed it. `derived`: it follows from what cells showed by the step `how`. `given`: a person, a
+    file or the code's parameters say it. `unsourced`: nothing backs it; it is marked in the report, and `reason` says
+    what was found instead (`workers/agent/provenance/matching.py`).
+    """
+
+    figure: str
+    state: Literal["sourced", "derived", "given", "unsourced"]
+    reason: str = ""
+    how: str = ""
+    places: tuple[SourcePlace, ...] = ()
+
+
 class Finished(Value):
-    """The report, as the model wrote it (Markdown, answer first). `partial`: it says that the question, or a part of
-    it, has no answer; it gets no sign of success."""
+    """The report as it is posted (Markdown, answer first), figures that nothing backs marked. `partial`: it says that
+    the question, or a part of it, has no answer; it gets no sign of success. `sources`: where its figures come from."""
 
     kind: Literal["finished"] = "finished"
     report: str
     partial: bool = False
+    sources: tuple[FigureSource, ...] = ()
 
 
 STOPPED = "stopped"

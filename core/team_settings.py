@@ -70,6 +70,16 @@ class Limits(SessionLimits):
     )
 
 
+class ReportSettings(Table):
+    """`[report]`: what happens to a report with figures that no output, file or person gives."""
+
+    unsourced: Literal["mark", "hold"] = Field(
+        default="mark",
+        description="`mark`: such figures are marked in the report. `hold`: a person in the thread decides first "
+        "whether it is posted.",
+    )
+
+
 class SandboxSettings(Table):
     """`[sandbox]`: the isolation below which the service does not start on real Slack."""
 

@@ -240,7 +240,7 @@ def test_what_is_said_before_a_stop_is_stopped_too_and_what_comes_after_is_not(s
 
 
 def test_where_nothing_runs_a_word_gets_one_sentence_and_a_reaction_none(start: Start) -> None:
-    talk = start(ScriptedModel([finish("All **42**.")])).ask("How much was sold?")
+    talk = start(ScriptedModel([finish("All **7**.")])).ask("How much was sold?")
     before = len(talk.messages)
     react(talk.stack, talk.key)
     slacks_own(talk.stack, talk.key)
@@ -254,7 +254,7 @@ def test_where_nothing_runs_a_word_gets_one_sentence_and_a_reaction_none(start: 
 def test_the_files_that_came_before_a_stop_are_there_afterwards(start: Start, tmp_path: Path) -> None:
     (tmp_path / "sales.csv").write_text("region,amount\nNorth,10\nSouth,32\n")
     read = code("import pandas as pd\nprint(pd.read_csv('sales.csv')['amount'].sum())", "Add up")
-    stack = start(ScriptedModel(turns=[[finish("Never.")], [read, finish("All **42**.")]]))
+    stack = start(ScriptedModel(turns=[[finish("Never.")], [read, finish("All **7**.")]]))
     with stack.busy:
         key = stack.say("How much was sold?", [tmp_path / "sales.csv"])
         stack.wait_for(lambda: len(stack.store.unread(key.id)) == 1, "the question")
@@ -271,7 +271,7 @@ def test_a_download_that_does_not_end_is_stopped_and_its_file_is_read_by_whoever
 ) -> None:
     (tmp_path / "sales.csv").write_text("region,amount\nNorth,10\nSouth,32\n")
     read = code("import pandas as pd\nprint(pd.read_csv('sales.csv')['amount'].sum())", "Add up")
-    work = [read, finish("All **42**.")]
+    work = [read, finish("All **7**.")]
     stack = start(ScriptedModel(turns=[work if go_on == "continue" else [], work]))
     slow = {"method": "download", "kind": "slow", "seconds": 600, "times": 1}
     stack.slack.http.post("/control/faults", json=slow).raise_for_status()

@@ -26,8 +26,8 @@ def finish(report: str) -> dict[str, Any]:
 def sold(start: Start) -> Talk:
     """A thread whose last cell spoiled `total`."""
     script = [
-        [code("total = 42", "Add up"), code("total = 0; more = 1", "Spoil it"), finish("All **42**.")],
-        [code("print(total, 'more' in globals())", "Look"), finish("Still **42**.")],
+        [code("total = 42", "Add up"), code("total = 0; more = 1", "Spoil it"), finish("All **7**.")],
+        [code("print(total, 'more' in globals())", "Look"), finish("Still **7**.")],
         [code("print('total' in globals())", "Look again"), finish("As said.")],
     ]
     return start(ScriptedModel(turns=script)).ask("How much was sold?")
@@ -84,7 +84,7 @@ def test_a_second_undo_in_a_row_says_that_it_cannot(start: Start) -> None:
 def test_undo_while_a_question_waits_keeps_the_question_open(start: Start) -> None:
     asking = {"calls": [{"name": "ask_user", "arguments": {"question": "Which?", "options": ["North", "South"]}}]}
     script = [code("total = 42", "Add up"), code("total = 0", "Spoil it"), asking, code("print(total)", "Look")]
-    talk = start(ScriptedModel([*script, finish("All **42**.")])).ask("How much was sold?")
+    talk = start(ScriptedModel([*script, finish("All **7**.")])).ask("How much was sold?")
     assert talk.turn.status == "waiting"
     say_and_hear(talk, "undo", "undid the last step")
     talk.stack.wait_for(lambda: talk.turn.status == "waiting", "the question to wait")
@@ -109,7 +109,7 @@ def test_reset_forgets_the_session_after_asking_and_keeps_what_people_gave(
     (tmp_path / "sales.csv").write_text("region,amount\nNorth,10\n")
     look = "import os\nprint('total' in globals(), sorted(os.listdir()))"
     work = code("open('sales.csv').read(); total = 42; open('mine.txt', 'w').write('x')", "Add up")
-    script = [[work, finish("All **42**.")], [], [code(look, "Look"), finish("As said.")]]
+    script = [[work, finish("All **7**.")], [], [code(look, "Look"), finish("As said.")]]
     talk = start(ScriptedModel(turns=script)).ask("How much was sold?", [tmp_path / "sales.csv"])
     say_and_hear(talk, "Reset.", "Shall I reset this thread's session?")
     talk.stack.wait_for(lambda: talk.turn.status == "waiting", "the question to wait")
@@ -119,7 +119,7 @@ def test_reset_forgets_the_session_after_asking_and_keeps_what_people_gave(
         talk.stack.say(how, thread=talk.key)
     talk.stack.wait_for(lambda: talk.turn.status == "done", "the reset")
     assert "The session is reset, as ana confirmed" in talk.text
-    assert "All **42**." in talk.text.replace("All 42", "All **42**"), "what was said stays"
+    assert "All **7**." in talk.text.replace("All 7", "All **7**"), "what was said stays"
     after = talk.ask("and now?")
     assert after.steps("cell")[0].stdout.strip() == "False ['sales.csv']"
     say_and_hear(after, "undo", "undid the last step")

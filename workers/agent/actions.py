@@ -3,10 +3,10 @@ again."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from core.steps import Commanded
+from core.steps import Commanded, FigureSource
 
 Message = dict[str, Any]
 """One message in the Chat Completions format: role, content, and tool_calls or tool_call_id where they belong."""
@@ -64,10 +64,12 @@ class RecordVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Finish:
-    """Render and post the report, close the turn → `Finished`. `partial`: without a sign of success."""
+    """Render and post the report, close the turn → `Finished`. `partial`: without a sign of success. `sources`: where
+    its figures come from; they follow from the report and the turn's steps."""
 
     report: str
     partial: bool = False
+    sources: tuple[FigureSource, ...] = field(default=(), compare=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,8 +23,8 @@ def step_of(action: IsStep) -> Step:
             return Checked(is_final=is_final, reason=reason)
         case Compact(context_chars):
             return Compacted(context_chars=context_chars)
-        case Finish(report, partial):
-            return Finished(report=report, partial=partial)
+        case Finish(report, partial, sources):
+            return Finished(report=report, partial=partial, sources=sources)
         case GiveUp(reason, text, fault):
             return GaveUp(reason=reason, text=text, fault=fault)
 

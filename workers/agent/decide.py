@@ -18,6 +18,7 @@ report or question written before that message is not posted: the model is told 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import assert_never
 
 from core.phrases import say
@@ -41,11 +42,16 @@ from workers.agent.actions import (
 from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
 from workers.agent.messages import check_messages, messages
 from workers.agent.parse import read_reply
+from workers.agent.sourcing import marked, sources_of, told, trace_report
+from workers.agent.text import one_line
 from workers.agent.tools import TOOLS, TOOLS_WITH_BASH
 from workers.agent.turn import Episode, Turn, episodes
 from workers.agent.verdict import read_verdict
 
 _UNREADABLE_VERDICTS = 2
+_HOLD = "hold"
+"""The call ids of our own question whether a report with unsourced figures is to be posted begin so."""
+_SHOWN_FIGURES = 6
 MAX_COMPACTIONS = 2
 """Times in a row that a prompt is halved when the endpoint finds it too long."""
 
@@ -94,7 +100,7 @@ def _follow(turn: Turn, episode: Episode, intent: Intent, alone: bool) -> Action
             what = "question" if isinstance(intent, Question) else "report"
             if not alone:
                 return _correct(turn, "too_early", intent.call_id, what=what)
-            if any(isinstance(step, Asked) for step in episode.steps) and guards.replies_left(turn):
+            if _has_news(episode, intent) and guards.replies_left(turn):
                 return _correct(turn, "new_message", intent.call_id, what=what)
             if isinstance(intent, Question):
                 return AskHuman(intent.call_id, intent.question, intent.options)
@@ -119,12 +125,18 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
     return RunCell(intent.call_id, cell_id, intent.title, intent.code)
 
 
-def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
-    """Lets a report through once the data was read and the judge agreed.
+def _has_news(episode: Episode, intent: Question | Report) -> bool:
+    """Whether a person wrote since the model's reply. A button pressed on our question whether to post is no news."""
+    held = isinstance(intent, Report) and _answer_of_hold(episode)
+    return sum(isinstance(step, Asked) for step in episode.steps) > (1 if held else 0)
 
-    The judge may send reports of a turn back `max_refusals` times. It never costs an answer: it counts as satisfied
-    when its reply was unreadable twice or when no model call is left. `_give_up` posts a report that was sent back when
-    no better one follows.
+
+def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
+    """Lets a report through once the data was read, its figures were looked up and the judge agreed.
+
+    A report may be sent back `max_refusals` times: for figures that nothing backs, or by the judge. It never costs an
+    answer: figures that stay unsourced are marked, and the judge counts as satisfied when its reply was unreadable
+    twice or when no model call is left. `_give_up` posts a report that was sent back when no better one follows.
     """
     if paths := guards.unread_files(turn):
         if guards.corrections(turn, guards.NO_DATA_READ) >= turn.limits.max_futile:
@@ -132,16 +144,57 @@ def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
         return _correct(turn, guards.NO_DATA_READ, report.call_id, paths=paths)
     for checked in (step for step in episode.steps if isinstance(step, Checked)):
         if checked.is_final:
-            return Finish(_with_budget_note(turn, report.text), report.partial)
+            return _post(turn, episode, report)
         return _correct(turn, "not_final", report.call_id, reason=checked.reason)
     verdicts = [step for step in episode.steps if isinstance(step, Replied) and step.purpose == "check"]
     if verdicts and (verdict := read_verdict(verdicts[-1].text)):
         return RecordVerdict(verdict.is_final, verdict.reason)
     if len(verdicts) >= _UNREADABLE_VERDICTS:
         return RecordVerdict(True, "the judge's reply could not be read")
+    provenance = trace_report(turn, report.text)
+    may_mend = guards.reports_sent_back(turn) < turn.limits.max_refusals and guards.replies_left(turn)
+    if provenance.unsourced and may_mend and not verdicts:
+        figures = told(provenance)
+        more = len(provenance.unsourced) - len(figures)
+        return _correct(turn, guards.UNSOURCED, report.call_id, figures=figures, more=more)
     if guards.refusals(turn) >= turn.limits.max_refusals or not guards.replies_left(turn):
-        return Finish(_with_budget_note(turn, report.text), report.partial)
-    return AskModel("check", check_messages(turn, report.text))
+        return _post(turn, episode, report)
+    return AskModel("check", check_messages(turn, provenance.report))
+
+
+def _post(turn: Turn, episode: Episode, report: Report) -> Action:
+    """Posts a report with marks behind the figures that nothing backs; with `hold_unsourced` a person decides first."""
+    provenance = trace_report(turn, report.text)
+    if provenance.unsourced and turn.limits.hold_unsourced:
+        answer = _answer_of_hold(episode)
+        if answer == say("hold_drop", turn.language):
+            return GiveUp("held_back", say("hold_dropped", turn.language), "user")
+        if not answer:
+            return _hold(turn, episode, [figure.text for figure in provenance.unsourced])
+    text = marked(provenance, turn.language)
+    last = next((step for step in episode.steps if isinstance(step, Checked)), None)
+    if last is None and (reason := guards.last_refusal(turn)) is not None:
+        text = f"{text}\n\n{turn.prompts.render('unchecked', language=turn.language, reason=reason)}"
+    return Finish(_with_budget_note(turn, text), report.partial, sources_of(provenance))
+
+
+def _hold(turn: Turn, episode: Episode, figures: Sequence[str]) -> AskHuman:
+    shown = ", ".join(one_line(figure, 40) for figure in figures[:_SHOWN_FIGURES])
+    question = say("hold_question", turn.language, count=len(figures), figures=shown)
+    options = (say("hold_post", turn.language), say("hold_drop", turn.language))
+    return AskHuman(f"{_HOLD}-{episode.number}", question, options)
+
+
+def _answer_of_hold(episode: Episode) -> str:
+    """The option that a person chose when the report was held back, "" for none or for other words."""
+    place = next(
+        (n for n, step in enumerate(episode.steps) if isinstance(step, Questioned) and step.call_id.startswith(_HOLD)),
+        None,
+    )
+    if place is None or not isinstance(asked := episode.steps[place], Questioned):
+        return ""
+    answer = next((step.text.strip() for step in episode.steps[place:] if isinstance(step, Asked)), "")
+    return answer if answer in asked.options else ""
 
 
 def _stop_or_change(turn: Turn) -> Action | None:
@@ -187,8 +240,8 @@ def _with_budget_note(turn: Turn, report: str) -> str:
 
 def _give_up(turn: Turn, reason: str, count: int) -> GiveUp | Finish:
     """Stops with the last report that the judge sent back, marked as incomplete, or else with what is known."""
-    if reason != "data_not_read" and (refused := _refused_report(turn)):
-        return Finish(refused)
+    if reason != "data_not_read" and (refused := _refused_report(turn)) is not None:
+        return refused
     text = turn.prompts.render(
         "give_up",
         language=turn.language,
@@ -201,12 +254,16 @@ def _give_up(turn: Turn, reason: str, count: int) -> GiveUp | Finish:
     return GiveUp(reason, text)
 
 
-def _refused_report(turn: Turn) -> str:
-    """The turn's last report that the judge sent back, with a line that says so. "" when there is none."""
+def _refused_report(turn: Turn) -> Finish | None:
+    """The turn's last report that was sent back, marked, with a line that says so. None when there is none."""
     for episode in reversed(episodes(turn.steps)[1]):
         checked = next((step for step in episode.steps if isinstance(step, Checked)), None)
+        unsourced = any(isinstance(step, Corrected) and step.reason == guards.UNSOURCED for step in episode.steps)
         intent = read_reply(episode.reply, episode.number).intents[0]
-        if checked and isinstance(intent, Report):
-            caveat = turn.prompts.render("incomplete", language=turn.language, reason=checked.reason)
-            return f"{intent.text}\n\n{caveat}"
-    return ""
+        if (checked or unsourced) and isinstance(intent, Report):
+            provenance = trace_report(turn, intent.text)
+            text = marked(provenance, turn.language)
+            if checked:
+                text += "\n\n" + turn.prompts.render("incomplete", language=turn.language, reason=checked.reason)
+            return Finish(text, sources=sources_of(provenance))
+    return None

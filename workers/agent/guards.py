@@ -23,6 +23,7 @@ from workers.agent.turn import Turn, episodes, files_of, steps_after
 CHANGE_OF_APPROACH = "change_of_approach"
 OUT_OF_CELLS = "out_of_cells"
 NO_DATA_READ = "no_data_read"
+UNSOURCED = "unsourced"
 NEAR_THE_END = 2
 """The model is told to finish when this many replies or cells are left."""
 
@@ -68,6 +69,16 @@ def refusals(turn: Turn) -> int:
     return sum(isinstance(step, Checked) and not step.is_final for step in turn.steps)
 
 
+def reports_sent_back(turn: Turn) -> int:
+    """How often a report of this turn was sent back: by the judge, or for figures that nothing backs."""
+    return refusals(turn) + corrections(turn, UNSOURCED)
+
+
+def last_refusal(turn: Turn) -> str | None:
+    """Why the judge last sent a report of this turn back, None when it never did."""
+    return next((step.reason for step in reversed(turn.steps) if isinstance(step, Checked) and not step.is_final), None)
+
+
 def compactions(turn: Turn) -> int:
     """How often the prompt was made shorter since the model last replied."""
     since = steps_after(turn.steps, Replied)
@@ -104,6 +115,8 @@ def futile_replies(turn: Turn) -> int:
     count = 0
     for episode in reversed(episodes(turn.steps)[1]):
         if not episode.steps or any(isinstance(step, CellRan | Questioned | Checked | Asked) for step in episode.steps):
+            break
+        if any(isinstance(step, Corrected) and step.reason == UNSOURCED for step in episode.steps):
             break
         count += 1
     return count

@@ -16,7 +16,7 @@ from workers.agent import guards
 from workers.agent.actions import Message
 from workers.agent.memory import Block, Detail, Memory, files_text, questions, remember, user
 from workers.agent.observation import observation
-from workers.agent.text import clip
+from workers.agent.text import clip, shares
 from workers.agent.turn import Turn
 
 _LANGUAGES = {"en": "English", "zh": "Chinese"}
@@ -26,8 +26,11 @@ _PROTECTED = 3  # the last cells of this turn stay whole: the model is working o
 _LAST_ERRORS = 2
 _PROCEDURE_MESSAGES = 2
 _PROCEDURE_CHARS = 4_000
-_CHECK_CELLS = 8
-_CHECK_CELL_CHARS = 1_500
+_CHECK_CELLS = 30
+_CHECK_EARLIER_CELLS = 6
+_CHECK_CELL_CHARS = 8_000
+_CHECK_CHARS = 22_000
+_CHECK_QUESTIONS = 3
 _LEFT_OUT_FILES = 20
 
 _SHORT = Detail(observation=600, code=1_500, report=2_000, message=1_000)
@@ -45,17 +48,37 @@ def messages(turn: Turn) -> tuple[Message, ...]:
 
 
 def check_messages(turn: Turn, report: str) -> tuple[Message, ...]:
-    """What to send to the judge of a report."""
+    """What to send to the judge of a report: the question with those before it, and what each cell showed.
+
+    All cells share a bound. Those of this turn come first when there is not room for all of the thread's.
+    """
     thread = list(turn.thread_steps)
-    cells = [(place, step) for place, step in enumerate(thread) if isinstance(step, CellRan)][-_CHECK_CELLS:]
+    first = len(thread) - len(turn.steps)
+    cells = [(place, step) for place, step in enumerate(thread) if isinstance(step, CellRan)]
+    now, before = [pair for pair in cells if pair[0] >= first], [pair for pair in cells if pair[0] < first]
+    chosen = [*before[-_CHECK_EARLIER_CELLS:], *now[-_CHECK_CELLS:]]
+    room = min(_CHECK_CHARS, turn.context_chars // 2)
+    granted = shares([min(_shown(cell), _CHECK_CELL_CHARS) for _, cell in chosen], room)
+    asked = [step for step in thread[:first] if isinstance(step, Asked)][-_CHECK_QUESTIONS:]
     text = turn.prompts.render(
         "check",
+        earlier=questions(asked, 3_000) if asked else [],
         questions=questions(turn.steps, 8_000),
-        cells=[observation(turn, cell, thread[:place], _CHECK_CELL_CHARS) for place, cell in cells],
+        cells=[
+            observation(turn, cell, thread[:place], max(share, 200))
+            for (place, cell), share in zip(chosen, granted, strict=True)
+        ],
+        more=len(cells) - len(chosen),
         report=clip(report, 20_000),
         files=[file.path for step in turn.steps if isinstance(step, Briefed) for file in step.files],
+        language_name=_LANGUAGES[turn.language],
     )
     return (user(text),)
+
+
+def _shown(cell: CellRan) -> int:
+    """The characters of all that a cell showed."""
+    return len(cell.stdout) + len(cell.stderr) + len(cell.result) + len(cell.error)
 
 
 def _system(turn: Turn) -> str:

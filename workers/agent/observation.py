@@ -21,6 +21,7 @@ def observation(turn: Turn, cell: CellRan, before: Sequence[Step], limit: int) -
     granted = shares([len(text) for _, text in parts], limit)
     return turn.prompts.render(
         "observation",
+        number=turn.number_of(cell),
         title=one_line(cell.title, _NAME_CHARS),
         status=cell.status,
         seconds=f"{cell.duration_s:.1f}",

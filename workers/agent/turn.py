@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from core.steps import Compacted, FileAbstract, Finished, Forgot, GaveUp, Replied, Step, open_question
+from core.steps import CellRan, Compacted, FileAbstract, Finished, Forgot, GaveUp, Replied, Step, open_question
 from core.values import Language
 
 
@@ -27,10 +27,11 @@ class Prompts(Protocol):
 class AgentLimits:
     """How far one turn may go. All counts are per turn, all sizes in characters.
 
+    `hold_unsourced`: a report with figures that nothing backs waits for a person, instead of being posted with marks ·
     `max_futile`: replies in a row that led to nothing · `same_failure`: how often the same code or the same error is
-    seen before the analyst is told to change its approach · `max_refusals`: how often the judge may send a report back
-    · `output_chars`: one cell's output in the prompt · `files_chars`: all file descriptions of one turn ·
-    `context_chars`: the whole prompt.
+    seen before the analyst is told to change its approach · `max_refusals`: how often a report may be sent back,
+    by the judge or for its figures · `output_chars`: one cell's output in the prompt · `files_chars`: all file
+    descriptions of one turn · `context_chars`: the whole prompt.
     """
 
     max_cells: int = 20
@@ -41,6 +42,7 @@ class AgentLimits:
     output_chars: int = 8_000
     files_chars: int = 16_000
     context_chars: int = 160_000
+    hold_unsourced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +116,11 @@ class Turn:
         for turn in self.earlier:
             yield from turn
         yield from self.steps
+
+    def number_of(self, cell: CellRan) -> int:
+        """The place of a cell among the thread's cells, from 1: by it the model and its tokens name the cell."""
+        numbered = enumerate((step for step in self.thread_steps if isinstance(step, CellRan)), 1)
+        return next((number for number, step in numbered if step.cell_id == cell.cell_id), 0)
 
     @property
     def context_chars(self) -> int:

@@ -47,7 +47,9 @@ def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
     started = time.monotonic()
     request = ModelRequest(action.messages, action.tools, action.purpose, view)
     try:
-        reply = complete_unless_stopped(context.model, request, live.add, turn.is_unwanted)
+        # The judge answers in JSON, which is for nobody's eyes.
+        show = live.add if action.purpose == "act" else _show_nothing
+        reply = complete_unless_stopped(context.model, request, show, turn.is_unwanted)
     except ModelError as error:
         log.warning("model_failed", failure=type(error).__name__, error=error)
         failed = ModelFailed(purpose=action.purpose, reason=_reason(error), prompt_chars=size(action.messages))
@@ -67,6 +69,10 @@ def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
         duration_s=round(time.monotonic() - started, 3),
     )
     turn.append_reply(step, *follow_up(view, step), spent=spent, user=asker(turn.steps))
+
+
+def _show_nothing(_piece: str) -> None:
+    return
 
 
 def _reason(error: ModelError) -> Reason:

@@ -161,6 +161,7 @@ class OpenTurn:
                 output_chars=limits.output_to_model_chars,
                 files_chars=limits.files_chars,
                 context_chars=limits.context_chars,
+                hold_unsourced=context.settings.report.unsourced == "hold",
             ),
             allowance=allowance(context.settings, context.store, self.thread_id, model.name, steps),
             environment=self.environment,

@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from core.phrases import say
 from core.rows import money
 from core.slack.markdown import escape_markdown, headings
-from core.steps import CellRan, FileAbstract, TableNote
+from core.steps import CellRan, FigureSource, FileAbstract, TableNote
+from workers.delivery.reports.replay import program
 from workers.delivery.reports.values import ReportInput
 
 _METHOD_WORDS = ("method", "approach", "how i ", "how it was", "steps taken", "方法", "步骤", "分析过程")
 _MOST_LINES = 30
+_MOST_FIGURES = 200
 
 
 def sections(given: ReportInput) -> str:
@@ -28,6 +30,39 @@ def sections(given: ReportInput) -> str:
     return "\n\n".join(part for part in parts if part)
 
 
+def figures(given: ReportInput) -> str:
+    """Each figure of the report with its source, as Markdown: figure, cell, line. Cells count as in the notebook."""
+    numbered = {part.cell.cell_id: number for number, part in enumerate(program((*given.earlier, *given.cells)), 1)}
+    titles = {cell.cell_id: cell.title for cell in (*given.earlier, *given.cells)}
+    lines = [f"{escape_markdown(one.figure)} ← {_source(one, numbered, titles, given)}" for one in given.sources]
+    return _section(given, "report_figures", list(dict.fromkeys(lines)), most=_MOST_FIGURES)
+
+
+def _source(one: FigureSource, numbered: dict[str, int], titles: dict[str, str], given: ReportInput) -> str:
+    if one.state == "unsourced":
+        return say("source_none", given.language)
+    shown = [
+        say(
+            f"source_{_PLACES.get(place.what, 'cell')}",
+            given.language,
+            number=numbered.get(place.cell_id, "–"),
+            title=escape_markdown(titles.get(place.cell_id, "")),
+            line=place.line,
+            about=escape_markdown(place.about),
+        )
+        for place in one.places
+    ]
+    places = ("；" if given.language == "zh" else "; ").join(shown)
+    if one.state != "derived":
+        return places
+    return say("source_derived", given.language, how=say(f"source_how_{one.how}", given.language), places=places)
+
+
+_PLACES = {"output": "cell", "count": "cell"} | {
+    what: what for what in ("table", "chart", "statement", "code", "file", "question")
+}
+
+
 def footer(given: ReportInput) -> str:
     """One quiet line of plain text: who worked, how much, how long, at what cost if that can be told."""
     failed = _failed(given)
@@ -42,18 +77,25 @@ def footer(given: ReportInput) -> str:
 
 
 def whole(given: ReportInput) -> str:
-    """report.md: question, the model's report, our sections, footer."""
+    """report.md: question, the model's report, our sections, the sources of its figures, footer."""
     asked = "\n".join(f"> {line}" for line in given.question.strip().splitlines()) or "> …"
     by = say("report_asked_by", given.language, author=escape_markdown(given.asker)) if given.asker else ""
     foot = footer(given)
-    parts = [asked, by, given.safe_report.strip(), sections(given), f"---\n\n{escape_markdown(foot)}" if foot else ""]
+    parts = [
+        asked,
+        by,
+        given.safe_report.strip(),
+        sections(given),
+        figures(given),
+        f"---\n\n{escape_markdown(foot)}" if foot else "",
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def _section(given: ReportInput, key: str, lines: Sequence[str]) -> str:
+def _section(given: ReportInput, key: str, lines: Sequence[str], most: int = _MOST_LINES) -> str:
     if not lines:
         return ""
-    shown = list(lines[:_MOST_LINES])
+    shown = list(lines[:most])
     if more := len(lines) - len(shown):
         shown.append(say("report_more", given.language, count=more))
     return f"## {say(key, given.language)}\n\n" + "\n".join(f"- {line}" for line in shown)

@@ -16,7 +16,7 @@ from core.phrases import say
 from core.slack.text import clip
 from core.steps import CellRan
 from core.values import Language
-from workers.delivery.reports.compose import statements
+from workers.delivery.reports.compose import figures, statements
 from workers.delivery.reports.replay import Part, parsed, program
 from workers.delivery.reports.values import ReportInput
 
@@ -114,6 +114,8 @@ def notebook(given: ReportInput) -> str:
             outputs = _outputs(part.cell, given, number) if part.kept == "whole" else []
             cells.append(_code(part.code, number, outputs))
     cells.append(_markdown(given.safe_report))
+    if told := figures(given):
+        cells.append(_markdown(told))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}

@@ -8,7 +8,19 @@ from dataclasses import dataclass, field
 from core.rows import Spent
 from core.slack.blocks import SlackMessage
 from core.slack.sanitize import addresses, sanitize
-from core.steps import Asked, Briefed, CellRan, FileAbstract, FileProblem, Finished, Forgot, Replied, Step, total_spent
+from core.steps import (
+    Asked,
+    Briefed,
+    CellRan,
+    FigureSource,
+    FileAbstract,
+    FileProblem,
+    Finished,
+    Forgot,
+    Replied,
+    Step,
+    total_spent,
+)
 from core.values import Language
 
 
@@ -18,7 +30,8 @@ class ReportInput:
 
     `report` is the model's Markdown. `earlier` are the cells of the thread's earlier turns, oldest first: the notebook
     and the script need them to run. `pictures` are PNG bytes of figures by their sha256; the notebook embeds those
-    it is given. `unshown` are the ids of cells whose charts Slack did not take. `duration_s` is the whole turn,
+    it is given. `unshown` are the ids of cells whose charts Slack did not take, `sources` where the
+    report's figures come from. `duration_s` is the whole turn,
     `spent` what its model calls took, its cost in `currency`.
     """
 
@@ -36,6 +49,7 @@ class ReportInput:
     currency: str = "USD"
     pictures: Mapping[str, bytes] = field(default_factory=dict)
     unshown: frozenset[str] = frozenset()
+    sources: tuple[FigureSource, ...] = ()
 
     @property
     def safe_report(self) -> str:
@@ -89,7 +103,7 @@ def report_input(
 
     Raises ValueError when the steps hold no report.
     """
-    finished = next((step.report for step in reversed(steps) if isinstance(step, Finished)), None)
+    finished = next((step for step in reversed(steps) if isinstance(step, Finished)), None)
     if finished is None:
         raise ValueError("this turn has no report yet: its steps hold no Finished")
     asked = [step for step in steps if isinstance(step, Asked)]
@@ -98,7 +112,8 @@ def report_input(
         question="\n".join(step.text for step in asked if step.text.strip()),
         asker=asked[0].author or asked[0].user if asked else "",
         language=language,
-        report=finished,
+        report=finished.report,
+        sources=finished.sources,
         cells=tuple(step for step in steps if isinstance(step, CellRan)),
         earlier=tuple(step for turn in _since_reset(earlier) for step in turn if isinstance(step, CellRan)),
         files=tuple({file.path: file for step in briefed for file in step.files}.values()),

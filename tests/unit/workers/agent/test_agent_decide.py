@@ -260,13 +260,15 @@ def test_a_report_that_is_not_final_goes_back_with_the_judges_reason() -> None:
     assert "the months are missing" in action.text
 
 
-def test_after_two_refusals_the_next_report_is_taken() -> None:
+def test_after_two_refusals_the_next_report_is_posted_with_a_line_that_says_so() -> None:
     model = ScriptedModel(
         [{"calls": [{"name": "finish", "arguments": {"report": f"Report {n}"}}]} for n in range(1, 9)],
         checks=[{"text": '{"is_final": false, "reason": "not good enough"}'}],
     )
     steps = play([asked("What is 1+1?")], model)
-    assert steps[-1] == Finished(report="Report 3")
+    assert isinstance(steps[-1], Finished)
+    assert steps[-1].report.startswith("Report 3\n\n_The final check sent earlier versions of this report back")
+    assert "the last time: not good enough" in steps[-1].report
     assert sum(isinstance(step, Checked) for step in steps) == 2
 
 
@@ -491,10 +493,10 @@ def test_a_budget_that_is_used_up_ends_the_turn_with_what_is_known(scope: Litera
 
 
 def test_a_report_that_a_budget_made_the_last_word_says_so_and_is_not_judged() -> None:
-    hurried = decide(turn(*OPENING, finish("All 42."), allowance=Allowance(calls=0, scope="turn")))
+    hurried = decide(turn(*OPENING, finish("All 7."), allowance=Allowance(calls=0, scope="turn")))
     assert isinstance(hurried, Finish)
-    assert hurried.report.startswith("All 42.\n\n_The language model's budget for this question")
-    assert isinstance(decide(turn(*OPENING, finish("All 42."), allowance=Allowance(calls=5, scope="turn"))), AskModel)
+    assert hurried.report.startswith("All 7.\n\n_The language model's budget for this question")
+    assert isinstance(decide(turn(*OPENING, finish("All 7."), allowance=Allowance(calls=5, scope="turn"))), AskModel)
 
 
 # --- what a person called back

@@ -262,6 +262,20 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
         "no_data_read": [{"paths": ["a.csv"]}, {"paths": ["a.csv", "b.csv"]}],
         "not_final": [{"reason": "the months are missing"}, {"reason": ""}],
         "too_early": [{"what": "report"}],
+        "unsourced": [
+            {
+                "figures": [
+                    {"figure": "4,711", "sentence": "North sold 4,711.", "reason": reason, "near": near}
+                    for reason, near in [
+                        ("unknown", []), ("row", ["4711 (cell 2, line 3: South)"]), ("unit", []), ("sign", []),
+                        ("earlier", []), ("tag", ["4711 (cell 2, line 3: South)", "12 (cell 1: North)"]),
+                    ]
+                ],
+                "more": 3,
+            },
+            {"figures": [{"figure": "4,711", "sentence": "4,711.", "reason": "unknown", "near": []}], "more": 0},
+        ],
+        "unchecked": [{"language": "en", "reason": "no months"}, {"language": "zh", "reason": ""}],
         "skipped": [{}],
         "incomplete": [{"language": "en", "reason": "no months"}, {"language": "zh", "reason": ""}],
         "new_message": [{"what": "question"}],

@@ -168,7 +168,8 @@ def test_silence_is_said_and_so_are_figures_files_and_refusals() -> None:
     )
     said_of_it = messages(turn(asked(), run("plt.plot(x)"), made))[-1]["content"]
     assert said_of_it == (
-        'Cell "Step": ok (0.2 s)\nNo output.\nFigures posted to the thread: figure-1.png\nFiles written: figure-1.png\n'
+        'Cell 1 "Step": ok (0.2 s)\nNo output.\n'
+        "Figures posted to the thread: figure-1.png\nFiles written: figure-1.png\n"
         "File not taken: broken.csv: it is a picture, not a table\nNotice: The session was restarted."
     )
 
@@ -334,6 +335,29 @@ def test_the_judge_sees_question_outputs_and_report() -> None:
 def test_the_judge_of_a_follow_up_sees_the_cells_that_it_rests_on() -> None:
     (message,) = check_messages(turn(asked("in words?"), earlier=(FIRST,)), "North.")
     assert "412 rows" in message["content"]
+
+
+def test_the_judge_of_a_follow_up_sees_the_earlier_question() -> None:
+    (message,) = check_messages(turn(asked("only 2024 please"), earlier=(FIRST,)), "North.")
+    earlier, _, now = message["content"].partition("# What was asked now")
+    assert "> Which region sells most?" in earlier
+    assert "> only 2024 please" in now
+
+
+def test_the_judge_sees_every_cell_of_the_turn_and_long_outputs_in_full_while_there_is_room() -> None:
+    many = [
+        step for n in range(12) for step in (run(f"{n}", f"r{n}"), cell(f"{n}", f"r{n}", n, stdout=f"output {n} end"))
+    ]
+    (message,) = check_messages(turn(asked(), *many), "r")
+    assert all(f"output {n} end" in message["content"] for n in range(12))
+    (message,) = check_messages(turn(asked(), run("1"), cell("1", stdout="o" * 6_000 + "middle" + "o" * 1_000)), "r")
+    assert "middle" in message["content"]
+
+
+def test_the_judge_is_asked_about_the_language_and_told_that_sums_count_as_shown() -> None:
+    (message,) = check_messages(turn(asked("哪个地区？"), language="zh"), "North.")
+    assert "people write in Chinese" in message["content"]
+    assert "sums, differences, shares and percentages of numbers" in " ".join(message["content"].split())
 
 
 def test_the_judges_prompt_is_bounded() -> None:

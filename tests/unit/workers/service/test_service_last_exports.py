@@ -19,7 +19,7 @@ from workers.service.last_exports import export_the_rest
 from workers.service.supervisor import Supervisor
 from workers.turn.unexported import Unexported
 
-REPORT = finish("It is **42**.")
+REPORT = finish("It is **7**.")
 ONE = cell("n = 1\nprint('n is', n)", "One")
 LOOK = cell("print('n' in globals() and n)", "Look")
 

@@ -11,7 +11,7 @@ from workers.models.scripted import ScriptedModel
 
 COUNT = cell("n = globals().get('n', 0) + 1\nprint('ran', n)", "Count")
 MORE = cell("n += 1\nprint('ran', n)", "Count on")
-REPORT = finish("It is **42**.")
+REPORT = finish("It is **7**.")
 
 
 def outputs(world: World, key: object) -> list[str]:
@@ -63,7 +63,7 @@ def test_a_bad_moment_of_slack_posts_nothing_twice(world: World, method: str, ki
     key = world.say("how much?")
     world.settle(key)
     assert world.statuses(key) == ["done"]
-    assert world.text(key).count("It is **42**.") == 1
+    assert world.text(key).count("It is **7**.") == 1
     assert world.files(key).count("a.csv") == 1
 
 
@@ -78,7 +78,7 @@ def test_a_slack_that_stays_away_puts_the_turn_off_and_loses_nothing(world: Worl
     world.slack.heal()
     world.settle(key)
     assert world.statuses(key) == ["done"]
-    assert world.text(key).count("It is **42**.") == 1
+    assert world.text(key).count("It is **7**.") == 1
     assert outputs(world, key) == ["ran 1\n"]
 
 
@@ -88,7 +88,7 @@ def test_files_that_slack_refuses_are_said_and_the_report_stands(world: World) -
     key = world.say("how much?")
     world.settle(key)
     assert world.statuses(key) == ["done"]
-    assert "It is **42**." in world.text(key)
+    assert "It is **7**." in world.text(key)
     assert "file_uploads_disabled" in world.text(key)
 
 
@@ -134,7 +134,7 @@ def test_a_worker_that_lost_its_lease_writes_nothing_more_and_another_goes_on(wo
     assert world.statuses(key) == ["running"]
     assert world.kinds(key).count("replied") == 1
     before = world.seen(key)
-    assert "It is **42**." not in world.text(key)
+    assert "It is **7**." not in world.text(key)
     world.settle(key)
     assert world.statuses(key) == ["done"]
     assert outputs(world, key) == ["ran 1\n", "ran 2\n"]

@@ -10,6 +10,7 @@ from turn_world import World, cell, finish
 from core.slack import shares
 from workers.delivery import card
 from workers.models.scripted import ScriptedModel
+from workers.turn.live import LiveProgress
 
 PLAIN = [cell("x = 20"), cell("y = x * 2"), cell("print(x + y)"), finish("It is **60**.")]
 CHART = "import matplotlib.pyplot as plt\nplt.plot([1])"
@@ -115,3 +116,14 @@ def test_files_that_slack_took_and_never_showed_are_told_with_the_next_question(
         world.settle(key)
     assert world.text(key).count("does not show them: report.md") == 1
     assert calls(world)["files.completeUploadExternal"] == 3
+
+
+def test_the_judges_json_never_reaches_the_card(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[str] = []
+    monkeypatch.setattr(LiveProgress, "add", lambda _self, piece: shown.append(piece))
+    world.model = ScriptedModel([{"text": "I look.", **cell("print(1)")}, finish("Done.")])
+    key = world.say("how much?")
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert "I look." in shown
+    assert not any("is_final" in piece for piece in shown)

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExc
 Act = Callable[[World, ThreadKey], object]
 COUNT = "runs = globals().get('runs', 0) + 1\nprint('ran', runs)"
 LOOP = "kept = 1\nwhile True:\n    kept += 0"
-REPORT = finish("It is **42**.")
+REPORT = finish("It is **7**.")
 GIVE_UP = failure("unavailable")
 """A short end, where the report is not what matters."""
 
@@ -261,11 +261,11 @@ def _effects_until_posted(world: World, words: str) -> int:
 
 
 def test_workers_that_die_after_the_report_stands_never_take_it_back(world: World) -> None:
-    at = _effects_until_posted(world, "It is **42**.")
+    at = _effects_until_posted(world, "It is **7**.")
     key = world.say("how much was sold?")
     world.model = ScriptedModel(turns=[[cell(COUNT), REPORT]])
     _die_often(world, key, at=at + 1, times=1)  # the outbox knows that the report was sent
-    assert "It is **42**." in world.text(key)
+    assert "It is **7**." in world.text(key)
     _die_often(world, key, at=2, times=MOST_CRASHES)  # the first effect takes the lease
     world.settle(key)
     assert world.statuses(key) == ["done"]
@@ -283,4 +283,4 @@ def test_a_turn_that_sends_a_message_with_each_try_is_not_given_up(world: World)
         world.store.outbox_done(None, f"part {number}", "1.0", {})
     world.settle(key)
     assert world.statuses(key) == ["done"]
-    assert "It is **42**." in world.text(key)
+    assert "It is **7**." in world.text(key)

@@ -8,7 +8,7 @@ from turn_world import World, cell, finish
 from workers.models.scripted import ScriptedModel
 
 LIST = cell("import os\nprint([name for name in sorted(os.listdir()) if open(name).read()])")
-REPORT = finish("It is **42**.")
+REPORT = finish("It is **7**.")
 
 
 def test_where_no_file_can_be_read_the_turn_ends_with_a_sentence_and_the_model_is_not_asked(world: World) -> None:

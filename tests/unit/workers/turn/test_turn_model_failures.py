@@ -10,7 +10,7 @@ from turn_world import Meanwhile, World, cell, failure, finish
 from workers.models.base import ContextTooLong, ModelUnavailable
 from workers.models.scripted import ScriptedModel
 
-LOOK, REPORT = cell("n = 1\nprint(n)"), finish("It is **42**.")
+LOOK, REPORT = cell("n = 1\nprint(n)"), finish("It is **7**.")
 
 
 def raising(error: Exception) -> Callable[[], None]:
@@ -72,7 +72,7 @@ def test_a_judge_that_cannot_be_asked_costs_no_answer(world: World) -> None:
     key = world.say("how much was sold?")
     world.settle(key)
     assert world.statuses(key) == ["done"]
-    assert "It is **42**." in world.text(key)
+    assert "It is **7**." in world.text(key)
 
 
 def test_a_model_that_only_talks_is_corrected_and_then_given_up(world: World) -> None:

@@ -13,7 +13,7 @@ from core.errors import BlobsUnreachable
 from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
 
-REPORT = finish("It is **42**.")
+REPORT = finish("It is **7**.")
 ONE = cell("n = 1\nprint('n is', n)", "One")
 TWO = cell("n = 2\nprint('n is', n)", "Two")
 LOOK = cell("print('n' in globals() and n)", "Look")
@@ -153,7 +153,7 @@ def test_a_report_that_is_only_left_to_be_shown_moves_no_session(moving: World) 
         moving.run(key, death=dies_at_the_end(moving, key, death))
     moving.run(key, node="there")
     assert moving.statuses(key) == ["done", "done"]
-    assert moving.text(key).count("It is **42**.") == 2
+    assert moving.text(key).count("It is **7**.") == 2
     assert moving.store.thread_node(key.id) == "here"
     assert moving.store.exported_session(key.id) != before
     moving.say("and now?", thread=key)

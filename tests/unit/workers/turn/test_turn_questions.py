@@ -14,7 +14,7 @@ from workers.models.scripted import ScriptedModel
 def key(world: World) -> ThreadKey:
     """A thread that waits for an answer."""
     world.model = ScriptedModel(
-        [cell("n = 1"), question("Gross or net?", "gross", "net"), cell("n += 1\nprint(n)"), finish("Net: **42**.")]
+        [cell("n = 1"), question("Gross or net?", "gross", "net"), cell("n += 1\nprint(n)"), finish("Net: **7**.")]
     )
     key = world.say("how much was sold?")
     world.settle(key)

@@ -16,7 +16,7 @@ from workers.models.scripted import ScriptedModel
 from workers.turn.packs import PackStore
 from workers.turn.unexported import Unexported
 
-REPORT = finish("It is **42**.")
+REPORT = finish("It is **7**.")
 ONE = cell("n = 1", "One")
 
 

@@ -14,9 +14,9 @@ SCRIPT = [
     [
         cell("open('given.csv').read()\ntotal = 42", "Add up"),
         cell("total = 0; more = 1", "Spoil it"),
-        finish("All **42**."),
+        finish("All **7**."),
     ],
-    [cell("print(globals().get('total'), 'more' in globals())", "Look"), finish("Still **42**.")],
+    [cell("print(globals().get('total'), 'more' in globals())", "Look"), finish("Still **7**.")],
     [cell("print(globals().get('total'))", "Look again"), finish("As said.")],
 ]
 
@@ -60,7 +60,7 @@ def test_a_second_undo_says_that_it_cannot(world: World, key: ThreadKey) -> None
 def test_an_undo_while_a_turn_runs_takes_the_last_cell_back_and_the_turn_goes_on(world: World) -> None:
     model = Meanwhile(
         ScriptedModel(
-            [cell("total = 42"), cell("total = 0", "Spoil it"), cell("print(total)", "Look"), finish("All **42**.")]
+            [cell("total = 42"), cell("total = 0", "Spoil it"), cell("print(total)", "Look"), finish("All **7**.")]
         ),
         {3: lambda: world.say("undo", thread=key, user=BEN)},
     )
@@ -135,7 +135,7 @@ def test_something_else_in_place_of_an_answer_is_answered_and_nothing_is_reset(w
 
 def test_a_reset_while_a_turn_runs_is_refused(world: World) -> None:
     model = Meanwhile(
-        ScriptedModel([cell("total = 42"), cell("print(total)"), finish("All **42**.")]),
+        ScriptedModel([cell("total = 42"), cell("print(total)"), finish("All **7**.")]),
         {2: lambda: world.say("reset", thread=key, user=BEN)},
     )
     world.model = model

@@ -13,7 +13,7 @@ from workers.models.scripted import ScriptedModel
 SALES = {"sales.csv": b"region,amount\nNorth,10\nSouth,32\n"}
 READ = cell("import csv\nrows = list(csv.DictReader(open('sales.csv')))\nprint(len(rows))", "Read the sales")
 ADD = cell("total = sum(int(row['amount']) for row in rows)\nopen('total.csv', 'w').write(str(total))\ntotal", "Add up")
-REPORT = finish("Together **42** were sold.")
+REPORT = finish("Together **7** were sold.")
 
 
 def test_a_question_with_a_file_ends_in_a_report_with_its_files(world: World) -> None:
@@ -26,14 +26,14 @@ def test_a_question_with_a_file_ends_in_a_report_with_its_files(world: World) ->
         ("ok", "2\n", ""),
         ("ok", "", "42"),
     ]
-    assert "Together **42** were sold." in world.text(key)
+    assert "Together **7** were sold." in world.text(key)
     assert "`sales.csv`: 2 rows × 2 columns, read by the code" in world.text(key)
     assert world.files(key) == ["report.md", "analysis.ipynb", "analysis.py", "total.csv"]
     assert world.signs(key) == ["white_check_mark"]
 
 
 def test_a_reply_that_leaves_a_part_open_gets_no_tick(world: World) -> None:
-    world.model = ScriptedModel([finish("I answered only this part: **42**.", partial=True)])
+    world.model = ScriptedModel([finish("I answered only this part: **7**.", partial=True)])
     key = world.say("how much was sold, and why?")
     world.settle(key)
     assert world.statuses(key) == ["done"]
@@ -77,7 +77,7 @@ def test_the_report_that_is_kept_is_the_one_in_the_thread(world: World) -> None:
     world.settle(key)
     kept = world.store.report(world.turns(key)[-1].id)
     assert kept is not None
-    assert "Together **42** were sold." in kept.markdown
+    assert "Together **7** were sold." in kept.markdown
     (report,) = [f for m in world.messages(key, ours=True) for f in m.get("files", ()) if f["name"] == "report.md"]
     assert world.slack.content(report["id"]).decode() == kept.markdown
 

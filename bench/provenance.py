@@ -1,0 +1,56 @@
+"""Tracing a report: milliseconds for reading a thread's outputs and looking up each figure, small and large."""
+
+from __future__ import annotations
+
+import random
+import statistics
+import time
+
+from core.steps import Asked, CellRan, Step
+from workers.agent.provenance import facts_of, trace
+
+REPEATS = 30
+GOAL_MS = 100.0
+
+
+def measure() -> dict[str, object]:
+    """Print and return the median and the slowest run by the size of the thread."""
+    found: dict[str, object] = {}
+    for name, cells, rows, figures in (("small", 3, 8, 12), ("usual", 8, 30, 30), ("large", 20, 60, 120)):
+        steps, report = _thread(cells, rows, figures)
+        taken = []
+        for _ in range(REPEATS):
+            started = time.perf_counter()
+            traced = trace(report, facts_of([steps]))
+            taken.append((time.perf_counter() - started) * 1_000)
+        median, slowest = statistics.median(taken), max(taken)
+        found[name] = {
+            "cells": cells, "numbers_shown": cells * rows * 2, "figures": len(traced.figures),
+            "unsourced": len(traced.unsourced), "median_ms": round(median, 1), "slowest_ms": round(slowest, 1),
+        }  # fmt: skip
+        print(f"provenance {name}: {len(traced.figures)} figures over {cells * rows * 2} numbers: "
+              f"median {median:.1f} ms, slowest {slowest:.1f} ms (goal {GOAL_MS:.0f} ms)")  # fmt: skip
+    return found
+
+
+def _thread(cells: int, rows: int, figures: int) -> tuple[list[Step], str]:
+    """A thread of tables, and a report that names values of the last one."""
+    rng = random.Random(1)
+    steps: list[Step] = [Asked(user="U1", author="Ana", text="How much per place (EUR)?", ts="1.0")]
+    values: list[tuple[str, int]] = []
+    for number in range(cells):
+        values = [(f"Place {_name(row)}", rng.randint(10_000, 999_999)) for row in range(rows)]
+        lines = [f"{'place':<14}{'revenue':>12}{'orders':>10}"]
+        lines += [f"{place:<14}{value:>12}{value // 97:>10}" for place, value in values]
+        steps.append(
+            CellRan(
+                call_id=f"c{number}", cell_id=f"T/c{number}", title=f"Table {number}", code="print(table)", status="ok",
+                stdout="\n".join(lines) + "\n",
+            )
+        )  # fmt: skip
+    chosen = [values[n % rows] for n in range(figures)]
+    return steps, "\n".join(f"- {place} made {value:,} EUR." for place, value in chosen)
+
+
+def _name(row: int) -> str:
+    return chr(65 + row // 26) + chr(97 + row % 26)

@@ -1,0 +1,239 @@
+"""Where a figure comes from: value, unit, sign, row and step, one rule each."""
+
+# ruff: noqa: E501 - outputs and reports stand as they are printed
+from __future__ import annotations
+
+import pytest
+from provenance_kit import first, shown, states, traced
+
+from core.steps import Briefed, ChartData, ColumnNote, FileAbstract, SeriesData, StatementRan, TableData, TableNote
+
+REGIONS = "          revenue  orders\nregion                   \nNorth   482310.40    3812\nSouth   371942.15    2954\nEast    298411.90    2507\n"
+YEARS = "          2023    2024  pct_change\nLamp     81200   90144        11.0\nDesk     64350   58120        -9.7\n"
+
+
+# --- how numbers are written
+
+
+@pytest.mark.parametrize(
+    "figure",
+    ["1,234,567", "1.234.567", "1 234 567", "1.23 million", "1.2 M", "1,23 Mio.", "123.5万", "1,235k", "about 1,230,000"],
+)  # fmt: skip
+def test_a_number_is_found_with_the_marks_and_scales_of_several_languages(figure: str) -> None:
+    assert first(f"In all {figure} were sold.", "Total: 1234567\n").state == "sourced"
+
+
+@pytest.mark.parametrize("figure", ["1,243,567", "1.32 million", "1.2 bn", "132.5万", "12.3 M"])
+def test_another_number_is_not(figure: str) -> None:
+    assert first(f"In all {figure} were sold.", "Total: 1234567\n").state == "unsourced"
+
+
+@pytest.mark.parametrize(
+    ("figure", "state"),
+    [("12.3 %", "sourced"), ("12.34%", "sourced"), ("12.4 %", "unsourced"), ("0.12 %", "unsourced")],
+)
+def test_a_fraction_may_be_told_in_percent(figure: str, state: str) -> None:
+    assert first(f"Churn is {figure}.", "churn_rate 0.1234\n").state == state
+
+
+@pytest.mark.parametrize(
+    "date",
+    ["2024-03-15", "15.03.2024", "March 15, 2024", "15. März 2024", "2024年3月15日", "15 March 2024", "March 2024"],
+)
+def test_a_date_is_found_in_any_form_and_as_coarse_as_it_is_said(date: str) -> None:
+    assert first(f"It peaked on {date}.", "peak: 2024-03-15\n").state == "sourced"
+    assert first(f"It peaked on {date}.", "peak: 2024-04-16\n").state == "unsourced"
+
+
+def test_a_figure_may_be_rounded_to_fewer_digits_and_not_to_more() -> None:
+    assert first("It is 2.35.", "mean 2.3456\n").state == "sourced"
+    assert first("It is 2.3456.", "mean 2.35\n").state == "unsourced"
+    assert first("It is 2.34.", "mean 2.3456\n").state == "unsourced"
+
+
+# --- what is no claim
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "1. North\n2. South\n15. East", "# 12 findings of 2031", "```\n4711\n```", "`df[4711]`", "See sales_4711.csv and [x](http://a/4711).",
+        "Top 50 and step 14 of figure 31.", "A 95 % confidence interval, p < 0.05, the 1.5 × IQR rule.", "A-4711 and Q4 and COVID-19",
+        "The 5 regions and 12 months.", "Python 3.11 ran.",
+    ],
+)  # fmt: skip
+def test_what_says_nothing_is_left_alone(report: str) -> None:
+    assert not traced(report, REGIONS).unsourced
+
+
+def test_the_dash_of_a_list_is_no_minus() -> None:
+    assert first("- 529 rows were dropped", "dropped: 529\n").state == "sourced"
+
+
+# --- where it may come from
+
+
+def test_numbers_of_the_question_are_given() -> None:
+    assert first("None is above 4,711.", "0 rows\n", question="Which are above 4711?").state == "given"
+
+
+def test_what_the_file_says_of_itself_is_given() -> None:
+    note = TableNote(name="t", rows=412, columns=(ColumnNote(name="a", dtype="object", unique=37, missing=0.25),))
+    file = FileAbstract(path="a.csv", format="csv", size=1, sha256="0" * 64, tables=(note,))
+    found = traced("It has 412 rows, 37 values of a, 25.0 % missing.", Briefed(files=(file,)))
+    assert [one.state for one in found.figures] == ["given"] * 3
+
+
+def test_a_threshold_in_the_code_is_given_and_data_in_the_code_is_not() -> None:
+    code = "big = df[df.x > 1500]\ntotals = {'North': 4321}"
+    found = states("Orders above 1,500: North 4,321.", shown("ok", code=code))
+    assert found == {"1,500": "given", "4,321": "unsourced"}
+
+
+def test_tables_charts_and_statements_are_outputs_too() -> None:
+    table = TableData(
+        columns=("r", "v"), dtypes=("object", "float64"), rows=(("a", 17.25),), total_rows=4321, total_columns=2
+    )
+    series = SeriesData(kind="bar", name="s", points=(("a", 33.5),), total_points=1)
+    chart = ChartData(figure="f.png", title="t", x="x", y="y", series=(series,))
+    ran = StatementRan(source="db", sql="select 1", rows=987)
+    found = traced("17.25, 4,321, 33.5, 987", shown("", tables=(table,), charts=(chart,), statements=(ran,)))
+    assert [(one.state, one.places[0].what) for one in found.figures] == [
+        ("sourced", "table"), ("derived", "count"), ("sourced", "chart"), ("sourced", "statement"),
+    ]  # fmt: skip
+
+
+def test_a_source_names_cell_and_line() -> None:
+    place = first("South made 371,942.15.", "nothing here\n", REGIONS).places[0]
+    assert (place.cell, place.cell_id, place.line) == (2, "T/c2", 4)
+    assert "South" in place.about
+
+
+def test_without_any_cell_every_figure_is_unsourced() -> None:
+    assert states("Churn is 12.3 % of 4,711.") == {"12.3 %": "unsourced", "4,711": "unsourced"}
+
+
+# --- what it is about
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "North made 371,942.15.", "| Region | Revenue |\n|---|---|\n| North | 371,942.15 |",
+        "South made 371,942.15 and East 482,310.40.", "### North\n\nRevenue was 371,942.15.",
+    ],
+)  # fmt: skip
+def test_the_right_value_of_the_wrong_row_is_found(report: str) -> None:
+    wrong = traced(report, REGIONS).unsourced
+    assert [one.reason for one in wrong] == ["row"]
+
+
+def test_the_nearest_candidates_name_the_row_that_the_sentence_is_about() -> None:
+    assert any("482310.4" in near and "North" in near for near in first("North made 371,942.15.", REGIONS).near)
+
+
+def test_a_period_binds_like_a_row() -> None:
+    text = "2024-01  500.5\n2024-02  700.5\n2024-03  900.5\n"
+    assert states("February 2024 had 700.5.", text)["700.5"] == "sourced"
+    assert states("March 2024 had 700.5.", text)["700.5"] == "unsourced"
+    assert states("2024年3月为700.5。", text)["700.5"] == "unsourced"
+
+
+def test_a_column_of_a_year_binds() -> None:
+    assert states("Lamp made 90,144 in 2024.", YEARS)["90,144"] == "sourced"
+    assert states("Lamp made 81,200 in 2024.", YEARS)["81,200"] == "unsourced"
+
+
+@pytest.mark.parametrize(
+    ("report", "ok"), [("$4,321", False), ("€4,321", True), ("4,321 EUR", True), ("4.321 %", False)]
+)
+def test_a_unit_that_the_data_names_binds(report: str, ok: bool) -> None:
+    text = "region  revenue_eur\nNorth          4321\nSouth          1234\n"
+    assert (first(f"North made {report}.", text).state == "sourced") == ok
+
+
+def test_thousands_in_the_heading_count() -> None:
+    text = "region  revenue_k_eur\nNorth            4321\nSouth            1234\n"
+    question = "Revenue in k EUR?"
+    assert first("North made 4,321 k EUR.", text, question=question).state == "sourced"
+    assert first("North made 4.3 million EUR.", text, question=question).state == "sourced"
+
+
+@pytest.mark.parametrize(
+    ("report", "ok"),
+    [
+        ("Desk: −9.7 %", True), ("Desk: +9.7 %", False), ("Desk fell by 9.7 %.", True), ("Desk rose by 9.7 %.", False),
+        ("Desk fiel um 9,7 %.", True), ("Desk下降了9.7%。", True), ("Desk增长了9.7%。", False), ("Lamp fell by 11.0 %.", False),
+    ],
+)  # fmt: skip
+def test_a_sign_and_the_words_of_a_direction_bind(report: str, ok: bool) -> None:
+    assert (not traced(report, YEARS).unsourced) == ok
+
+
+def test_a_figure_that_this_turn_computed_anew_is_stale() -> None:
+    before = (shown("Total revenue: 9876\n"),)
+    assert first("Total revenue is 9,876.", "Total revenue: 5432\n", earlier=before).reason == "earlier"
+    assert first("Total revenue was 9,876 before.", "Total revenue: 5432\n", earlier=before).state == "sourced"
+    assert first("Total revenue is 9,876.", "Customers: 17\n", earlier=before).state == "sourced"
+
+
+# --- steps
+
+
+@pytest.mark.parametrize(
+    ("report", "how"),
+    [
+        ("North leads South by 110,368.25.", "difference"), ("All regions together made 1,152,664.45.", "sum"),
+        ("North has 41.8 % of revenue.", "share"), ("North made 1.3 times the revenue of South.", "ratio"),
+        ("North and South together made 854,252.55.", "sum"),
+    ],
+)  # fmt: skip
+def test_a_figure_may_follow_by_one_step_within_a_table(report: str, how: str) -> None:
+    one = first(report, REGIONS)
+    assert (one.state, one.how) == ("derived", how)
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "From 64,350 to 58,120 is −9.7 %.", "58,120 after a fall from 64,350 (−9.7 %)",
+        "Von 64.350 auf 58.120 (−9,7 %)", "从64,350降到58,120（−9.7%）",
+    ],
+)  # fmt: skip
+def test_a_change_in_percent_is_measured_from_its_base(report: str) -> None:
+    outputs = ("a: 64350\n", "b: 58120\n")
+    assert not traced(report, *outputs).unsourced
+    assert traced(report.replace("9.7", "10.7").replace("9,7", "10,7"), *outputs).unsourced
+
+
+def test_a_percentage_beside_a_pair_is_of_that_pair() -> None:
+    text = "plan   customers  churned\nBasic       4120      618\nPlus        2315      231\n"
+    assert not traced("Plus: 231 of 2,315 (9.98 %)", text).unsourced
+    assert [one.text for one in traced("Plus: 231 of 2,315 (27.2 %)", text).unsourced] == ["27.2 %"]
+
+
+def test_a_step_over_two_sentences_is_not_tried() -> None:
+    assert traced("North made 482,310.40.\n\nA gap of 110,368.25 to another.", REGIONS).unsourced
+
+
+def test_a_total_in_a_table_of_the_report_is_recomputed() -> None:
+    report = "| Region | Orders |\n|---|---|\n| North | 3,812 |\n| South | 2,954 |\n| Total | {} |"
+    assert not traced(report.format("6,766"), REGIONS).unsourced
+    assert [one.text for one in traced(report.format("6,676"), REGIONS).unsourced] == ["6,676"]
+
+
+# --- anything goes in
+
+
+@pytest.mark.parametrize(
+    "report", ["", "|", "|a|\n|-|", "%%%", "1" * 5_000, "1,1,1,1," * 500, "(" * 3_000, "[=1:2]" * 300, "\u2060⁰٣"]
+)
+def test_no_report_breaks_it(report: str) -> None:
+    traced(report, REGIONS, "{'a': [1, {'b': nan}]}", "[" * 500, "1e999 -1e-999", "|" * 400)
+
+
+@pytest.mark.parametrize(
+    "text", ["np.float64(1.5)", "{'n': inf}", "a\tb\n1\t2", ",,,,\n,,,,", "9" * 400, "2024-99-99 25:61", "\x00\ud800"]
+)
+def test_no_output_breaks_it(text: str) -> None:
+    traced("It is 1.5 and 4,711.", text)

@@ -1,0 +1,51 @@
+"""The floors of the check: how many planted faults it finds, and how few true figures it flags.
+
+`docs/trust.md` publishes the figures. `python tests/unit/workers/agent/provenance/measure.py` prints them.
+"""
+
+from __future__ import annotations
+
+import pytest
+from generator import KINDS
+from measure import HELD_OUT_2, Measured, generated, held_out, random_passes
+
+CASES = 360
+
+
+@pytest.fixture(scope="module")
+def suite() -> Measured:
+    return generated(CASES)
+
+
+@pytest.fixture(scope="module")
+def by_hand() -> Measured:
+    return held_out()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_at_least_98_percent_of_planted_faults_are_flagged(suite: Measured, kind: str) -> None:
+    assert suite.planted[kind] >= 100
+    assert suite.found[kind] / suite.planted[kind] >= 0.98
+
+
+def test_at_most_one_of_25_generated_reports_has_a_false_flag(suite: Measured) -> None:
+    assert suite.reports == CASES
+    assert suite.flagged_reports <= suite.reports / 25
+
+
+def test_reports_by_hand_hold_the_same_floors(by_hand: Measured) -> None:
+    assert by_hand.reports >= 60
+    assert by_hand.flagged_reports <= by_hand.reports / 25
+    assert sum(by_hand.found.values()) / sum(by_hand.planted.values()) >= 0.98
+
+
+def test_the_second_set_by_hand_gets_no_worse_than_it_was_when_it_was_new() -> None:
+    second = held_out(HELD_OUT_2)
+    assert second.flagged_reports <= 4
+    assert sum(second.found.values()) >= 17
+
+
+def test_a_random_number_of_the_same_digits_passes_in_at_most_2_percent() -> None:
+    passed, tried = random_passes(150)
+    assert tried >= 400
+    assert passed / tried <= 0.02

@@ -1,0 +1,9 @@
+"""Where a report's figures come from. Pure: a report and the thread's steps in, what became of each figure out."""
+
+from __future__ import annotations
+
+from workers.agent.provenance.facts import Facts, Place
+from workers.agent.provenance.outputs import facts_of
+from workers.agent.provenance.tracing import Provenance, Traced, trace
+
+__all__ = ["Facts", "Place", "Provenance", "Traced", "facts_of", "trace"]

@@ -1,0 +1,229 @@
+"""What a claim is about: the labels of the outputs that its row, clause or sentence names, and whether a fact fits."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from workers.agent.provenance.claims import Claim, Reading
+from workers.agent.provenance.facts import Fact, Facts, Family, Label
+from workers.agent.provenance.numerals import Day, scan
+from workers.agent.provenance.words import NOT_IN_PROSE, Key, key_of, tokens
+
+_LONGEST = 6
+_CONTRAST = re.compile(r"(?:\b(?:against|versus|vs\.?|than|gegen|zu|als)\b|对)[\s\u2060]*$", re.IGNORECASE)
+"""Directly before a figure that stands against the one of the thing that is named."""
+
+
+class Mention(NamedTuple):
+    """A label, or a date, that the report names at this place."""
+
+    start: int
+    end: int
+    label: Label
+
+
+class Scene:
+    """A report against the outputs: what it mentions where."""
+
+    def __init__(self, reading: Reading, facts: Facts) -> None:
+        self.reading = reading
+        self.families = facts.families
+        self._labels: dict[Key, bool] = {}
+        self._of: dict[Label, list[Family]] = defaultdict(list)
+        for family in facts.families:
+            for label in family.labels:
+                self._of[label].append(family)
+                if not isinstance(label, Day):
+                    self._labels[label] = True
+        self.mentions = self._find(reading.text, prose=True)
+        self._starts = [mention.start for mention in self.mentions]
+        self.bare = _without(reading.text, self.mentions)
+        self._claims: dict[tuple[int, int], int] = defaultdict(int)
+        for claim in reading.claims:
+            if claim.numeral.kind == "number":
+                self._claims[claim.clause] += 1
+        self._memory: dict[tuple[int, int], frozenset[Label] | None] = {}
+        self._texts: dict[str, list[Mention]] = {}
+
+    def _find(self, text: str, *, prose: bool) -> list[Mention]:
+        words = tokens(text)
+        dates = [one for one in scan(text, "point", months=True) if one.kind == "date"]
+        found = [Mention(one.start, one.end, one.day) for one in dates]
+        taken = [(one.start, one.end) for one in dates]
+        at = 0
+        while at < len(words):
+            step = 1
+            for length in range(min(_LONGEST, len(words) - at), 0, -1):
+                key = tuple(word for _, _, word in words[at : at + length])
+                if key not in self._labels:
+                    continue
+                start, end = words[at][0], words[at + length - 1][1]
+                if prose and not _stands_alone(text, start, end, key):
+                    continue
+                if any(a <= start < b for a, b in taken) and length == 1:
+                    continue
+                if length > 1 and re.search(r"[\n|]", text[start:end]):
+                    continue
+                found.append(Mention(start, end, key))
+                step = length
+                break
+            at += step
+        return sorted(found)
+
+    def within(self, start: int, end: int) -> list[Mention]:
+        """The mentions between two places."""
+        return self.mentions[bisect_left(self._starts, start) : bisect_left(self._starts, end)]
+
+    def of_text(self, text: str) -> list[Mention]:
+        """The mentions of a short text, such as a row's words or a column's heading."""
+        if text not in self._texts:
+            self._texts[text] = self._find(text, prose=False) if text else []
+        return self._texts[text]
+
+    def allowed(self, claim: Claim, family: Family) -> frozenset[Label] | None:
+        """The labels of this family that the claim may be about; None when nothing says."""
+        key = (id(claim), id(family))
+        if key not in self._memory:
+            self._memory[key] = self._allowed(claim, family)
+        return self._memory[key]
+
+    def _allowed(self, claim: Claim, family: Family) -> frozenset[Label] | None:
+        if claim.in_table:
+            return (
+                _chosen(family, self.of_text(claim.row))
+                or _chosen(family, self.of_text(claim.column))
+                or self._by_heading(claim, family)
+            )
+        inside = [m for m in self.within(*claim.clause) if _chosen(family, [m])]
+        if len(inside) > 1 and len(inside) == self._claims[claim.clause]:
+            inside = [inside[self._rank(claim)]]
+        if inside and self._claims[claim.clause] > len(inside):
+            contrast = _CONTRAST.search(self.reading.text, claim.clause[0], claim.start)
+            if contrast and not any(contrast.start() <= m.start for m in inside):
+                return None
+        if inside:
+            return _chosen(family, inside)
+        before = [m for m in self.within(claim.span[0], claim.clause[0]) if _chosen(family, [m])]
+        if (
+            before
+            and self._claims[claim.clause] == 1
+            and self.reading.text[claim.clause[0] - 1 : claim.clause[0]] in ("(", "（")
+        ):
+            before = before[-1:]
+        if before:
+            return _chosen(family, before)
+        after = self.within(claim.clause[1], claim.span[1])
+        return _chosen(family, after) or self._by_heading(claim, family)
+
+    def _rank(self, claim: Claim) -> int:
+        inside = [c for c in self.reading.claims if c.clause == claim.clause and c.numeral.kind == "number"]
+        return inside.index(claim) if claim in inside else 0
+
+    def _by_heading(self, claim: Claim, family: Family) -> frozenset[Label] | None:
+        above = [span for span in self.reading.headings if span[1] <= claim.start]
+        return _chosen(family, self.within(*above[-1])) if above else None
+
+    def conflict(self, claim: Claim, fact: Fact) -> Label | None:
+        """The label of the fact that the claim is not about: the claim names another of its family. None for none."""
+        for family, label in fact.keys:
+            if not family.binds or (family.columns and not isinstance(label, Day)):
+                continue
+            allowed = self.allowed(claim, family)
+            if allowed is None or label in allowed:
+                continue
+            if not isinstance(label, Day) and all(isinstance(one, Day) for one in allowed):
+                continue  # "2023, 2024, diff": the difference is of both years
+            return label
+        return None
+
+    def agrees(self, claim: Claim, fact: Fact) -> int:
+        """In how many families the claim names the fact's own label."""
+        count = 0
+        for family, label in fact.keys:
+            allowed = self.allowed(claim, family)
+            count += allowed is not None and label in allowed
+        return count
+
+    def words_of(self, claim: Claim) -> frozenset[str]:
+        """The words around a claim: of its row and heading, or of its sentence."""
+        if claim.in_table:
+            return frozenset(key_of(f"{claim.row} {claim.column}"))
+        return frozenset(word for _, _, word in tokens(self.reading.text[claim.span[0] : claim.span[1]]))
+
+    def families_named(self, claim: Claim) -> list[tuple[Family, frozenset[Label]]]:
+        """The families of which the claim's sentence or row names labels."""
+        found = []
+        spot = self._around(claim)
+        near = {id(f): f for m in spot for f in self._families_of(m.label)}
+        for family in near.values():
+            if labels := _chosen(family, spot):
+                found.append((family, labels))
+        return found
+
+    def _around(self, claim: Claim) -> Sequence[Mention]:
+        if claim.in_table:
+            return [*self.of_text(claim.row), *self.of_text(claim.column)]
+        return self.within(*claim.span)
+
+    def _families_of(self, label: Label) -> Iterable[Family]:
+        if not isinstance(label, Day):
+            return self._of.get(label, ())
+        return (family for family in self.families if any(isinstance(one, Day) for one in family.labels))
+
+    def place_of(self, claim: Claim, label: Label) -> int:
+        """Where the claim's sentence names this label, -1 for nowhere."""
+        for mention in self.within(*claim.span):
+            if mention.label == label or (
+                isinstance(label, Day) and isinstance(mention.label, Day) and mention.label.fits(label)
+            ):
+                return mention.start
+        return -1
+
+
+def _without(text: str, mentions: Sequence[Mention]) -> str:
+    """The text without the names in it: a plan called "Plus" says nothing of a rise."""
+    chars = list(text)
+    for mention in mentions:
+        chars[mention.start : mention.end] = " " * (mention.end - mention.start)
+    return "".join(chars)
+
+
+def _chosen(family: Family, mentions: Sequence[Mention]) -> frozenset[Label] | None:
+    """The labels of a family that these mentions name; None for none."""
+    found: set[Label] = set()
+    for mention in mentions:
+        if isinstance(mention.label, Day):
+            day = mention.label
+            found.update(one for one in family.labels if isinstance(one, Day) and (day.fits(one) or _covers(one, day)))
+        elif mention.label in family.labels:
+            found.add(mention.label)
+    return frozenset(found) if found else None
+
+
+def _covers(label: Day, day: Day) -> bool:
+    """Whether a label is a part of what a mention says: the year 2023 of "Q4 2023"."""
+    return label.fits(day) and any(part is not None for part in label)
+
+
+def _stands_alone(text: str, start: int, end: int, key: Key) -> bool:
+    """Whether a label in prose is surely meant: it is no common word, and no single letter that is something else."""
+    word = text[start:end]
+    if len(key) == 1 and (key[0] in NOT_IN_PROSE or key[0].isdigit()):
+        return key[0] == "a" and word == "A" and _is_marked(text, start, end)
+    if len(word) == 1 and word.isascii():
+        return word.isupper() and _is_marked(text, start, end)
+    if word.islower() and word.isascii() and len(word) <= 2:
+        return False
+    return text[end : end + 1] != "%"
+
+
+def _is_marked(text: str, start: int, end: int) -> bool:
+    """Whether a single letter stands as a name: behind another word, or set off by marks."""
+    before, after = text[:start].rstrip(" "), text[end : end + 1]
+    if before[-1:] in ("", ".", "!", "?", "\n") or before[-1:] == "\u2060":
+        return after in (":", "\u2060", "|", ")") or not re.match(r" [a-z]", text[end : end + 2]) or text[start] != "A"
+    return True

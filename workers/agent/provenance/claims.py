@@ -1,0 +1,297 @@
+"""The claims of a report: the numbers and dates in its Markdown that say something, each with the words around it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from workers.agent.provenance.grids import unit_of
+from workers.agent.provenance.numerals import FILLER, Marks, Numeral, marks_of, scan
+from workers.agent.provenance.words import SCALES, UNITS
+
+MAX_REPORT = 60_000
+SMALL = 12
+"""A bare whole number up to this in a sentence ("the 5 regions") is no claim that could be told from a word."""
+
+_SMALL = {(float(number), 0) for number in range(SMALL + 1)}
+_BLANKED = (
+    re.compile(r"^(?P<fence>```+|~~~+).*?(?:^(?P=fence)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL),
+    re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)"),
+    re.compile(r"!?\[[^\]\n]{0,300}\]\([^)\n]{0,2000}\)(?=\S*)"),
+    re.compile(r"<[a-zA-Z/!][^>\n]{0,500}>"),
+    re.compile(r"https?://\S+"),
+    re.compile(
+        r"(?<![\w])[\w.-]*[\w-]\.(?:csv|tsv|xlsx?|json|jsonl|parquet|png|svg|pdf|md|html|txt|ipynb|py|"
+        r"docx?|zip|sql|db)\b"),
+    re.compile(r"^[ \t>]{0,12}\d{1,3}[.)](?=\s)", re.MULTILINE),
+    re.compile(r"\[\^?\d{1,3}\]"),
+    re.compile(
+        r"\b(?:top|step|cell|figure|fig\.|table|chart|sheet|page|section|chapter|version|python|pandas|"
+        r"part|no\.|question|"
+        r"abbildung|abb\.|tabelle|schritt|zelle|blatt|seite|abschnitt|teil)[ -]?#?\d+(?:\.\d+)*(?![\d,.]*\d|\s?[%€$])",
+        re.IGNORECASE,
+    ),
+    re.compile(r"(?:图|表|步骤|单元格|第)\s?\d+\s?(?:步|张|页|节|章)?(?=[^\d.,万亿%元]|$)"),
+    # Names of methods, not results: confidence levels, the fences of quartiles, thresholds of p.
+    re.compile(
+        r"(?<![\d.,])(?:80|90|95|99(?:[.,]9)?)[ -]?(?:%|percent|Prozent)[ -]*(?:iges? |-?)?(?:confidence|"
+        r"CI\b|KI\b|interval|prediction|Konfidenz|置信|percentile|Perzentil)", re.IGNORECASE),
+    re.compile(
+        r"(?<![\d.,])(?:10|5|1|0[.,]1)\s?%[ -]*(?:-?\s?)?"
+        r"(?:level|significance|Niveau|Signifikanz|显著)", re.IGNORECASE),
+    re.compile(
+        r"(?<![\d.,])(?:1[.,]5|3)\s?(?:[x×*·]|times|mal|倍)\s?(?:the )?(?:IQR|inter-?quartile|"
+        r"interquartils?|四分位)", re.IGNORECASE),
+    re.compile(r"(?<![\d.,])1[.,]5\s?IQR"),
+    re.compile(r"\b(?:p|alpha|α)\s?[-=<>≤≥]{1,2}\s?0?[.,](?:1|10|05|01|001|0001)(?!\d)"),
+    re.compile(r"\bISO[ -]?\d+|\bUTF-?\d+|\bR²"),
+)  # fmt: skip
+_HEADING = re.compile(r"^[ \t>]{0,12}#{1,6} .*$", re.MULTILINE)
+_EMPHASIS = re.compile(r"[*_~]{1,3}(?=\S)|(?<=\S)[*_~]{1,3}")
+_ROW = re.compile(r"^[ \t]*\|?.*\|.*$")
+_RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*$")
+_SENTENCE = re.compile(
+    r"(?<=[.!?])[\s\u2060]+(?=[A-ZÄÖÜ\"“(*\u2060])|[。！？]|\n(?=[ \t]*(?:[-*•>]|\d{1,3}[.)])[ \t])|"
+    r"\n(?=[ \t]*\u2060{2,4} )|\n[ \t]*\n|\n(?=\s*(?:\||#))|(?<=[^\n])\n(?=#)"
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:vs|approx|ca|bzw|z\. ?B|e\.g|i\.e|Mio|Mrd|Tsd|ggü|No|Nr|St|inkl|max|min)|\b[A-Z]|\b\d{1,2})\.$"
+)
+_CLAUSE = re.compile(
+    r"[,;:](?=[\s\u2060])|[，；：、]|[()（）]|[ \u2060](?:and|while|whereas|but|und|während|aber|then|"
+    r"followed by|–|—|vs\.?|→)(?=[ \u2060])|而|其次"
+)
+
+
+@dataclass(slots=True, eq=False)
+class Claim:
+    """One figure of a report. Places are those of the report as it was given.
+
+    `span` is its sentence (or row of a table), `clause` the part of it. `row` are the words of its row and `column` the
+    heading of its column, when it stands in a table; `table` and `at` say which table, row and column.
+    """
+
+    numeral: Numeral
+    span: tuple[int, int]
+    clause: tuple[int, int]
+    row: str = ""
+    column: str = ""
+    table: int = -1
+    at: tuple[int, int] = (-1, -1)
+    small: bool = False
+
+    @property
+    def start(self) -> int:
+        """Where the figure begins in the report."""
+        return self.numeral.start
+
+    @property
+    def end(self) -> int:
+        """Where the figure ends in the report, its unit included."""
+        return self.numeral.end
+
+    @property
+    def in_table(self) -> bool:
+        """Whether it stands in a table of the report."""
+        return self.table >= 0
+
+
+@dataclass(slots=True)
+class Reading:
+    """A report, read: its claims, and its text with everything blanked that can be none."""
+
+    text: str
+    claims: list[Claim] = field(default_factory=list)
+    marks: Marks = "unsure"
+    headings: list[tuple[int, int]] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Cell:
+    start: int
+    end: int
+    text: str
+
+
+def read_report(report: str) -> Reading:
+    """The claims of a report's Markdown, at most of its first 60,000 characters."""
+    text = blanked(report[:MAX_REPORT])
+    reading = Reading(text, marks=marks_of(text))
+    numerals = _with_shared_units(scan(text, reading.marks), text)
+    tables = list(_tables(text))
+    inside = [(start, end) for start, end, _ in tables]
+    for number, (start, end, rows) in enumerate(tables):
+        reading.claims += _table_claims([n for n in numerals if start <= n.start < end], rows, number)
+    for span in _spans(text, inside):
+        own = [n for n in numerals if span[0] <= n.start < span[1]]
+        reading.claims += [_claim(one, text, span) for one in own]
+    reading.headings = [match.span() for match in _HEADING.finditer(text)]
+    reading.claims = [claim for claim in reading.claims if not _is_in(claim.start, reading.headings)]
+    reading.claims.sort(key=lambda claim: claim.start)
+    return reading
+
+
+_RANGE = re.compile(r"^[\s\u2060]*(?:to|and|bis|und|–|-|—|~|至|到)[\s\u2060]*$", re.IGNORECASE)
+
+
+def _with_shared_units(numerals: list[Numeral], text: str) -> list[Numeral]:
+    """ "from 0.15 to 1.26 percentage points": the first figure has the unit of the second."""
+    found = list(numerals)
+    for at in range(len(found) - 2, -1, -1):
+        one, behind = found[at], found[at + 1]
+        alike = (
+            one.kind == behind.kind == "number"
+            and not one.unit
+            and behind.unit in ("%", "pp", "eur", "usd", "gbp", "cny")
+        )
+        if alike and _RANGE.match(text[one.end : behind.start]):
+            found[at] = replace(one, unit=behind.unit, bare=False)
+    return found
+
+
+def _is_in(place: int, spans: Sequence[tuple[int, int]]) -> bool:
+    return any(start <= place < end for start, end in spans)
+
+
+def blanked(report: str) -> str:
+    """The report, as long as it was, without what holds no claim: code, links, numbers of lists."""
+    text = report
+    for pattern in _BLANKED:
+        text = pattern.sub(lambda match: re.sub(r"[^\n]", "\x00", match[0]), text)
+    text = text.replace("\x00", FILLER)
+    return _EMPHASIS.sub(lambda match: FILLER * len(match[0]), text)
+
+
+def _claim(one: Numeral, text: str, span: tuple[int, int]) -> Claim:
+    start, end = span
+    clause = [start, end]
+    for match in _CLAUSE.finditer(text, start, end):
+        if match.end() <= one.start:
+            clause[0] = match.end()
+        elif match.start() >= one.end:
+            clause[1] = match.start()
+            break
+    counted = one.bare or (
+        (UNITS.get(one.unit) == "time" or one.unit in ("mo", "d", "w", "a")) and one.text[:2].strip().isdigit()
+    )
+    small = one.kind == "number" and bool(counted) and one.readings[0] in _SMALL
+    return Claim(one, span, (clause[0], clause[1]), small=small)
+
+
+def _spans(text: str, inside: Sequence[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The sentences and list items outside tables."""
+    edges = [0]
+    for start, end in inside:
+        edges += [start, end]
+    edges.append(len(text))
+    for begin, stop in zip(edges[::2], edges[1::2], strict=True):
+        start = begin
+        for match in _SENTENCE.finditer(text, begin, stop):
+            if match[0][0] not in "。！？\n" and _ABBREVIATION.search(
+                text, max(start, match.start() - 12), match.start()
+            ):
+                continue
+            yield start, match.start() + (match[0][0] in "。！？")
+            start = match.end()
+        yield start, stop
+
+
+def _tables(text: str) -> Iterator[tuple[int, int, list[list[_Cell]]]]:
+    """The Markdown tables: where each starts and ends, and its rows of cells, the heading first."""
+    place, lines = 0, []
+    for line in text.split("\n"):
+        lines.append((place, line))
+        place += len(line) + 1
+    at = 0
+    while at + 1 < len(lines):
+        if (
+            "|" not in lines[at][1]
+            or "|" not in lines[at + 1][1]
+            or not _RULE.match(lines[at + 1][1].replace(FILLER, ""))
+        ):
+            at += 1
+            continue
+        end = at + 2
+        while end < len(lines) and _ROW.match(lines[end][1]) and lines[end][1].strip():
+            end += 1
+        rows = [_cells(*lines[n]) for n in range(at, end) if n != at + 1]
+        last = lines[end - 1]
+        yield lines[at][0], last[0] + len(last[1]), rows
+        at = end
+
+
+def _cells(start: int, line: str) -> list[_Cell]:
+    cells: list[_Cell] = []
+    begin = 0
+    for match in re.finditer(r"(?<!\\)\|", line + "|"):
+        text = line[begin : match.start()]
+        cells.append(_Cell(start + begin, start + match.start(), text.replace(FILLER, "").strip()))
+        begin = match.end()
+    if cells and not cells[0].text and line.lstrip().startswith("|"):
+        cells = cells[1:]
+    return cells[:-1] if cells and not cells[-1].text and line.rstrip().endswith("|") else cells
+
+
+def _table_claims(numerals: Sequence[Numeral], rows: Sequence[Sequence[_Cell]], number: int) -> Iterator[Claim]:
+    """The claims of a table. A first column of dates, years or counting numbers names its rows and claims nothing."""
+    if not rows:
+        return
+    head, body = rows[0], rows[1:]
+    held = {
+        (r, c): [n for n in numerals if cell.start <= n.start < cell.end]
+        for r, row in enumerate(body)
+        for c, cell in enumerate(row)
+    }
+    width = max((len(row) for row in body), default=0)
+    labels = {c for c in range(width) if _names_rows(c, body, held)}
+    for r, row in enumerate(body):
+        words = " | ".join(row[c].text for c in sorted(labels) if c < len(row))
+        for c, cell in enumerate(row):
+            heading = head[c].text if c < len(head) else ""
+            for one in held[r, c]:
+                if c in labels and one.kind != "number":
+                    continue
+                if c in labels and (one.bare or c == 0):
+                    continue
+                span = (row[0].start, row[-1].end)
+                yield Claim(_with_heading(one, heading), span, (cell.start, cell.end), words, heading, number, (r, c))
+
+
+def _names_rows(c: int, body: Sequence[Sequence[_Cell]], held: dict[tuple[int, int], list[Numeral]]) -> bool:
+    cells = [(row[c].text, held[r, c]) for r, row in enumerate(body) if c < len(row) and row[c].text]
+    if not cells:
+        return False
+    figures = sum(any(one.kind == "number" for one in found) and _is_figure(text) for text, found in cells)
+    if c == 0 and all(text.rstrip(".").isdigit() for text, _ in cells):
+        counted = [int(text.rstrip(".")) for text, _ in cells]
+        return counted == list(range(counted[0], counted[0] + len(counted))) or all(1900 < n < 2100 for n in counted)
+    return figures * 2 < len(cells) or (c == 0 and all(found and found[0].kind == "date" for _, found in cells))
+
+
+def _is_figure(text: str) -> bool:
+    """Whether a cell is mostly a number."""
+    letters = sum(map(str.isalpha, text))
+    return letters <= max(6, sum(map(str.isdigit, text)) * 2)
+
+
+_SCALE_IN_HEADING = re.compile(
+    r"(?:[(\[,/ ]|^)(?P<scale>k|thousands?|tsd\.?|tausend|mio\.?|mn|m|millions?|millionen|bn|mrd\.?|"
+    r"billions?|千|万|百万|亿)(?:[ )\]/.]|$)",
+    re.IGNORECASE,
+)
+
+
+def _with_heading(one: Numeral, heading: str) -> Numeral:
+    """The number with the unit and the scale that its column's heading gives."""
+    if one.kind != "number":
+        return one
+    unit, scale = unit_of(heading)
+    if scale == 1.0 and (match := _SCALE_IN_HEADING.search(heading)):
+        scale = SCALES.get(match["scale"].rstrip(".").casefold(), 1.0)
+    changed = one
+    if not one.unit and unit:
+        changed = replace(changed, unit=unit)
+    if one.scale == 1.0 and scale != 1.0 and one.unit != "%":
+        changed = replace(changed, scale=scale)
+    return changed

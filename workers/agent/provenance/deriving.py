@@ -1,0 +1,396 @@
+"""Figures that follow from others by one step: difference, ratio, change in percent, sum, share.
+
+A step is tried only within one table or one sentence, with operands that the claim's own row or sentence names. So a
+number that is made up has few chances to come out of some step by accident.
+"""
+
+# ruff: noqa: SIM905 - a list of words reads best as one line
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise, permutations
+from typing import NamedTuple
+
+from workers.agent.provenance.binding import Scene
+from workers.agent.provenance.claims import Claim
+from workers.agent.provenance.facts import Fact, Facts, Family, Label, is_total
+from workers.agent.provenance.matching import bounds, direction, is_level
+from workers.agent.provenance.numerals import Day
+from workers.agent.provenance.words import (
+    BASE_CUE,
+    CHANGE,
+    CHANGE_WORDS,
+    CURRENCIES,
+    DOWN,
+    PERCENT_WORDS,
+    POINTS,
+    RATIO,
+    TIMES,
+    TOTAL,
+    UP,
+    has_word,
+    key_of,
+)
+from workers.agent.provenance.workbench import Operand, Workbench, is_named
+
+_MONEY = set(CURRENCIES.values())
+_REST = re.compile(r"\b(?:rest|remain\w*|others?|übrig\w*|restlich\w*)\b|其余|其他|剩", re.IGNORECASE)
+_OF = re.compile(
+    r"^[\s\u2060]*(?:[\w%]+[\s\u2060]+){0,3}(?:out of|of|von|aus|/)[\s\u2060]+(?:the |den |"
+    r"all )?[\w\u2060]{0,12}[\s\u2060]*$|^\s*/\s*$",
+    re.IGNORECASE,
+)
+_TO = re.compile(r"^[^.;]{0,40}(?:\bto\b|\bauf\b|→|->|–>|至|到)[^.;]{0,40}$", re.IGNORECASE)
+_BY = re.compile(r"(?:\b(?:by|um)|了)[\s\u2060]*$", re.IGNORECASE)
+_RATIO_WORDS = frozenset("ratio factor multiple 比 倍".split())
+_COUNTS = frozenset("count n row total value all observation customer anzahl 总 共".split())
+_SHARE = frozenset("share percentage portion anteil quote proportion 占比 占 比".split())
+
+
+class Derived(NamedTuple):
+    """How a figure follows: the step's name, and the facts that it starts from."""
+
+    how: str
+    facts: tuple[Fact, ...]
+    value: float
+
+
+def derive(
+    claim: Claim, others: Sequence[tuple[Claim, float, float, Fact | None]], scene: Scene, facts: Facts
+) -> Derived | None:
+    """The step that gives the claim's value; None when there is none.
+
+    `others` are figures of the report that are backed already: (claim, value, slack, fact), those of the claim's own
+    sentence, or of its row and column.
+    """
+    return next(_steps(claim, Workbench(claim, others, scene, facts)), None)
+
+
+def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
+    unit = claim.numeral.unit
+    if unit == "%":
+        strict = _of_pair(claim, bench)
+        if strict is not None:
+            yield from _match(claim, bench, [strict])
+            return
+        yield from _match(claim, bench, _changes(claim, bench), signed=True)
+        yield from _match(claim, bench, _of_ratio(claim, bench), signed=True)
+        moved = _BY.search(bench.text, max(claim.span[0], claim.start - 6), claim.start) and direction(
+            claim, bench.scene
+        )
+        if not claim.numeral.sign and not _is_change(claim) and not moved:
+            yield from _match(claim, bench, _shares(claim, bench))
+        yield from _match(claim, bench, _sums(claim, bench, percent=True))
+        if _REST.search(bench.sentence):
+            yield from _match(
+                claim, bench, [Derived("rest", _facts(o), 100.0 - o.value) for o in bench.said if o.percent]
+            )
+        return
+    if unit == "pp" or POINTS.search(bench.text, claim.end, claim.end + 20):
+        yield from _match(claim, bench, _differences(bench, percent=True), signed=True)
+        return
+    cued = (
+        CHANGE.search(bench.sentence) or UP.search(bench.sentence) or DOWN.search(bench.sentence) or claim.numeral.sign
+    )
+    if cued or has_word(key_of(claim.column), CHANGE_WORDS):
+        yield from _match(claim, bench, _differences(bench, percent=False), signed=True)
+    yield from _match(claim, bench, _sums(claim, bench, percent=False))
+    if RATIO.search(bench.sentence) or RATIO.search(bench.text, claim.end, claim.end + 8):
+        yield from _match(claim, bench, _ratios(claim, bench))
+    if not unit and has_word(key_of(claim.column), _SHARE | PERCENT_WORDS):
+        yield from _match(claim, bench, _shares(claim, bench))
+
+
+def _facts(*operands: Operand) -> tuple[Fact, ...]:
+    return tuple(o.fact for o in operands if o.fact is not None)
+
+
+def _match(
+    claim: Claim, bench: Workbench, found: Iterator[Derived] | Sequence[Derived], *, signed: bool = False
+) -> Iterator[Derived]:
+    limits = bounds(claim, bench.text)
+    factor = 100.0 if claim.numeral.unit in ("%", "pp") else 1.0
+    for one in found:
+        if not _money_fits(claim, one, bench.facts):
+            continue
+        rough = [fact for fact in one.facts[:2] if fact.decimals]
+        slack = sum(fact.slack for fact in rough)
+        relative = sum(fact.slack / max(abs(fact.scaled), 1e-12) for fact in rough)
+        slack = relative * abs(one.value) if factor == 100.0 and one.how not in ("sum", "difference", "rest") else slack
+        for bound in limits:
+            if abs(abs(one.value) - bound.value) > bound.slack + min(slack, bound.slack) + 1e-9 * max(
+                1.0, abs(one.value)
+            ):
+                continue
+            if signed and not _sign_fits(claim, one.value, bench.scene):
+                continue
+            yield one
+
+
+def _money_fits(claim: Claim, one: Derived, facts: Facts) -> bool:
+    """An amount of money does not follow from percentages, nor from another currency."""
+    unit = claim.numeral.unit
+    if unit not in _MONEY:
+        return True
+    own = {fact.unit for fact in one.facts} - {""}
+    if own & {"%", "pp"} or (own & _MONEY and unit not in own):
+        return False
+    return bool(own) or not facts.currencies or unit in facts.currencies
+
+
+def _sign_fits(claim: Claim, value: float, scene: Scene) -> bool:
+    if claim.numeral.sign:
+        return claim.numeral.sign * value >= 0
+    way = 0 if is_level(claim, scene) else direction(claim, scene)
+    return way * value >= 0 or way == 0
+
+
+def _is_change(claim: Claim) -> bool:
+    return has_word(key_of(claim.column), CHANGE_WORDS) and not has_word(key_of(claim.column), _SHARE)
+
+
+def _of_pair(claim: Claim, bench: Workbench) -> Derived | None:
+    """ "231 of 2,315 (9.98 %)": the percentage beside such a pair is of this pair, and of no other."""
+    said = sorted(bench.said, key=lambda o: o.place)
+    for first, second in pairwise(said):
+        if first.percent or second.percent or claim.in_table or not second.value or first.value > second.value:
+            continue
+        between = bench.text[first.end : second.place]
+        beside = bench.text[second.end : claim.start]
+        if (
+            _OF.match(between)
+            and 0 <= claim.start - second.end < 40
+            and re.search(r"[(（,:=]|^\s*$", beside)
+            and not re.search(r"[;.]", beside)
+        ):
+            return Derived("share", _facts(first, second), first.value / second.value * 100)
+        behind = bench.text[claim.end : first.place]
+        if _OF.match(between) and 0 <= first.place - claim.end < 48 and re.search(r"[(（]\W*$", behind):
+            return Derived("share", _facts(first, second), first.value / second.value * 100)
+    return None
+
+
+def _alike(a: Operand, b: Operand) -> bool:
+    """Whether two figures may be compared: of one column, of one row, or both said in the sentence."""
+    if a.said and b.said:
+        return True
+    if a.fact is None or b.fact is None:
+        return False
+    if a.fact.grid is not None and a.fact.grid is b.fact.grid:
+        return a.fact.column == b.fact.column or a.fact.row == b.fact.row
+    return False
+
+
+def _pairs(bench: Workbench, *, percent: bool) -> Iterator[tuple[Operand, Operand]]:
+    for a, b in combinations([o for o in bench.operands if o.percent == percent], 2):
+        if (_alike(a, b) and a.fact is not b.fact) or (a.fact is None and b.fact is None):
+            yield a, b
+
+
+def _differences(bench: Workbench, *, percent: bool) -> Iterator[Derived]:
+    for a, b in _pairs(bench, percent=percent):
+        base, new = _ordered(a, b, bench)
+        factor = _percent_factor(a) if percent else 1.0
+        yield Derived("difference", _facts(new, base), (new.value - base.value) * factor)
+        if bench.claim.numeral.sign == 0 and direction(bench.claim, bench.scene) == 0:
+            yield Derived("difference", _facts(base, new), (base.value - new.value) * factor)
+
+
+def _percent_factor(o: Operand) -> float:
+    """100 for a percentage that is kept as a fraction."""
+    return 100.0 if o.fact is not None and not o.said and o.fact.unit != "%" and abs(o.value) <= 1 else 1.0
+
+
+def _of_ratio(claim: Claim, bench: Workbench) -> Iterator[Derived]:
+    """The change that a ratio tells: 1.62 is +62 %."""
+    for bound in bounds(claim, bench.text):
+        for way in (1, -1):
+            size = 1 + way * bound.value / 100
+            for fact in bench.facts.near(size - bound.slack / 100, size + bound.slack / 100, percent=False):
+                if fact.words & _RATIO_WORDS and fact.turn == 0:
+                    yield Derived("change", (fact,), (fact.scaled - 1) * 100)
+
+
+def _changes(claim: Claim, bench: Workbench) -> Iterator[Derived]:
+    text = bench.sentence
+    if claim.in_table and not (has_word(key_of(claim.column), CHANGE_WORDS) or claim.numeral.sign):
+        return
+    if not (claim.numeral.sign or claim.in_table or CHANGE.search(text) or UP.search(text) or DOWN.search(text)):
+        return
+    for a, b in _pairs(bench, percent=False):
+        base, new = _ordered(a, b, bench)
+        if base.value:
+            yield Derived("change", _facts(new, base), (new.value - base.value) / abs(base.value) * 100)
+        if new.value and not _is_told(a, b, bench):
+            yield Derived("change", _facts(base, new), (base.value - new.value) / abs(new.value) * 100)
+    for base in (o for o in bench.said if o.value and not o.percent):
+        for new in (o for o in bench.record if not o.percent and o.fact is not None and base.fact is not None):
+            if new.fact is not None and base.fact is not None and new.fact.grid is base.fact.grid:
+                yield Derived("change", _facts(new, base), (new.value - base.value) / abs(base.value) * 100)
+    for a, b in _pairs(bench, percent=True):
+        base, new = _ordered(a, b, bench)
+        if base.value and re.search(r"relativ|lift", text, re.IGNORECASE):
+            yield Derived("change", _facts(new, base), (new.value - base.value) / abs(base.value) * 100)
+
+
+def _ordered(a: Operand, b: Operand, bench: Workbench) -> tuple[Operand, Operand]:
+    """Which of two figures is the base of a change: the earlier one, the one behind "from" or "than", the first one."""
+    days = _day(a, b, bench), _day(b, a, bench)
+    if days[0] is not None and days[1] is not None and days[0] != days[1]:
+        return (a, b) if _key(days[0]) < _key(days[1]) else (b, a)
+    first, second = (a, b) if a.place <= b.place else (b, a)
+    if bench.claim.in_table or first.place < 0:
+        return first, second
+    start = bench.claim.span[0]
+    for match in BASE_CUE.finditer(bench.text, start, second.place + 1):
+        if match.end() > first.place and match.start() >= first.end and match.end() <= second.place:
+            if _TO.match(bench.text[first.end : second.place]) and match[0].casefold() not in (
+                "from",
+                "von",
+                "vom",
+                "than",
+                "als",
+            ):
+                continue
+            return second, first
+    return first, second
+
+
+def _is_told(a: Operand, b: Operand, bench: Workbench) -> bool:
+    """Whether something tells which of two figures is the base: dates, words, an arrow, or the columns of a table."""
+    if bench.claim.in_table or (_day(a, b, bench) is not None and _day(b, a, bench) is not None):
+        return True
+    if not (a.said and b.said):
+        return True
+    text = bench.text[slice(*bench.claim.span)]
+    return (
+        BASE_CUE.search(text) is not None
+        or re.search(r"\b(?:to|auf|after|nach)\b|→|->|至|到|后", text, re.IGNORECASE) is not None
+    )
+
+
+def _day(o: Operand, other: Operand, bench: Workbench) -> Day | None:
+    """The date that tells this figure from the other: of its row, or of its column."""
+    if bench.claim.in_table and o.said:
+        found = [m.label for m in bench.scene.of_text(o.column) if isinstance(m.label, Day)]
+        if found:
+            return found[0]
+    if o.fact is None:
+        return None
+    others = {(id(f), label) for f, label in other.fact.keys} if other.fact is not None else set()
+    own: list[tuple[Family, Label]] = [(f, label) for f, label in o.fact.keys if (id(f), label) not in others]
+    days = [label for _, label in own if isinstance(label, Day)]
+    return _joined(days) if days else None
+
+
+def _joined(days: Sequence[Day]) -> Day:
+    """One date of several parts: a year and a quarter."""
+    parts = [next((part for part in column if part is not None), None) for column in zip(*days, strict=True)]
+    return Day(*parts)
+
+
+def _key(day: Day) -> tuple[int, int, int, int]:
+    return day.year or 0, day.quarter or 0, day.month or 0, day.day or 0
+
+
+def _bases(fact: Fact, bench: Workbench) -> Iterator[float]:
+    """The wholes that a figure may be a part of: its column, or the rows of it that share its other labels."""
+    grid = fact.grid
+    if grid is None or not grid.whole or len(grid.facts) > 3_000 or has_word(tuple(fact.words), CHANGE_WORDS):
+        return
+    column = grid.column(fact.column)
+    if len(column) > 1:
+        yield sum(one.scaled for one in column)
+    rows = [(family, label) for family, label in fact.keys if not family.columns]
+    for freed in rows if len(rows) > 1 else ():
+        held = {(id(f), label) for f, label in rows if (f, label) != freed}
+        part = [one for one in column if held <= {(id(f), label) for f, label in one.keys}]
+        if 1 < len(part) < len(column):
+            yield sum(one.scaled for one in part)
+    for total in (one for one in grid.facts if one.column == fact.column and is_total(one)):
+        yield total.scaled
+
+
+def _shares(claim: Claim, bench: Workbench) -> Iterator[Derived]:  # noqa: PLR0912 - one loop for each kind of whole
+    said = [o for o in bench.said if not o.percent]
+    near = [
+        o
+        for o in bench.operands
+        if not o.percent and o.fact is not None and bench.scene.conflict(claim, o.fact) is None
+    ]
+    for o in near:
+        if o.fact is not None and (bench.scene.agrees(claim, o.fact) or o.said):
+            for base in _bases(o.fact, bench):
+                if base and abs(o.value) <= abs(base):
+                    yield Derived("share", (o.fact,), o.value / base * 100)
+    words = bench.scene.words_of(claim) - _COUNTS
+    for b in (o for o in said if o.value and o.fact is not None and o.fact.words & _COUNTS):
+        for a in bench.record:
+            if a.fact is not None and a.fact.words & words and abs(a.value) <= abs(b.value) and not a.percent:
+                yield Derived("share", _facts(a, b), a.value / b.value * 100)
+    for a in said:
+        for b in bench.record:
+            if (
+                b.value
+                and not b.percent
+                and b.fact is not None
+                and b.fact.words & _COUNTS
+                and abs(a.value) <= abs(b.value)
+            ):
+                yield Derived("share", _facts(a, b), a.value / b.value * 100)
+    for a, b in permutations(said, 2):
+        if b.value and abs(a.value) < abs(b.value) and _may_divide(a, b, bench):
+            yield Derived("share", _facts(a, b), a.value / b.value * 100)
+    for _, _, column in bench.columns():
+        part = [fact for fact in column if is_named(fact, bench)]
+        whole = sum(fact.scaled for fact in column)
+        if 1 < len(part) < len(column) and whole:
+            yield Derived("share", tuple(part), sum(fact.scaled for fact in part) / whole * 100)
+
+
+def _may_divide(a: Operand, b: Operand, bench: Workbench) -> bool:
+    if bench.claim.in_table:
+        return a.fact is None or b.fact is None or not bench.grids or True
+    return a.place < b.place or bench.text[b.end : a.place].count(",") < 3
+
+
+def _sums(claim: Claim, bench: Workbench, *, percent: bool) -> Iterator[Derived]:
+    if claim.in_table and len(bench.below) > 1 and (TOTAL.search(claim.row) or not claim.row):
+        above = [(v, f) for other, v, _, f in bench.below if other.at[0] < claim.at[0]]
+        if len(above) > 1:
+            yield Derived("sum", tuple(f for _, f in above if f is not None), sum(v for v, _ in above))
+    if not TOTAL.search(bench.sentence):
+        return
+    said = [o for o in bench.said if o.percent == percent]
+    if len(said) > 1:
+        yield Derived("sum", _facts(*said), sum(o.value for o in said))
+    for a, b in combinations(said, 2):
+        if len(said) > 2:
+            yield Derived("sum", _facts(a, b), a.value + b.value)
+    for _, _, column in bench.columns():
+        scale = 100.0 if percent and all(fact.unit != "%" and abs(fact.value) <= 1 for fact in column) else 1.0
+        if any(fact.percent for fact in column) != percent:
+            continue
+        bound = [
+            fact for fact in column if bench.scene.agrees(claim, fact) and bench.scene.conflict(claim, fact) is None
+        ]
+        for part in ([fact for fact in column if is_named(fact, bench)], bound):
+            if 1 < len(part) < len(column):
+                yield Derived("sum", tuple(part), sum(fact.scaled for fact in part) * scale)
+        if not percent:
+            yield Derived("sum", tuple(column), sum(fact.scaled for fact in column))
+
+
+def _ratios(claim: Claim, bench: Workbench) -> Iterator[Derived]:
+    times = TIMES.search(bench.sentence) or TIMES.search(bench.text, claim.end, claim.end + 8)
+    operands = [o for o in bench.operands if o.value]
+    for a, b in permutations(operands, 2):
+        if a.percent != b.percent or a.fact is b.fact:
+            continue
+        if a.said and b.said:
+            yield Derived("ratio", _facts(a, b), a.value / b.value)
+        elif a.fact is not None and b.fact is not None and a.fact.grid is b.fact.grid and a.fact.grid is not None:
+            same_column, same_row = a.fact.column == b.fact.column, a.fact.row == b.fact.row
+            if (times and same_column and abs(a.value) >= abs(b.value)) or (not times and same_row):
+                yield Derived("ratio", _facts(a, b), a.value / b.value)

@@ -1,0 +1,196 @@
+"""What a thread's outputs say, as facts: a value with its place, and the labels of the row and column it stands in."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from workers.agent.provenance.numerals import Day
+from workers.agent.provenance.words import PERCENT_WORDS, STATISTICS, Key, has_word
+
+Label = Key | Day
+"""A label in the form in which it is compared: its words, or the date that it is."""
+EARLIER = -1
+MAX_FACTS = 40_000
+
+
+What = Literal["output", "table", "chart", "statement", "file", "code", "question", "count"]
+"""What a fact was found in. A count is of the rows or columns of a table."""
+
+
+class Place(NamedTuple):
+    """Where a fact was found.
+
+    `cell` counts the thread's cells from 1, and is 0 for what no cell showed. `line` counts from 1, and is 0 for none.
+    `about` are the labels around the value as people read them.
+    """
+
+    what: What
+    cell: int = 0
+    cell_id: str = ""
+    line: int = 0
+    about: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Family:
+    """The labels of one dimension of a table: those of a column of words, or the names of its columns.
+
+    `binds`: they name things that exclude each other, so a value of one is none of the other.
+    """
+
+    labels: dict[Label, str] = field(default_factory=dict)
+    binds: bool = True
+    columns: bool = False
+
+    def add(self, label: Label, shown: str) -> None:
+        """Note a label, with the text that people see."""
+        self.labels.setdefault(label, shown)
+
+
+@dataclass(slots=True, eq=False)
+class Fact:
+    """A number that an output shows. `decimals` is None for one that came as data, exact.
+
+    `keys` says which label it has in which family. `words` are the words around it. `grid` is the table that it stands
+    in, `row` and `column` its place there. `turn` is 0 for this turn, and `EARLIER` for one before. `given`: a person,
+    or the data's own text, gave it, and no cell had to compute it.
+    """
+
+    value: float
+    decimals: int | None
+    place: Place
+    unit: str = ""
+    scale: float = 1.0
+    keys: tuple[tuple[Family, Label], ...] = ()
+    words: frozenset[str] = frozenset()
+    grid: Grid | None = None
+    row: int = -1
+    column: int = -1
+    turn: int = 0
+    given: bool = False
+    percent: bool = False
+
+    @property
+    def slack(self) -> float:
+        """Half a unit of the last place that is shown."""
+        return 0.0 if self.decimals is None else 0.5 * 10.0**-self.decimals * self.scale
+
+    @property
+    def scaled(self) -> float:
+        """The value with the scale that is written beside it: 1.2 M is 1,200,000."""
+        return self.value * self.scale
+
+
+@dataclass(slots=True, eq=False)
+class Grid:
+    """A table of facts: rows × columns, with the families of its labels. `record`: a mapping of few named figures."""
+
+    facts: list[Fact] = field(default_factory=list)
+    names: tuple[Key, ...] = ()
+    rows: int = 0
+    whole: bool = True
+    record: bool = False
+
+    def column(self, at: int) -> list[Fact]:
+        """The facts of one column, from top to bottom; a row that is labelled as a total is none of them."""
+        return [fact for fact in self.facts if fact.column == at and not is_total(fact)]
+
+    def row(self, at: int) -> list[Fact]:
+        """The facts of one row."""
+        return [fact for fact in self.facts if fact.row == at]
+
+
+_TOTAL = {("total",), ("all",), ("sum",), ("grand", "total"), ("gesamt",), ("summe",), ("合", "计"), ("总", "计")}
+
+
+def is_total(fact: Fact) -> bool:
+    """Whether the fact's row is labelled as the total of the others."""
+    return any(label in _TOTAL for family, label in fact.keys if not family.columns and not isinstance(label, Day))
+
+
+@dataclass(slots=True)
+class Facts:
+    """Everything that a report may rest on.
+
+    `days`, `times` and `numbers_given` are what may be named without a row: dates of outputs, files and questions.
+    `currencies` and `scales` ("in T€") are those that the data or people named.
+    """
+
+    facts: list[Fact] = field(default_factory=list)
+    grids: list[Grid] = field(default_factory=list)
+    days: dict[Day, Place] = field(default_factory=dict)
+    times: dict[str, Place] = field(default_factory=dict)
+    counts: dict[int, Place] = field(default_factory=dict)
+    currencies: set[str] = field(default_factory=set)
+    scales: set[float] = field(default_factory=set)
+    families: list[Family] = field(default_factory=list)
+    cells: int = 0
+    _plain: _Index | None = None
+    _shares: _Index | None = None
+
+    def near(self, low: float, high: float, *, percent: bool) -> Iterator[Fact]:
+        """The facts whose size may lie between these bounds. `percent`: fractions, taken times 100."""
+        if self._plain is None or self._shares is None:
+            self._plain = _Index(self.facts, 1.0)
+            self._shares = _Index(
+                [fact for fact in self.facts if fact.unit in ("", "%") and abs(fact.value) <= 20], 100.0
+            )
+        yield from (self._shares if percent else self._plain).between(low, high)
+
+    def known_day(self, day: Day) -> Place | None:
+        """Where this date, or one that lies in it, is said."""
+        if day in self.days:
+            return self.days[day]
+        return next((place for known, place in self.days.items() if day.fits(known)), None)
+
+
+class _Index:
+    """Facts by the size of their values."""
+
+    def __init__(self, facts: Iterable[Fact], factor: float) -> None:
+        ordered = sorted(
+            ((abs(fact.scaled) * factor, n, fact) for n, fact in enumerate(facts)), key=lambda each: each[:2]
+        )
+        self._sizes = [each[0] for each in ordered]
+        self._facts = [each[2] for each in ordered]
+        self._slack = max(
+            (fact.slack for fact in self._facts if fact.decimals is not None and fact.decimals < 0), default=0
+        )
+        self._factor = factor
+
+    def between(self, low: float, high: float) -> Sequence[Fact]:
+        extra = 0.51 * self._factor + self._slack * self._factor
+        return self._facts[bisect_left(self._sizes, low - extra) : bisect_right(self._sizes, high + extra)]
+
+
+def settle(facts: Facts) -> None:
+    """What can be said only once all facts are there: which families bind, and which values stand for percentages."""
+    families: dict[int, Family] = {}
+    for fact in facts.facts:
+        for family, _ in fact.keys:
+            families.setdefault(id(family), family)
+    facts.families = list(families.values())
+    for family in facts.families:
+        words = [label for label in family.labels if not isinstance(label, Day)]
+        if len(family.labels) < 2 or any(_is_statistic(label) for label in words):
+            family.binds = False
+    for fact in facts.facts:
+        fact.percent = fact.percent or fact.unit in ("%", "pp") or has_word(tuple(fact.words), PERCENT_WORDS)
+
+
+def _is_statistic(label: Key) -> bool:
+    """Whether a label is only the name of a figure: "count", "mean", "25%"."""
+    return not label or all(word in STATISTICS or word.isdigit() for word in label)
+
+
+def by_label(facts: Iterable[Fact]) -> dict[tuple[int, Label], list[Fact]]:
+    """Facts by (family, label)."""
+    found: dict[tuple[int, Label], list[Fact]] = defaultdict(list)
+    for fact in facts:
+        for family, label in fact.keys:
+            found[id(family), label].append(fact)
+    return found

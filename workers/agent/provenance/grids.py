@@ -1,0 +1,212 @@
+"""Tables of facts: rows, columns, labels and units, from cells that are already apart."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+
+from workers.agent.provenance.facts import Fact, Family, Grid, Label, Place, What
+from workers.agent.provenance.numerals import Day, Marks, Numeral, scan, scan_dates
+from workers.agent.provenance.words import key_of
+
+_PLAIN = re.compile(r"([-−])?(\d{1,18}(?:\.\d{1,15})?)", re.ASCII)
+_UNIT_IN_NAME = re.compile(
+    r"(?:[(\[_ ,/]|^)(?P<unit>k€|t€|k ?eur|t ?eur|k ?usd|k\$|m€|mio\.? ?€|meur|musd|eur|usd|gbp|cny|"
+    r"rmb|€|\$|£|¥|%|pct|percent|prozent|kg|km|min|minutes|hours|h|days|万元|亿元|千元|元)(?:[)\]_ ,./]|$)",
+    re.IGNORECASE,
+)
+_NAMED_UNITS = {
+    "k€": ("eur", 1e3), "t€": ("eur", 1e3), "keur": ("eur", 1e3), "teur": ("eur", 1e3), "kusd": ("usd", 1e3),
+    "k$": ("usd", 1e3), "m€": ("eur", 1e6), "mio€": ("eur", 1e6), "mio.€": ("eur", 1e6), "meur": ("eur", 1e6),
+    "musd": ("usd", 1e6), "eur": ("eur", 1.0), "€": ("eur", 1.0), "usd": ("usd", 1.0), "$": ("usd", 1.0),
+    "gbp": ("gbp", 1.0), "£": ("gbp", 1.0),
+    "cny": ("cny", 1.0), "rmb": ("cny", 1.0), "¥": ("cny", 1.0), "元": ("cny", 1.0),
+    "万元": ("cny", 1e4), "亿元": ("cny", 1e8), "千元": ("cny", 1e3), "%": ("%", 1.0), "pct": ("%", 1.0),
+    "percent": ("%", 1.0), "prozent": ("%", 1.0), "min": ("min", 1.0), "minutes": ("min", 1.0), "hours": ("h", 1.0),
+    "h": ("h", 1.0), "days": ("d", 1.0), "kg": ("kg", 1.0), "km": ("km", 1.0),
+}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Reader:
+    """Makes facts of what one cell printed."""
+
+    what: What
+    cell: int
+    cell_id: str
+    turn: int
+    marks: Marks = "point"
+
+    def place(self, line: int, about: str, what: What | None = None) -> Place:
+        return Place(what or self.what, self.cell, self.cell_id, line, " ".join(about.split())[:120])
+
+
+@dataclass(slots=True)
+class Found:
+    """What reading gave: facts, their tables, dates and times."""
+
+    facts: list[Fact]
+    grids: list[Grid]
+    days: dict[Day, Place]
+    times: dict[str, Place]
+
+
+def is_year(cell: str) -> bool:
+    return re.fullmatch(r"(?:19|20)\d\d", cell.strip()) is not None
+
+
+def number_in(cell: str, marks: Marks) -> Numeral | None:
+    """The number that a cell is, None when it is something else."""
+    text = cell.strip().strip("*")
+    if not text or not any(map(str.isdigit, text)) or len(text) > 40:
+        return None
+    if plain := _PLAIN.fullmatch(text):
+        value, decimals = float(plain[2]), len(plain[2].partition(".")[2])
+        return Numeral(0, len(text), text, "number", ((value, decimals),), -1 if plain[1] else 0, bare=text.isdigit())
+    found = scan(text, marks)
+    if len(found) != 1:
+        return None
+    one = found[0]
+    if one.start == 0 and one.end >= len(text) and (one.kind == "number" or one.bare):
+        if one.kind == "date":
+            return Numeral(0, len(text), text, "number", ((float(text), 0),), bare=True)
+        return one
+    return None
+
+
+@lru_cache(maxsize=4_096)
+def label_of(text: str) -> Label:
+    """A label as it is compared: a date when it is one, else its words."""
+    stripped = text.strip()
+    if any(map(str.isdigit, stripped)) and len(stripped) < 40:
+        found = scan(stripped, "point")
+        if len(found) == 1 and found[0].kind == "date" and found[0].end - found[0].start >= len(stripped) - 1:
+            return found[0].day
+    return key_of(stripped)
+
+
+def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
+    header: Sequence[str],
+    rows: Sequence[tuple[int, Sequence[str]]],
+    values: Sequence[Sequence[Numeral | None]],
+    reader: Reader,
+    found: Found,
+    what: What | None = None,
+    *,
+    total_rows: int | None = None,
+) -> Grid:
+    """Add the facts of a table: `rows` are (line, cells), `values` the numbers among them."""
+    width = max((len(row) for _, row in rows), default=0)
+    numeric = [sum(v[at] is not None for v in values if at < len(v)) * 2 > len(values) for at in range(width)]
+    labels = [at for at in range(width) if not numeric[at] or (at == 0 and _is_index(at, rows, header, numeric))]
+    counts_up = width > 1 and [row[0] for _, row in rows] == [str(n) for n in range(len(rows))]
+    if counts_up:
+        labels = [at for at in labels if at]
+    if all(at in labels for at in range(width)):
+        labels = labels[:-1]
+    names = tuple(key_of(header[at]) if at < len(header) else () for at in range(width))
+    grid = Grid(
+        names=names, rows=len(rows) if total_rows is None else total_rows, whole=total_rows in (None, len(rows))
+    )
+    families = {at: Family() for at in labels}
+    columns = Family(columns=True)
+    last: dict[int, str] = {}
+    for place, ((line, row), numbers) in enumerate(zip(rows, values, strict=True)):
+        keys: list[tuple[Family, Label]] = []
+        shown: list[str] = []
+        for at in labels:
+            text = row[at].strip() if at < len(row) else ""
+            if not text and len(labels) > 1:
+                text = last.get(at, "")
+            last[at] = text
+            label = label_of(text)
+            if label:
+                families[at].add(label, text)
+                keys.append((families[at], label))
+                shown.append(text)
+        for at, number in enumerate(numbers):
+            if number is None or at in labels or (counts_up and at == 0):
+                continue
+            name = header[at].strip() if at < len(header) else ""
+            column: Label = label_of(name)
+            own = list(keys)
+            if column:
+                columns.add(column, name)
+                own.append((columns, column))
+            words = {word for _, label in own if not isinstance(label, Day) for word in label}
+            words.update(names[at])
+            fact = make_fact(
+                number, reader.place(line, " · ".join([*shown, name]), what), reader.turn, tuple(own), words
+            )
+            if not fact.unit and fact.scale == 1.0:
+                fact.unit, fact.scale = unit_of(name)
+            fact.grid, fact.row, fact.column = grid, place, at
+            grid.facts.append(fact)
+            found.facts.append(fact)
+    found.grids.append(grid)
+    return grid
+
+
+def _is_index(
+    at: int, rows: Sequence[tuple[int, Sequence[str]]], header: Sequence[str], numeric: Sequence[bool]
+) -> bool:
+    """Whether a first column of numbers is labels all the same: a series' index, years, percentiles, months."""
+    if not any(numeric[at + 1 :]):
+        return False
+    cells = [row[at].strip() for _, row in rows if at < len(row) and row[at].strip()]
+    small = [cell.isdigit() and 0 < int(cell) <= 31 for cell in cells]
+    return (
+        not any(header)
+        or all(map(is_year, cells))
+        or all(cell.endswith("%") for cell in cells)
+        or (all(small) and [int(cell) for cell in cells] == list(range(int(cells[0]), int(cells[0]) + len(cells))))
+    )
+
+
+def unit_of(name: str) -> tuple[str, float]:
+    """The unit and the scale that a column's name tells: "revenue_k_eur" → ("eur", 1000)."""
+    flat = name.replace("_", " ")
+    match = _UNIT_IN_NAME.search(flat)
+    return _NAMED_UNITS.get(match["unit"].casefold().replace(" ", ""), ("", 1.0)) if match else ("", 1.0)
+
+
+def make_fact(
+    number: Numeral,
+    place: Place,
+    turn: int,
+    keys: tuple[tuple[Family, Label], ...],
+    words: set[str],
+    *,
+    given: bool = False,
+) -> Fact:
+    """A fact of a printed number. A whole number is exact, however many zeros it ends with."""
+    value, decimals = number.readings[0]
+    if decimals < 0 and not re.search(r"\d[eE]", number.text) and number.scale == 1.0:
+        decimals = 0
+    return Fact(
+        -value if number.sign < 0 else value,
+        decimals,
+        place,
+        number.unit,
+        number.scale,
+        keys,
+        frozenset(words),
+        turn=turn,
+        given=given,
+    )
+
+
+def note_days(lines: Sequence[str], reader: Reader, found: Found, at: int) -> None:
+    for number, line in enumerate(lines, at + 1):
+        if len(line) < 20_000:
+            for one in scan_dates(line):
+                note_day(one, reader.place(number, line[:80]), found)
+
+
+def note_day(one: Numeral, place: Place, found: Found) -> None:
+    if one.kind == "date":
+        found.days.setdefault(one.day, place)
+    elif one.kind == "time":
+        found.times.setdefault(one.text[:5].zfill(5), place)

@@ -1,0 +1,226 @@
+"""Whether a fact can be what a claim says: by value, unit, sign and label."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
+
+from workers.agent.provenance.binding import Scene
+from workers.agent.provenance.claims import Claim
+from workers.agent.provenance.facts import Fact, Facts, Label
+from workers.agent.provenance.numerals import Day
+from workers.agent.provenance.words import (
+    ABOUT,
+    BACK,
+    CHANGE_WORDS,
+    CURRENCIES,
+    DOWN,
+    LEVEL_BEFORE,
+    MAGNITUDE,
+    PERCENT_WORDS,
+    UNITS,
+    UP,
+    has_word,
+)
+
+Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag"]
+"""Why no fact backs a claim: its value is of another row, unit, sign or turn, or nowhere; or its token is wrong."""
+
+_PLAN = re.compile(r"\b(?:budget|plan|target|limit|soll|ziel)|预算|目标", re.IGNORECASE)
+_MONEY = set(CURRENCIES.values())
+
+
+class Candidate(NamedTuple):
+    """A fact whose value is the claim's, and what speaks against it ("" for nothing). `score` ranks those that fit."""
+
+    fact: Fact
+    against: Reason
+    score: float
+    strong: bool
+
+
+class Bounds(NamedTuple):
+    """The sizes that a claim's figure may stand for."""
+
+    value: float
+    slack: float
+    coarse: bool
+
+
+def bounds(claim: Claim, text: str) -> list[Bounds]:
+    """What a claim's digits may stand for, with its scale, sign left out: exact first, rounded to its zeros last."""
+    one = claim.numeral
+    found = []
+    about = ABOUT.search(text, max(0, one.start - 16), one.start) is not None
+    for value, decimals in one.readings:
+        fine = max(decimals, 0) if decimals < 0 else decimals
+        found.append(Bounds(value * one.scale, 0.5 * 10.0**-fine * one.scale, False))
+        digits = f"{value:.0f}" if decimals <= 0 and value == int(value) else ""
+        zeros = len(digits) - len(digits.rstrip("0"))
+        if about:
+            found.append(Bounds(value * one.scale, 10.0 ** (zeros if digits else -decimals) * one.scale, True))
+        elif zeros >= 3 and len(digits) - zeros >= 2:
+            found.append(Bounds(value * one.scale, 0.5 * 10.0**zeros * one.scale, True))
+    return found
+
+
+def candidates(claim: Claim, scene: Scene, facts: Facts, only_cell: int = 0) -> list[Candidate]:
+    """The facts with the claim's value, best first. `only_cell`: only those of this cell."""
+    text = scene.reading.text
+    found: dict[int, Candidate] = {}
+    words = scene.words_of(claim)
+    for bound in bounds(claim, text):
+        for fact, fraction in _of_value(claim, bound, facts):
+            if id(fact) in found or (only_cell and fact.place.cell != only_cell):
+                continue
+            found[id(fact)] = _judged(claim, fact, scene, facts, words, fraction=fraction, coarse=bound.coarse)
+    return sorted(found.values(), key=lambda each: (each.against != "", -each.score))
+
+
+def _of_value(claim: Claim, bound: Bounds, facts: Facts) -> Iterator[tuple[Fact, bool]]:
+    """The facts within these bounds; True for a fraction that the claim gives in percent."""
+    value, slack = bound.value, bound.slack
+    margin = 1e-9 * max(abs(value), 1.0)
+    for fact in facts.near(value - slack, value + slack, percent=False):
+        if _is_within(abs(fact.scaled), value, slack, fact.slack, margin):
+            yield fact, False
+    if claim.numeral.scale != 1.0 or facts.scales:
+        for scale in facts.scales:
+            for fact in facts.near((value - slack) / scale, (value + slack) / scale, percent=False):
+                if fact.scale == 1.0 and _is_within(abs(fact.value) * scale, value, slack, fact.slack * scale, margin):
+                    yield fact, False
+    if claim.numeral.unit in ("%", "pp"):
+        for fact in facts.near(value - slack, value + slack, percent=True):
+            if _is_within(abs(fact.value) * 100, value, slack, fact.slack * 100, margin):
+                yield fact, True
+
+
+def _is_within(size: float, value: float, slack: float, own: float, margin: float) -> bool:
+    """Whether a size rounds to the claim. A fact that is no finer than the claim must be equal to it."""
+    if own > slack * 0.99:
+        return abs(size - value) <= margin
+    return abs(size - value) <= slack + own + margin
+
+
+def _judged(
+    claim: Claim, fact: Fact, scene: Scene, facts: Facts, words: frozenset[str], *, fraction: bool, coarse: bool
+) -> Candidate:
+    agrees = scene.agrees(claim, fact)
+    shared = len(fact.words & words)
+    score = agrees * 4 + shared + (fact.turn == 0) * 2 - coarse * 3 - fact.given * 1
+    against: Reason = ""
+    if not _unit_fits(claim, fact, scene, facts, words, fraction=fraction):
+        against = "unit"
+    elif scene.conflict(claim, fact) is not None:
+        against = "row"
+    elif not sign_fits(claim, fact, scene):
+        against = "sign"
+    elif fact.turn < 0 and is_stale(claim, fact, scene, facts):
+        against = "earlier"
+    return Candidate(fact, against, score, agrees > 0)
+
+
+def _unit_fits(claim: Claim, fact: Fact, scene: Scene, facts: Facts, words: frozenset[str], *, fraction: bool) -> bool:
+    unit, own = claim.numeral.unit, fact.unit
+    if unit in ("%", "pp"):
+        if own in _MONEY or (own in UNITS and not fraction):
+            return False
+        if fraction:
+            return own != "%" and abs(fact.value) <= 20 and (fact.value != int(fact.value) or abs(fact.value) <= 1)
+        return fact.given or (fact.percent and (own in ("%", "pp") or abs(fact.value) > 1 or fact.value == 0))
+    if unit in _MONEY:
+        if own in _MONEY:
+            return own == unit
+        if own == "%" or (fact.percent and not own and abs(fact.value) <= 100 and not claim.numeral.scale > 1):
+            return False
+        return not facts.currencies or unit in facts.currencies
+    if own in ("%", "pp") and not unit:
+        return (
+            claim.in_table
+            or has_word(tuple(words), PERCENT_WORDS)
+            or "%" in scene.reading.text[claim.start : claim.end + 24]
+        )
+    if unit and own and unit != own:
+        return not (own in ("%", "pp") or (UNITS.get(unit) is not None and _kind(unit) == _kind(own)))
+    return True
+
+
+def _kind(unit: str) -> str:
+    return UNITS.get(unit) or {"d": "time", "w": "time", "mo": "time", "a": "time"}.get(unit, unit)
+
+
+def direction(claim: Claim, scene: Scene) -> int:
+    """Which way the words around a claim point: -1 for down, 1 for up, 0 for neither or both."""
+    text = scene.bare
+    start, end = claim.clause
+    clause = text[start:end]
+    if claim.in_table:
+        clause = claim.column
+    elif text[start - 1 : start] in ("(", "（", ",", ":") or not (DOWN.search(clause) or UP.search(clause)):
+        before = text[claim.span[0] : start]
+        cut = max((m.end() for m in re.finditer(r"[;；]|\b(?:and|whereas|while|und|während)\b", before)), default=0)
+        clause = before[cut:] + clause
+    down, up = DOWN.search(clause), UP.search(clause)
+    return (1 if up else 0) - (1 if down else 0) if not (up and down) else 0
+
+
+def is_level(claim: Claim, scene: Scene) -> bool:
+    """Whether a claim is where something went ("fell to 58"), not by how much."""
+    return LEVEL_BEFORE.search(scene.reading.text, max(claim.span[0], claim.start - 14), claim.start) is not None
+
+
+def sign_fits(claim: Claim, fact: Fact, scene: Scene) -> bool:
+    """Whether the claim's sign, or the direction of its words, is the fact's."""
+    if fact.value == 0:
+        return True
+    positive = fact.value > 0
+    sign = claim.numeral.sign
+    changes = has_word(tuple(fact.words), CHANGE_WORDS) or (fact.percent and fact.value < 0)
+    way = 0 if is_level(claim, scene) else direction(claim, scene)
+    if sign:
+        return (sign > 0) == positive or (positive and sign < 0 and _is_magnitude(fact))
+    if positive:
+        return not (changes and way < 0 and not _is_magnitude(fact) and claim.numeral.unit in ("%", "pp"))
+    text = scene.reading.text[claim.span[0] : claim.span[1]]
+    if way > 0:
+        return _PLAN.search(text) is not None  # over budget: a variance may count either way
+    return way < 0 or MAGNITUDE.search(text) is not None or DOWN.search(text) is not None
+
+
+def _is_magnitude(fact: Fact) -> bool:
+    """Whether a fact's own label says which way it goes: "drop 12 %"."""
+    return DOWN.search(" ".join(fact.words)) is not None or MAGNITUDE.search(fact.place.about) is not None
+
+
+def is_stale(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> bool:
+    """Whether this turn computed the same figure anew, with another value, and the report does not look back."""
+    if BACK.search(scene.reading.text, *claim.span):
+        return False
+    now = [other for other in facts.facts if other.turn == 0 and not other.given]
+    if not fact.words and not fact.keys:
+        return bool(now)
+    labels = _rows(fact)
+    words = _measure(fact)
+    for other in now:
+        if _rows(other) == labels and (labels or other.words):
+            measure = _measure(other)
+            if (words & measure) or (labels and not (words and measure)) or (not labels and words == measure):
+                return True
+    return False
+
+
+def _rows(fact: Fact) -> frozenset[Label]:
+    """The labels of things and dates that a fact has, not those of measures."""
+    return frozenset(
+        label for family, label in fact.keys if isinstance(label, Day) or (family.binds and not family.columns)
+    )
+
+
+def _measure(fact: Fact) -> frozenset[str]:
+    """The words of a fact that name no thing: its measure."""
+    things = {word for label in _rows(fact) if not isinstance(label, Day) for word in label}
+    return fact.words - things - _COMMON
+
+
+_COMMON = frozenset(("total", "eur", "usd", "cny"))

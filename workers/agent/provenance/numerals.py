@@ -1,0 +1,328 @@
+"""Numbers and dates in a text, in the marks of several languages: where they stand and what they may mean."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal, NamedTuple
+
+from workers.agent.provenance.words import CURRENCIES, SAME_UNIT, SCALES, UNITS
+
+Marks = Literal["point", "comma", "unsure"]
+"""Which mark stands before the decimals."""
+FILLER = "\u2060"
+"""Stands where Markdown's own signs stood, so that places stay the same."""
+MAX_NUMBERS = 20_000
+_LONGEST = 40
+"""Characters of a number: a longer one is a key or a hash."""
+_BLANKS = f" \u00a0\u202f{FILLER}"
+
+
+class Day(NamedTuple):
+    """A date as far as it is said: what is None was not. `quarter` is 1 to 4."""
+
+    year: int | None = None
+    month: int | None = None
+    day: int | None = None
+    quarter: int | None = None
+
+    def fits(self, whole: Day) -> bool:
+        """Whether `whole` lies in what this date says: 2024 covers 2024-03-15, and March does too."""
+        quarter = whole.quarter or ((whole.month + 2) // 3 if whole.month else None)
+        return (
+            self.year in (None, whole.year)
+            and self.month in (None, whole.month)
+            and self.day in (None, whole.day)
+            and self.quarter in (None, quarter)
+        )
+
+
+_NO_DAY = Day()
+
+
+@dataclass(frozen=True, slots=True)
+class Numeral:
+    """A number or date in a text, from `start` to `end` with its unit.
+
+    `readings` are (value, decimals) pairs without the scale: two where the marks leave it open. `decimals` is negative
+    for round numbers. `sign` is 0 when none is written. `unit` is "%", "pp", a currency ("eur"), another unit, or "".
+    """
+
+    start: int
+    end: int
+    text: str
+    kind: Literal["number", "date", "time", "ordinal"]
+    readings: tuple[tuple[float, int], ...] = ()
+    sign: int = 0
+    unit: str = ""
+    scale: float = 1.0
+    day: Day = _NO_DAY
+    digits_end: int = 0
+    bare: bool = False
+
+
+_MONTHS = {
+    name: number
+    for number, names in enumerate(
+        (
+            "january januar jan jänner", "february februar feb", "march märz mar mrz", "april apr", "may mai",
+            "june juni jun", "july juli jul", "august aug", "september sep sept", "october oktober oct okt",
+            "november nov", "december dezember dec dez",
+        ),
+        1,
+    )
+    for name in names.split()
+}  # fmt: skip
+_MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_QUARTERS = {"一": 1, "二": 2, "三": 3, "四": 4}
+_YEAR = r"(?:19|20)\d\d"
+_DATES = (
+    ("ymd", re.compile(rf"(?<![A-Za-z0-9_.,-])({_YEAR})([-/.])(\d{{1,2}})\2(\d{{1,2}})(?:T[\d:.]+)?(?![\d-])")),
+    ("dmy", re.compile(rf"(?<![A-Za-z0-9_,-])(\d{{1,2}})\.\s?(\d{{1,2}})\.\s?({_YEAR}|\d\d(?!\d))(?![A-Za-z0-9_])")),
+    ("slash", re.compile(rf"(?<![A-Za-z0-9_.,/])(\d{{1,2}})/(\d{{1,2}})/({_YEAR})(?![A-Za-z0-9_])")),
+    ("zh", re.compile(rf"({_YEAR})\s?年\s?(\d{{1,2}})\s?月(?:\s?(\d{{1,2}})\s?[日号])?")),
+    ("zhq", re.compile(rf"(?:({_YEAR})\s?年)?\s?第?([一二三四1-4])\s?季度")),
+    ("zhmd", re.compile(r"(?<![\d年])(\d{1,2})\s?月(?:\s?(\d{1,2})\s?[日号])?(?!份?均)")),
+    ("zhy", re.compile(rf"({_YEAR})\s?年")),
+    ("yq", re.compile(rf"(?<![A-Za-z0-9_.,])({_YEAR})[ /-]?Q([1-4])(?![A-Za-z0-9_])")),
+    ("qy", re.compile(rf"(?<![A-Za-z0-9])Q([1-4])[ /-]?({_YEAR})?(?![A-Za-z0-9_])")),
+    ("gq", re.compile(rf"(?<![A-Za-z0-9_.,])([1-4])\. Quartal(?: ({_YEAR}))?")),
+    (
+        "mdy",
+        re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?(?:,? ({_YEAR}))?(?![\d.,]*\d|\s?%)\b", re.IGNORECASE),
+    ),
+    (
+        "dmonthy",
+        re.compile(
+            rf"(?<![A-Za-z0-9_.,])(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})\b\.?"
+            rf"(?:,? ({_YEAR}))?",
+            re.IGNORECASE,
+        ),
+    ),
+    ("my", re.compile(rf"\b({_MONTH})\.?,?[ -]({_YEAR})\b", re.IGNORECASE)),
+    ("ym", re.compile(rf"(?<![A-Za-z0-9_.,-])({_YEAR})[-/](0[1-9]|1[0-2])(?![\d/-])")),
+    ("time", re.compile(r"(?<![\d:.,])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?![\d:])")),
+    ("y", re.compile(rf"(?<![A-Za-z0-9_.,$€£¥+−-])({_YEAR})(?![\d]|[.,]\d|\s?[%$€£¥元万]|-\d|[A-Za-z_])")),
+)  # fmt: skip
+_MAYBE_DATE = re.compile(rf"{_YEAR}|\d\.\s?\d?\d\.|\d/\d|\d:\d\d|月|季|Q[1-4]|Quartal|\b(?:{_MONTH})", re.IGNORECASE)
+"""What a text without any date has nowhere: looking for it first saves the patterns above their work."""
+_MONTH_ALONE = re.compile(rf"\b({_MONTH})\b", re.IGNORECASE)
+_UNIT_WORDS = "|".join(
+    # A long word may stand with a capital ("Stunden"); a short one is another unit then.
+    f"(?i:{re.escape(unit)})" if len(unit) > 3 else re.escape(unit)
+    for unit in sorted(UNITS, key=len, reverse=True)
+)
+_SCALE_WORDS = (
+    r"k|K|T(?=\s?[€$])|Tsd\.?|tsd|thousand|Tausend|千|M(?![a-zA-Z])|Mio\.?|mio|mn|m(?=\s?[€$])|"
+    r"[Mm]illionen|[Mm]illions?|百万|B(?![a-zA-Z])|bn|Mrd\.?|[Bb]illions?|Milliarden|十亿|万|亿"
+)
+_CURRENCY = r"US\$|[$€£¥￥₹₩]|(?:EUR|USD|GBP|CNY|RMB|JPY|CHF|INR)(?![A-Za-z])"
+_CURRENCY_WORD = rf"{_CURRENCY}|euros?\b|dollars?\b|美元|欧元|元|人民币"
+_GAP = rf"[ {FILLER}\u00a0\u202f]{{0,4}}"
+_NUMBER = re.compile(
+    r"(?<![A-Za-z0-9_.,\u00c0-\u024f])(?<![A-Za-z_\u00c0-\u024f][-–])(?<![A-Za-z0-9]/)"
+    rf"(?P<sign>[-−–+±](?=\d|\.\d|{_CURRENCY}))?(?P<before>{_CURRENCY})?{_GAP}(?P<sign2>(?<![\w\s])[-−+])?"
+    r"(?P<digits>\d{1,3}(?:(?P<mark>[,.'’\u00a0\u202f ])\d{3}(?!\d))(?:(?P=mark)\d{3}(?!\d))*(?:[.,]\d+)?|"
+    r"\d+(?:[.,]\d+)?|\.\d+)"
+    r"(?P<exp>[eE][+-]?\d{1,3})?"
+    rf"(?P<tail>{_GAP}(?:(?P<scale>{_SCALE_WORDS})(?![a-zäöü]))?{_GAP}"
+    rf"(?:(?P<pp>(?:percentage points?|pp|ppt|Prozentpunkte?n?|%-Punkte?)(?![a-z])|个?百分点)"
+    r"|(?P<percent>%|％|percent(?!a)|Prozent(?!p)|pct\b)"
+    rf"|(?P<after>{_CURRENCY_WORD})"
+    rf"|(?P<unit>°[CFKcfk]|(?:{_UNIT_WORDS})(?![A-Za-zäöü°]))"
+    r"|(?P<ordinal>(?:st|nd|rd|th)(?![a-z])|\. (?=Platz|Rang|Stelle)))?)"
+)  # fmt: skip
+_POINT = re.compile(
+    r"(?<![\d.,])\d{1,3}(?:,\d{3})+\.\d|(?<![\d.,])\d+\.\d{1,2}(?![\d.,]*\d)|(?<![\d.,])\d+\.\d{4,}|"
+    r"(?<![\d.,])0\.\d{3}\b|,\d{3},\d{3}"
+)
+_COMMA = re.compile(
+    r"(?<![\d.,])\d{1,3}(?:\.\d{3})+,\d|(?<![\d.,])\d+,\d{1,2}(?![\d.,]*\d)|(?<![\d.,])\d+,\d{4,}|"
+    r"(?<![\d.,])0,\d{3}\b|\.\d{3}\.\d{3}"
+)
+_COMMA_WORDS = re.compile(
+    r"\b(?:der|die|das|und|ist|bei|mit|für|les|des|est|avec|los|las|una|della|sono|het|een)\b", re.IGNORECASE
+)
+
+
+def marks_of(text: str) -> Marks:
+    """Which mark a text writes before decimals, as far as its numbers and words tell."""
+    point, comma = len(_POINT.findall(text)), len(_COMMA.findall(text))
+    if point != comma:
+        return "point" if point > comma else "comma"
+    if not point and len(_COMMA_WORDS.findall(text)) > max(2, len(text) // 200):
+        return "comma"
+    return "unsure"
+
+
+def scan(text: str, marks: Marks, *, months: bool = False) -> list[Numeral]:
+    """The numbers and dates of a text, in order, none inside another. `months`: also months that stand alone."""
+    found, rest = _dates(text)
+    if months:
+        found += [
+            Numeral(m.start(), m.end(), m[0], "date", day=Day(month=_MONTHS[m[1].casefold()]), digits_end=m.end())
+            for m in _MONTH_ALONE.finditer(rest)
+            if m[0][0].isupper()
+        ]
+    found += _numbers(rest, marks)
+    return sorted(found, key=lambda one: one.start)
+
+
+def scan_dates(text: str) -> list[Numeral]:
+    """The dates and times of a text."""
+    return _dates(text)[0]
+
+
+def _dates(text: str) -> tuple[list[Numeral], str]:
+    """The dates of a text, and the text without them."""
+    found: list[Numeral] = []
+    rest = text
+    for name, pattern in _DATES if _MAYBE_DATE.search(text) else ():
+        own = [one for match in pattern.finditer(rest) if (one := _date(name, match)) is not None]
+        if own:
+            found += own
+            rest = pattern.sub(partial(_blank, name), rest)
+    return found, rest
+
+
+def _blank(name: str, match: re.Match[str]) -> str:
+    """What stands in place of a date, so that no number is found inside it."""
+    return "\x00" * len(match[0]) if _date(name, match) else match[0]
+
+
+def _date(name: str, match: re.Match[str]) -> Numeral | None:
+    day = _day(name, list(match.groups()))
+    if name != "time" and day is None:
+        return None
+    kind: Literal["date", "time"] = "time" if name == "time" else "date"
+    return Numeral(
+        match.start(), match.end(), match[0], kind, day=day or Day(), digits_end=match.end(), bare=name == "y"
+    )
+
+
+def _day(name: str, given: list[str | None]) -> Day | None:  # noqa: PLR0912 - one case for each way to write a date
+    def number(place: int) -> int | None:
+        text = given[place]
+        return int(text) if text and text.isdigit() else None
+
+    match name:
+        case "ymd":
+            day = Day(number(0), number(2), number(3))
+        case "dmy":
+            year = number(2) or 0
+            day = Day(year if year > 99 else 2000 + year, number(1), number(0))
+        case "slash":
+            first, second = number(0) or 0, number(1) or 0
+            day = Day(number(2), second, first) if first > 12 else Day(number(2), first, second)
+        case "zh":
+            day = Day(number(0), number(1), number(2))
+        case "zhq":
+            day = Day(number(0), None, None, number(1) or _QUARTERS.get(given[1] or ""))
+        case "zhmd":
+            day = Day(None, number(0), number(1))
+        case "yq":
+            day = Day(number(0), None, None, number(1))
+        case "qy" | "gq":
+            day = Day(number(1), None, None, number(0))
+        case "mdy":
+            day = Day(number(2), _MONTHS[(given[0] or "").casefold()], number(1))
+        case "dmonthy":
+            day = Day(number(2), _MONTHS[(given[1] or "").casefold()], number(0))
+        case "my":
+            day = Day(number(1), _MONTHS[(given[0] or "").casefold()])
+        case "ym":
+            day = Day(number(0), number(1))
+        case "y" | "zhy":
+            day = Day(number(0))
+        case _:
+            return None
+    return day if (day.month is None or 1 <= day.month <= 12) and (day.day is None or 1 <= day.day <= 31) else None
+
+
+def _numbers(text: str, marks: Marks) -> Iterator[Numeral]:
+    for count, match in enumerate(_NUMBER.finditer(text)):
+        if count > MAX_NUMBERS:
+            return
+        end = match.end()
+        scale, unit = match["scale"] or "", _unit(match)
+        if not unit and not scale and not match["ordinal"]:
+            end = match.end("exp") if match["exp"] else match.end("digits")
+            if re.match(r"[A-Za-z_\u00c0-\u024f]", text[end : end + 1]) and not re.match(r"[x×](?![a-z])", text[end:]):
+                continue
+        if len(match["digits"]) > _LONGEST or len(match["exp"] or "") > 4:
+            continue
+        readings = tuple(_readings(match["digits"], match["mark"], match["exp"] or "", marks))
+        written = match["sign"] or match["sign2"] or ""
+        behind_digit = match.start() and text[match.start() - 1].isdigit()
+        negative = written in ("-", "−", "–") and bool(written) and not behind_digit
+        sign = -1 if negative else 1 if written == "+" else 0
+        start = match.start("digits") if written and not sign else match.start()
+        start += len(text[start:end]) - len(text[start:end].lstrip(_BLANKS))
+        end -= len(text[start:end]) - len(text[start:end].rstrip(_BLANKS))
+        yield Numeral(
+            start,
+            end,
+            text[start:end],
+            "ordinal" if match["ordinal"] else "number",
+            readings,
+            sign,
+            unit,
+            SCALES.get(scale.rstrip(".").casefold(), 1.0) if scale else 1.0,
+            digits_end=match.end("digits"),
+            bare=not (
+                unit
+                or scale
+                or sign
+                or match["exp"]
+                or match["ordinal"]
+                or "." in match["digits"]
+                or "," in match["digits"]
+            ),
+        )
+
+
+def _unit(match: re.Match[str]) -> str:
+    if match["pp"]:
+        return "pp"
+    if match["percent"]:
+        return "%"
+    if currency := match["after"] or match["before"]:
+        return CURRENCIES.get(currency.casefold(), "")
+    unit = (match["unit"] or "").casefold()
+    return SAME_UNIT.get(unit, unit)
+
+
+def _readings(digits: str, mark: str | None, exp: str, marks: Marks) -> Iterator[tuple[float, int]]:
+    """The values that these digits may have, the likelier one first."""
+    power = max(min(int(exp[1:]) if exp else 0, 200), -200)
+    for plain in _plain(digits, mark, marks):
+        decimals = len(plain.partition(".")[2])
+        if not decimals and not exp:
+            whole = plain.lstrip("0")
+            zeros = len(whole) - len(whole.rstrip("0"))
+            decimals = -zeros if zeros >= 2 and len(whole) - zeros >= 2 else 0
+        yield float(plain) * 10.0**power, decimals - power
+
+
+def _plain(digits: str, mark: str | None, marks: Marks) -> Iterator[str]:
+    if mark is None:
+        yield digits.replace(",", ".") if "," in digits else digits
+        return
+    groups = digits.replace(mark, "") if mark not in ".," else digits
+    if mark not in ".,":
+        yield groups.replace(",", ".")
+        return
+    other = "," if mark == "." else "."
+    if other in digits or digits.count(mark) > 1:
+        yield digits.replace(mark, "").replace(other, ".")
+        return
+    grouped, decimal = digits.replace(mark, ""), digits.replace(mark, ".")
+    decimal_mark = {"point": ".", "comma": ","}.get(marks)
+    if decimal_mark == mark or digits.startswith("0"):
+        yield decimal
+    elif decimal_mark is not None:
+        yield grouped
+    else:
+        yield from (grouped, decimal) if mark == "," else (decimal, grouped)

@@ -1,0 +1,277 @@
+"""The facts of a thread: what its cells showed, what its files and people say."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from core.steps import Asked, Briefed, CellRan, ChartData, FileAbstract, Step, TableData
+from workers.agent.provenance.facts import EARLIER, MAX_FACTS, Fact, Facts, Family, Grid, Label, Place, settle
+from workers.agent.provenance.grids import Found, Reader, add_grid, label_of, make_fact, unit_of
+from workers.agent.provenance.numerals import Day, Numeral, marks_of, scan
+from workers.agent.provenance.printed import read_text
+from workers.agent.provenance.words import CURRENCIES, PERCENT_WORDS, has_word, key_of
+from workers.agent.source import tree
+
+_MONEY = re.compile(
+    r"US\$|[$€£¥￥₹₩]|(?<![A-Za-z])(?:EUR|USD|GBP|CNY|RMB|JPY|CHF|INR)(?![A-Za-z])|\beuros?\b|\bdollars?\b|美元|欧元|人民币|元",
+    re.IGNORECASE,
+)
+_THOUSANDS = re.compile(
+    r"(?<![A-Za-z])(?:T ?€|k ?€|k ?EUR|T ?EUR|k ?USD|k ?\$|thousands?|Tsd\.?|TEUR|KEUR|"
+    r"千元)(?![A-Za-z])|_(?:t|k)_?(?:eur|usd)",
+    re.IGNORECASE,
+)
+_MILLIONS = re.compile(r"(?<![A-Za-z])(?:Mio\.? ?€?|M€|M ?EUR|MEUR|MUSD|millions?|百万)(?![A-Za-z])", re.IGNORECASE)
+_WAN = re.compile(r"万元")
+_NAME = re.compile(r"^(?:Freq: [\w-]+, )?Name: (?P<name>.+?), (?:Length: \d+, )?dtype: ", re.MULTILINE)
+_EARLIER_CELLS = 40
+_SIZES = re.compile(r"\[?(\d[\d,]*) rows x (\d+) columns\]?|\((\d+), (\d+)\)")
+
+
+def facts_of(turns: Sequence[Sequence[Step]]) -> Facts:
+    """Everything that the report of the last of these turns may rest on, oldest first. Cells count through the thread.
+
+    What a cell showed that was taken back, or of which a reset let go, is none of it: the steps say so already.
+    """
+    facts = Facts()
+    number = 0
+    last = len(turns) - 1
+    total = sum(isinstance(step, CellRan) for steps in turns for step in steps)
+    for place, steps in enumerate(turns):
+        for step in steps:
+            turn = 0 if place == last else EARLIER
+            if isinstance(step, CellRan):
+                number += 1
+                if step.status != "undone" and (turn == 0 or number > total - _EARLIER_CELLS):
+                    _cell(step, number, turn, facts)
+            elif isinstance(step, Asked):
+                _said(step.text, Place("question", about="the question"), facts)
+            elif isinstance(step, Briefed):
+                for file in step.files:
+                    _file(file, facts)
+            if len(facts.facts) > MAX_FACTS:
+                del facts.facts[MAX_FACTS:]
+    facts.cells = number
+    for fact in facts.facts:
+        if fact.unit in _CURRENCY_CODES and not fact.given:
+            facts.currencies.add(fact.unit)
+    settle(facts)
+    return facts
+
+
+_CURRENCY_CODES = set(CURRENCIES.values())
+
+
+def _take(found: Found, facts: Facts) -> None:
+    facts.facts += found.facts
+    facts.grids += found.grids
+    for day, place in found.days.items():
+        facts.days.setdefault(day, place)
+    for time, place in found.times.items():
+        facts.times.setdefault(time, place)
+    for grid in found.grids:
+        if grid.facts:
+            facts.counts.setdefault(grid.rows, grid.facts[0].place._replace(what="count", line=0))
+
+
+def _units(text: str, facts: Facts) -> None:
+    """Note the currencies and scales that a text names."""
+    for match in _MONEY.finditer(text):
+        facts.currencies.add(CURRENCIES.get(match[0].casefold(), ""))
+    facts.currencies.discard("")
+    for pattern, scale in ((_THOUSANDS, 1e3), (_MILLIONS, 1e6), (_WAN, 1e4)):
+        if pattern.search(text):
+            facts.scales.add(scale)
+
+
+# --- cells
+
+
+def _cell(step: CellRan, number: int, turn: int, facts: Facts) -> None:
+    percent = has_word(key_of(step.title), PERCENT_WORDS)
+    before = len(facts.facts)
+    for what in ("stdout", "result"):
+        text = step.stdout if what == "stdout" else "" if step.tables else step.result
+        if text.strip():
+            reader = Reader(
+                "output", number, step.cell_id, turn, "comma" if marks_of(text[:4_000]) == "comma" else "point"
+            )
+            found = read_text(text, reader)
+            _series_names(text, found)
+            _take(found, facts)
+            _units(text[:20_000], facts)
+            for match in _SIZES.finditer(text):
+                for group in match.groups():
+                    if group:
+                        facts.counts.setdefault(int(group.replace(",", "")), Place("output", number, step.cell_id))
+    for table in step.tables:
+        _table(table, number, step.cell_id, turn, facts)
+    for chart in step.charts:
+        _chart(chart, number, step.cell_id, turn, facts)
+    for ran in step.statements:
+        place = Place("statement", number, step.cell_id, about=f"rows of {ran.source}")
+        facts.facts.append(Fact(float(ran.rows), 0, place, words=frozenset(("row",)), turn=turn))
+    _code(step, number, facts)
+    _units(step.title, facts)
+    for fact in facts.facts[before:]:
+        named = any(family.columns for family, _ in fact.keys)
+        fact.percent = fact.percent or (percent and not named and fact.unit in ("", "%"))
+
+
+def _series_names(text: str, found: Found) -> None:
+    """A series prints its name below: it is the heading of the column above it."""
+    for match in _NAME.finditer(text):
+        line = text.count("\n", 0, match.start()) + 1
+        grid = next((g for g in reversed(found.grids) if g.facts and g.facts[-1].place.line < line), None)
+        if grid is None or line - grid.facts[-1].place.line > 2:
+            continue
+        unit, scale = unit_of(match["name"])
+        for fact in grid.facts:
+            fact.words |= frozenset(key_of(match["name"]))
+            if not fact.unit and fact.scale == 1.0:
+                fact.unit, fact.scale = unit, scale
+
+
+def _table(table: TableData, number: int, cell_id: str, turn: int, facts: Facts) -> None:
+    reader = Reader("table", number, cell_id, turn)
+    found = Found([], [], {}, {})
+    rows: list[tuple[int, list[str]]] = []
+    values: list[list[Numeral | None]] = []
+    for line, row in enumerate(table.rows, 1):
+        rows.append((line, ["" if item is None else str(item) for item in row]))
+        values.append([_number(item) for item in row])
+        for item in row:
+            if isinstance(item, str) and any(map(str.isdigit, item)) and len(item) < 60:
+                for one in scan(item, "point"):
+                    if one.kind == "date":
+                        found.days.setdefault(one.day, reader.place(line, item))
+            elif isinstance(item, int) and 1900 <= item <= 2100:
+                found.days.setdefault(Day(item), reader.place(line, str(item)))
+    grid = add_grid(table.columns, rows, values, reader, found, total_rows=table.total_rows)
+    for fact in grid.facts:
+        item = table.rows[fact.row][fact.column] if fact.column < len(table.rows[fact.row]) else None
+        if isinstance(item, int | float):
+            fact.value, fact.decimals = float(item), None
+    for name in table.columns:
+        _units(name, facts)
+        for one in scan(name, "point"):
+            if one.kind == "date":
+                found.days.setdefault(one.day, reader.place(0, name))
+    _take(found, facts)
+    facts.counts.setdefault(table.total_rows, Place("count", number, cell_id, about="rows"))
+    facts.counts.setdefault(table.total_columns, Place("count", number, cell_id, about="columns"))
+
+
+def _number(item: object) -> Numeral | None:
+    if isinstance(item, bool) or not isinstance(item, int | float):
+        return None
+    return Numeral(0, 0, repr(item), "number", ((abs(float(item)), 12),), -1 if item < 0 else 0)
+
+
+def _chart(chart: ChartData, number: int, cell_id: str, turn: int, facts: Facts) -> None:
+    series_family, words = Family(), set(key_of(f"{chart.title} {chart.y}"))
+    unit, scale = unit_of(chart.y)
+    for series in chart.series:
+        points, grid = Family(), Grid(rows=series.total_points, whole=series.total_points == len(series.points))
+        name = label_of(series.name)
+        for row, (x, y) in enumerate(series.points):
+            if isinstance(y, bool) or not isinstance(y, int | float):
+                continue
+            keys: list[tuple[Family, Label]] = []
+            if x is not None and (label := label_of(str(x))) and series.kind != "scatter":
+                points.add(label, str(x))
+                keys.append((points, label))
+            if name and len(chart.series) > 1:
+                series_family.add(name, series.name)
+                keys.append((series_family, name))
+            place = Place("chart", number, cell_id, 0, f"{chart.figure}: {series.name} {x}"[:120])
+            own = words | set(key_of(f"{series.name} {x}"))
+            fact = Fact(float(y), None, place, unit, scale, tuple(keys), frozenset(own), grid, row, 0, turn)
+            grid.facts.append(fact)
+            facts.facts.append(fact)
+            if isinstance(x, str):
+                for one in scan(x, "point"):
+                    if one.kind == "date":
+                        facts.days.setdefault(one.day, place)
+        facts.grids.append(grid)
+
+
+def _code(step: CellRan, number: int, facts: Facts) -> None:
+    """Parameters that the code sets: thresholds, limits, shares. Numbers that it lists as data are none."""
+    parsed = tree(step.code) if step.language == "python" else None
+    for value in set(_parameters(parsed)) if parsed else ():
+        place = Place("code", number, step.cell_id, about="a parameter in the code")
+        facts.facts.append(Fact(abs(float(value)), None, place, given=True, percent=True, turn=0))
+    for one in scan(" ".join(_texts(parsed)), "point") if parsed else ():
+        if one.kind == "date":
+            facts.days.setdefault(one.day, Place("code", number, step.cell_id, about="a date in the code"))
+
+
+def _parameters(parsed: ast.Module) -> Iterator[int | float]:
+    for node in ast.walk(parsed):
+        inside: list[ast.expr] = []
+        if isinstance(node, ast.Compare):
+            inside = [node.left, *node.comparators]
+        elif isinstance(node, ast.Call) and not (isinstance(node.func, ast.Name) and node.func.id == "print"):
+            inside = [*node.args, *(keyword.value for keyword in node.keywords)]
+        for one in inside:
+            if isinstance(one, ast.Constant) and isinstance(one.value, int | float) and not isinstance(one.value, bool):
+                yield one.value
+
+
+def _texts(parsed: ast.Module) -> Iterator[str]:
+    for node in ast.walk(parsed):
+        if isinstance(node, ast.Compare | ast.Subscript | ast.Call):
+            for one in ast.iter_child_nodes(node):
+                if isinstance(one, ast.Constant) and isinstance(one.value, str) and len(one.value) < 40:
+                    yield one.value
+
+
+# --- what people and files say
+
+
+def _said(text: str, place: Place, facts: Facts) -> None:
+    marks = marks_of(text)
+    for line in text[:20_000].splitlines():
+        for one in scan(line[:4_000], marks):
+            if one.kind == "date":
+                facts.days.setdefault(one.day, place)
+            elif one.kind == "time":
+                facts.times.setdefault(one.text[:5].zfill(5), place)
+            elif one.readings:
+                facts.facts.append(make_fact(one, place, 0, (), set(), given=True))
+    _units(text[:20_000], facts)
+
+
+def _file(file: FileAbstract, facts: Facts) -> None:
+    """What is known of a file before any code ran: sizes, ranges, counts of values, its own text."""
+    place = Place("file", about=file.path)
+    for table in file.tables:
+        own: list[tuple[float, Iterable[str]]] = [(float(len(table.columns) + len(table.more_names)), ("column",))]
+        if table.rows is not None:
+            own.append((float(table.rows), ("row", "record", "line")))
+        for column in table.columns:
+            words = key_of(column.name)
+            _units(column.name, facts)
+            if column.unique is not None:
+                own.append((float(column.unique), (*words, "unique")))
+            own += [(float(level.rows), (*words, *key_of(level.value))) for level in column.levels]
+            if column.missing:
+                share = Fact(column.missing, 4, place, words=frozenset((*words, "missing")), given=True, percent=True)
+                facts.facts.append(share)
+                if table.rows:
+                    own.append((float(round(column.missing * table.rows)), (*words, "missing")))
+            for text in (*column.spread, *column.samples):
+                _said(text[:80], place, facts)
+        for value, labels in own:
+            facts.facts.append(Fact(value, 0, place, words=frozenset(labels), given=True))
+        for line in (table.name, *table.above, *table.more_names):
+            _said(line[:300], place, facts)
+        _units(" ".join(table.above), facts)
+    if file.text:
+        _said(file.text[:8_000], place, facts)
+    for one in scan(file.path.replace("_", " "), "point"):
+        if one.kind == "date":
+            facts.days.setdefault(one.day, place)

@@ -1,0 +1,267 @@
+"""Facts in printed text: tables with aligned columns, pipes or commas, literals, lines with labels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from workers.agent.provenance.facts import Family, Grid, Label
+from workers.agent.provenance.grids import (
+    Found,
+    Reader,
+    add_grid,
+    is_year,
+    label_of,
+    make_fact,
+    note_day,
+    note_days,
+    number_in,
+    unit_of,
+)
+from workers.agent.provenance.literals import literal_in, name_of, walk
+from workers.agent.provenance.numerals import Day, Marks, Numeral, scan
+from workers.agent.provenance.words import key_of
+
+MAX_TEXT = 64_000
+_MAX_RUN = 400
+_SPLIT = re.compile(r"[,;|]\s+|\s{2,}|\t|\)\s|\s\(")
+_TOLD = re.compile(r"^[^|]{1,60}?[:=]\s")
+_LABEL_END = re.compile(r"[:=]")
+_LABELLED = re.compile(r"(?:[:=]|[a-z_]{3,}|[\u3400-\u9fff])\s*$", re.IGNORECASE)
+
+
+def read_text(text: str, reader: Reader) -> Found:
+    """The facts of a printed text."""
+    found = Found([], [], {}, {})
+    lines = text[:MAX_TEXT].split("\n")
+    whole = literal_in(text[:MAX_TEXT].strip())
+    if whole is not None and "\n" in text.strip():
+        walk(whole, reader, 1, found)
+        note_days(lines, reader, found, 0)
+        return found
+    at = 0
+    while at < len(lines):
+        end = _run_end(lines, at)
+        block = lines[at:end]
+        if len(block) >= 2 and _table(block, reader, at + 1, found):
+            at = end
+            continue
+        value = literal_in(lines[at].strip())
+        if value is not None:
+            walk(value, reader, at + 1, found, name=name_of(lines[at].strip()))
+            note_days([lines[at]], reader, found, at)
+            at += 1
+            continue
+        end = at + 1
+        shape = _shape(lines[at])
+        while (
+            shape
+            and end < len(lines)
+            and _shape(lines[end]) == shape
+            and (_TOLD.match(lines[end]) or _run_end(lines, end) == end + 1)
+        ):
+            end += 1
+        _lines(lines[at:end], reader, at + 1, found)
+        at = max(end, at + 1)
+    return found
+
+
+def _run_end(lines: Sequence[str], at: int) -> int:
+    """The end of the run of lines that look like one table: as long as the first, or as many pipes or commas."""
+    first = lines[at]
+    if not first.strip():
+        return at + 1
+    pipes, commas = first.count("|"), first.count(",")
+    if pipes >= 2 and first.lstrip().startswith("|"):
+        return _while(lines, at, lambda line: line.count("|") >= 2)
+    if commas and ", " not in first and not first.lstrip().startswith(("{", "[", "(")):
+        end = _while(lines, at, lambda line: line.count(",") == commas and ", " not in line)
+        if end - at >= 2:
+            return end
+    if first.count("\t"):
+        return _while(lines, at, lambda line: line.count("\t") == first.count("\t"))
+    width = len(first)
+    if "  " not in first.strip() and " " not in first.strip():
+        second = lines[at + 1] if at + 1 < len(lines) else ""
+        if not second.strip() or len(second.rstrip()) <= width:
+            return at + 1
+        # The name of an index stands alone above a series, narrower than the rows.
+        end = _while(lines, at + 1, lambda line: len(line) == len(second))
+        return end if end - at >= 3 and _numbers_at_end(lines[at + 1 : end]) else at + 1
+    end = _while(lines, at, lambda line: abs(len(line) - width) == 0 or (len(line) < width and _is_narrow(line)))
+    if end - at >= 2:
+        return end
+    second = lines[at + 1] if at + 1 < len(lines) else ""
+    if second.strip() and "  " in first and not scan(first, "point"):
+        # A header that is narrower than its rows: names of index levels above a series.
+        end = _while(lines, at + 1, lambda line: len(line) == len(second))
+        if end - at >= 3 and _numbers_at_end(lines[at + 1 : end]):
+            return end
+    return at + 1
+
+
+def _is_narrow(line: str) -> bool:
+    """Whether a line may be the one of index names below a header, its blanks stripped."""
+    return bool(line.strip()) and "  " not in line.strip() and not any(map(str.isdigit, line)) and ":" not in line
+
+
+def _numbers_at_end(lines: Sequence[str]) -> bool:
+    return all(re.search(r"[\d%]\s*$", line) for line in lines)
+
+
+def _while(lines: Sequence[str], at: int, like: Callable[[str], bool]) -> int:
+    end = at
+    while end < len(lines) and end - at < _MAX_RUN and lines[end].strip() and like(lines[end]):
+        end += 1
+    return max(end, at + 1)
+
+
+def _table(block: Sequence[str], reader: Reader, line: int, found: Found) -> bool:
+    """Read a block as a table; False when it is none."""
+    first = block[0]
+    aligned = False
+    if first.lstrip().startswith("|"):
+        rows = [[cell.strip() for cell in text.strip().strip("|").split("|")] for text in block]
+    elif "\t" in first:
+        rows = [[cell.strip() for cell in text.split("\t")] for text in block]
+    elif "," in first and ", " not in first and all(text.count(",") == first.count(",") for text in block):
+        rows = [[cell.strip() for cell in text.split(",")] for text in block]
+    else:
+        rows, aligned = _columns_of(block), True
+    kept = [(line + n, row) for n, row in enumerate(rows) if any(map(str.isalnum, "".join(row)))]
+    values = [[number_in(cell, reader.marks) for cell in row] for _, row in kept]
+    heads = _head_rows([row for _, row in kept], values)
+    body = kept[heads:]
+    if not body or len(body[0][1]) < 2 or (len(body) < 2 and (aligned or not heads)):
+        return False
+    width = max(len(row) for _, row in body)
+    words = [
+        sum(value[at] is None for value in values[heads:] if at < len(value)) * 2 > len(body) for at in range(width)
+    ]
+    if aligned and any(cell.endswith((",", ":", ";", "(")) for _, row in kept for cell in row):
+        return False
+    if all(words) or (not heads and aligned and any(words[words.index(False) :])):
+        return False  # sentences that happen to be of one length
+    header = [" ".join(row[at] for _, row in kept[:heads] if at < len(row) and row[at]) for at in range(width)]
+    add_grid(header, body, values[heads:], reader, found)
+    note_days(block, reader, found, line - 1)
+    return True
+
+
+def _head_rows(rows: Sequence[Sequence[str]], values: Sequence[Sequence[Numeral | None]]) -> int:
+    """How many rows at the top name the columns: words, or years, above numbers that are none."""
+    width = max(map(len, rows), default=0)
+    below = values[1:]
+    numeric = [sum(v[at] is not None for v in below if at < len(v)) * 2 > len(below) for at in range(width)]
+    count = 0
+    for row, value in zip(rows[:4], values, strict=False):
+        cells = [(at, cell) for at, cell in enumerate(row) if cell]
+        if not cells or not any(numeric):
+            break
+        over = [(at, cell) for at, cell in cells if at < width and numeric[at]]
+        words = sum(value[at] is None for at, _ in over)
+        years = sum(is_year(cell) and not _mostly_years(rows, at) for at, cell in over)
+        if over and words + years < len(over):
+            break
+        if not over and any(value[at] is not None for at, _ in cells):
+            break
+        count += 1
+    return count
+
+
+def _mostly_years(rows: Sequence[Sequence[str]], at: int) -> bool:
+    cells = [row[at] for row in rows[1:] if at < len(row) and row[at]]
+    return sum(map(is_year, cells)) * 2 > len(cells)
+
+
+def _columns_of(block: Sequence[str]) -> list[list[str]]:
+    """The cells of aligned lines: a column ends where all lines have a blank."""
+    width = max(map(len, block))
+    padded = [line.ljust(width) for line in block]
+    used = [any(line[at] != " " for line in padded) for at in range(width)]
+    spans: list[tuple[int, int]] = []
+    start = None
+    for at, one in enumerate([*used, False]):
+        if one and start is None:
+            start = at
+        elif not one and start is not None:
+            spans.append((start, at))
+            start = None
+    return [[line[a:b].strip() for a, b in spans] for line in padded]
+
+
+def _shape(line: str) -> int:
+    """How many numbers a line holds, 0 for none or for one without words."""
+    if not any(map(str.isdigit, line)) or len(line) > 2_000:
+        return 0
+    return sum(one.kind == "number" for one in _figures(line, "point"))
+
+
+def _figures(line: str, marks: Marks) -> list[Numeral]:
+    """The numbers and dates of a line. What looks like a year is a number behind a label, unless it labels the next."""
+    found = scan(line, marks)
+    for at, one in enumerate(found):
+        labels_next = at + 1 < len(found) and line[one.end : found[at + 1].start].strip(" :=") == ""
+        if one.bare and one.kind == "date" and not labels_next and _LABELLED.search(line, 0, one.start):
+            found[at] = Numeral(
+                one.start, one.end, one.text, "number", ((float(one.text), 0),), digits_end=one.end, bare=True
+            )
+    return found
+
+
+def _lines(lines: Sequence[str], reader: Reader, first: int, found: Found) -> None:
+    """The facts of lines such as "North: revenue 12, orders 3". Lines of the same shape are rows of one family."""
+    family = Family(binds=len(lines) > 1)
+    heads: list[str] = []
+    parsed: list[tuple[int, str, list[Numeral]]] = []
+    for number, text in enumerate(lines, first):
+        line = text[:20_000]
+        numbers = _figures(line, reader.marks) if any(map(str.isdigit, line)) else []
+        for one in numbers:
+            if one.kind in ("date", "time"):
+                note_day(one, reader.place(number, line), found)
+        parsed.append((number, line, [one for one in numbers if one.kind in ("number", "ordinal")]))
+        heads.append(_head(line, numbers))
+    shared = set(key_of(heads[0])) if len(lines) > 1 else set()
+    for head in heads[1:]:
+        shared &= set(key_of(head))
+    grid = Grid(rows=len(lines)) if len(lines) > 1 else None
+    columns = Family(columns=True)
+    for place, ((number, line, numbers), head) in enumerate(zip(parsed, heads, strict=True)):
+        label = label_of(head)
+        keys: tuple[tuple[Family, Label], ...] = ()
+        if label and len(lines) > 1:
+            own = label if isinstance(label, Day) else tuple(word for word in label if word not in shared) or label
+            family.add(own, head)
+            keys = ((family, own),)
+        previous = 0
+        for at, one in enumerate(numbers):
+            piece = _SPLIT.split(line[previous : one.start])[-1] if previous else line[: one.start]
+            after = re.match(r"\s?[^\d,;|()\n]{0,40}", line[one.end :])
+            words = set(key_of(piece)) | set(key_of(head)) | set(key_of(after[0] if after else ""))
+            own_keys = keys
+            name = piece.rpartition(":")[2].strip(" =:$€£(-")
+            if keys and len(numbers) > 1 and (column := label_of(name)) and name.strip() != head:
+                columns.add(column, name)
+                own_keys = (*keys, (columns, column))
+            fact = make_fact(one, reader.place(number, line.strip()), reader.turn, own_keys, words)
+            if not fact.unit and fact.scale == 1.0:
+                fact.unit, fact.scale = unit_of(name if len(numbers) > 1 else head)
+            if grid is not None:
+                fact.grid, fact.row, fact.column = grid, place, at
+                grid.facts.append(fact)
+            found.facts.append(fact)
+            previous = one.end
+    if len(columns.labels) < 2:
+        columns.binds = False
+    if grid is not None and grid.facts:
+        found.grids.append(grid)
+
+
+def _head(line: str, numbers: Sequence[Numeral]) -> str:
+    """What stands before the first number, or before the colon when there is one: the label of the line."""
+    first = next((one for one in numbers if one.kind == "number"), None)
+    end = first.start if first else len(line)
+    mark = _LABEL_END.search(line, 0, end)
+    head = line[: mark.start()] if mark and mark.start() else line[:end]
+    return head.strip(" -•*:=|\t$€£(")[:80] if any(map(str.isalnum, head)) else ""

@@ -1,0 +1,292 @@
+"""Traces a report: each of its figures ends sourced, derived, given or unsourced, with where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from workers.agent.provenance.binding import Scene
+from workers.agent.provenance.claims import Claim, read_report
+from workers.agent.provenance.deriving import derive
+from workers.agent.provenance.facts import Fact, Facts, Label, Place
+from workers.agent.provenance.matching import Candidate, Reason, bounds, candidates
+from workers.agent.provenance.tokens import Token, find_tokens
+
+State = Literal["sourced", "derived", "given", "unsourced", "left"]
+"""`left`: too small, or of a kind that is no claim; nothing is said about it."""
+_NEAREST = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A figure of the report and what became of it. `places` are its sources; `how` the step that derives it.
+
+    `near` are the nearest facts when it is unsourced, for the model that is to mend it.
+    """
+
+    start: int
+    end: int
+    text: str
+    sentence: str
+    state: State
+    places: tuple[Place, ...] = ()
+    how: str = ""
+    reason: Reason = ""
+    near: tuple[str, ...] = ()
+    in_table: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """What became of every figure of a report. `report` is the report without tokens; places are those in it."""
+
+    report: str
+    figures: tuple[Traced, ...] = ()
+
+    @property
+    def unsourced(self) -> tuple[Traced, ...]:
+        """The figures that nothing backs."""
+        return tuple(figure for figure in self.figures if figure.state == "unsourced")
+
+
+@dataclass(slots=True)
+class _Backed:
+    value: float
+    slack: float
+    fact: Fact | None
+
+
+@dataclass(slots=True)
+class _Work:
+    scene: Scene
+    facts: Facts
+    states: dict[int, Traced] = field(default_factory=dict)
+    backed: dict[int, _Backed] = field(default_factory=dict)
+
+
+def trace(report: str, facts: Facts) -> Provenance:
+    """Trace the figures of a report to these facts. Never raises for what a report or an output holds."""
+    plain, tokens = find_tokens(report)
+    reading = read_report(plain)
+    scene = Scene(reading, facts)
+    work = _Work(scene, facts)
+    by_end = {token.place: token for token in tokens}
+    waiting: list[tuple[Claim, list[Candidate]]] = []
+    for claim in reading.claims:
+        token = next((by_end[at] for at in range(claim.end, claim.end + 4) if at in by_end), None)
+        _trace_one(claim, token, work, waiting)
+    for _ in range(3):
+        left = [(claim, found) for claim, found in waiting if not _derive(claim, found, work)]
+        if len(left) == len(waiting):
+            break
+        waiting = left
+    for claim, found in waiting:
+        _settle_unsourced(claim, found, work)
+    return Provenance(plain, tuple(work.states[id(claim)] for claim in reading.claims))
+
+
+def _trace_one(claim: Claim, token: Token | None, work: _Work, waiting: list[tuple[Claim, list[Candidate]]]) -> None:
+    if claim.numeral.kind in ("date", "time"):
+        _trace_date(claim, work)
+        return
+    if claim.numeral.kind == "ordinal":
+        _trace_ordinal(claim, work)
+        return
+    if token is not None:
+        _trace_token(claim, token, work)
+        return
+    found = candidates(claim, work.scene, work.facts)
+    best = _best(found, claim, work)
+    if best is not None:
+        _back(claim, best.fact, work)
+    elif claim.small and not claim.in_table:
+        _note(claim, work, "left")
+    else:
+        waiting.append((claim, found))
+
+
+def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | None:
+    """The best fact that nothing speaks against.
+
+    When the value is that of another row, a fact that names no row is not enough.
+    """
+    fits = [each for each in found if not each.against]
+    wrong = [each for each in found if each.against == "row" and each.fact.turn == 0]
+    if wrong and fits and not fits[0].strong and not fits[0].fact.given:
+        if any(each.strong for each in fits):
+            return next(each for each in fits if each.strong)
+        if any(_has_own(claim, each.fact, work) for each in wrong):
+            return None
+    return fits[0] if fits else None
+
+
+def _has_own(claim: Claim, fact: Fact, work: _Work) -> bool:
+    """Whether the table of this fact holds a value of its column for the row that the claim is about."""
+    if fact.grid is None:
+        return False
+    return any(
+        work.scene.conflict(claim, other) is None and work.scene.agrees(claim, other)
+        for other in fact.grid.column(fact.column)
+    )
+
+
+def _back(claim: Claim, fact: Fact, work: _Work) -> None:
+    value = bounds(claim, work.scene.reading.text)[0].value
+    exact = fact.scaled
+    if claim.numeral.unit in ("%", "pp") and abs(abs(exact) * 100 - value) < abs(abs(exact) - value):
+        exact *= 100
+    elif abs(abs(exact) - value) > abs(value) * 0.5:
+        exact = value
+    work.backed[id(claim)] = _Backed(exact, fact.slack, fact)
+    _note(claim, work, "given" if fact.given else "sourced", (fact.place,))
+
+
+def _trace_date(claim: Claim, work: _Work) -> None:
+    one = claim.numeral
+    times, is_time = work.facts.times, one.kind == "time"
+    place = times.get(one.text[:5].zfill(5)) if is_time else work.facts.known_day(one.day)
+    if place is None and one.kind == "date" and one.bare and (fact := _as_number(claim, work)) is not None:
+        place = fact.place
+    if place is None and one.kind == "date" and one.day.year is None and one.day.day is None:
+        _note(claim, work, "left")
+        return
+    if place is None and not work.facts.cells and one.bare:
+        _note(claim, work, "left")  # "since 2010": a year by itself in an answer that rests on no data
+        return
+    state: State = (
+        "unsourced" if place is None else "given" if place.what in ("question", "file", "code") else "sourced"
+    )
+    _note(claim, work, state, (place,) if place else (), reason="" if place else "unknown")
+
+
+def _as_number(claim: Claim, work: _Work) -> Fact | None:
+    """A count that looks like a year."""
+    year = float(claim.numeral.day.year or 0)
+    return next((fact for fact in work.facts.near(year, year, percent=False) if abs(fact.scaled) == year), None)
+
+
+def _trace_ordinal(claim: Claim, work: _Work) -> None:
+    """A rank is fine where some table has so many rows, or where the number itself is said."""
+    rank = int(claim.numeral.readings[0][0])
+    known = any(grid.rows >= rank for grid in work.facts.grids) or bool(candidates(claim, work.scene, work.facts))
+    _note(claim, work, "left" if known or rank <= 10 else "unsourced", reason="" if known or rank <= 10 else "unknown")
+
+
+def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
+    """A token binds: the cell must have shown its value, the figure must be that value, and its row must fit."""
+    if token.cell is not None and token.value is not None:
+        for each in candidates(claim, work.scene, work.facts, token.cell):
+            fact = each.fact
+            if not each.against and abs(abs(fact.value) - abs(token.value)) <= max(
+                fact.slack / fact.scale, token.slack
+            ) * 1.001 + 1e-9 * abs(fact.value):
+                _back(claim, fact, work)
+                return
+    _note(claim, work, "unsourced", reason="tag", near=_nearest(claim, (), work))
+
+
+def _derive(claim: Claim, found: Sequence[Candidate], work: _Work) -> bool:
+    others = []
+    for other in work.scene.reading.claims:
+        backed = work.backed.get(id(other))
+        if other is claim or backed is None:
+            continue
+        if claim.in_table:
+            if other.table == claim.table and (other.at[0] == claim.at[0] or other.at[1] == claim.at[1]):
+                others.append((other, backed.value, backed.slack, backed.fact))
+        elif other.span == claim.span:
+            others.append((other, backed.value, backed.slack, backed.fact))
+    wrong = any(each.against == "row" and each.fact.turn == 0 and _has_own(claim, each.fact, work) for each in found)
+    wrong = wrong and claim.numeral.unit not in ("%", "pp")
+    turned = any(each.against == "sign" and each.strong for each in found)
+    one = None if wrong or turned else derive(claim, others, work.scene, work.facts)
+    if one is None:
+        return _count(claim, work)
+    work.backed[id(claim)] = _Backed(one.value, 0.0, None)
+    places = tuple(dict.fromkeys(fact.place for fact in one.facts))
+    _note(claim, work, "derived", places[:4], how=one.how)
+    return True
+
+
+def _count(claim: Claim, work: _Work) -> bool:
+    """A count of rows or columns of a table that an output shows."""
+    one = claim.numeral
+    if one.unit or one.sign or one.scale != 1.0 or claim.in_table or not one.readings:
+        return False
+    place = next(
+        (
+            work.facts.counts[int(value)]
+            for value, decimals in one.readings
+            if decimals <= 0 and int(value) in work.facts.counts
+        ),
+        None,
+    )
+    if place is None:
+        return False
+    _note(claim, work, "derived", (place,), how="count")
+    return True
+
+
+def _settle_unsourced(claim: Claim, found: Sequence[Candidate], work: _Work) -> None:
+    reasons = [each.against for each in found if each.against]
+    order: tuple[Reason, ...] = ("row", "sign", "unit", "earlier")
+    reason: Reason = next((each for each in order if each in reasons), "row" if found else "unknown")
+    _note(claim, work, "unsourced", reason=reason, near=_nearest(claim, found, work))
+
+
+def _nearest(claim: Claim, found: Sequence[Candidate], work: _Work) -> tuple[str, ...]:
+    """What the model may have meant: the same value elsewhere, then what the outputs show for this row."""
+    facts = [each.fact for each in found[:_NEAREST]]
+    value = bounds(claim, work.scene.reading.text)[0].value
+    named = {(id(family), label) for family, labels in work.scene.families_named(claim) for label in labels}
+    own = [fact for fact in work.facts.facts if fact.turn == 0 and _names(fact.keys, named)][:200]
+    close = sorted(own, key=lambda fact: _distance(fact, value))[:_NEAREST]
+    if not facts and not close:
+        spread = [
+            f for f in work.facts.near(value * 0.9, value * 1.1, percent=claim.numeral.unit == "%") if f.turn == 0
+        ]
+        close = sorted(spread, key=lambda fact: _distance(fact, value))[:_NEAREST]
+    return tuple(dict.fromkeys(_shown(fact) for fact in [*facts, *close]))[:_NEAREST]
+
+
+def _names(keys: Iterable[tuple[object, Label]], named: set[tuple[int, Label]]) -> bool:
+    return any((id(family), label) in named for family, label in keys)
+
+
+def _distance(fact: Fact, value: float) -> float:
+    sizes = (abs(fact.scaled), abs(fact.value) * 100)
+    return min(abs(size - value) / (abs(value) + 1e-12) for size in sizes)
+
+
+def _shown(fact: Fact) -> str:
+    where = f"cell {fact.place.cell}" if fact.place.cell else fact.place.what
+    line = f", line {fact.place.line}" if fact.place.line else ""
+    about = fact.place.about or "–"
+    value = f"{fact.value:.10g}{'%' if fact.unit == '%' else ''}"
+    return f"{value} ({where}{line}: {about})"
+
+
+def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced`
+    claim: Claim,
+    work: _Work,
+    state: State,
+    places: tuple[Place, ...] = (),
+    how: str = "",
+    reason: Reason = "",
+    near: tuple[str, ...] = (),
+) -> None:
+    text = work.scene.reading.text
+    sentence = " ".join(text[claim.span[0] : claim.span[1]].replace("\u2060", "").split())
+    work.states[id(claim)] = Traced(
+        claim.start,
+        claim.end,
+        text[claim.start : claim.end],
+        sentence[:300],
+        state,
+        places,
+        how,
+        reason,
+        near,
+        claim.in_table,
+    )

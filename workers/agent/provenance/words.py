@@ -1,0 +1,164 @@
+"""The words that tell what a number means: units, scales, directions, totals. In English, German and Chinese.
+
+A word list is a rule of thumb: what it does not know is not judged.
+"""
+
+# ruff: noqa: SIM905 - a list of words reads best as one line
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+_TOKEN = re.compile(r"[a-z0-9\u00b2\u00df-\u024f]+|[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]", re.IGNORECASE)
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
+
+Key = tuple[str, ...]
+"""A label as its words, folded: "churn_rate" → ("churn", "rate"). A Chinese character is a word."""
+
+CURRENCIES = {
+    "$": "usd", "us$": "usd", "usd": "usd", "dollar": "usd", "dollars": "usd", "美元": "usd",
+    "€": "eur", "eur": "eur", "euro": "eur", "euros": "eur", "欧元": "eur",
+    "£": "gbp", "gbp": "gbp", "¥": "cny", "￥": "cny", "元": "cny", "cny": "cny", "rmb": "cny", "人民币": "cny",
+    "jpy": "jpy", "yen": "jpy", "chf": "chf", "₹": "inr", "inr": "inr", "₩": "krw", "krw": "krw",
+}  # fmt: skip
+SCALES = {
+    "k": 1e3, "t": 1e3, "tsd": 1e3, "thousand": 1e3, "thousands": 1e3, "tausend": 1e3, "千": 1e3, "mil": 1e3,
+    "m": 1e6, "mio": 1e6, "mn": 1e6, "mm": 1e6, "million": 1e6, "millions": 1e6, "millionen": 1e6, "百万": 1e6,
+    "b": 1e9, "bn": 1e9, "mrd": 1e9, "billion": 1e9, "billions": 1e9, "milliarden": 1e9, "十亿": 1e9,
+    "万": 1e4, "亿": 1e8,
+}  # fmt: skip
+UNITS = {
+    unit: kind
+    for kind, units in {
+        "mass": "g kg t lb lbs oz mg tons tonnes",
+        "length": "mm cm m km mi ft miles meters metres",
+        "time": "ms s sec secs seconds second min mins minutes minute minuten h hr hrs hours hour stunden days day "
+        "tage "
+        "weeks week wochen months month monate years year jahre 秒 分钟 小时 天 周 个月 年",
+        "temperature": "°c °f °k",
+        "energy": "wh kwh mwh gwh kw mw",
+        "data": "kb mb gb tb",
+    }.items()
+    for unit in units.split()
+}
+"""Units that exclude each other when both sides name one of the same kind."""
+SAME_UNIT = {
+    "sec": "s", "secs": "s", "seconds": "s", "second": "s", "秒": "s",
+    "mins": "min", "minutes": "min", "minute": "min", "minuten": "min", "分钟": "min",
+    "hr": "h", "hrs": "h", "hours": "h", "hour": "h", "stunden": "h", "小时": "h",
+    "day": "d", "days": "d", "tage": "d", "天": "d", "week": "w", "weeks": "w", "wochen": "w", "周": "w",
+    "month": "mo", "months": "mo", "monate": "mo", "个月": "mo", "year": "a", "years": "a", "jahre": "a", "年": "a",
+    "lbs": "lb", "tons": "t", "tonnes": "t", "miles": "mi", "meters": "m", "metres": "m",
+}  # fmt: skip
+
+PERCENT_WORDS = frozenset(
+    "percent percentage pct prozent perc share rate ratio growth change margin anteil quote return returns proportion "
+    "fraction conversion churn retention yoy mom cagr wachstum veränderung rendite missing r2 率 比 占".split()
+)
+"""Words of a label or a title that let a bare number stand for a percentage."""
+STATISTICS = frozenset(
+    "count mean std min max median sum total rows row columns n avg average variance var mode minimum maximum number "
+    "nunique unique missing nan null outliers outlier size length all r r2 p z t se rmse mae mse aic bic anzahl summe "
+    "mittel mittelwert gesamt insgesamt zeilen 合计 总计 平均 overall q1 q3 iqr skew kurtosis top freq".split()
+)
+"""Words that name a figure, not a thing: a list of such figures has no rows to be mixed up."""
+CHANGE_WORDS = frozenset(
+    "diff difference delta change changes growth increase gain pct yoy mom variance abweichung veränderung differenz "
+    "wachstum 变化 增长 变 增".split()
+)
+DOWN = re.compile(
+    r"\b(?:f[ae]ll(?:s|en|ing)?|decreas\w*|declin\w*|dropp?\w*|los[te]s?|los(?:ing|s(?:es)?)|"
+    r"shr[aiu]nk\w*|sank|reduc\w*|"
+    r"down|low[e]rs?|less|fewer|below|under|short\w*|deficit|minus|negative|weaker|contract\w*|behind|cut|worse\w*|"
+    r"gesunken|sank\w*|sinkt|fiel\w*|gefallen|rückgang|zurück\w*|verlor\w*|verlust\w*|weniger|niedriger|minus|"
+    r"unter\w*|gesenkt|abnahme|nahm\w* ab)\b|下降|减少|下滑|降低|下跌|亏损|低于|少于|降",
+    re.IGNORECASE,
+)
+UP = re.compile(
+    r"\b(?:r[io]s[en]\w*|rises?|rising|gr[eo]w(?:n|s|ing|th)?|increas\w*|gain\w*|up|climb\w*|jump\w*|"
+    r"surg\w*|more|higher|"
+    r"above|over|improv\w*|add(?:ed|s)|lifts?|lifted|plus|ahead|gestiegen|stieg\w*|steigt|steiger\w*|"
+    r"gewachsen|wuchs\w*|wächst|wachstum|zuwachs|zugenommen|nahm\w* zu|mehr|höher|über\w*)\b|"
+    r"增长|增加|上升|提高|上涨|高于|多于|升",
+    re.IGNORECASE,
+)
+LEVEL_BEFORE = re.compile(
+    r"(?:\b(?:to|at|auf|bei|from|von|vom|aus|of)\b|至|到|从|为)\W{0,4}(?:[a-z]{1,9}\W{0,3})?$", re.IGNORECASE
+)
+"""What stands before a level ("fell to 58"), in contrast to a change ("fell by 6")."""
+CHANGE = re.compile(
+    r"\bagainst\b|\btoo (?:much|many|little|few)\b|exceed\w*|overs(?:pen|hoo)\w*|chang\w*|differ\w*|"
+    r"gap|lead|range|spread|versus|\bvs\b|compar\w*|relativ\w*|lift|than\b|gegenüber|ggü|verglichen|"
+    r"veränder\w*|unterschied|abstand|spanne|变化|相差|差距|差|相比|同比|环比|比|较",
+    re.IGNORECASE,
+)
+TOTAL = re.compile(
+    r"\b(?:total\w*|sum|sums|together|combined|overall|in all|altogether|all|whole|zusammen|insgesamt|gesamt\w*|summe|"
+    r"alle[rn]?)\b|合计|总|一共|共",
+    re.IGNORECASE,
+)
+RATIO = re.compile(
+    r"\btimes\b|\bratio\b|\d\s*[x×](?![a-z])|\bfold\b|\bper\b|\beach\b|\baverage|\bmean\b|"
+    r"\bon average\b|\bje\b|\bpro\b|"
+    r"\bmal\b|-fach|\bschnitt|\bmittel|倍|平均|每",
+    re.IGNORECASE,
+)
+TIMES = re.compile(r"\btimes\b|[x×](?![a-z])|\bfold\b|\bmal\b|-?fach|倍", re.IGNORECASE)
+POINTS = re.compile(r"\b(?:percentage points?|pp|ppt|p\.p\.|prozentpunkt\w*|points)\b|百分点", re.IGNORECASE)
+BASE_CUE = re.compile(
+    r"\b(?:from|than|against|vs\.?|versus|compared (?:to|with)|relative to|over|above|below|gegenüber|"
+    r"ggü\.?|als|von|vom|"
+    r"zum vorjahr|on)\b|从|由|比|较|相比",
+    re.IGNORECASE,
+)
+BACK = re.compile(
+    r"\b(?:earlier|previous\w*|before|last time|(?:whole|entire|full) (?:file|data\w*|table|period)|"
+    r"so far|prior|still|unchanged|first answer|above answer|again|vorher\w*|"
+    r"zuvor|bisher\w*|früher\w*|vorige\w*|vorherige\w*|letzte antwort|weiterhin|unverändert)\b|之前|此前|"
+    r"先前|上次|上一轮|整个|全部数据|仍",
+    re.IGNORECASE,
+)
+"""Words with which a report refers to an earlier turn."""
+ABOUT = re.compile(
+    r"(?:\b(?:about|around|roughly|approximately|approx\.?|nearly|almost|some|over|more than|under|less than|just|"
+    r"rund|etwa|ca\.?|circa|knapp|gut|fast|ungefähr|über|mehr als|weniger als)|"
+    r"[~≈∼]|约|近|大约|超过|不到|逾)\s*\W?\s*$",
+    re.IGNORECASE,
+)
+MAGNITUDE = re.compile(
+    r"\b(?:loss\w*|lost|deficit|overspen\w*|over\w*|shortfall|decline|drop|decrease|reduction|"
+    r"verlust\w*|minus|rückgang|"
+    r"unter\w*|über\w*|exceed\w*)\b|亏|降|减|跌|负|超",
+    re.IGNORECASE,
+)
+"""Words that carry the minus of a number that is written without one."""
+NOT_IN_PROSE = frozenset(
+    "yes no true false none nan other others all a i in on an and or of the to by is it at as us am an im der die das "
+    "und es on off new old date day month year week total name id value index".split()
+)
+"""Labels that are too common as words: they bind in table rows only."""
+
+
+@lru_cache(maxsize=4_096)
+def key_of(text: str) -> Key:
+    """The words of a label, folded and without a plural s."""
+    spaced = _CAMEL.sub(" ", text) if any(map(str.isupper, text)) else text
+    return tuple(stem(match) for match in _TOKEN.findall(spaced.casefold()))
+
+
+def stem(word: str) -> str:
+    """An English word without its plural s."""
+    return word[:-1] if len(word) > 3 and word[-1] == "s" and word[-2] != "s" and word.isascii() else word
+
+
+def tokens(text: str) -> list[tuple[int, int, str]]:
+    """The words of a text with their places: (start, end, folded word)."""
+    return [(match.start(), match.end(), stem(match[0].casefold())) for match in _TOKEN.finditer(text)]
+
+
+def has_word(key: Key, known: frozenset[str]) -> bool:
+    """Whether a label holds one of these words; a Chinese one may stand anywhere in it."""
+    if not known.isdisjoint(key):
+        return True
+    joined = "".join(key)
+    return not joined.isascii() and any(word in joined for word in known if not word.isascii())

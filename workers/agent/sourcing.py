@@ -1,0 +1,91 @@
+"""What the check of figures means for a report: what the model is told, what is marked, which sources are kept."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from core.phrases import say
+from core.steps import FigureSource, SourcePlace, Step
+from core.values import Language
+from workers.agent.provenance import Provenance, Traced, facts_of, trace
+from workers.agent.text import one_line
+from workers.agent.turn import Turn
+
+MOST_TOLD = 12
+"""Unsourced figures that a model is told of at once."""
+MOST_SOURCES = 300
+_SIGN = "⚠"
+_OF_THE_OUTPUT = ("row", "unit", "sign", "earlier")
+"""Reasons of figures that an output shows, though not for what the report says."""
+
+
+def trace_report(turn: Turn, report: str) -> Provenance:
+    """Where the figures of a report of this turn come from, by all that the thread's cells, files and people show."""
+    return _trace((*turn.earlier, turn.steps), report)
+
+
+@lru_cache(maxsize=8)
+def _trace(turns: tuple[tuple[Step, ...], ...], report: str) -> Provenance:
+    return trace(report, facts_of(turns))
+
+
+def told(provenance: Provenance) -> list[dict[str, object]]:
+    """The unsourced figures for the model: figure, sentence, why, and what the outputs show instead."""
+    return [
+        {
+            "figure": one_line(figure.text, 60),
+            "sentence": one_line(figure.sentence, 240),
+            "reason": figure.reason,
+            "near": [one_line(near, 160) for near in figure.near],
+        }
+        for figure in provenance.unsourced[:MOST_TOLD]
+    ]
+
+
+def marked(provenance: Provenance, language: Language) -> str:
+    """The report with a mark behind each figure that nothing backs; as it is when there is none.
+
+    In a table the mark is the sign alone, and a line below the report says what it means.
+    """
+    report, in_tables = provenance.report, False
+    for figure in sorted(provenance.unsourced, key=lambda each: each.start, reverse=True):
+        if figure.in_table:
+            mark, in_tables = f" {_SIGN}", True
+        else:
+            mark = f" ({say(_phrase(figure), language)})"
+        at = _behind_emphasis(report, figure.end)
+        report = report[:at] + mark + report[at:]
+    if not in_tables:
+        return report
+    legend = say("unsourced_in_tables", language)
+    return f"{report}\n\n_{legend}_"
+
+
+def _phrase(figure: Traced) -> str:
+    return "unsourced_other" if figure.reason in _OF_THE_OUTPUT else "unsourced_mark"
+
+
+def _behind_emphasis(report: str, at: int) -> int:
+    """Behind the stars that close an emphasis around the figure: a mark inside would stay bold, or break it."""
+    end = at
+    while report[end : end + 1] in ("*", "_"):
+        end += 1
+    return end
+
+
+def sources_of(provenance: Provenance) -> tuple[FigureSource, ...]:
+    """The figures of the report with their sources, in order; those that need none are left out."""
+    return tuple(
+        FigureSource(
+            figure=one_line(figure.text, 60),
+            state=figure.state,
+            reason=figure.reason,
+            how=figure.how,
+            places=tuple(
+                SourcePlace(what=place.what, cell_id=place.cell_id, line=place.line, about=one_line(place.about, 120))
+                for place in figure.places
+            ),
+        )
+        for figure in provenance.figures
+        if figure.state != "left"
+    )[:MOST_SOURCES]
