@@ -233,6 +233,15 @@ class CellRan(Value):
     notice_text: str = Field(default="", validation_alias=AliasChoices("notice_text", "told"))
 
 
+class Queried(Value):
+    """A statement that a cell had run. It is stored before the cell gets the rows: a worker may die before the cell
+    ends, and the thread holds them all the same. The cell's own step lists its statements once more."""
+
+    kind: Literal["queried"] = "queried"
+    cell_id: str
+    statement: StatementRan
+
+
 class Corrected(Value):
     """A correction for the model: why its last reply could not be acted on, and what to do instead."""
 
@@ -397,6 +406,7 @@ KnownStep = Annotated[
     | Unread
     | Replied
     | CellRan
+    | Queried
     | Corrected
     | Questioned
     | Checked

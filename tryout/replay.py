@@ -32,6 +32,7 @@ from core.steps import (
     LeaseGone,
     ModelFailed,
     Moved,
+    Queried,
     Questioned,
     Replied,
     Resumed,
@@ -46,6 +47,7 @@ from core.store import Store, TurnRow
 from core.store.history import History, Sent, TimedStep
 from tryout.operator import permitted
 from tryout.show import printable
+from workers.agent.about_steps import statements
 
 OUTPUT_LINES = 12
 """Lines of one output that a person sees; `--json` has all that was stored."""
@@ -84,8 +86,7 @@ def run(settings: Settings, name: str, *, as_json: bool = False) -> int:
 
 def _sources(steps: Iterable[TimedStep]) -> dict[str, str]:
     """The data sources that these steps have statements of, for the audit."""
-    cells = (each.step for each in steps if isinstance(each.step, CellRan))
-    named = sorted({statement.source for cell in cells for statement in cell.statements})
+    named = sorted({statement.source for statement in statements(each.step for each in steps)})
     return {"sources": ", ".join(named)} if named else {}
 
 
@@ -161,6 +162,8 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912 - one case per kind of step
             return _reply(step)
         case CellRan():
             return _cell(step)
+        case Queried(statement=ran):
+            return _Shown(f"queried   {ran.source}: {ran.rows:,} rows in {ran.seconds:.2f} s", "blue", [])
         case Corrected():
             return _Shown(f"corrected {step.reason}", "yellow", [_head(step.text)])
         case Compacted():

@@ -11,12 +11,13 @@ from typing import Any
 from pydantic import ValidationError
 
 from core.phrases import say
-from core.steps import CellRan, StatementRan
+from core.steps import CellRan, Queried, StatementRan
 from core.telemetry import get_logger
 from executor.client import WithFile
+from workers.agent.about_steps import statements_of
 from workers.agent.text import clip
 from workers.sources.broker.requests import Ask, Request
-from workers.sources.errors import Cancelled, LimitReached, Refused, SourceError
+from workers.sources.errors import Cancelled, LimitReached, Refused, SourceAway, SourceError
 from workers.sources.guard.tables import nearest
 from workers.turn.open_turn import OpenTurn
 from workers.turn.source_access import refusal_of
@@ -30,13 +31,17 @@ SPARE_S = 2.0
 """A statement ends so long before its cell would, so that the cell is told why."""
 
 
+NOT_STORED = "The query ran, but nobody could write down that it did, so its rows were not given out. Try it again."
+
+
 class SourceRequests:
     """Answers the requests of one cell. Called by the thread that runs the cell; `stop` may be called by any."""
 
-    def __init__(self, turn: OpenTurn) -> None:
-        self.statements: list[StatementRan] = []
-        """What was run, oldest first."""
+    def __init__(self, turn: OpenTurn, cell_id: str) -> None:
+        self.statements: list[StatementRan] = statements_of(turn.steps, cell_id)
+        """What was run for the cell, oldest first; also by a worker that died."""
         self._turn = turn
+        self._cell_id = cell_id
         self._stop = threading.Event()
         self._ends_at = 0.0
         self.begin()
@@ -77,7 +82,7 @@ class SourceRequests:
         if self._stop.is_set():
             os.close(descriptor)
             raise Cancelled("The query was stopped. Nothing of its result was kept.")
-        self._note(
+        statement = self._note(
             StatementRan(
                 source=ask.source,
                 sql=clip(answer.sql or written, SQL_CHARS),
@@ -86,12 +91,22 @@ class SourceRequests:
                 seconds=answer.seconds,
             )
         )
+        try:
+            # From here on the thread holds rows: this worker may die before the cell ends.
+            self._turn.append(Queried(cell_id=self._cell_id, statement=statement))
+        except BaseException as error:
+            os.close(descriptor)
+            if isinstance(error, Exception):
+                log.warning("statement_not_stored", source=ask.source, error=error)
+                raise SourceAway(NOT_STORED) from error
+            raise
         return WithFile({"rows": answer.rows}, descriptor)
 
-    def _note(self, statement: StatementRan) -> None:
+    def _note(self, statement: StatementRan) -> StatementRan:
         if len(self.statements) >= WHOLE_STATEMENTS:
             statement = statement.model_copy(update={"sql": clip(statement.sql, SHORT_CHARS)})
         self.statements.append(statement)
+        return statement
 
     def _named(self, name: str) -> str:
         """The source that is meant. Raises Refused with the nearest name."""

@@ -23,7 +23,9 @@ from core.steps import (
     KnownStep,
     ModelFailed,
     Moved,
+    Queried,
     Replied,
+    StatementRan,
     Step,
     Undone,
     UnknownStep,
@@ -39,6 +41,7 @@ BY_ANA = {"user": "U1", "author": "Ana"}
 STEPS: tuple[Step, ...] = (
     *(ASKED, REPLIED, CELL, CORRECTED, QUESTION, GAVE_UP, RESUMED, FINISHED),
     Briefed(files=(FileAbstract(path="sales.csv", format="csv", size=9, sha256="0" * 64),)),
+    Queried(cell_id="x1", statement=StatementRan(source="shop", sql="SELECT 1", rows=1)),
     Unread(files=(FileRef(id="F1", name="sales.csv"),)),
     Checked(is_final=True),
     Compacted(context_chars=9),

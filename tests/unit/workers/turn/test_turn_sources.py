@@ -12,12 +12,16 @@ from typing import Any
 
 import pytest
 import sources_world
-from turn_world import ANA, BEN, CHANNEL, Meanwhile, NewWorld, World, cell, finish, question
+from turn_world import ANA, BEN, CHANNEL, Killed, Meanwhile, NewWorld, World, cell, finish, question
 
 from core.slack.reader import SlackReader
-from core.values import IncomingMessage
+from core.store import StoreUnreachable
+from core.values import IncomingMessage, ThreadKey
 from tryout import replay
 from workers.models.scripted import ScriptedModel
+from workers.service.backoff import MOST_CRASHES
+from workers.turn import cells
+from workers.turn.open_turn import OpenTurn
 
 SECRET = "planted-p4ssw0rd"
 SHOP = '[sources.shop]\nurl_env = "SHOP"\ndescription = "Orders"\ntables_denied = ["salaries"]\n'
@@ -353,3 +357,65 @@ def test_where_the_data_is_stands_in_no_step_no_prompt_and_no_message(
     printed = capfd.readouterr()
     for text in (told, world.text(key), caplog.text, printed.out, printed.err):
         assert SECRET not in text
+
+
+def dies_with_the_cell(world: World, monkeypatch: pytest.MonkeyPatch, *, times: int = 1) -> None:
+    """The worker dies when the cell has its rows and has ended, and nothing of that is stored yet."""
+    deaths = iter(range(times))
+    stored = cells.cell_ran
+
+    def killed(*given: Any) -> Any:
+        if next(deaths, None) is not None:
+            raise Killed
+        return stored(*given)
+
+    monkeypatch.setattr(cells, "cell_ran", killed)
+
+
+@pytest.mark.parametrize("times", [1, MOST_CRASHES + 1])
+def test_rows_that_a_cell_got_are_known_also_when_its_worker_died(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    world = asked(COUNT, more=PEOPLE, before=lambda world: dies_with_the_cell(world, monkeypatch, times=times))
+    key = world.key  # type: ignore[attr-defined]
+    assert [step["statement"]["source"] for step in world.steps(key, "queried")] == ["shop"]
+    assert [each["rows"] for step in ran(world) for each in step["statements"]] == [1] * (times == 1)
+    assert world.sessions.ran == [f"{world.turns(key)[0].id}/c1"], "the cell ran once"
+    assert follows(world, "and by region?") == 0
+    assert REFUSED in world.text(key)
+
+
+def test_who_writes_after_the_death_of_a_worker_does_not_join_what_has_rows(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(world: World) -> None:
+        dies_with_the_cell(world, monkeypatch)
+        run = world.run
+
+        def run_and_write(key: ThreadKey, **given: Any) -> None:
+            try:
+                run(key, **given)
+            except Killed:
+                world.say("show me all", thread=key, user=BEN)
+                raise
+
+        monkeypatch.setattr(world, "run", run_and_write)
+
+    world = asked(COUNT, more=PEOPLE, before=dies)
+    key = world.key  # type: ignore[attr-defined]
+    assert [step["user"] for step in world.steps(key, "asked")] == [ANA]
+    assert REFUSED in world.text(key)
+
+
+def test_rows_that_cannot_be_written_down_are_not_given_out(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    append = OpenTurn.append
+
+    def away(turn: OpenTurn, *steps: Any, **given: Any) -> None:
+        if steps[0].kind == "queried":
+            raise StoreUnreachable("away")
+        append(turn, *steps, **given)
+
+    monkeypatch.setattr(OpenTurn, "append", away)
+    world = asked(COUNT)
+    assert "its rows were not given out" in error_of(world)
+    assert [each["rows"] for each in ran(world)[0]["statements"]] == [1], "it was run, and counts"
