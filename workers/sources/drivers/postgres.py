@@ -152,8 +152,9 @@ class PostgresDriver:
                     cursor.execute(composed.SQL("SET LOCAL ROLE {}").format(composed.Identifier(self._role)))
                 yield cursor
         finally:
-            with suppress(psycopg.Error):  # a lost connection is said by whatever was asked of it
-                self._connection.rollback()
+            for _ in range(2):  # an end of the statement that comes late ends the first rollback
+                with suppress(psycopg.Error):  # a lost connection is said by whatever was asked of it
+                    self._connection.rollback()
 
 
 def _reading(
