@@ -154,6 +154,11 @@ class WorkerSettings(Table):
     """`[workers]`: the worker service of one node."""
 
     count: Positive = Field(default=4, description="RQ workers, and so turns that run at once on one node.")
+    broker_mb: Annotated[int, Field(ge=512)] = Field(
+        default=4_096,
+        description="Memory of the broker of data sources with all results that it holds, in MB; a result above is "
+        "refused.",
+    )
 
 
 NoLimit = Annotated[int, Field(ge=0)]

@@ -15,6 +15,7 @@ from core.settings import Settings, dictionary_folder, source_url
 from core.telemetry import get_logger
 from workers.sources.broker import rows_file
 from workers.sources.broker.knowledge import Knowledge
+from workers.sources.broker.memory import Memory
 from workers.sources.broker.pool import Connection, Pool
 from workers.sources.broker.requests import Answered, Ask, Request
 from workers.sources.drivers.base import Driver
@@ -27,6 +28,8 @@ from workers.sources.values import Limits, Source, TableName
 
 log = get_logger(__name__)
 
+Grows = Callable[[int], None]
+"""Called with the bytes that a result grows by; see `Memory.result`."""
 MOST_TABLES = 5_000
 CANCEL_AGAIN_S = 0.2
 
@@ -70,6 +73,7 @@ class Broker:
         connect: Callable[[Source], Driver] = open_source,
         folder: Path | None = None,
     ) -> None:
+        self.memory = Memory(settings.workers.broker_mb)
         self._settings = settings
         self._urls = urls
         self._connect = connect
@@ -94,12 +98,12 @@ class Broker:
         source = pool.source
         limits = limits_of(source)
         limits = Limits(limits.rows, min(limits.bytes, request.bytes), min(limits.seconds, request.seconds))
-        with scrubbed(source):
+        with self.memory.result() as grows, scrubbed(source):
             try:
-                return self._once(pool, request, limits, job)
+                return self._once(pool, request, limits, job, grows)
             except SourceAway:
                 # A kept connection may be one that the server has closed. Nothing was given out yet.
-                return self._once(pool, request, limits, job, fresh=True)
+                return self._once(pool, request, limits, job, grows, fresh=True)
 
     def close(self) -> None:
         """Close the connections that nobody uses."""
@@ -107,25 +111,25 @@ class Broker:
             pool.close()
 
     def _once(
-        self, pool: Pool, request: Request, limits: Limits, job: Job, *, fresh: bool = False
+        self, pool: Pool, request: Request, limits: Limits, job: Job, grows: Grows, *, fresh: bool = False
     ) -> tuple[Answered, int | None]:
         with pool.connection(limits.seconds, job.is_wanted, fresh=fresh) as connection:
             job.uses(connection)
             try:
                 try:
-                    return self._answer(pool.source, connection, request, limits)
+                    return self._answer(pool.source, connection, request, limits, grows)
                 except Refused:
                     if not connection.forget():
                         raise
-                    return self._answer(pool.source, connection, request, limits)  # a table may be new
+                    return self._answer(pool.source, connection, request, limits, grows)  # a table may be new
             finally:
                 job.uses(None)
 
     def _answer(
-        self, source: Source, connection: Connection, request: Request, limits: Limits
+        self, source: Source, connection: Connection, request: Request, limits: Limits, grows: Grows
     ) -> tuple[Answered, int | None]:
         if request.ask.ask != "schema":
-            return _answer(source, connection, request.ask, limits)
+            return _answer(source, connection, request.ask, limits, grows)
         with self._lock:
             folder = dictionary_folder(self._settings, source.name)
             known = self._known.setdefault(source.name, Knowledge(source, folder))
@@ -144,7 +148,7 @@ class Broker:
             return self._pools[name]
 
 
-def _answer(source: Source, driver: Driver, ask: Ask, limits: Limits) -> tuple[Answered, int | None]:
+def _answer(source: Source, driver: Driver, ask: Ask, limits: Limits, grows: Grows) -> tuple[Answered, int | None]:
     match ask.ask:
         case "tables":
             visible = tables_of(source, driver)
@@ -156,15 +160,15 @@ def _answer(source: Source, driver: Driver, ask: Ask, limits: Limits) -> tuple[A
             table = _table(source, driver, ask.table)
             named = exp.table_(table.name, db=table.schema or None, quoted=True)
             sql = exp.select("*").from_(named).limit(ask.rows).sql(dialect_of(source.kind.dialect))
-            return _rows(source, driver, ask.model_copy(update={"sql": sql, "params": {}}), limits)
+            return _rows(source, driver, ask.model_copy(update={"sql": sql, "params": {}}), limits, grows)
         case _:
-            return _rows(source, driver, ask, limits)
+            return _rows(source, driver, ask, limits, grows)
 
 
-def _rows(source: Source, driver: Driver, ask: Ask, limits: Limits) -> tuple[Answered, int | None]:
+def _rows(source: Source, driver: Driver, ask: Ask, limits: Limits, grows: Grows) -> tuple[Answered, int | None]:
     began = time.monotonic()
     with result_of(source, driver, ask.sql, ask.params, limits) as result:
-        descriptor, rows, size = rows_file.write(result)
+        descriptor, rows, size = rows_file.write(result, grows)
         sql = result.sql
     seconds = round(time.monotonic() - began, 3)
     log.info("source_asked", source=source.name, rows=rows, bytes=size, seconds=seconds)

@@ -149,6 +149,8 @@ class LockedDuckDB:
     def _errors(self, stop: Stop) -> Iterator[None]:
         try:
             yield
+        except (duckdb.OutOfMemoryException, MemoryError):
+            raise MemoryError from None
         except (duckdb.Error, pa.ArrowException, RuntimeError) as error:
             stop.check()
             text = " ".join(str(error).split())

@@ -203,6 +203,8 @@ def _errors(stop: Stop | None, seconds: float) -> Iterator[None]:
         if stop is not None:
             stop.check()
         said = error.diag.message_primary
+        if said is None and "out of memory" in str(error):  # this process has none, not the server
+            raise MemoryError from None
         if said is None and isinstance(error, psycopg.OperationalError):
             raise SourceAway("The connection to the source was lost. Try again in a moment.") from None
         text = said or str(error).partition("\n")[0]
