@@ -36,6 +36,7 @@ from core.steps import (
     Questioned,
     Replied,
     Resumed,
+    StatementRan,
     Step,
     Undone,
     UnknownStep,
@@ -163,7 +164,7 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912 - one case per kind of step
         case CellRan():
             return _cell(step)
         case Queried(statement=ran):
-            return _Shown(f"queried   {ran.source}: {ran.rows:,} rows in {ran.seconds:.2f} s", "blue", [])
+            return _Shown(f"queried   {ran.source}: {_outcome(ran)}", "blue", [])
         case Corrected():
             return _Shown(f"corrected {step.reason}", "yellow", [_head(step.text)])
         case Compacted():
@@ -220,9 +221,14 @@ def _cell(step: CellRan) -> _Shown:
         "notice": step.notice,
     }
     outputs = [f"{name}: {_head(text)}" for name, text in texts.items() if text]
+    asked = [f"query on {ran.source}: {_outcome(ran)}\n{ran.sql}" for ran in step.statements]
     made = [f"📎 {file.name}" for file in (*step.figures, *step.files)]
     title = f"cell      {step.title or step.cell_id}: {step.status} in {step.duration_s:.2f} s"
-    return _Shown(title, "green" if step.status == "ok" else "red", [step.code, *outputs, *made])
+    return _Shown(title, "green" if step.status == "ok" else "red", [step.code, *asked, *outputs, *made])
+
+
+def _outcome(ran: StatementRan) -> str:
+    return ran.error or f"{ran.rows:,} {'row' if ran.rows == 1 else 'rows'} in {ran.seconds:.2f} s"
 
 
 def _later_fields(step: Step) -> list[str]:

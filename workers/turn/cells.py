@@ -27,7 +27,7 @@ def run_cell(turn: OpenTurn, action: RunCell) -> None:
     """Run the cell, keep its result as a step, show it. A cell that ran before gives its stored result."""
     with bind_fields(cell=action.cell_id):
         live = LiveProgress(turn, "status_running", action)
-        sources = SourceRequests(turn, action.cell_id) if turn.context.broker is not None else None
+        sources = SourceRequests(turn, action.cell_id, live.again) if turn.context.broker is not None else None
         result = _lost_with_its_node(turn, action) or with_session_host(partial(_run, turn, action, live, sources))
         log.info("cell_ended", status=result.status, seconds=round(result.duration_s, 3))
     export(turn)

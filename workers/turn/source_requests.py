@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import ValidationError
@@ -37,11 +37,13 @@ NOT_STORED = "The query ran, but nobody could write down that it did, so its row
 class SourceRequests:
     """Answers the requests of one cell. Called by the thread that runs the cell; `stop` may be called by any."""
 
-    def __init__(self, turn: OpenTurn, cell_id: str) -> None:
+    def __init__(self, turn: OpenTurn, cell_id: str, on_ran: Callable[[], object] = lambda: None) -> None:
+        """`on_ran` is called after each statement that gave rows."""
         self.statements: list[StatementRan] = statements_of(turn.steps, cell_id)
         """What was run for the cell, oldest first; also by a worker that died."""
         self._turn = turn
         self._cell_id = cell_id
+        self._on_ran = on_ran
         self._stop = threading.Event()
         self._ends_at = 0.0
         self.begin()
@@ -100,6 +102,7 @@ class SourceRequests:
                 log.warning("statement_not_stored", source=ask.source, error=error)
                 raise SourceAway(NOT_STORED) from error
             raise
+        self._on_ran()
         return WithFile({"rows": answer.rows}, descriptor)
 
     def _note(self, statement: StatementRan) -> StatementRan:

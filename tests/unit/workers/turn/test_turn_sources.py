@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import threading
 from collections.abc import Callable, Iterator
@@ -18,9 +19,11 @@ from core.slack.reader import SlackReader
 from core.store import StoreUnreachable
 from core.values import IncomingMessage, ThreadKey
 from tryout import replay
+from workers.delivery.deliver import Delivery
+from workers.delivery.progress import ProgressView
 from workers.models.scripted import ScriptedModel
 from workers.service.backoff import MOST_CRASHES
-from workers.turn import cells
+from workers.turn import cells, live
 from workers.turn.open_turn import OpenTurn
 
 SECRET = "planted-p4ssw0rd"
@@ -419,3 +422,31 @@ def test_rows_that_cannot_be_written_down_are_not_given_out(asked: Asked, monkey
     world = asked(COUNT)
     assert "its rows were not given out" in error_of(world)
     assert [each["rows"] for each in ran(world)[0]["statements"]] == [1], "it was run, and counts"
+
+
+def test_a_replay_shows_statements_with_their_sql_rows_and_errors(
+    asked: Asked, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = asked(COUNT, cell("query('select nothing from orders')"))
+    replay.run(world.settings, world.key.id)  # type: ignore[attr-defined]
+    told = capsys.readouterr().out
+    assert re.search(r"queried   shop: 1 row in \d\.\d\d s", told)
+    assert re.search(r"query on shop: 1 row in \d\.\d\d s\n +SELECT COUNT\(\*\) AS n FROM", told)
+    assert re.search(r"query on shop: .*nothing.*\n +select nothing from orders", told)
+
+
+def test_the_card_shows_the_rows_of_a_source_while_its_cell_still_runs(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "INTERVAL_S", -1.0)
+    shown: list[ProgressView] = []
+    progress = Delivery.progress
+
+    def watched(show: Delivery, view: ProgressView, status: str = "") -> None:
+        shown.append(view)
+        progress(show, view, status)
+
+    monkeypatch.setattr(Delivery, "progress", watched)
+    asked(COUNT)
+    running = [task.output for view in shown for task in view.tasks if task.status == "in_progress"]
+    assert "shop: 1 row in 0.0 s" in running
