@@ -17,13 +17,13 @@ from workers.sources.broker import rows_file
 from workers.sources.broker.knowledge import Knowledge
 from workers.sources.broker.memory import Memory
 from workers.sources.broker.pool import Connection, Pool
-from workers.sources.broker.requests import Answered, Ask, Request
+from workers.sources.broker.requests import Answered, Ask, Request, State
 from workers.sources.drivers.base import Driver
 from workers.sources.errors import Cancelled, Misconfigured, Refused, SourceAway, SourceError
 from workers.sources.guard.dialects import FOLDS, dialect_of
 from workers.sources.guard.tables import find, shown_name, suggestion
 from workers.sources.opening import named_source, open_source
-from workers.sources.query import limits_of, result_of, scrubbed, tables_of
+from workers.sources.query import checked, limits_of, require_read_only, result_of, scrubbed, tables_of
 from workers.sources.values import Limits, Source, TableName
 
 log = get_logger(__name__)
@@ -128,6 +128,13 @@ class Broker:
     def _answer(
         self, source: Source, connection: Connection, request: Request, limits: Limits, grows: Grows
     ) -> tuple[Answered, int | None]:
+        if request.only == "explain":
+            require_read_only(source, connection.access())
+            statement = checked(source, connection, request.ask.sql, request.ask.params)
+            return Answered(value=[str(table) for table in statement.tables], sql=statement.sql), None
+        if request.only == "state":
+            connection.forget()
+            return Answered(value=_state(source, connection).model_dump(mode="json")), None
         if request.ask.ask != "schema":
             return _answer(source, connection, request.ask, limits, grows)
         with self._lock:
@@ -173,6 +180,16 @@ def _rows(source: Source, driver: Driver, ask: Ask, limits: Limits, grows: Grows
     seconds = round(time.monotonic() - began, 3)
     log.info("source_asked", source=source.name, rows=rows, bytes=size, seconds=seconds)
     return Answered(rows=rows, bytes=size, seconds=seconds, sql=sql), descriptor
+
+
+def _state(source: Source, driver: Driver) -> State:
+    access = driver.access()
+    began = time.perf_counter()
+    tables = tuple(str(table) for table in tables_of(source, driver).tables[:MOST_TABLES])
+    latency = round((time.perf_counter() - began) * 1000, 1)
+    return State(
+        kind=source.kind.value, tables=tables, latency_ms=latency, writes=tuple(access.writes), mend=access.mend
+    )
 
 
 def _table(source: Source, driver: Driver, written: str) -> TableName:

@@ -30,7 +30,8 @@ class Ask(BaseModel):
 class Request(BaseModel):
     """An `Ask` that a job has allowed, with what it may take: seconds, and bytes of the result in memory.
 
-    With `tokens`, the schema is asked for a prompt of so many tokens; without, it is searched.
+    With `tokens`, the schema is asked for a prompt of so many tokens; without, it is searched. `only` is for a person
+    at the command line: "explain" gives what would be sent and sends nothing; "state" tells about the source.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -39,6 +40,7 @@ class Request(BaseModel):
     seconds: float = Field(gt=0)
     bytes: int = Field(gt=0)
     tokens: int = Field(default=0, ge=0, le=20_000)
+    only: Literal["", "explain", "state"] = ""
 
 
 class Answered(BaseModel):
@@ -51,6 +53,18 @@ class Answered(BaseModel):
     bytes: int = 0
     seconds: float = 0.0
     sql: str = ""
+
+
+class State(BaseModel):
+    """What a look at a source found; no table was read. `mend` is SQL that takes away the rights of `writes`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str
+    tables: tuple[str, ...]
+    latency_ms: float
+    writes: tuple[str, ...] = ()
+    mend: str = ""
 
 
 class Failed(BaseModel):
