@@ -252,12 +252,25 @@ class Corrected(Value):
 
 
 class Questioned(Value):
-    """A question was put to the people in the thread; the turn is parked until an `Asked` follows."""
+    """A question was put to the people in the thread; the turn is parked until an `Asked` follows.
+
+    One of ours whether a statement may run (`is_confirmation`) has the options run and skip, in this order, and counts
+    `until` a moment in seconds since 1970; its step may come before that of the cell that asked.
+    """
 
     kind: Literal["questioned"] = "questioned"
     call_id: str
     question: str
     options: tuple[str, ...] = ()
+    until: float | None = None
+
+
+class Confirmed(Value):
+    """What came of our question whether a statement may run; the `Asked` before it is the answer."""
+
+    kind: Literal["confirmed"] = "confirmed"
+    call_id: str
+    outcome: Literal["run", "skip", "expired", "other"]
 
 
 class Checked(Value):
@@ -282,6 +295,10 @@ STOPPED = "stopped"
 
 RESET_CALL = "reset"
 """The call id of our own question whether a session is to be reset: no model has asked it."""
+
+
+CONFIRM_CALL = "confirm:"
+"""The call ids of our own questions whether a statement may run begin so; then comes what tells the statement."""
 
 
 class GaveUp(Value):
@@ -409,6 +426,7 @@ KnownStep = Annotated[
     | Queried
     | Corrected
     | Questioned
+    | Confirmed
     | Checked
     | Finished
     | GaveUp
@@ -454,6 +472,18 @@ def open_question(steps: Sequence[Step]) -> Questioned | None:
         if isinstance(step, Asked) or answers_reset(step):
             return None
     return None
+
+
+def is_confirmation(question: Questioned) -> bool:
+    """Whether this is our question whether a statement may run."""
+    return question.call_id.startswith(CONFIRM_CALL)
+
+
+def option_of(text: str, question: Questioned) -> int | None:
+    """The place of the option that a text is; None when it is none."""
+    said = text.strip().casefold()
+    options = [option.strip().casefold() for option in question.options]
+    return options.index(said) if said in options else None
 
 
 def answers_reset(step: Step) -> TypeGuard[Commanded]:

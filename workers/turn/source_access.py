@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from core.authorization import Authorizer
 from core.errors import SlackUnreachable
 from core.steps import Asked, Resumed, Step
+from core.team_settings import SourceSettings
 from core.telemetry import get_logger
 from core.values import ThreadKey
 from workers.agent.turn import SourceNote
@@ -53,11 +54,14 @@ def allowed_sources(context: TurnContext, thread_id: str, steps: Sequence[Step])
     question = question_of(steps)
     tokens = max(SCHEMA_TOKENS // max(1, len(names)), LEAST_TOKENS)
     return tuple(
-        SourceNote(
-            name, kinds.get(name, ""), settings[name].description, _schema(context.broker, name, question, tokens)
-        )
+        SourceNote(name, kinds.get(name, ""), _about(settings[name]), _schema(context.broker, name, question, tokens))
         for name in names
     )
+
+
+def _about(source: SourceSettings) -> str:
+    strict = "A person has to allow each statement: send few, and one per cell." if source.strict else ""
+    return " ".join(filter(None, (source.description, strict)))
 
 
 def question_of(steps: Sequence[Step]) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
@@ -11,11 +12,12 @@ from typing import Any
 from pydantic import ValidationError
 
 from core.phrases import say
-from core.steps import CellRan, Queried, StatementRan
+from core.steps import CONFIRM_CALL, CellRan, Confirmed, Queried, Questioned, StatementRan, open_question
 from core.telemetry import get_logger
 from executor.client import WithFile
 from workers.agent.about_steps import statements_of
 from workers.agent.text import clip
+from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request
 from workers.sources.errors import Cancelled, LimitReached, Refused, SourceAway, SourceError
 from workers.sources.guard.tables import nearest
@@ -27,6 +29,8 @@ log = get_logger(__name__)
 MB = 1024 * 1024
 SQL_CHARS, WHOLE_STATEMENTS, SHORT_CHARS = 4_000, 50, 200
 """Characters kept of a statement with its step: so many of the first ones of a cell, few of those behind."""
+CONFIRM_CHARS = 2_000
+"""A person is shown the whole of a statement, or is not asked."""
 SPARE_S = 2.0
 """A statement ends so long before its cell would, so that the cell is told why."""
 
@@ -56,6 +60,8 @@ class SourceRequests:
             raise Refused("The request is not one that a cell can make. Call query(sql, source, params).") from None
         ask = ask.model_copy(update={"source": self._named(ask.source)})
         self._require_allowed(ask.source)
+        if self._turn.context.settings.sources[ask.source].strict and ask.ask in ("rows", "sample"):
+            self._require_confirmed(ask)
         return self._asked(ask)
 
     def begin(self) -> None:
@@ -66,10 +72,48 @@ class SourceRequests:
         """Somebody wants the cell to end: its statement is ended at the server."""
         self._stop.set()
 
-    def _asked(self, ask: Ask) -> Any:
-        broker = self._turn.context.broker
-        if broker is None:
+    def _require_confirmed(self, ask: Ask) -> None:
+        """Raise Refused unless a person allowed this very statement in this turn. Where nobody said no, they are asked.
+
+        A cell does not wait for people, and neither does a worker: the turn is parked with the question.
+        """
+        bytes_left = self._bytes_left(ask.source)
+        request = Request(ask=ask, seconds=max(1.0, self._seconds_left()), bytes=bytes_left, only="explain")
+        sql = self._broker.ask(request, self._stop)[0].sql
+        if len(sql) > CONFIRM_CHARS:
+            raise Refused(
+                f"A person has to read each statement on {ask.source}, and this one has {len(sql):,} characters. "
+                f"Write one of at most {CONFIRM_CHARS:,}."
+            )
+        call_id = CONFIRM_CALL + hashlib.sha256(f"{ask.source}\n{sql}".encode()).hexdigest()[:32]
+        steps = self._turn.steps
+        outcomes = [step.outcome for step in steps if isinstance(step, Confirmed) and step.call_id == call_id]
+        if outcomes[-1:] == ["run"]:
+            return
+        if outcomes[-1:] == ["skip"]:
+            raise Refused("A person said that this statement is not to run. Go on without it.")
+        question = open_question(steps)
+        if question is not None and question.call_id != call_id:
+            raise Refused("A person is asked about another statement of this cell first. End the cell here.")
+        if question is None:
+            language, settings = self._turn.language, self._turn.context.settings.sources[ask.source]
+            text = say("confirm_statement", language, source=ask.source, sql=sql)
+            options = say("confirm_run", language), say("confirm_skip", language)
+            until = time.time() + settings.confirm_minutes * 60
+            self._turn.append(Questioned(call_id=call_id, question=text, options=options, until=until))
+        raise Refused(
+            f"Each statement on {ask.source} needs a person's yes. The person who asked sees it now with two buttons, "
+            "and this cell does not wait for that. You are told what they say."
+        )
+
+    @property
+    def _broker(self) -> BrokerClient:
+        if self._turn.context.broker is None:
             raise Refused("This installation has no data sources.")
+        return self._turn.context.broker
+
+    def _asked(self, ask: Ask) -> Any:
+        broker = self._broker
         request = Request(ask=ask, seconds=max(1.0, self._seconds_left()), bytes=self._bytes_left(ask.source))
         written = ask.sql or f"{ask.ask} {ask.table}".strip()
         try:

@@ -130,7 +130,8 @@ class Broker:
     ) -> tuple[Answered, int | None]:
         if request.only == "explain":
             require_read_only(source, connection.access())
-            statement = checked(source, connection, request.ask.sql, request.ask.params)
+            ask = _as_rows(source, connection, request.ask)
+            statement = checked(source, connection, ask.sql, ask.params)
             return Answered(value=[str(table) for table in statement.tables], sql=statement.sql), None
         if request.only == "state":
             connection.forget()
@@ -163,13 +164,18 @@ def _answer(source: Source, driver: Driver, ask: Ask, limits: Limits, grows: Gro
         case "columns":
             columns = driver.columns(_table(source, driver, ask.table))
             return Answered(value=[[column.name, column.type] for column in columns]), None
-        case "sample":
-            table = _table(source, driver, ask.table)
-            named = exp.table_(table.name, db=table.schema or None, quoted=True)
-            sql = exp.select("*").from_(named).limit(ask.rows).sql(dialect_of(source.kind.dialect))
-            return _rows(source, driver, ask.model_copy(update={"sql": sql, "params": {}}), limits, grows)
         case _:
-            return _rows(source, driver, ask, limits, grows)
+            return _rows(source, driver, _as_rows(source, driver, ask), limits, grows)
+
+
+def _as_rows(source: Source, driver: Driver, ask: Ask) -> Ask:
+    """What is asked as a statement: a sample is one too."""
+    if ask.ask != "sample":
+        return ask
+    table = _table(source, driver, ask.table)
+    named = exp.table_(table.name, db=table.schema or None, quoted=True)
+    sql = exp.select("*").from_(named).limit(ask.rows).sql(dialect_of(source.kind.dialect))
+    return ask.model_copy(update={"sql": sql, "params": {}})
 
 
 def _rows(source: Source, driver: Driver, ask: Ask, limits: Limits, grows: Grows) -> tuple[Answered, int | None]:

@@ -6,9 +6,11 @@ import json
 import re
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -23,7 +25,7 @@ from workers.delivery.deliver import Delivery
 from workers.delivery.progress import ProgressView
 from workers.models.scripted import ScriptedModel
 from workers.service.backoff import MOST_CRASHES
-from workers.turn import cells, live
+from workers.turn import cells, inbox, live
 from workers.turn.open_turn import OpenTurn
 
 SECRET = "planted-p4ssw0rd"
@@ -450,3 +452,123 @@ def test_the_card_shows_the_rows_of_a_source_while_its_cell_still_runs(
     asked(COUNT)
     running = [task.output for view in shown for task in view.tasks if task.status == "in_progress"]
     assert "shop: 1 row in 0.0 s" in running
+
+
+STRICT = "strict = true\n"
+RUN, SKIP = "Run the query", "Skip it"
+
+
+def answers(world: World, option: str, *, user: str = ANA) -> None:
+    world.press(world.key, option, user=user)  # type: ignore[attr-defined]
+    world.settle(world.key)  # type: ignore[attr-defined]
+
+
+def told(world: World) -> str:
+    """All that the model was told when it was last asked what to do."""
+    asked_to_act = [request for request in world.model.requests if request.purpose == "act"]  # type: ignore[attr-defined]
+    return json.dumps(asked_to_act[-1].messages)
+
+
+def test_a_strict_source_runs_a_statement_once_its_asker_has_allowed_it(asked: Asked) -> None:
+    world = asked(COUNT, COUNT, more=STRICT)
+    key = world.key  # type: ignore[attr-defined]
+    assert world.statuses(key) == ["waiting"]
+    assert 'SELECT COUNT(*) AS n FROM "main"."orders"' in world.text(key)
+    assert "needs a person's yes" in error_of(world)
+    assert world.steps(key, "queried") == []
+    answers(world, RUN)
+    assert world.statuses(key) == ["done"]
+    assert [step["stdout"] for step in ran(world)] == ["", "4\n"]
+    assert [step["outcome"] for step in world.steps(key, "confirmed")] == ["run"]
+    assert "The person allowed the statement" in told(world)
+
+
+def test_nobody_but_the_asker_allows_a_statement(asked: Asked) -> None:
+    world = asked(COUNT, COUNT, more=STRICT)
+    key = world.key  # type: ignore[attr-defined]
+    answers(world, RUN, user=BEN)
+    world.say(f" {RUN.upper()} ", thread=key, user=BEN)
+    world.settle(key)
+    assert (world.statuses(key), world.steps(key, "queried")) == (["waiting"], [])
+    assert "only the person who asked here" in world.text(key)
+    answers(world, RUN)
+    assert world.statuses(key) == ["done"]
+    assert len(world.steps(key, "queried")) == 1
+
+
+def test_a_statement_that_is_skipped_does_not_run_and_is_not_asked_for_again(asked: Asked) -> None:
+    world = asked(COUNT, COUNT, more=STRICT)
+    answers(world, SKIP)
+    assert world.statuses(world.key) == ["done"]  # type: ignore[attr-defined]
+    assert "is not to run" in ran(world)[1]["error"]
+    assert "does not want this statement" in told(world)
+    assert world.steps(world.key, "queried") == []  # type: ignore[attr-defined]
+
+
+def test_words_instead_of_an_answer_run_nothing_and_reach_the_model(asked: Asked) -> None:
+    world = asked(COUNT, COUNT, more=STRICT)
+    key = world.key  # type: ignore[attr-defined]
+    world.say("only the north, please", thread=key, user=BEN)
+    world.settle(key)
+    assert world.statuses(key) == ["waiting"], "the same statement is asked for again"
+    assert "only the north" in told(world)
+    assert "was not run" in told(world)
+    assert world.steps(key, "queried") == []
+
+
+def test_a_yes_that_comes_too_late_runs_nothing_and_the_model_is_told(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = asked(COUNT, more=f"{STRICT}confirm_minutes = 5\n")
+    now = time.time()
+    monkeypatch.setattr(inbox, "time", SimpleNamespace(time=lambda: now + 301))
+    answers(world, RUN)
+    assert world.steps(world.key, "queried") == []  # type: ignore[attr-defined]
+    assert "came too late" in told(world)
+
+
+def test_a_yes_counts_for_this_statement_alone(asked: Asked) -> None:
+    other = cell("print(query('select max(amount) as n from orders').n[0])")
+    world = asked(COUNT, other, other, more=STRICT)
+    key = world.key  # type: ignore[attr-defined]
+    answers(world, RUN)
+    assert (world.statuses(key), world.steps(key, "queried")) == (["waiting"], [])
+    answers(world, RUN)
+    assert [step["stdout"] for step in ran(world)] == ["", "", "99.99\n"]
+
+
+def test_a_cell_with_several_statements_has_each_of_them_asked_for(asked: Asked) -> None:
+    both = cell(
+        "a = query('select 1 as n').n[0]\nb = query('select 2 as n').n[0]\nprint(a + b, len(sample('orders', 2)))"
+    )
+    world = asked(both, both, both, both, more=STRICT)
+    for _ in range(3):
+        assert world.statuses(world.key) == ["waiting"]  # type: ignore[attr-defined]
+        answers(world, RUN)
+    assert ran(world)[-1]["stdout"] == "3 2\n"
+    assert world.steps(world.key, "corrected") == [], "the same code again is no repetition here"  # type: ignore[attr-defined]
+
+
+def test_a_statement_that_the_guard_refuses_is_no_question_to_people(asked: Asked) -> None:
+    world = asked(cell("query('drop table orders')"), more=STRICT)
+    assert "one SELECT" in error_of(world)
+    assert world.statuses(world.key) == ["done"]  # type: ignore[attr-defined]
+
+
+def test_a_statement_too_long_to_be_read_is_not_asked_for(asked: Asked) -> None:
+    world = asked(cell("query('select ' + '+'.join(['1'] * 2000) + ' as n')"), more=STRICT)
+    assert "a person has to read" in error_of(world).lower()
+    assert world.statuses(world.key) == ["done"]  # type: ignore[attr-defined]
+
+
+def test_a_question_about_a_statement_is_not_lost_with_its_worker(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = asked(COUNT, COUNT, more=STRICT, before=lambda world: dies_with_the_cell(world, monkeypatch))
+    key = world.key  # type: ignore[attr-defined]
+    assert world.statuses(key) == ["waiting"]
+    assert world.text(key).count("May this query run") == 1
+    answers(world, RUN)
+    assert [step["stdout"] for step in ran(world)] == ["", "4\n"]
+    assert world.text(key).count("May this query run") == 1
+    assert world.statuses(key) == ["done"]
