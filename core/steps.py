@@ -189,7 +189,8 @@ class ChartData(Value):
 class StatementRan(Value):
     """A statement that a cell had run on a data source: its text as it was sent, rows, bytes and seconds.
 
-    With an `error` it gave nothing; `sql` is then the text of the cell.
+    With an `error` it gave nothing; `sql` is then the text of the cell. `otherwise` are the team's metrics that it, or
+    the code around it, computes in another way.
     """
 
     source: str
@@ -198,6 +199,7 @@ class StatementRan(Value):
     bytes: int = 0
     seconds: float = 0.0
     error: str = ""
+    otherwise: tuple[str, ...] = ()
 
 
 class CellRan(Value):

@@ -156,5 +156,10 @@ def statements_of(steps: Sequence[Step], cell_id: str) -> list[StatementRan]:
     return [step.statement for step in steps if isinstance(step, Queried) and step.cell_id == cell_id]
 
 
+def metrics_otherwise(cell: CellRan) -> list[str]:
+    """The team's metrics that a cell computes in another way, each once."""
+    return list(dict.fromkeys(name for ran in cell.statements for name in ran.otherwise))
+
+
 def _all(turns: Turns) -> Iterator[Step]:
     return (step for steps in turns for step in steps)

@@ -16,6 +16,7 @@ from core.steps import CONFIRM_CALL, CellRan, Confirmed, Queried, Questioned, St
 from core.telemetry import get_logger
 from executor.client import WithFile
 from workers.agent.about_steps import statements_of
+from workers.agent.source import computed_names
 from workers.agent.text import clip
 from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request
@@ -41,8 +42,11 @@ NOT_STORED = "The query ran, but nobody could write down that it did, so its row
 class SourceRequests:
     """Answers the requests of one cell. Called by the thread that runs the cell; `stop` may be called by any."""
 
-    def __init__(self, turn: OpenTurn, cell_id: str, on_ran: Callable[[], object] = lambda: None) -> None:
-        """`on_ran` is called after each statement that gave rows."""
+    def __init__(
+        self, turn: OpenTurn, cell_id: str, on_ran: Callable[[], object] = lambda: None, code: str = ""
+    ) -> None:
+        """`on_ran` is called after each statement that gave rows. `code` is that of the cell."""
+        self._names = computed_names(code)
         self.statements: list[StatementRan] = statements_of(turn.steps, cell_id)
         """What was run for the cell, oldest first; also by a worker that died."""
         self._turn = turn
@@ -114,7 +118,9 @@ class SourceRequests:
 
     def _asked(self, ask: Ask) -> Any:
         broker = self._broker
-        request = Request(ask=ask, seconds=max(1.0, self._seconds_left()), bytes=self._bytes_left(ask.source))
+        request = Request(
+            ask=ask, seconds=max(1.0, self._seconds_left()), bytes=self._bytes_left(ask.source), names=self._names
+        )
         written = ask.sql or f"{ask.ask} {ask.table}".strip()
         try:
             answer, descriptor = broker.ask(request, self._stop)
@@ -135,6 +141,7 @@ class SourceRequests:
                 rows=answer.rows or 0,
                 bytes=answer.bytes,
                 seconds=answer.seconds,
+                otherwise=answer.otherwise,
             )
         )
         try:

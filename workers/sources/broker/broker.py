@@ -136,14 +136,21 @@ class Broker:
         if request.only == "state":
             connection.forget()
             return Answered(value=_state(source, connection).model_dump(mode="json")), None
+        known = self._knowledge(source)
         if request.ask.ask != "schema":
-            return _answer(source, connection, request.ask, limits, grows)
-        with self._lock:
-            folder = dictionary_folder(self._settings, source.name)
-            known = self._known.setdefault(source.name, Knowledge(source, folder))
+            answered, descriptor = _answer(source, connection, request.ask, limits, grows)
+            if answered.sql:
+                found = known.computed_otherwise(answered.sql, tables_of(source, connection), request.names)
+                answered = answered.model_copy(update={"otherwise": found})
+            return answered, descriptor
         words, tokens = request.ask.words, request.tokens
         text = known.for_question(connection, words, tokens) if tokens else known.search(connection, words)
         return Answered(value=text), None
+
+    def _knowledge(self, source: Source) -> Knowledge:
+        with self._lock:
+            folder = dictionary_folder(self._settings, source.name)
+            return self._known.setdefault(source.name, Knowledge(source, folder))
 
     def _pool(self, name: str) -> Pool:
         with self._lock:

@@ -572,3 +572,29 @@ def test_a_question_about_a_statement_is_not_lost_with_its_worker(
     assert [step["stdout"] for step in ran(world)] == ["", "4\n"]
     assert world.text(key).count("May this query run") == 1
     assert world.statuses(key) == ["done"]
+
+
+METRIC = "---\nmetric: revenue\ntable: orders\n---\n\n```sql\nsum(amount) FILTER (WHERE placed IS NOT NULL)\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_pointed_out"),
+    [
+        ("select sum(amount) as revenue from orders", True),
+        ("select amount from orders", True),
+        ("select sum(amount) filter (where placed is not null) as revenue from orders", False),
+    ],
+)
+def test_a_metric_that_a_cell_computes_otherwise_is_said_to_people_and_to_the_model(
+    asked: Asked, tmp_path: Path, sql: str, is_pointed_out: bool
+) -> None:
+    def metric(world: World) -> None:
+        folder = world.settings.config.parent / "words" / "metrics"
+        folder.mkdir(parents=True)
+        (folder / "revenue.md").write_text(METRIC)
+
+    code = cell(f"frame = query({sql!r})\nrevenue = float(frame.iloc[:, 0].sum())\nprint(revenue)")
+    world = asked(code, more='dictionary = "words"\n', before=metric)
+    assert ran(world)[0]["error"] == ""
+    assert ("The team defines revenue" in world.text(world.key)) == is_pointed_out  # type: ignore[attr-defined]
+    assert ("does not use their SQL: revenue" in told(world)) == is_pointed_out
