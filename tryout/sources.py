@@ -25,7 +25,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from core.actions import Action
 from core.errors import OursToFix, SettingsError, ThreadbookError
-from core.settings import Settings, source_url
+from core.settings import Settings, environment_with, source_url
 from core.store import Store, StoreUnreachable
 from tryout.operator import operator
 from tryout.show import printable
@@ -150,7 +150,7 @@ def asked_by_broker(settings: Settings, name: str) -> Iterator[Asking]:
         if name not in _known(client):
             source_url(settings, name)  # what is wrong with its place is said in full here
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="threadbook-")))
-            server = Server(Broker(settings, os.environ), folder / "broker.sock")
+            server = Server(Broker(settings, environment_with()), folder / "broker.sock")
             thread = threading.Thread(target=server.serve, name="broker", daemon=True)
             thread.start()
             stack.callback(server.close)
