@@ -93,13 +93,14 @@ class OnlyBelow(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no type
         found = self._ask(self._inner.find, self._root)
         return sorted(each.removeprefix(f"{self._root}/") for each in found if self._is_below(each))
 
-    def _open(self, path: str, mode: str = "rb", **_: Any) -> Any:
+    def open(self, path: str, mode: str = "rb", *_: Any, **__: Any) -> Any:
+        """A file below the root, to be read."""
         if mode != "rb":
             raise PermissionError("this file system only reads")
         return self._ask(self._inner.open, self._below(path))
 
     def _below(self, path: str) -> str:
-        plain = str(self._strip_protocol(path)).strip("/")
+        plain = path.removeprefix("s3://").strip("/")
         if not self._is_below(plain):
             raise PermissionError("this lies outside of the source")
         return plain
