@@ -268,6 +268,10 @@ class SourceSettings(Table):
     outsiders: bool = Field(
         default=False, description="Ask it also in channels with guests or people of other workspaces in them."
     )
+    private_answers: bool = Field(
+        default=False,
+        description="Where `outsiders` forbids it, take the question to a direct message with whoever asked.",
+    )
     strict: bool = Field(
         default=False, description="Ask in the thread before each statement; whoever began the thread says run or skip."
     )

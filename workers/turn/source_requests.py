@@ -23,7 +23,8 @@ from workers.sources.broker.requests import Ask, Request
 from workers.sources.errors import Cancelled, LimitReached, Refused, SourceAway, SourceError
 from workers.sources.guard.tables import nearest
 from workers.turn.open_turn import OpenTurn
-from workers.turn.source_access import refusal_of
+from workers.turn.private_answer import take_to_direct_message
+from workers.turn.source_access import is_private, refusal_of
 
 log = get_logger(__name__)
 
@@ -178,9 +179,13 @@ class SourceRequests:
         raise Refused(f"There is no source {name}. {f'Did you mean {near}?' if near else f'Sources: {listed}.'}")
 
     def _require_allowed(self, name: str) -> None:
-        if phrase := refusal_of(self._turn.context, self._turn.thread_id, self._turn.steps, name):
+        turn = self._turn
+        if is_private(turn.context, turn.thread_id, turn.steps, name):
+            author = take_to_direct_message(turn, name)
+            raise Refused(say("source_private", turn.language, source=name, author=author))
+        if phrase := refusal_of(turn.context, turn.thread_id, turn.steps, name):
             log.info("source_not_allowed", source=name, why=phrase)
-            raise Refused(say(phrase, self._turn.language, source=name))
+            raise Refused(say(phrase, turn.language, source=name))
 
     def _seconds_left(self) -> float:
         return self._ends_at - time.monotonic() - SPARE_S

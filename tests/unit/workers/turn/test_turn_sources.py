@@ -21,6 +21,7 @@ from core.slack.reader import SlackReader
 from core.store import StoreUnreachable
 from core.values import IncomingMessage, ThreadKey
 from tryout import replay
+from tryout.blocks_text import message_text
 from workers.delivery.deliver import Delivery
 from workers.delivery.progress import ProgressView
 from workers.models.scripted import ScriptedModel
@@ -598,3 +599,73 @@ def test_a_metric_that_a_cell_computes_otherwise_is_said_to_people_and_to_the_mo
     assert ran(world)[0]["error"] == ""
     assert ("The team defines revenue" in world.text(world.key)) == is_pointed_out  # type: ignore[attr-defined]
     assert ("does not use their SQL: revenue" in told(world)) == is_pointed_out
+
+
+PRIVATELY = "private_answers = true\n"
+
+
+def with_a_guest(world: World) -> None:
+    world.slack.flags[BEN] = {"is_restricted": True}
+
+
+def direct_messages(world: World) -> list[ThreadKey]:
+    """The threads in direct messages that have something to do or had."""
+    channel = f"D{ANA[1:]}"
+    tops = [each for place, each in world.slack._messages.items() if place[0] == channel and not each.get("thread_ts")]
+    return [ThreadKey(world.slack.team, channel, top["ts"]) for top in tops]
+
+
+def test_a_question_among_guests_is_answered_in_a_direct_message(asked: Asked) -> None:
+    world = asked(COUNT, more=PRIVATELY, before=with_a_guest)
+    key = world.key  # type: ignore[attr-defined]
+    assert "the person is then answered in a direct message" in prompt(world)
+    assert "gets the answer in a direct message" in error_of(world)
+    assert (world.statuses(key), ran(world)[0]["statements"]) == (["done"], [])
+    assert "amount decimal" not in prompt(world), "nothing of the tables is known there"
+    (private,) = direct_messages(world)
+    assert world.works(private), "the janitor finds its mail"
+    world.model = Meanwhile(ScriptedModel([COUNT, finish("There are **4**.")]), {})
+    world.settle(private)
+    assert [step["stdout"] for step in world.steps(private, "cell")] == ["4\n"]
+    assert [step["text"] for step in world.steps(private, "asked")] == ["How many orders?"]
+    told_there = [message_text(message) for message in world.slack.thread(private.root_ts, private.channel)]
+    assert any("There are" in each for each in told_there)
+    assert "You asked in" in told_there[0]
+    assert "There are" not in world.text(key)
+
+
+def test_a_question_is_taken_to_a_direct_message_once_however_often_its_cells_ask(asked: Asked) -> None:
+    world = asked(COUNT, COUNT, more=PRIVATELY, before=with_a_guest)
+    assert len(direct_messages(world)) == 1
+
+
+def test_who_may_not_ask_gets_no_rows_in_a_direct_message_either(asked: Asked) -> None:
+    world = asked(COUNT, more=f'{PRIVATELY}people = ["{BEN}"]\n', before=with_a_guest)
+    (private,) = direct_messages(world)
+    world.model = Meanwhile(ScriptedModel([COUNT, finish("No.")]), {})
+    world.settle(private)
+    assert "Not everybody" in world.steps(private, "cell")[0]["error"]
+
+
+def test_a_direct_message_that_slack_refuses_leaves_the_refusal(asked: Asked) -> None:
+    def no_messages(world: World) -> None:
+        with_a_guest(world)
+        world.slack.fault("conversations.open", "error", error="user_disabled", times=9)
+
+    world = asked(COUNT, more=PRIVATELY, before=no_messages)
+    assert "that guests or people of other workspaces can read" in error_of(world)
+    assert direct_messages(world) == []
+
+
+def test_a_guest_who_asks_privately_gets_no_rows(asked: Asked) -> None:
+    def is_a_guest(world: World) -> None:
+        world.slack.flags[ANA] = {"is_restricted": True}
+        world.settings = world.settings.model_copy(
+            update={"access": world.settings.access.model_copy(update={"ask": ("members", "guests")})}
+        )
+
+    world = asked(COUNT, more=PRIVATELY, before=is_a_guest)
+    for private in direct_messages(world):
+        world.model = Meanwhile(ScriptedModel([COUNT, finish("No.")]), {})
+        world.settle(private)
+        assert all(not step["statements"] for step in world.steps(private, "cell"))
