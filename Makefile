@@ -31,7 +31,7 @@ install: .venv/.installed  ## make .venv with everything that running needs
 run: install  ## start it all here, ask a sample question, stay up (Ctrl-C ends it)
 	@$(BIN)/threadbook up
 
-demo: install  ## the same without a page: one question, one follow-up, prints the thread, exits 0 only if all of it arrived
+demo: install  ## the same without a page: a file, a follow-up, a database; exits 0 only if all of it arrived
 	@$(BIN)/threadbook demo
 
 check: .venv/.dev  ## format, lint, types, import contracts

@@ -171,7 +171,7 @@ def query(
     if sum((as_json, csv is not None, parquet is not None)) > 1:
         raise typer.BadParameter("give only one of --json, --csv and --parquet")
     output = sources_room.Output(as_json=as_json, csv=csv, parquet=parquet)
-    _exit(sources_room.run_query(_settings(), source, sql, output, explain=explain))
+    _exit(sources_room.run_query(_quiet(_settings()), source, sql, output, explain=explain))
 
 
 @app.command()
@@ -179,7 +179,7 @@ def sources(as_json: AsJson = False) -> None:
     """Each data source: reachable, read-only (or the SQL that makes it so), tables seen, latency."""
     from tryout import sources as sources_room
 
-    _exit(sources_room.run_sources(_settings(), as_json=as_json))
+    _exit(sources_room.run_sources(_quiet(_settings()), as_json=as_json))
 
 
 dictionary = typer.Typer(
@@ -213,6 +213,16 @@ def _settings() -> Settings:
 
     settings = load_settings()
     mend_mode(settings.home)
+    return settings
+
+
+def _quiet(settings: Settings) -> Settings:
+    """The same settings. From here on the logs of this process, on stderr, hold warnings alone."""
+    import logging
+
+    from core.telemetry import configure_logging
+
+    configure_logging(settings, level=logging.WARNING)
     return settings
 
 

@@ -12,7 +12,7 @@ from typing import Final, Literal
 
 from core.actions import ADMINS, ASKER, GUESTS, MEMBERS, OPERATORS, STRANGERS, Action
 from core.commands import CONFIRM, DECLINE, commands, is_command
-from core.steps import RESET_CALL, Questioned
+from core.steps import RESET_CALL, Questioned, is_confirmation, option_of
 from core.values import Standing
 
 Rules = Mapping[Action, tuple[str, ...]]
@@ -85,6 +85,8 @@ def may(person: Person, action: Action, resource: Resource) -> Verdict:
 def action_of(kind: str, text: str, *, is_open: bool, question: Questioned | None = None) -> Action:
     """What a message of this kind does to its thread. `is_open`: it has a turn that runs or waits."""
     if question is not None and question.call_id == RESET_CALL and reset_answer(text, question):
+        return Action.CONFIRM
+    if question is not None and is_confirmation(question) and option_of(text, question) is not None:
         return Action.CONFIRM
     if question is not None and (kind in ("text", "answer") or commands()[kind].in_turn == "words"):
         return Action.ANSWER

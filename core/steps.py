@@ -189,7 +189,8 @@ class ChartData(Value):
 class StatementRan(Value):
     """A statement that a cell had run on a data source: its text as it was sent, rows, bytes and seconds.
 
-    With an `error` it gave nothing; `sql` is then the text of the cell.
+    With an `error` it gave nothing; `sql` is then the text of the cell. `otherwise` are the team's metrics that it, or
+    the code around it, computes in another way.
     """
 
     source: str
@@ -198,6 +199,7 @@ class StatementRan(Value):
     bytes: int = 0
     seconds: float = 0.0
     error: str = ""
+    otherwise: tuple[str, ...] = ()
 
 
 class CellRan(Value):
@@ -235,6 +237,15 @@ class CellRan(Value):
     notice_text: str = Field(default="", validation_alias=AliasChoices("notice_text", "told"))
 
 
+class Queried(Value):
+    """A statement that a cell had run. It is stored before the cell gets the rows: a worker may die before the cell
+    ends, and the thread holds them all the same. The cell's own step lists its statements once more."""
+
+    kind: Literal["queried"] = "queried"
+    cell_id: str
+    statement: StatementRan
+
+
 class Corrected(Value):
     """A correction for the model: why its last reply could not be acted on, and what to do instead."""
 
@@ -245,12 +256,25 @@ class Corrected(Value):
 
 
 class Questioned(Value):
-    """A question was put to the people in the thread; the turn is parked until an `Asked` follows."""
+    """A question was put to the people in the thread; the turn is parked until an `Asked` follows.
+
+    One of ours whether a statement may run (`is_confirmation`) has the options run and skip, in this order, and counts
+    `until` a moment in seconds since 1970; its step may come before that of the cell that asked.
+    """
 
     kind: Literal["questioned"] = "questioned"
     call_id: str
     question: str
     options: tuple[str, ...] = ()
+    until: float | None = None
+
+
+class Confirmed(Value):
+    """What came of our question whether a statement may run; the `Asked` before it is the answer."""
+
+    kind: Literal["confirmed"] = "confirmed"
+    call_id: str
+    outcome: Literal["run", "skip", "expired", "other"]
 
 
 class Checked(Value):
@@ -303,6 +327,10 @@ STOPPED = "stopped"
 
 RESET_CALL = "reset"
 """The call id of our own question whether a session is to be reset: no model has asked it."""
+
+
+CONFIRM_CALL = "confirm:"
+"""The call ids of our own questions whether a statement may run begin so; then comes what tells the statement."""
 
 
 class GaveUp(Value):
@@ -427,8 +455,10 @@ KnownStep = Annotated[
     | Unread
     | Replied
     | CellRan
+    | Queried
     | Corrected
     | Questioned
+    | Confirmed
     | Checked
     | Finished
     | GaveUp
@@ -474,6 +504,18 @@ def open_question(steps: Sequence[Step]) -> Questioned | None:
         if isinstance(step, Asked) or answers_reset(step):
             return None
     return None
+
+
+def is_confirmation(question: Questioned) -> bool:
+    """Whether this is our question whether a statement may run."""
+    return question.call_id.startswith(CONFIRM_CALL)
+
+
+def option_of(text: str, question: Questioned) -> int | None:
+    """The place of the option that a text is; None when it is none."""
+    said = text.strip().casefold()
+    options = [option.strip().casefold() for option in question.options]
+    return options.index(said) if said in options else None
 
 
 def answers_reset(step: Step) -> TypeGuard[Commanded]:

@@ -164,6 +164,11 @@ class WorkerSettings(Table):
     """`[workers]`: the worker service of one node."""
 
     count: Positive = Field(default=4, description="RQ workers, and so turns that run at once on one node.")
+    broker_mb: Annotated[int, Field(ge=512)] = Field(
+        default=4_096,
+        description="Memory of the broker of data sources with all results that it holds, in MB; a result above is "
+        "refused.",
+    )
 
 
 NoLimit = Annotated[int, Field(ge=0)]
@@ -277,6 +282,14 @@ class SourceSettings(Table):
     outsiders: bool = Field(
         default=False, description="Ask it also in channels with guests or people of other workspaces in them."
     )
+    private_answers: bool = Field(
+        default=False,
+        description="Where `outsiders` forbids it, take the question to a direct message with whoever asked.",
+    )
+    strict: bool = Field(
+        default=False, description="Ask in the thread before each statement; whoever began the thread says run or skip."
+    )
+    confirm_minutes: Positive = Field(default=60, description="With `strict`: so long a yes to a statement counts.")
     role: str = Field(default="", description="Role to take before each statement (`SET ROLE`); Postgres and MariaDB.")
     accept_writable_login: bool = Field(
         default=False, description="Ask this source although its login could write; the statement stays read-only."

@@ -15,6 +15,8 @@ from typing import Any
 import duckdb
 import psycopg
 import pymysql
+import s3fs
+from object_store import object_store
 from pydantic import SecretStr
 from services import missing
 
@@ -185,6 +187,28 @@ def folder_of_files(folder: Path) -> Iterator[World]:
         made.execute(f"COPY salaries TO '{folder}/salaries.csv'")
         made.execute(f"""COPY "Odd Name" TO '{folder}/odd name.csv'""")
     yield World("folder", f"folder:///{folder}", lambda: _files(folder))
+
+
+@contextmanager
+def bucket_of_files(folder: Path) -> Iterator[World]:
+    """The same files below a prefix of a bucket; a file beside the prefix is none of the source's."""
+    with object_store(folder / "objects.log") as store:
+        files = s3fs.S3FileSystem(key="playground", secret="playground", endpoint_url=store.endpoint)
+        files.mkdir("shop-bucket")
+        own = folder / "files"
+        own.mkdir()
+        with folder_of_files(own):
+            for path in own.iterdir():
+                files.put(str(path), f"shop-bucket/data/{path.name}")
+        files.pipe("shop-bucket/other/theirs.csv", b"id\n1\n")
+        files.invalidate_cache()
+
+        def checksum() -> str:
+            files.invalidate_cache()
+            return digest([(path, files.cat(path)) for path in sorted(files.find("shop-bucket"))])
+
+        url = f"s3://playground:playground@shop-bucket/data?endpoint={store.endpoint}&region=us-east-1"
+        yield World("s3", url, checksum)
 
 
 def _files(folder: Path) -> str:

@@ -12,9 +12,11 @@ from typing import Any
 
 import yaml
 
+from core.settings import load_settings
 from tryout import show
 from tryout.ask import CHANNEL, FAILURES
 from tryout.conversation import Conversation
+from tryout.demo_database import ask_database
 from tryout.stack import Stack, running
 
 EXAMPLES = Path(__file__).parents[1] / "examples"
@@ -22,7 +24,7 @@ HOME = Path(".threadbook")
 
 
 def run_once() -> int:
-    """Ask the story's question and its first follow-up. Returns 0 only if all of the answer arrived."""
+    """Ask the story's question and its first follow-up, then a database. Returns 0 only if all answers arrived."""
     story = _story()
     try:
         with running(_fresh(HOME / "demo"), show.line) as stack:
@@ -32,6 +34,8 @@ def run_once() -> int:
             paths = talk.save_files(HOME / "demo" / "thread")
             show.saved(paths)
             missing = _missing(talk)
+        show.line("the same with a database: the telco tables as a named data source")
+        missing += ask_database(_fresh(HOME / "demo-database"), load_settings())
     except FAILURES as error:
         print(f"threadbook demo: {error}", file=sys.stderr)
         return 1

@@ -29,6 +29,7 @@ from core.steps import (
     Checked,
     Commanded,
     Compacted,
+    Confirmed,
     Corrected,
     Finished,
     Forgot,
@@ -36,9 +37,11 @@ from core.steps import (
     LeaseGone,
     ModelFailed,
     Moved,
+    Queried,
     Questioned,
     Replied,
     Resumed,
+    StatementRan,
     Step,
     Undone,
     UnknownStep,
@@ -50,6 +53,7 @@ from core.store import Store, TurnRow
 from core.store.history import History, Sent, TimedStep
 from tryout.operator import permitted
 from tryout.show import printable
+from workers.agent.about_steps import statements
 
 OUTPUT_LINES = 12
 """Lines of one output that a person sees; `--json` has all that was stored."""
@@ -112,8 +116,7 @@ def _write_outputs(settings: Settings, folder: Path, steps: Iterable[Step | Unkn
 
 def _sources(steps: Iterable[TimedStep]) -> dict[str, str]:
     """The data sources that these steps have statements of, for the audit."""
-    cells = (each.step for each in steps if isinstance(each.step, CellRan))
-    named = sorted({statement.source for cell in cells for statement in cell.statements})
+    named = sorted({statement.source for statement in statements(each.step for each in steps)})
     return {"sources": ", ".join(named)} if named else {}
 
 
@@ -189,12 +192,16 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912 - one case per kind of step
             return _reply(step)
         case CellRan():
             return _cell(step)
+        case Queried(statement=ran):
+            return _Shown(f"queried   {ran.source}: {_outcome(ran)}", "blue", [])
         case Corrected():
             return _Shown(f"corrected {step.reason}", "yellow", [_head(step.text)])
         case Compacted():
             return _Shown(f"shortened to {step.context_chars} characters, the model takes no more", "yellow", [])
         case Questioned():
             return _Shown("question", "magenta", [step.question, " / ".join(step.options)])
+        case Confirmed():
+            return _Shown(f"confirmed {step.outcome}", "magenta", [])
         case Checked():
             verdict = "the report stands" if step.is_final else "not yet"
             return _Shown(f"checked   {verdict}", "cyan", [step.reason])
@@ -245,10 +252,15 @@ def _cell(step: CellRan) -> _Shown:
         "notice": step.notice,
     }
     outputs = [f"{name}: {_head(text)}" for name, text in texts.items() if text]
+    asked = [f"query on {ran.source}: {_outcome(ran)}\n{ran.sql}" for ran in step.statements]
     whole = [f"whole {file.name}: {file.size:,} bytes in the file store" for file in step.whole_outputs]
     made = [f"📎 {file.name}" for file in (*step.figures, *step.files)]
     title = f"cell      {step.title or step.cell_id}: {step.status} in {step.duration_s:.2f} s"
-    return _Shown(title, "green" if step.status == "ok" else "red", [step.code, *outputs, *whole, *made])
+    return _Shown(title, "green" if step.status == "ok" else "red", [step.code, *asked, *outputs, *whole, *made])
+
+
+def _outcome(ran: StatementRan) -> str:
+    return ran.error or f"{ran.rows:,} {'row' if ran.rows == 1 else 'rows'} in {ran.seconds:.2f} s"
 
 
 def _later_fields(step: Step) -> list[str]:

@@ -5,28 +5,44 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+import threading
+from collections.abc import Callable, Collection, Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from tempfile import TemporaryDirectory
+from typing import Literal
 
 import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
+from pydantic import ValidationError
 from rich.console import Console
+from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
+from sqlalchemy.exc import SQLAlchemyError
 
-from core.errors import SettingsError
-from core.settings import Settings, source_url
+from core.actions import Action
+from core.errors import OursToFix, SettingsError, ThreadbookError
+from core.settings import Settings, environment_with, source_url
+from core.store import Store, StoreUnreachable
+from tryout.operator import operator
 from tryout.show import printable
+from workers.agent.text import clip
+from workers.sources.broker.broker import Broker
+from workers.sources.broker.client import BrokerClient
+from workers.sources.broker.requests import Answered, Ask, Request, State
+from workers.sources.broker.server import Server
+from workers.sources.drivers.base import MB
 from workers.sources.errors import SourceError
-from workers.sources.opening import named_source, open_source
-from workers.sources.query import checked, require_read_only, result_of, scrubbed, tables_of
-from workers.sources.values import Result, Source
+from workers.sources.opening import named_source
+from workers.sources.values import Result
 
+RUNS_S = 2.0
+"""A broker that runs says within this time which sources it has."""
+AUDIT_CHARS = 1_000
+"""Characters of a statement that the audit keeps."""
 SHOWN_ROWS = 50
 """Rows that a table on the terminal shows; files and JSON hold all."""
 
@@ -55,22 +71,35 @@ class Output:
 
 
 def run_query(settings: Settings, name: str, sql: str, output: Output, *, explain: bool = False) -> int:
-    """Ask one source; 0 when all rows arrived. A result that was cut off leaves no file and prints no row."""
+    """Ask one source; 0 when all rows arrived. A result that was cut off leaves no file and prints no row.
+
+    The audit says what was asked. Rows that it cannot be written for are not shown.
+    """
     try:
-        source = _source(settings, name)
-        with scrubbed(source), closing(open_source(source)) as driver:
+        with asked_by_broker(settings, name) as ask:
             if explain:
-                require_read_only(source, driver.access())
-                statement = checked(source, driver, sql)
-                print(statement.sql)
-                tables = ", ".join(map(str, statement.tables)) or "no table"
-                print(f"-- would be sent to {name} ({source.kind}); reads {tables}", file=sys.stderr)
+                answer, _ = ask(Ask(ask="rows", source=name, sql=sql), "explain")
+                print(answer.sql)
+                print(f"-- would be sent to {name}; reads {', '.join(answer.value) or 'no table'}", file=sys.stderr)
                 return 0
-            with result_of(source, driver, sql) as result:
-                _put(result, output)
-    except (SourceError, SettingsError) as error:
+            try:
+                answer, descriptor = ask(Ask(ask="rows", source=name, sql=sql), "")
+            except SourceError as error:
+                _audit(settings, name, "refused", {"sql": sql, "why": type(error).__name__})
+                raise
+            with os.fdopen(descriptor if descriptor is not None else os.open(os.devnull, os.O_RDONLY), "rb") as file:
+                _audit(settings, name, "done", {"sql": answer.sql, "rows": answer.rows or 0})
+                with pa.ipc.open_stream(file) as rows:
+                    _put(Result(rows.schema, iter(rows)), output, answer.rows or 0)
+    except (SourceError, SettingsError, NotAudited) as error:
         print(f"threadbook: {_lines(str(error))}", file=sys.stderr)
         return 1
+    except ValidationError:
+        print("threadbook: the statement is longer than a source takes.", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("threadbook: the query was stopped at the server.", file=sys.stderr)
+        return 130
     return 0
 
 
@@ -88,44 +117,108 @@ def run_sources(settings: Settings, *, as_json: bool = False) -> int:
 
 def look(settings: Settings, name: str) -> Looked:
     """Connect to a source and see what its login may do and read."""
-    about = settings.sources[name].description
-    kind = ""
+    about, kind = settings.sources[name].description, ""
     try:
-        source = _source(settings, name)
-        kind = source.kind.value
-        with scrubbed(source), closing(open_source(source)) as driver:
-            access = driver.access()
-            began = time.perf_counter()
-            tables = tuple(map(str, tables_of(source, driver).tables))
-            latency = round((time.perf_counter() - began) * 1000, 1)
-            problem = "" if access.read_only else f"its login could change data: {'; '.join(access.writes)}"
-            if source.settings.accept_writable_login:
-                problem = ""
-            if not tables and not problem:
-                problem = "it shows no table; look at the login's rights and at tables_allowed"
-            return Looked(name, kind, about, tables, latency, access.read_only, problem, access.mend)
+        with suppress(SourceError, SettingsError):
+            kind = named_source(name, settings.sources[name], source_url(settings, name)).kind.value
+        with asked_by_broker(settings, name) as ask:
+            answer, _ = ask(Ask(ask="tables", source=name), "state")
+        state = State.model_validate(answer.value)
     except (SourceError, SettingsError) as error:
         return Looked(name, kind, about, problem=str(error))
+    problem = f"its login could change data: {'; '.join(state.writes)}" if state.writes else ""
+    if settings.sources[name].accept_writable_login:
+        problem = ""
+    if not state.tables and not problem:
+        problem = "it shows no table; look at the login's rights and at tables_allowed"
+    return Looked(name, state.kind, about, state.tables, state.latency_ms, not state.writes, problem, state.mend)
 
 
-def _source(settings: Settings, name: str) -> Source:
-    url = source_url(settings, name)
-    return named_source(name, settings.sources[name], url)
+Asking = Callable[[Ask, Literal["", "explain", "state"]], tuple[Answered, int | None]]
+"""Asks the broker, with a line of progress on stderr; the caller closes the open file of rows."""
 
 
-def _put(result: Result, output: Output) -> None:
+@contextmanager
+def asked_by_broker(settings: Settings, name: str) -> Iterator[Asking]:
+    """The broker that runs on this node; without one that knows the source, one of our own while the context is open.
+
+    So the limits, the guard and the scrubbing are those of cells. A statement ends at the server with Ctrl-C. Raises
+    SettingsError for a name that is not known, and for a source without a URL where the broker is our own.
+    """
+    with ExitStack() as stack:
+        client = BrokerClient(settings.broker_socket, back_s=0.0)
+        if name not in _known(client):
+            source_url(settings, name)  # what is wrong with its place is said in full here
+            folder = Path(stack.enter_context(TemporaryDirectory(prefix="threadbook-")))
+            server = Server(Broker(settings, environment_with()), folder / "broker.sock")
+            thread = threading.Thread(target=server.serve, name="broker", daemon=True)
+            thread.start()
+            stack.callback(server.close)
+            client = BrokerClient(folder / "broker.sock")
+        source = settings.sources[name]
+
+        def ask(what: Ask, only: Literal["", "explain", "state"]) -> tuple[Answered, int | None]:
+            request = Request(ask=what, seconds=source.timeout_s, bytes=source.max_mb * MB, only=only)
+            with _progress(f"asking {name}"):
+                return client.ask(request, threading.Event())
+
+        yield ask
+
+
+def _known(client: BrokerClient) -> Collection[str]:
+    try:
+        return client.kinds(RUNS_S)
+    except SourceError:
+        return ()
+
+
+class NotAudited(ThreadbookError):
+    """The audit could not be written."""
+
+
+def _audit(settings: Settings, name: str, outcome: str, details: dict[str, int | str]) -> None:
+    """Who asked what. The Store of an installation that was never started is made for it. Raises NotAudited."""
+    told = {key: clip(value, AUDIT_CHARS) if isinstance(value, str) else value for key, value in details.items()}
+    with closing(Store(settings.database_url)) as store:
+        try:
+            try:
+                store.audit(operator(settings), Action.QUERY.value, name, outcome, details=told)
+            except (SQLAlchemyError, StoreUnreachable):
+                store.migrate()
+                store.audit(operator(settings), Action.QUERY.value, name, outcome, details=told)
+        except (SQLAlchemyError, StoreUnreachable, OursToFix):
+            raise NotAudited(
+                "The Store cannot be written, so nobody would know that this was asked: no row is shown. "
+                "Check DATABASE_URL."
+            ) from None
+
+
+@contextmanager
+def _progress(what: str, total: int | None = None) -> Iterator[Callable[[int], None]]:
+    """A line on stderr, gone at the end; none where stderr is no terminal. Called with what is done so far."""
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(what, total=total)
+
+        def done(rows: int) -> None:
+            of = f" of {total:,}" if total is not None else ""
+            shown.update(task, completed=rows, description=f"{what}: {rows:,}{of} rows")
+
+        yield done
+
+
+def _put(result: Result, output: Output, total: int) -> None:
     if output.parquet is not None:
         with _whole(output.parquet) as path, pa.parquet.ParquetWriter(path, result.schema) as writer:
-            count = _each(result, writer.write_batch)
+            count = _each(result, writer.write_batch, total)
         print(f"{count:,} rows in {output.parquet}", file=sys.stderr)
     elif output.csv is not None:
         with _whole(output.csv) as path, pa.csv.CSVWriter(path, _flat(result.schema)) as writer:
             flat = _flat(result.schema)
-            count = _each(result, lambda batch: writer.write_batch(_as_flat(batch, flat)))
+            count = _each(result, lambda batch: writer.write_batch(_as_flat(batch, flat)), total)
         print(f"{count:,} rows in {output.csv}", file=sys.stderr)
     else:
-        batches = list(result.batches)  # whole before anything is printed: a cut result is none
-        rows = [row for batch in batches for row in _rows(batch)]
+        rows = [row for batch in result.batches for row in _rows(batch)]
         if output.as_json:
             names = _distinct(result.schema.names)
             print(json.dumps([dict(zip(names, row, strict=True)) for row in rows], ensure_ascii=False, default=str))
@@ -144,13 +237,13 @@ def _whole(path: Path) -> Iterator[Path]:
         part.unlink(missing_ok=True)
 
 
-def _each(result: Result, write: Any) -> int:
+def _each(result: Result, write: Callable[[pa.RecordBatch], object], total: int) -> int:
     count = 0
-    for batch in result.batches:
-        write(batch)
-        count += batch.num_rows
-        if sys.stderr.isatty():
-            print(f"\r{count:,} rows", end="\r", file=sys.stderr)
+    with _progress("writing", total) as done:
+        for batch in result.batches:
+            write(batch)
+            count += batch.num_rows
+            done(count)
     return count
 
 

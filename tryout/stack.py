@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,12 +37,12 @@ class Stack:
 
 
 @contextmanager
-def running(home: Path, say: Say, port: int = 0) -> Iterator[Stack]:
+def running(home: Path, say: Say, port: int = 0, *, environment: Mapping[str, str] | None = None) -> Iterator[Stack]:
     """Start everything under `home`, yield it when the worker is ready, stop it in reverse order.
 
     The Redis server that REDIS_URL names is used when it answers, else an embedded one. The model of the environment is
-    used when its key is set, else the offline analyst. Raises TimeoutError, and ProcessDied or RedisNotStarted with the
-    end of the log that explains it.
+    used when its key is set, else the offline analyst. `environment` holds further variables. Raises TimeoutError, and
+    ProcessDied or RedisNotStarted with the end of the log that explains it.
     """
     home.mkdir(parents=True, exist_ok=True)
     logs = home / "logs"
@@ -51,7 +51,8 @@ def running(home: Path, say: Say, port: int = 0) -> Iterator[Stack]:
         redis_url = _redis(stack, logs, say)
         port = port if port and _is_free(port) else _free_port()
         url = f"http://127.0.0.1:{port}"
-        environment = environment_with(
+        variables = environment_with(
+            **(environment or {}),
             SLACK_API_URL=f"{url}/api/",
             SLACK_BOT_TOKEN=BOT_TOKEN,
             SLACK_APP_TOKEN=APP_TOKEN,
@@ -61,13 +62,13 @@ def running(home: Path, say: Say, port: int = 0) -> Iterator[Stack]:
             THREADBOOK_FILES=str(home / "files"),
             NO_PROXY="127.0.0.1,localhost",  # a proxy may lead to the model, never to the playground
         )
-        settings = load_settings(environment)
+        settings = load_settings(variables)
         store = Store(settings.database_url)
         stack.callback(store.close)
         store.migrate()
         http = stack.enter_context(httpx.Client(base_url=url, timeout=30, trust_env=False))
         slack = LocalSlack(http)
-        processes = stack.enter_context(Processes(logs, environment))
+        processes = stack.enter_context(Processes(logs, variables))
         say("starting the playground (a local Slack)")
         processes.start("playground", "playground", "--port", str(port))
         _wait(slack.is_up, processes.check)

@@ -297,7 +297,13 @@ class FakeSlack:
         return {"members": [self._users_info(user)["user"] for user in self._people]}
 
     def _conversations_info(self, channel: str, **_: Any) -> Json:
+        if channel.startswith("D"):
+            return {"channel": {"id": channel, "is_im": True, "user": f"U{channel[1:]}"}}
         return {"channel": {"id": channel} | self.channel_flags}
+
+    def _conversations_open(self, users: str, **_: Any) -> Json:
+        self._users_info(users)
+        return {"channel": {"id": f"D{users[1:]}"}}
 
     def _conversations_members(self, channel: str, **_: Any) -> Json:
         return {"members": [*self._people, *self.members]}

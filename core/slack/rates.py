@@ -47,6 +47,7 @@ BUDGETS: Mapping[str, Budget] = {
     "users.list": _TIER_2,
     "conversations.info": _TIER_3,
     "conversations.members": _TIER_4,
+    "conversations.open": _TIER_3,
 }
 """Per workspace; chat.postMessage: about one a second in a channel, short bursts allowed."""
 

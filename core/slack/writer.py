@@ -113,6 +113,37 @@ class SlackWriter(Niceties):
         self._owed.add(lease, thread.id, Sent(key, ts, {"ts": ts}))
         return Posted(ts, new=not found)
 
+    def begin_privately(self, lease: Lease, thread: ThreadKey, user: str, key: str, text: str) -> ThreadKey:
+        """Begin a thread in the direct message with a person, once per `key`; `thread` is the one that it is about.
+
+        A post whose reply was lost cannot be looked up outside of a thread, so it may stand there twice; the thread
+        that counts is the last. Raises SlackFailed, SlackUnreachable, LeaseLost.
+        """
+        channel = self._direct_message(user)
+        row = self._outbox.outbox_begin(lease, key, _POST, _message(text, None, TEXT_POSTED), thread_id=thread.id)
+        if row.status == "sent":
+            return ThreadKey(thread.team, channel, row.ts or "")
+        try:
+            ts = self._post_once(lease, ThreadKey(thread.team, channel, ""), row, _message(text, None, TEXT_POSTED))
+        except _ReplyLost as error:
+            raise SlackUnreachable(f"{_POST} for {key} got no reply") from error
+        except Crowded as error:
+            self._unsent(lease, row, str(error), lost=not row.fresh)
+            raise SlackBusy(str(error)) from error
+        except SlackApiError as error:
+            self._unsent(lease, row, error_name(error), lost=not row.fresh)
+            raise refusal(_POST, error) from error
+        self._outbox.outbox_done(lease, key, ts, {"ts": ts})
+        return ThreadKey(thread.team, channel, ts)
+
+    def _direct_message(self, user: str) -> str:
+        try:
+            return str(self._repeatable.conversations_open(users=user)["channel"]["id"])
+        except SlackApiError as error:
+            raise refusal("conversations.open", error) from error
+        except LOST as error:
+            raise SlackUnreachable("a direct message could not be opened") from error
+
     def _post(
         self, lease: Lease | None, thread: ThreadKey, row: OutboxRow, message: dict[str, Any], *, is_checked: bool
     ) -> str:
@@ -159,7 +190,7 @@ class SlackWriter(Niceties):
         try:
             reply = self._once.chat_postMessage(
                 channel=thread.channel,
-                thread_ts=thread.root_ts,
+                thread_ts=thread.root_ts or None,
                 metadata=metadata_of(row.key),
                 unfurl_links=False,
                 unfurl_media=False,

@@ -76,8 +76,9 @@ def requests(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> SourceReque
         thread_id="T1:C1:1.0",
         language="en",
         environment=SimpleNamespace(cell_timeout_s=60.0),
+        append=lambda *steps: None,
     )
-    return SourceRequests(turn)
+    return SourceRequests(turn, "T1/c1")
 
 
 def test_no_cell_finds_where_its_rows_came_from(

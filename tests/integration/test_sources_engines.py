@@ -30,7 +30,7 @@ from workers.sources.query import result_of, scrubbed
 from workers.sources.values import Limits, Source
 
 pytestmark = pytest.mark.integration
-KINDS = ("postgres", "mysql", "sqlite", "duckdb", "folder")
+KINDS = ("postgres", "mysql", "sqlite", "duckdb", "folder", "s3")
 LIMITS = Limits(1_000, 64 * 1024 * 1024, 2.0)
 
 
@@ -43,6 +43,7 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         "sqlite": lambda: sources_world.sqlite(folder),
         "duckdb": lambda: sources_world.duckdb_file(folder),
         "folder": lambda: sources_world.folder_of_files(folder),
+        "s3": lambda: sources_world.bucket_of_files(folder),
     }[request.param]
     with made() as world:
         yield world
@@ -80,7 +81,7 @@ def test_every_tricky_select_runs_and_gives_rows(world: World) -> None:
     failed = {}
     with opened(source) as driver:
         for written in TRICKY[source.kind.dialect]:
-            sql = written.replace("Odd Name", "odd_name") if world.kind == "folder" else written
+            sql = written.replace("Odd Name", "odd_name") if world.kind in ("folder", "s3") else written
             try:
                 with result_of(source, driver, sql) as result:
                     count = sum(batch.num_rows for batch in result.batches)
@@ -200,6 +201,8 @@ def test_no_error_names_a_password_or_a_host(world: World) -> None:
         bad.append(f"{world.reader.partition('://')[0]}://me:{PASSWORD}@127.0.0.1:notaport/db")
     else:
         bad = [source.url.get_secret_value() + "-planted-gone"]
+    if world.kind == "s3":
+        bad = ["s3://planted-gone:secret@planted-host/data?endpoint=http://127.0.0.1:1"]
     for url in bad:
         broken = type(source)(source.name, source.kind, type(source.url)(url), source.settings)
         try:
@@ -222,3 +225,19 @@ def test_no_error_names_a_password_or_a_host(world: World) -> None:
     shown = " ".join(said)
     for planted in (PASSWORD, "planted-host", "127.0.0.1", "planted-gone"):
         assert planted not in shown
+
+
+def test_what_lies_beside_a_prefix_cannot_be_read_even_with_the_guard_off(world: World) -> None:
+    if world.kind != "s3":
+        return
+    with opened(world.source()) as driver:
+        for path in (
+            "s3://shop-bucket/other/theirs.csv",
+            "s3://shop-bucket/data/../other/theirs.csv",
+            "s3://shop-bucket/*/theirs.csv",
+            "http://127.0.0.1/x.csv",
+            "/etc/hostname",
+        ):
+            with pytest.raises((StatementFailed, SourceAway)):
+                read_all(driver, f"SELECT * FROM read_csv('{path}')")
+        assert read_all(driver, "SELECT id FROM orders") == 4

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeGuard
 
 from core.steps import (
@@ -15,9 +15,11 @@ from core.steps import (
     Forgot,
     GaveUp,
     Moved,
+    Queried,
     Questioned,
     Replied,
     Resumed,
+    StatementRan,
     Step,
     Undone,
     Unread,
@@ -136,9 +138,27 @@ def sources_held(turns: Turns) -> list[str]:
     for step in _all(turns):
         if isinstance(step, Forgot) and step.done:
             held.clear()
-        elif isinstance(step, CellRan):
-            held |= {ran.source for ran in step.statements if ran.rows}
+        held |= {ran.source for ran in statements((step,)) if ran.rows}
     return sorted(held)
+
+
+def statements(steps: Iterable[Step]) -> Iterator[StatementRan]:
+    """What these steps say of statements. One that a `Queried` has, and then the step of its cell, comes twice."""
+    for step in steps:
+        if isinstance(step, CellRan):
+            yield from step.statements
+        elif isinstance(step, Queried):
+            yield step.statement
+
+
+def statements_of(steps: Sequence[Step], cell_id: str) -> list[StatementRan]:
+    """The statements of a cell that has not ended, oldest first. They are known since before it got their rows."""
+    return [step.statement for step in steps if isinstance(step, Queried) and step.cell_id == cell_id]
+
+
+def metrics_otherwise(cell: CellRan) -> list[str]:
+    """The team's metrics that a cell computes in another way, each once."""
+    return list(dict.fromkeys(name for ran in cell.statements for name in ran.otherwise))
 
 
 def _all(turns: Turns) -> Iterator[Step]:

@@ -11,13 +11,14 @@ from core.steps import (
     Forgot,
     GaveUp,
     ModelFailed,
+    Queried,
     Questioned,
     Resumed,
     Step,
     Undone,
     UnknownStep,
 )
-from workers.agent.about_steps import cells
+from workers.agent.about_steps import statements
 
 _SILENT = {"stdout": "", "stderr": "", "result": "", "error": "", "tables": (), "charts": ()}
 
@@ -27,19 +28,23 @@ def effective_steps(turns: Sequence[Sequence[Step]]) -> tuple[tuple[Step, ...], 
 
     An end that a person continued from is left out, with the failures of the model before it. A cell that was undone
     has the status "undone". A question about a reset that nobody confirmed is left out, and so are steps that this
-    version does not know. A turn of which nothing is left is empty. Once a thread with rows of data sources was reset,
-    the cells before have no output.
+    version does not know, and statements whose cell tells of them. A turn of which nothing is left is empty. Once a
+    thread with rows of data sources was reset, the cells before have no output.
     """
     known = [[step for step in steps if not isinstance(step, UnknownStep)] for steps in turns]
     undone = {step.cell_id for steps in known for step in steps if isinstance(step, Undone)}
-    return tuple(_standing(steps, undone) for steps in _without_rows(known))
+    return tuple(_standing(_without_queries(steps), undone) for steps in _without_rows(known))
+
+
+def _without_queries(steps: Sequence[Step]) -> Sequence[Step]:
+    return [step for step in steps if not isinstance(step, Queried)]
 
 
 def _without_rows(turns: Sequence[Sequence[Step]]) -> Sequence[Sequence[Step]]:
     """After a reset everybody may ask again: what cells before it printed of the rows is not told any more."""
     ends = [place for place, steps in enumerate(turns) for end in steps if isinstance(end, Forgot) and end.done]
     before = turns[: ends[-1]] if ends else ()
-    if not any(ran.rows for steps in before for cell in cells(steps) for ran in cell.statements):
+    if not any(ran.rows for steps in before for ran in statements(steps)):
         return turns
     silent = [
         [step.model_copy(update=_SILENT) if isinstance(step, CellRan) else step for step in steps] for steps in before

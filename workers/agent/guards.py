@@ -14,7 +14,18 @@ from collections.abc import Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
-from core.steps import Asked, CellRan, Checked, Compacted, Corrected, FileAbstract, Questioned, Replied, Step
+from core.steps import (
+    Asked,
+    CellRan,
+    Checked,
+    Compacted,
+    Corrected,
+    FileAbstract,
+    Questioned,
+    Replied,
+    Step,
+    is_confirmation,
+)
 from workers.agent.hints import error_line
 from workers.agent.source import fingerprint, strings
 from workers.agent.text import one_line
@@ -88,11 +99,16 @@ def compactions(turn: Turn) -> int:
 def repetition(turn: Turn) -> Repetition | None:
     """The code or error that came too often since the last change of approach; None when there is none."""
     cells: list[CellRan] = []
+    asks = False
     for step in turn.steps:
         if isinstance(step, Corrected) and step.reason == CHANGE_OF_APPROACH:
             cells.clear()
+        elif isinstance(step, Questioned) and is_confirmation(step):
+            asks = True  # the cell that asked ends behind this step, and comes again when a person allows it
         elif isinstance(step, CellRan) and step.status != "undone":
-            cells.append(step)
+            if not asks:
+                cells.append(step)
+            asks = False
     failed = [cell for cell in cells if cell.status != "ok"]
     for what, keys in (
         ("error", [(error_key(cell), error_line(cell)) for cell in failed]),

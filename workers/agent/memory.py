@@ -15,6 +15,7 @@ from core.steps import (
     Asked,
     Briefed,
     CellRan,
+    Confirmed,
     Corrected,
     Finished,
     Forgot,
@@ -23,6 +24,8 @@ from core.steps import (
     Questioned,
     Step,
     Undone,
+    is_confirmation,
+    option_of,
 )
 from workers.agent.actions import Message
 from workers.agent.briefing import file_blocks
@@ -247,9 +250,11 @@ def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail)
         if isinstance(step, Questioned):
             waiting = step
         elif isinstance(step, Asked):
-            if waiting is None:
+            if waiting is None or (is_confirmation(waiting) and option_of(step.text, waiting) is None):
                 yield _said(turn, "steering", step, detail, joins=_joins(step, thread))
             waiting = None
+        elif isinstance(step, Confirmed):
+            yield turn.prompts.render("confirmed", outcome=step.outcome)
         elif isinstance(step, Briefed):
             if text := files_text(turn, [step], turn.limits.files_chars // 2):
                 yield text

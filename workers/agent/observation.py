@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.steps import CellRan, Step
+from workers.agent.about_steps import metrics_otherwise
 from workers.agent.hints import hint
 from workers.agent.source import assigned_names
 from workers.agent.text import clip, fenced_off, one_line, shares
@@ -32,6 +33,7 @@ def observation(turn: Turn, cell: CellRan, before: Sequence[Step], limit: int) -
             {"name": one_line(r.name, _NAME_CHARS), "why": one_line(r.why, 300)} for r in cell.rejected[:_MAX_NAMES]
         ],
         notice=one_line(cell.notice, 1_000),
+        metrics=[one_line(name, _NAME_CHARS) for name in metrics_otherwise(cell)[:_MAX_NAMES]],
         repair="" if cell.status == "ok" else _repair(turn, cell, before),
     )
 

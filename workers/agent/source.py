@@ -7,6 +7,8 @@ import warnings
 from collections.abc import Iterator
 from functools import lru_cache
 
+_NAMING = frozenset({"agg", "aggregate", "assign", "rename"})
+_NAME_CHARS, _MOST_NAMES = 200, 500
 _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
@@ -50,6 +52,27 @@ def assigned_names(code: str, from_line: int = 1) -> tuple[str, ...]:
     parsed = tree(code)
     statements = [s for s in parsed.body if (s.end_lineno or s.lineno) >= from_line] if parsed else []
     return tuple(dict.fromkeys(name for statement in statements for name in _bound(statement)))
+
+
+def computed_names(code: str) -> tuple[str, ...]:
+    """The names that a program gives to what it computes: variables, columns set by name, and those of `agg`, `assign`
+    and `rename`; at most 500 of at most 200 characters."""
+    parsed = tree(code)
+    found: list[str] = []
+    for node in ast.walk(parsed) if parsed else ():
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            found.append(node.id)
+        elif isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store):
+            found += _texts(node.slice)
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _NAMING:
+            found += [keyword.arg for keyword in node.keywords if keyword.arg]
+            mappings = [each.value for each in node.keywords if isinstance(each.value, ast.Dict)]
+            found += [text for mapping in mappings for text in _texts(*mapping.values)]
+    return tuple(name for name in dict.fromkeys(found) if len(name) <= _NAME_CHARS)[:_MOST_NAMES]
+
+
+def _texts(*nodes: ast.AST) -> list[str]:
+    return [node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str)]
 
 
 def _bound(node: ast.AST) -> Iterator[str]:

@@ -5,7 +5,7 @@ Any worker can draw the card of any turn from its steps (`progress_of`), so noth
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -14,8 +14,9 @@ from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import Block, SlackMessage, TaskStatus
 from core.slack.text import clip, escape
-from core.steps import Asked, Briefed, CellRan, Finished, Moved, Questioned, Resumed, Step, Undone
+from core.steps import Asked, Briefed, CellRan, Finished, Moved, Questioned, Resumed, StatementRan, Step, Undone
 from core.values import Language
+from workers.agent.about_steps import statements_of
 from workers.agent.actions import RunCell
 
 TurnState = Literal["running", "waiting", "done", "stopped", "failed"]
@@ -74,7 +75,9 @@ def progress_of(
     tasks = [task for n, step in enumerate(steps) if n >= opening for task in _tasks_of(n, step, language)]
     if running is not None:
         title = running.title or say("progress_cell", language)
-        tasks.append(TaskView(running.cell_id, title, "in_progress", _last_line(live_output), running.code))
+        queries = queries_line(statements_of(steps, running.cell_id), language)
+        output = _joined(queries, _last_line(live_output))
+        tasks.append(TaskView(running.cell_id, title, "in_progress", output, running.code))
     if state != "running":
         tasks = [replace(task, status=_settled(task.status)) for task in tasks]
     return ProgressView(language, state, tuple(tasks), note)
@@ -125,7 +128,8 @@ def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
             title = step.title or say("progress_cell", language)
             ended: TaskStatus = "complete" if step.status == "ok" else "error"
             cut_off = step.status == "died"
-            return [TaskView(step.cell_id, title, ended, outcome_line(step), step.code, cut_off)]
+            output = _joined(queries_line(step.statements, language), outcome_line(step))
+            return [TaskView(step.cell_id, title, ended, output, step.code, cut_off)]
         case Questioned():
             return [TaskView(f"question-{number}", say("progress_question", language), "complete", step.question)]
         case Asked():
@@ -152,7 +156,32 @@ def outcome_line(cell: CellRan) -> str:
         return cell.notice_text or cell.notice or cell.status
     made = ", ".join(file.name for file in (*cell.figures, *cell.files))
     said = _last_line(cell.stdout) or _last_line(cell.result)
-    return " · ".join(filter(None, (clip(said, _OUTPUT), made)))
+    return _joined(clip(said, _OUTPUT), made)
+
+
+def queries_line(ran: Iterable[StatementRan], language: Language) -> str:
+    """What a cell got from data sources, in one line: of each source how many rows in how many seconds."""
+    of: dict[str, list[StatementRan]] = {}
+    for one in ran:
+        if not one.error:
+            of.setdefault(one.source, []).append(one)
+    return _joined(
+        *(
+            say(
+                "progress_queries",
+                language,
+                source=source,
+                count=len(several),
+                rows=sum(one.rows for one in several),
+                seconds=sum(one.seconds for one in several),
+            )
+            for source, several in of.items()
+        )
+    )
+
+
+def _joined(*parts: str) -> str:
+    return " · ".join(filter(None, parts))
 
 
 def _settled(status: TaskStatus) -> TaskStatus:

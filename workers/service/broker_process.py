@@ -30,6 +30,8 @@ START_S = 60.0
 """A broker that does not answer within this time after its start is killed, and another one is started."""
 RESTART_PAUSE_S = 1.0
 STOP_S = 3.0
+ARROW = {"ARROW_DEFAULT_MEMORY_POOL": "system"}
+"""Arrow's own pool takes a gigabyte at once, which counts against the broker's limit although nobody uses it."""
 
 
 def hold_urls(settings: Settings) -> int | None:
@@ -119,6 +121,7 @@ class BrokerProcess:
         given = _memory_file(
             {
                 "sources": {name: each.model_dump(mode="json") for name, each in self._settings.sources.items()},
+                "workers": self._settings.workers.model_dump(mode="json"),
                 "THREADBOOK_HOME": str(self._settings.home),
                 "THREADBOOK_CONFIG": str(self._settings.config.absolute()),
             }
@@ -132,7 +135,7 @@ class BrokerProcess:
             return subprocess.Popen(
                 command,
                 # Drivers look for certificates and proxies there; Slack's tokens and the model's key are not theirs.
-                env={**environment_without_own(), "PYTHONPATH": root},
+                env={**environment_without_own(), "PYTHONPATH": root, **ARROW},
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 pass_fds=passed,

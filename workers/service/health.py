@@ -82,10 +82,13 @@ def checks(settings: Settings, redis: Redis, history: History) -> dict[str, Chec
 
     def broker_answers() -> str:
         try:
-            kinds = BrokerClient(settings.broker_socket, back_s=ANSWER_S).kinds(ANSWER_S)
+            client = BrokerClient(settings.broker_socket, back_s=ANSWER_S)
+            kinds, memory = client.kinds(ANSWER_S), client.memory(ANSWER_S)
         except SourceAway as error:
             raise Missing(str(error)) from error
-        return f"answers, data sources: {len(kinds)}"
+        full = f", results refused for memory: {memory['refused']}" if memory["refused"] else ""
+        used = f"memory: {memory['used_mb']:,} of {memory['limit_mb']:,} MB"
+        return f"answers, data sources: {len(kinds)}, {used}{full}"
 
     found: dict[str, Check] = {
         "redis": redis_answers,

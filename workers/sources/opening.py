@@ -17,8 +17,9 @@ SCHEMES = {
     "sqlite": Kind.SQLITE,
     "duckdb": Kind.DUCKDB,
     "folder": Kind.FOLDER,
+    "s3": Kind.S3,
 }
-LATER = {"s3", "clickhouse", "snowflake", "bigquery", "trino", "mssql"}
+LATER = {"clickhouse", "snowflake", "bigquery", "trino", "mssql"}
 
 
 def named_source(name: str, settings: SourceSettings, url: SecretStr) -> Source:
@@ -59,3 +60,7 @@ def open_source(source: Source) -> Driver:
             from workers.sources.drivers.folder import open_folder  # noqa: PLC0415
 
             return open_folder(source)
+        case Kind.S3:
+            from workers.sources.drivers.bucket import open_bucket  # noqa: PLC0415
+
+            return open_bucket(source)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from urllib.parse import unquote, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 from pydantic import SecretStr
 
@@ -17,6 +17,9 @@ def secrets_of(url: SecretStr) -> set[str]:
     try:
         parts = urlsplit(text)
         found |= {parts.password or "", parts.hostname or "", parts.netloc.rpartition("@")[2]}
+        for _, value in parse_qsl(parts.query):
+            if "://" in value:  # an address among the options
+                found |= {value, urlsplit(value).netloc, urlsplit(value).hostname or ""}
     except ValueError:
         found.add(text.partition("://")[2].partition("/")[0])
     found |= {unquote(part) for part in found}

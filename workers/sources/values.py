@@ -20,11 +20,12 @@ class Kind(StrEnum):
     SQLITE = "sqlite"
     DUCKDB = "duckdb"
     FOLDER = "folder"
+    S3 = "s3"
 
     @property
     def dialect(self) -> str:
-        """The dialect of SQL, by sqlglot's name. A folder is read by DuckDB."""
-        return "duckdb" if self is Kind.FOLDER else self.value
+        """The dialect of SQL, by sqlglot's name. Files are read by DuckDB."""
+        return "duckdb" if self in (Kind.FOLDER, Kind.S3) else self.value
 
 
 @dataclass(frozen=True)

@@ -12,6 +12,7 @@ from core.steps import CellRan
 from core.telemetry import bind_fields, get_logger
 from core.values import StoredFile
 from executor.values import Artifact, CellResult, Notice
+from workers.agent.about_steps import metrics_otherwise
 from workers.agent.actions import RunCell
 from workers.turn.cell_results import cell_ran
 from workers.turn.live import LiveProgress
@@ -27,7 +28,9 @@ def run_cell(turn: OpenTurn, action: RunCell) -> None:
     """Run the cell, keep its result as a step, show it. A cell that ran before gives its stored result."""
     with bind_fields(cell=action.cell_id):
         live = LiveProgress(turn, "status_running", action)
-        sources = SourceRequests(turn) if turn.context.broker is not None else None
+        sources = (
+            SourceRequests(turn, action.cell_id, live.again, action.code) if turn.context.broker is not None else None
+        )
         result = _lost_with_its_node(turn, action)
         if result is None:
             # The reply that asks for the cell may have been stored a moment ago: that has checked the lease.
@@ -51,11 +54,17 @@ def export(turn: OpenTurn) -> None:
 
 
 def show_cell(turn: OpenTurn, cell: CellRan) -> None:
-    """Show a cell's charts and what it says of its session. For a stopped cell the card says that."""
+    """Show a cell's charts, what it says of its session, and metrics that it computes otherwise than the team.
+
+    For a stopped cell the card says that.
+    """
     turn.show.figures(cell)
     if cell.notice and cell.status == "ok":
         text = say("session_notice", turn.language, notice=cell.notice_text or cell.notice)
         turn.show.say(f"notice:{cell.cell_id}", escape(text), below_card=True)
+    if cell.status == "ok" and (names := metrics_otherwise(cell)):
+        text = say("metric_otherwise", turn.language, names=", ".join(names), count=len(names))
+        turn.show.say(f"metric:{cell.cell_id}", escape(text), below_card=True)
 
 
 def _kept(artifact: Artifact, blobs: Blobs) -> StoredFile:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
 from core.phrases import say
 from core.rows import StoredMessage
 from core.slack.text import escape
-from core.steps import Asked, Briefed, Questioned, Step, Unread, open_question
+from core.steps import (
+    Asked,
+    Briefed,
+    Confirmed,
+    Questioned,
+    Step,
+    Unread,
+    is_confirmation,
+    open_question,
+    option_of,
+)
 from core.values import FileRef
 from workers.agent.about_steps import has_readable_file, last_answer, unread_files
 from workers.agent.inbox import AuthorOf, Reading, read_mail
@@ -46,9 +57,22 @@ def join_mail(turn: OpenTurn) -> None:
                 join_mail(turn)
                 return
             steps.insert(_before_commands(reading), briefed)
-    turn.take(reading.mail, steps)
+    turn.take(reading.mail, _with_outcome(steps, question))
     show_answer(turn)
     tell_file_problems(turn)
+
+
+def _with_outcome(steps: Sequence[Step], question: Questioned | None) -> Sequence[Step]:
+    """The steps, with what came of our question whether a statement may run, if it was the one that was open."""
+    place = next((n for n, step in enumerate(steps) if isinstance(step, Asked)), None)
+    if question is None or not is_confirmation(question) or place is None:
+        return steps
+    answer = steps[place]
+    option = option_of(answer.text, question) if isinstance(answer, Asked) else None
+    is_late = question.until is not None and time.time() > question.until
+    outcome = "other" if option is None else "skip" if option else "expired" if is_late else "run"
+    confirmed = Confirmed.model_validate({"call_id": question.call_id, "outcome": outcome})
+    return [*steps[: place + 1], confirmed, *steps[place + 1 :]]
 
 
 def show_answer(turn: OpenTurn) -> None:

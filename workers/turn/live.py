@@ -16,7 +16,7 @@ NOTE_CHARS = 200
 
 
 class LiveProgress:
-    """Redraws the card with each piece of output, at most every `INTERVAL_S`."""
+    """Redraws the card with each piece of output and each statement on a data source, at most every `INTERVAL_S`."""
 
     def __init__(self, turn: OpenTurn, status: str, running: RunCell | None = None) -> None:
         self._turn = turn
@@ -29,6 +29,10 @@ class LiveProgress:
     def add(self, piece: str) -> None:
         """One more piece of output. Only its end is kept."""
         self._text = (self._text + piece)[-OUTPUT_CHARS:]
+        self.again()
+
+    def again(self) -> None:
+        """The steps have changed."""
         if time.monotonic() - self._shown_at > INTERVAL_S:
             self._shown_at = time.monotonic()
             show_progress(self._turn, self._status, running=self._running, output=self._text)

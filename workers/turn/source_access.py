@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from core.authorization import Authorizer
 from core.errors import SlackUnreachable
 from core.steps import Asked, Resumed, Step
+from core.team_settings import SourceSettings
 from core.telemetry import get_logger
 from core.values import ThreadKey
 from workers.agent.turn import SourceNote
@@ -23,6 +24,10 @@ SCHEMA_TOKENS, LEAST_TOKENS = 6_000, 1_500
 SCHEMA_S = 10.0
 """A prompt does without a schema that takes longer to look up."""
 QUESTION_CHARS = 4_000
+PRIVATE = (
+    "Outsiders can read this thread, so no row of it comes here. If the question needs this source, call query() on it "
+    "once: the person is then answered in a direct message."
+)
 
 
 def refusal_of(context: TurnContext, thread_id: str, steps: Sequence[Step], source: str) -> str:
@@ -50,14 +55,28 @@ def allowed_sources(context: TurnContext, thread_id: str, steps: Sequence[Step])
         kinds = context.broker.kinds() if names else {}
     except SourceError:
         kinds = {}  # the prompt does without; a query says what is wrong
+    private = [name for name in settings if name not in names and is_private(context, thread_id, steps, name)]
     question = question_of(steps)
     tokens = max(SCHEMA_TOKENS // max(1, len(names)), LEAST_TOKENS)
     return tuple(
-        SourceNote(
-            name, kinds.get(name, ""), settings[name].description, _schema(context.broker, name, question, tokens)
-        )
+        SourceNote(name, kinds.get(name, ""), _about(settings[name]), _schema(context.broker, name, question, tokens))
         for name in names
+    ) + tuple(SourceNote(name, "", " ".join(filter(None, (settings[name].description, PRIVATE)))) for name in private)
+
+
+def is_private(context: TurnContext, thread_id: str, steps: Sequence[Step], source: str) -> bool:
+    """Whether a question about a source is taken to a direct message, because outsiders can read the thread."""
+    given = context.settings.sources.get(source)
+    return (
+        given is not None
+        and given.private_answers
+        and refusal_of(context, thread_id, steps, source) in ("source_outsiders", "source_unknown_readers")
     )
+
+
+def _about(source: SourceSettings) -> str:
+    strict = "A person has to allow each statement: send few, and one per cell." if source.strict else ""
+    return " ".join(filter(None, (source.description, strict)))
 
 
 def question_of(steps: Sequence[Step]) -> str:

@@ -2,41 +2,57 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
 from core.phrases import say
-from core.steps import CellRan, StatementRan
+from core.steps import CONFIRM_CALL, CellRan, Confirmed, Queried, Questioned, StatementRan, open_question
 from core.telemetry import get_logger
 from executor.client import WithFile
+from workers.agent.about_steps import statements_of
+from workers.agent.source import computed_names
 from workers.agent.text import clip
+from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request
-from workers.sources.errors import Cancelled, LimitReached, Refused, SourceError
+from workers.sources.errors import Cancelled, LimitReached, Refused, SourceAway, SourceError
 from workers.sources.guard.tables import nearest
 from workers.turn.open_turn import OpenTurn
-from workers.turn.source_access import refusal_of
+from workers.turn.private_answer import take_to_direct_message
+from workers.turn.source_access import is_private, refusal_of
 
 log = get_logger(__name__)
 
 MB = 1024 * 1024
 SQL_CHARS, WHOLE_STATEMENTS, SHORT_CHARS = 4_000, 50, 200
 """Characters kept of a statement with its step: so many of the first ones of a cell, few of those behind."""
+CONFIRM_CHARS = 2_000
+"""A person is shown the whole of a statement, or is not asked."""
 SPARE_S = 2.0
 """A statement ends so long before its cell would, so that the cell is told why."""
+
+
+NOT_STORED = "The query ran, but nobody could write down that it did, so its rows were not given out. Try it again."
 
 
 class SourceRequests:
     """Answers the requests of one cell. Called by the thread that runs the cell; `stop` may be called by any."""
 
-    def __init__(self, turn: OpenTurn) -> None:
-        self.statements: list[StatementRan] = []
-        """What was run, oldest first."""
+    def __init__(
+        self, turn: OpenTurn, cell_id: str, on_ran: Callable[[], object] = lambda: None, code: str = ""
+    ) -> None:
+        """`on_ran` is called after each statement that gave rows. `code` is that of the cell."""
+        self._names = computed_names(code)
+        self.statements: list[StatementRan] = statements_of(turn.steps, cell_id)
+        """What was run for the cell, oldest first; also by a worker that died."""
         self._turn = turn
+        self._cell_id = cell_id
+        self._on_ran = on_ran
         self._stop = threading.Event()
         self._ends_at = 0.0
         self.begin()
@@ -49,6 +65,8 @@ class SourceRequests:
             raise Refused("The request is not one that a cell can make. Call query(sql, source, params).") from None
         ask = ask.model_copy(update={"source": self._named(ask.source)})
         self._require_allowed(ask.source)
+        if self._turn.context.settings.sources[ask.source].strict and ask.ask in ("rows", "sample"):
+            self._require_confirmed(ask)
         return self._asked(ask)
 
     def begin(self) -> None:
@@ -59,11 +77,51 @@ class SourceRequests:
         """Somebody wants the cell to end: its statement is ended at the server."""
         self._stop.set()
 
-    def _asked(self, ask: Ask) -> Any:
-        broker = self._turn.context.broker
-        if broker is None:
+    def _require_confirmed(self, ask: Ask) -> None:
+        """Raise Refused unless a person allowed this very statement in this turn. Where nobody said no, they are asked.
+
+        A cell does not wait for people, and neither does a worker: the turn is parked with the question.
+        """
+        bytes_left = self._bytes_left(ask.source)
+        request = Request(ask=ask, seconds=max(1.0, self._seconds_left()), bytes=bytes_left, only="explain")
+        sql = self._broker.ask(request, self._stop)[0].sql
+        if len(sql) > CONFIRM_CHARS:
+            raise Refused(
+                f"A person has to read each statement on {ask.source}, and this one has {len(sql):,} characters. "
+                f"Write one of at most {CONFIRM_CHARS:,}."
+            )
+        call_id = CONFIRM_CALL + hashlib.sha256(f"{ask.source}\n{sql}".encode()).hexdigest()[:32]
+        steps = self._turn.steps
+        outcomes = [step.outcome for step in steps if isinstance(step, Confirmed) and step.call_id == call_id]
+        if outcomes[-1:] == ["run"]:
+            return
+        if outcomes[-1:] == ["skip"]:
+            raise Refused("A person said that this statement is not to run. Go on without it.")
+        question = open_question(steps)
+        if question is not None and question.call_id != call_id:
+            raise Refused("A person is asked about another statement of this cell first. End the cell here.")
+        if question is None:
+            language, settings = self._turn.language, self._turn.context.settings.sources[ask.source]
+            text = say("confirm_statement", language, source=ask.source, sql=sql)
+            options = say("confirm_run", language), say("confirm_skip", language)
+            until = time.time() + settings.confirm_minutes * 60
+            self._turn.append(Questioned(call_id=call_id, question=text, options=options, until=until))
+        raise Refused(
+            f"Each statement on {ask.source} needs a person's yes. The person who asked sees it now with two buttons, "
+            "and this cell does not wait for that. You are told what they say."
+        )
+
+    @property
+    def _broker(self) -> BrokerClient:
+        if self._turn.context.broker is None:
             raise Refused("This installation has no data sources.")
-        request = Request(ask=ask, seconds=max(1.0, self._seconds_left()), bytes=self._bytes_left(ask.source))
+        return self._turn.context.broker
+
+    def _asked(self, ask: Ask) -> Any:
+        broker = self._broker
+        request = Request(
+            ask=ask, seconds=max(1.0, self._seconds_left()), bytes=self._bytes_left(ask.source), names=self._names
+        )
         written = ask.sql or f"{ask.ask} {ask.table}".strip()
         try:
             answer, descriptor = broker.ask(request, self._stop)
@@ -77,21 +135,33 @@ class SourceRequests:
         if self._stop.is_set():
             os.close(descriptor)
             raise Cancelled("The query was stopped. Nothing of its result was kept.")
-        self._note(
+        statement = self._note(
             StatementRan(
                 source=ask.source,
                 sql=clip(answer.sql or written, SQL_CHARS),
                 rows=answer.rows or 0,
                 bytes=answer.bytes,
                 seconds=answer.seconds,
+                otherwise=answer.otherwise,
             )
         )
+        try:
+            # From here on the thread holds rows: this worker may die before the cell ends.
+            self._turn.append(Queried(cell_id=self._cell_id, statement=statement))
+        except BaseException as error:
+            os.close(descriptor)
+            if isinstance(error, Exception):
+                log.warning("statement_not_stored", source=ask.source, error=error)
+                raise SourceAway(NOT_STORED) from error
+            raise
+        self._on_ran()
         return WithFile({"rows": answer.rows}, descriptor)
 
-    def _note(self, statement: StatementRan) -> None:
+    def _note(self, statement: StatementRan) -> StatementRan:
         if len(self.statements) >= WHOLE_STATEMENTS:
             statement = statement.model_copy(update={"sql": clip(statement.sql, SHORT_CHARS)})
         self.statements.append(statement)
+        return statement
 
     def _named(self, name: str) -> str:
         """The source that is meant. Raises Refused with the nearest name."""
@@ -109,9 +179,13 @@ class SourceRequests:
         raise Refused(f"There is no source {name}. {f'Did you mean {near}?' if near else f'Sources: {listed}.'}")
 
     def _require_allowed(self, name: str) -> None:
-        if phrase := refusal_of(self._turn.context, self._turn.thread_id, self._turn.steps, name):
+        turn = self._turn
+        if is_private(turn.context, turn.thread_id, turn.steps, name):
+            author = take_to_direct_message(turn, name)
+            raise Refused(say("source_private", turn.language, source=name, author=author))
+        if phrase := refusal_of(turn.context, turn.thread_id, turn.steps, name):
             log.info("source_not_allowed", source=name, why=phrase)
-            raise Refused(say(phrase, self._turn.language, source=name))
+            raise Refused(say(phrase, turn.language, source=name))
 
     def _seconds_left(self) -> float:
         return self._ends_at - time.monotonic() - SPARE_S

@@ -4,19 +4,28 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
+from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet
 import pytest
+import sources_world
+import structlog.testing
+from patience import PATIENCE_S
 
 from core.settings import Settings, load_settings
+from core.store import Store
 from tryout.sources import Output, run_query, run_sources
+from workers.sources.broker.broker import Job
 
 PLANTED = "planted-secret-folder"
 
 
 @pytest.fixture
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Settings]:
     path = tmp_path / PLANTED / "shop.db"
     path.parent.mkdir()
     with sqlite3.connect(path) as made:
@@ -32,7 +41,10 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Settings:
     monkeypatch.setenv("SHOP_URL", f"sqlite:///{path}")
     monkeypatch.setenv("GONE_URL", f"sqlite:///{path}-gone")
     monkeypatch.setenv("ODD_URL", f"oracle://me:{PLANTED}@host/db")
-    return load_settings(cwd=tmp_path)
+    monkeypatch.setenv("DATABASE_URL", f"sqlite:///{tmp_path}/store.db")
+    monkeypatch.setenv("THREADBOOK_HOME", str(tmp_path))
+    with structlog.testing.capture_logs():
+        yield load_settings(cwd=tmp_path)
 
 
 def test_rows_come_as_json_with_repeated_names_told_apart(
@@ -123,3 +135,72 @@ def test_sources_say_which_can_be_asked_and_what_each_shows(
 def test_no_source_at_all_says_how_to_name_one(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_sources(load_settings({}, tmp_path)) == 0
     assert "[sources.NAME]" in capsys.readouterr().out
+
+
+def audited(settings: Settings) -> list[tuple[str, str, str, dict[str, int | str]]]:
+    with closing(Store(settings.database_url)) as store:
+        return [(line.action, line.resource, line.outcome, dict(line.details)) for line in store.audit_lines()]
+
+
+def test_the_audit_says_who_asked_what(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    run_query(settings, "shop", "select id from orders -- mine", Output())
+    run_query(settings, "shop", "select * from salaries", Output())
+    run_query(settings, "shop", "select 1", Output(), explain=True)
+    assert audited(settings) == [
+        ("query", "shop", "done", {"sql": 'SELECT id FROM "main"."orders"', "rows": 3}),
+        ("query", "shop", "refused", {"sql": "select * from salaries", "why": "Refused"}),
+    ]
+    assert "cli:" in audited_by(settings)
+
+
+def audited_by(settings: Settings) -> str:
+    with closing(Store(settings.database_url)) as store:
+        return store.audit_lines()[0].actor
+
+
+def test_no_row_is_shown_that_the_audit_cannot_tell_of(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    away = settings.model_copy(update={"database_url": "postgresql+psycopg://nobody@127.0.0.1:1/nowhere"})
+    assert run_query(away, "shop", "SELECT id FROM orders", Output(as_json=True)) == 1
+    printed = capsys.readouterr()
+    assert (printed.out, "no row is shown" in printed.err) == ("", True)
+
+
+def test_a_broker_that_runs_is_asked_and_no_url_is_needed(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.delenv("SHOP_URL")
+    with sources_world.served(settings, SHOP_URL=f"sqlite:///{tmp_path}/{PLANTED}/shop.db"):
+        assert run_query(settings, "shop", "SELECT count(*) AS n FROM orders", Output(as_json=True)) == 0
+        assert json.loads(capsys.readouterr().out) == [{"n": 3}]
+        run_sources(settings, as_json=True)
+        found = {each["name"]: each for each in json.loads(capsys.readouterr().out)}
+        assert found["shop"]["problem"] == ""
+    assert run_query(settings, "shop", "SELECT count(*) AS n FROM orders", Output()) == 1
+    assert "SHOP_URL" in capsys.readouterr().err
+
+
+def test_a_query_that_is_interrupted_is_stopped_at_the_server(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    began, left = threading.Event(), threading.Event()
+    uses, leave = Job.uses, Job.leave
+
+    def noted_use(job: Job, driver: Any) -> None:
+        uses(job, driver)
+        began.set()
+
+    def noted(job: Job) -> None:
+        leave(job)
+        left.set()
+
+    def interrupted(*_: object) -> None:
+        began.wait(PATIENCE_S)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Job, "leave", noted)
+    monkeypatch.setattr(Job, "uses", noted_use)
+    monkeypatch.setattr("workers.sources.broker.client._received", interrupted)
+    endless = "WITH RECURSIVE c(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM c) SELECT count(*) AS n FROM c"
+    assert run_query(settings, "shop", endless, Output()) == 130
+    assert left.wait(PATIENCE_S)
+    assert "stopped" in capsys.readouterr().err

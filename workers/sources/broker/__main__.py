@@ -18,6 +18,7 @@ from core.settings import Settings
 from core.telemetry import configure_logging, log_uncaught
 from executor.linux import die_with_parent
 from workers.sources.broker.broker import Broker
+from workers.sources.broker.memory import hold_to
 from workers.sources.broker.server import Server
 
 READY = "broker ready"
@@ -35,6 +36,7 @@ def main() -> None:
     settings = Settings(**_read(options.settings))
     urls = {} if options.urls is None else _read(options.urls)
     configure_logging(settings)
+    hold_to(settings.workers.broker_mb)
     log_uncaught()
     server = Server(Broker(settings, urls), options.socket)
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

@@ -15,18 +15,21 @@ from core.settings import Settings, dictionary_folder, source_url
 from core.telemetry import get_logger
 from workers.sources.broker import rows_file
 from workers.sources.broker.knowledge import Knowledge
+from workers.sources.broker.memory import Memory
 from workers.sources.broker.pool import Connection, Pool
-from workers.sources.broker.requests import Answered, Ask, Request
+from workers.sources.broker.requests import Answered, Ask, Request, State
 from workers.sources.drivers.base import Driver
 from workers.sources.errors import Cancelled, Misconfigured, Refused, SourceAway, SourceError
 from workers.sources.guard.dialects import FOLDS, dialect_of
 from workers.sources.guard.tables import find, shown_name, suggestion
 from workers.sources.opening import named_source, open_source
-from workers.sources.query import limits_of, result_of, scrubbed, tables_of
+from workers.sources.query import checked, limits_of, require_read_only, result_of, scrubbed, tables_of
 from workers.sources.values import Limits, Source, TableName
 
 log = get_logger(__name__)
 
+Grows = Callable[[int], None]
+"""Called with the bytes that a result grows by; see `Memory.result`."""
 MOST_TABLES = 5_000
 CANCEL_AGAIN_S = 0.2
 
@@ -70,6 +73,7 @@ class Broker:
         connect: Callable[[Source], Driver] = open_source,
         folder: Path | None = None,
     ) -> None:
+        self.memory = Memory(settings.workers.broker_mb)
         self._settings = settings
         self._urls = urls
         self._connect = connect
@@ -94,12 +98,12 @@ class Broker:
         source = pool.source
         limits = limits_of(source)
         limits = Limits(limits.rows, min(limits.bytes, request.bytes), min(limits.seconds, request.seconds))
-        with scrubbed(source):
+        with self.memory.result() as grows, scrubbed(source):
             try:
-                return self._once(pool, request, limits, job)
+                return self._once(pool, request, limits, job, grows)
             except SourceAway:
                 # A kept connection may be one that the server has closed. Nothing was given out yet.
-                return self._once(pool, request, limits, job, fresh=True)
+                return self._once(pool, request, limits, job, grows, fresh=True)
 
     def close(self) -> None:
         """Close the connections that nobody uses."""
@@ -107,31 +111,46 @@ class Broker:
             pool.close()
 
     def _once(
-        self, pool: Pool, request: Request, limits: Limits, job: Job, *, fresh: bool = False
+        self, pool: Pool, request: Request, limits: Limits, job: Job, grows: Grows, *, fresh: bool = False
     ) -> tuple[Answered, int | None]:
         with pool.connection(limits.seconds, job.is_wanted, fresh=fresh) as connection:
             job.uses(connection)
             try:
                 try:
-                    return self._answer(pool.source, connection, request, limits)
+                    return self._answer(pool.source, connection, request, limits, grows)
                 except Refused:
                     if not connection.forget():
                         raise
-                    return self._answer(pool.source, connection, request, limits)  # a table may be new
+                    return self._answer(pool.source, connection, request, limits, grows)  # a table may be new
             finally:
                 job.uses(None)
 
     def _answer(
-        self, source: Source, connection: Connection, request: Request, limits: Limits
+        self, source: Source, connection: Connection, request: Request, limits: Limits, grows: Grows
     ) -> tuple[Answered, int | None]:
+        if request.only == "explain":
+            require_read_only(source, connection.access())
+            ask = _as_rows(source, connection, request.ask)
+            statement = checked(source, connection, ask.sql, ask.params)
+            return Answered(value=[str(table) for table in statement.tables], sql=statement.sql), None
+        if request.only == "state":
+            connection.forget()
+            return Answered(value=_state(source, connection).model_dump(mode="json")), None
+        known = self._knowledge(source)
         if request.ask.ask != "schema":
-            return _answer(source, connection, request.ask, limits)
-        with self._lock:
-            folder = dictionary_folder(self._settings, source.name)
-            known = self._known.setdefault(source.name, Knowledge(source, folder))
+            answered, descriptor = _answer(source, connection, request.ask, limits, grows)
+            if answered.sql:
+                found = known.computed_otherwise(answered.sql, tables_of(source, connection), request.names)
+                answered = answered.model_copy(update={"otherwise": found})
+            return answered, descriptor
         words, tokens = request.ask.words, request.tokens
         text = known.for_question(connection, words, tokens) if tokens else known.search(connection, words)
         return Answered(value=text), None
+
+    def _knowledge(self, source: Source) -> Knowledge:
+        with self._lock:
+            folder = dictionary_folder(self._settings, source.name)
+            return self._known.setdefault(source.name, Knowledge(source, folder))
 
     def _pool(self, name: str) -> Pool:
         with self._lock:
@@ -144,7 +163,7 @@ class Broker:
             return self._pools[name]
 
 
-def _answer(source: Source, driver: Driver, ask: Ask, limits: Limits) -> tuple[Answered, int | None]:
+def _answer(source: Source, driver: Driver, ask: Ask, limits: Limits, grows: Grows) -> tuple[Answered, int | None]:
     match ask.ask:
         case "tables":
             visible = tables_of(source, driver)
@@ -152,23 +171,38 @@ def _answer(source: Source, driver: Driver, ask: Ask, limits: Limits) -> tuple[A
         case "columns":
             columns = driver.columns(_table(source, driver, ask.table))
             return Answered(value=[[column.name, column.type] for column in columns]), None
-        case "sample":
-            table = _table(source, driver, ask.table)
-            named = exp.table_(table.name, db=table.schema or None, quoted=True)
-            sql = exp.select("*").from_(named).limit(ask.rows).sql(dialect_of(source.kind.dialect))
-            return _rows(source, driver, ask.model_copy(update={"sql": sql, "params": {}}), limits)
         case _:
-            return _rows(source, driver, ask, limits)
+            return _rows(source, driver, _as_rows(source, driver, ask), limits, grows)
 
 
-def _rows(source: Source, driver: Driver, ask: Ask, limits: Limits) -> tuple[Answered, int | None]:
+def _as_rows(source: Source, driver: Driver, ask: Ask) -> Ask:
+    """What is asked as a statement: a sample is one too."""
+    if ask.ask != "sample":
+        return ask
+    table = _table(source, driver, ask.table)
+    named = exp.table_(table.name, db=table.schema or None, quoted=True)
+    sql = exp.select("*").from_(named).limit(ask.rows).sql(dialect_of(source.kind.dialect))
+    return ask.model_copy(update={"sql": sql, "params": {}})
+
+
+def _rows(source: Source, driver: Driver, ask: Ask, limits: Limits, grows: Grows) -> tuple[Answered, int | None]:
     began = time.monotonic()
     with result_of(source, driver, ask.sql, ask.params, limits) as result:
-        descriptor, rows, size = rows_file.write(result)
+        descriptor, rows, size = rows_file.write(result, grows)
         sql = result.sql
     seconds = round(time.monotonic() - began, 3)
     log.info("source_asked", source=source.name, rows=rows, bytes=size, seconds=seconds)
     return Answered(rows=rows, bytes=size, seconds=seconds, sql=sql), descriptor
+
+
+def _state(source: Source, driver: Driver) -> State:
+    access = driver.access()
+    began = time.perf_counter()
+    tables = tuple(str(table) for table in tables_of(source, driver).tables[:MOST_TABLES])
+    latency = round((time.perf_counter() - began) * 1000, 1)
+    return State(
+        kind=source.kind.value, tables=tables, latency_ms=latency, writes=tuple(access.writes), mend=access.mend
+    )
 
 
 def _table(source: Source, driver: Driver, written: str) -> TableName:

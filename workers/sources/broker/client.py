@@ -46,6 +46,11 @@ class BrokerClient:
         answer, _ = self._ask({"ask": "kinds"}, threading.Event(), answer_s)
         return dict(answer.value)
 
+    def memory(self, answer_s: float = LATE_S) -> dict[str, int]:
+        """`used_mb` of `limit_mb`, and how many results were `refused` because of that. Raises SourceAway."""
+        answer, _ = self._ask({"ask": "memory"}, threading.Event(), answer_s)
+        return dict(answer.value)
+
     def ask(self, request: Request, stop: threading.Event) -> tuple[Answered, int | None]:
         """The answer, and the open file of its rows if it has some; the caller closes it.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,10 +13,11 @@ from workers.sources.drivers.base import Driver
 from workers.sources.knowledge.entries import Dictionary, Metric
 from workers.sources.knowledge.folder import read_folder
 from workers.sources.knowledge.metrics import metrics_text, named_in
+from workers.sources.knowledge.otherwise import computed_otherwise
 from workers.sources.knowledge.schema_text import Schema
 from workers.sources.knowledge.tokens import estimated_tokens
 from workers.sources.query import catalogue_of
-from workers.sources.values import Source
+from workers.sources.values import Source, Visible
 
 log = get_logger(__name__)
 
@@ -42,6 +44,7 @@ class Knowledge:
         self._folder = folder
         self._lock = threading.Lock()
         self._known: _Known | None = None
+        self._read: tuple[float, tuple[Metric, ...]] | None = None
 
     def for_question(self, driver: Driver, question: str, tokens: int) -> str:
         """The tables, columns and metrics that a question needs, in about so many tokens at most.
@@ -53,12 +56,30 @@ class Knowledge:
         schema = known.schema.for_question(question, tokens - estimated_tokens(metrics))
         return "\n\n".join(filter(None, (schema.text, metrics)))
 
+    def computed_otherwise(self, sql: str, visible: Visible, names: Collection[str]) -> tuple[str, ...]:
+        """The metrics that a statement, or the code around it, computes in another way. Never raises."""
+        try:
+            metrics = self._metrics()
+            return computed_otherwise(metrics, sql, self._source.kind.dialect, visible, names) if metrics else ()
+        except Exception as error:  # rows that were read are not lost for a hint
+            log.warning("metrics_not_compared", source=self._source.name, why=type(error).__name__)
+            return ()
+
     def search(self, driver: Driver, words: str) -> str:
         """The tables, columns and metrics that fit these words best. Raises SourceError as above."""
         known = self._get(driver)
         found = known.schema.search(words)
         metrics = _metrics(known.metrics, words, int(estimated_tokens(found.text) * METRICS_SHARE) + 500)
         return "\n\n".join(filter(None, (found.text, metrics))) or NOTHING
+
+    def _metrics(self) -> tuple[Metric, ...]:
+        """The metrics alone: no catalogue is looked up for them."""
+        with self._lock:
+            if self._folder is None or (self._known is not None and time.monotonic() - self._known.at <= KNOWN_S):
+                return () if self._known is None else self._known.metrics
+            if self._read is None or time.monotonic() - self._read[0] > KNOWN_S:
+                self._read = time.monotonic(), read_folder(self._folder).metrics
+            return self._read[1]
 
     def _get(self, driver: Driver) -> _Known:
         with self._lock:  # built once, also when many threads ask at the same time

@@ -30,7 +30,9 @@ class Ask(BaseModel):
 class Request(BaseModel):
     """An `Ask` that a job has allowed, with what it may take: seconds, and bytes of the result in memory.
 
-    With `tokens`, the schema is asked for a prompt of so many tokens; without, it is searched.
+    `names` are those that the code of the cell computes: metrics may bear them. With `tokens`, the schema is asked for
+    a prompt of so many tokens; without, it is searched. `only` gives no rows: "explain" says what would be sent, and
+    "state" tells about the source.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
@@ -38,11 +40,14 @@ class Request(BaseModel):
     ask: Ask
     seconds: float = Field(gt=0)
     bytes: int = Field(gt=0)
+    names: tuple[Annotated[str, Field(max_length=200)], ...] = Field(default=(), max_length=500)
     tokens: int = Field(default=0, ge=0, le=20_000)
+    only: Literal["", "explain", "state"] = ""
 
 
 class Answered(BaseModel):
-    """The answer. With `rows` set, an open file with the rows came along; `sql` is the text that was sent."""
+    """The answer. With `rows` set, an open file with the rows came along; `sql` is the text that was sent, `otherwise`
+    the metrics that it or the cell's code computes in another way than the team."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -51,6 +56,19 @@ class Answered(BaseModel):
     bytes: int = 0
     seconds: float = 0.0
     sql: str = ""
+    otherwise: tuple[str, ...] = ()
+
+
+class State(BaseModel):
+    """What a look at a source found; no table was read. `mend` is SQL that takes away the rights of `writes`."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    kind: str
+    tables: tuple[str, ...]
+    latency_ms: float
+    writes: tuple[str, ...] = ()
+    mend: str = ""
 
 
 class Failed(BaseModel):

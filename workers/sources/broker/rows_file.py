@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pyarrow as pa
 
@@ -12,10 +12,11 @@ from executor.linux import SEALS
 from workers.sources.values import Result
 
 
-def write(result: Result) -> tuple[int, int, int]:
+def write(result: Result, grows: Callable[[int], None] = lambda size: None) -> tuple[int, int, int]:
     """Read the whole result into a new file. Returns (open descriptor, rows, bytes of the file).
 
-    What the reading raises is raised here, and then there is no file.
+    `grows` is called with the bytes of each batch before they are written. What it and the reading raise is raised
+    here, and then there is no file.
     """
     descriptor = os.memfd_create("rows", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
     try:
@@ -25,6 +26,7 @@ def write(result: Result) -> tuple[int, int, int]:
         rows = 0
         with open(descriptor, "wb", closefd=False) as file, pa.ipc.new_stream(file, schema) as stream:
             for batch in result.batches:
+                grows(batch.nbytes)
                 stream.write_batch(pa.RecordBatch.from_arrays(batch.columns, schema=schema))
                 rows += batch.num_rows
         size = os.lseek(descriptor, 0, os.SEEK_END)

@@ -48,7 +48,11 @@ class Server:
         with contextlib.suppress(OSError):
             while True:
                 peer, _ = self._listener.accept()
-                threading.Thread(target=self._serve, args=(peer,), name="request", daemon=True).start()
+                try:
+                    threading.Thread(target=self._serve, args=(peer,), name="request", daemon=True).start()
+                except (RuntimeError, MemoryError):  # no memory for one more; whoever asked may ask again
+                    log.warning("broker_is_full")
+                    peer.close()
 
     def close(self) -> None:
         """Take no more connections."""
@@ -74,6 +78,11 @@ class Server:
     def _answer(self, peer: socket.socket, message: dict[str, object]) -> None:
         if message == {"ask": "kinds"}:
             peer.sendall(encode({"answered": {"value": self._broker.kinds()}}))
+            return
+        if message == {"ask": "memory"}:
+            memory = self._broker.memory
+            told = {"used_mb": memory.used_mb, "limit_mb": memory.limit_mb, "refused": memory.refused}
+            peer.sendall(encode({"answered": {"value": told}}))
             return
         reply, descriptor = self._reply(peer, Request.model_validate(message))
         try:

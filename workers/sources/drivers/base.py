@@ -49,7 +49,11 @@ class Driver(Protocol):
 
 
 class Stop:
-    """Ends a statement when its time is over or when somebody cancels it, and remembers which it was."""
+    """Ends a statement when its time is over or when somebody cancels it, and remembers which it was.
+
+    The block is left once no end is under way any more: one that reaches the server late would end the next statement
+    of the connection.
+    """
 
     def __init__(self, seconds: float, end: Callable[[], None]) -> None:
         self._seconds = seconds
@@ -57,6 +61,9 @@ class Stop:
         self._timer = threading.Timer(seconds, self._out_of_time)
         self._timer.daemon = True
         self._why: Exception | None = None
+        self._lock = threading.Lock()
+        """Held while the statement is being ended."""
+        self._is_over = False
 
     def __enter__(self) -> Stop:
         self._timer.start()
@@ -64,6 +71,8 @@ class Stop:
 
     def __exit__(self, *_: object) -> None:
         self._timer.cancel()
+        with self._lock:
+            self._is_over = True
 
     def cancel(self) -> None:
         """Somebody wants the statement to end."""
@@ -78,9 +87,10 @@ class Stop:
         self._stop(too_slow(self._seconds))
 
     def _stop(self, why: Exception) -> None:
-        if self._why is None:
-            self._why = why
-            self._end()
+        with self._lock:
+            if self._why is None and not self._is_over:
+                self._why = why
+                self._end()
 
 
 def too_slow(seconds: float) -> LimitReached:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 
 import duckdb
 import pyarrow as pa
@@ -37,7 +36,7 @@ CONFIG: dict[str, str | bool | int | float | list[str]] = {
 _LOCKING = threading.Lock()
 
 
-def lock(connection: duckdb.DuckDBPyConnection, folders: Sequence[Path] = ()) -> None:
+def lock(connection: duckdb.DuckDBPyConnection, folders: Sequence[str] = ()) -> None:
     """Close the engine: only these folders stay within reach, and no setting can be changed any more.
 
     Connections of this process to one file share an engine, so it may have been closed already.
@@ -46,7 +45,7 @@ def lock(connection: duckdb.DuckDBPyConnection, folders: Sequence[Path] = ()) ->
         if connection.execute("SELECT current_setting('lock_configuration')").fetchall() == [(True,)]:
             return
         if folders:
-            listed = ", ".join("'" + str(folder).replace("'", "''") + "'" for folder in folders)
+            listed = ", ".join(map(text, folders))
             connection.execute(f"SET allowed_directories = [{listed}]")
         connection.execute("SET enable_external_access = false")
         connection.execute("SET lock_configuration = true")
@@ -149,15 +148,27 @@ class LockedDuckDB:
     def _errors(self, stop: Stop) -> Iterator[None]:
         try:
             yield
-        except (duckdb.Error, pa.ArrowException, RuntimeError) as error:
+        except (duckdb.OutOfMemoryException, MemoryError):
+            raise MemoryError from None
+        except (duckdb.Error, pa.ArrowException, RuntimeError, OSError) as error:
             stop.check()
-            text = " ".join(str(error).split())
+            said = " ".join(str(error).split())
             for secret in self._hidden:
-                text = text.replace(secret, "…")
-            if isinstance(error, duckdb.IOException):
-                raise SourceAway(f"DuckDB cannot read its files now: {text[:300]}") from None
-            unknown = text.partition('Referenced column "')[2].partition('"')[0]
-            raise StatementFailed(f"DuckDB: {text[:500]}", unknown=unknown) from None
+                said = said.replace(secret, "…")
+            if isinstance(error, duckdb.IOException | OSError):
+                raise SourceAway(f"DuckDB cannot read its files now: {said[:300]}") from None
+            unknown = said.partition('Referenced column "')[2].partition('"')[0]
+            raise StatementFailed(f"DuckDB: {said[:500]}", unknown=unknown) from None
+
+
+def quoted(name: str) -> str:
+    """A name as SQL writes it."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def text(value: str) -> str:
+    """A text as SQL writes it."""
+    return "'" + value.replace("'", "''") + "'"
 
 
 def _one_select(connection: duckdb.DuckDBPyConnection, sql: str) -> None:

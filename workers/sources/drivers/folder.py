@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 
-from workers.sources.drivers.duck import CONFIG, LockedDuckDB, lock
+from workers.sources.drivers.duck import CONFIG, LockedDuckDB, lock, quoted, text
 from workers.sources.errors import Misconfigured
 from workers.sources.values import Source
 
@@ -29,14 +29,14 @@ def open_folder(source: Source) -> LockedDuckDB:
     connection = duckdb.connect(":memory:", config=CONFIG)
     for name, (reader, path) in found.items():
         try:
-            view = f"CREATE VIEW {_quoted(name)} AS SELECT * FROM {reader}({_text(path)})"  # noqa: S608  quoted
+            view = f"CREATE VIEW {quoted(name)} AS SELECT * FROM {reader}({text(path)})"  # noqa: S608  quoted
             connection.execute(view)
         except duckdb.Error:
             connection.close()
             raise Misconfigured(
                 f"The table {name} of {source.name} cannot be read: a file of it is damaged or unlike the others."
             ) from None
-    lock(connection, [folder])
+    lock(connection, [str(folder)])
     return LockedDuckDB(connection, [str(folder)])
 
 
@@ -59,20 +59,17 @@ def tables_in(folder: Path) -> dict[str, tuple[str, str]]:
             entry = (READERS[each.suffix], _escaped(each))
         else:
             continue
-        name = re.sub(r"\W+", "_", each.stem if each.is_file() else each.name).lower()
+        name = table_name(each.stem if each.is_file() else each.name)
         if name in found:
             raise Misconfigured(f"Two files of the folder would both be the table {name}. Rename one of them.")
         found[name] = entry
     return found
 
 
+def table_name(file: str) -> str:
+    """The table of a file or folder of this name, without its ending."""
+    return re.sub(r"\W+", "_", file).lower()
+
+
 def _escaped(path: Path) -> str:
     return re.sub(r"([*?\[\]])", r"[\1]", str(path))
-
-
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _text(path: str) -> str:
-    return "'" + path.replace("'", "''") + "'"

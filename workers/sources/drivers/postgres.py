@@ -152,8 +152,9 @@ class PostgresDriver:
                     cursor.execute(composed.SQL("SET LOCAL ROLE {}").format(composed.Identifier(self._role)))
                 yield cursor
         finally:
-            with suppress(psycopg.Error):  # a lost connection is said by whatever was asked of it
-                self._connection.rollback()
+            for _ in range(2):  # an end of the statement that comes late ends the first rollback
+                with suppress(psycopg.Error):  # a lost connection is said by whatever was asked of it
+                    self._connection.rollback()
 
 
 def _reading(
@@ -202,6 +203,8 @@ def _errors(stop: Stop | None, seconds: float) -> Iterator[None]:
         if stop is not None:
             stop.check()
         said = error.diag.message_primary
+        if said is None and "out of memory" in str(error):  # this process has none, not the server
+            raise MemoryError from None
         if said is None and isinstance(error, psycopg.OperationalError):
             raise SourceAway("The connection to the source was lost. Try again in a moment.") from None
         text = said or str(error).partition("\n")[0]

@@ -62,6 +62,8 @@ def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
         if pa.types.is_integer(field.type) and any(isinstance(value, float) for value in values):
             raise TypeError("pyarrow would cut off the fraction")  # noqa: TRY301  said below as every other misfit
         return pa.array(values, type=field.type)
+    except pa.ArrowMemoryError:
+        raise
     except (pa.ArrowException, OverflowError, ValueError, TypeError):
         raise StatementFailed(
             f"A value of the column {field.name} does not fit its type {field.type}. "

@@ -299,6 +299,7 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
             for language in ("en", "zh")
         ],
         "budget_note": [{"language": language, "scope": "turn"} for language in ("en", "zh")],
+        "confirmed": [{"outcome": outcome} for outcome in ("run", "skip", "expired", "other")],
         "undone": [{"author": "Ana", "title": "Sum by region"}],
         "moved": [
             {"came": False, "cells": ["Load", "Sum"], "lost": []},

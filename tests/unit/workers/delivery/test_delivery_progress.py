@@ -10,7 +10,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.slack.blocks import SlackMessage, broken_limits, characters
-from core.steps import Asked, Briefed, CellRan, FileAbstract, FileProblem, Finished, GaveUp, Questioned, Step
+from core.steps import (
+    Asked,
+    Briefed,
+    CellRan,
+    FileAbstract,
+    FileProblem,
+    Finished,
+    GaveUp,
+    Queried,
+    Questioned,
+    StatementRan,
+    Step,
+)
 from core.values import StoredFile
 from workers.agent.actions import RunCell
 from workers.delivery.endings import gave_up_blocks, stopped_text
@@ -85,6 +97,27 @@ def test_the_card_of_a_running_turn(golden: Golden, language: str) -> None:
     running = RunCell(call_id="4", cell_id="c3", title="Compare years", code="compare(2022, 2023)")
     view = progress_of(STEPS, language, running=running, live_output="step 1\nstep 2\n", note="…")  # type: ignore[arg-type]
     golden(f"blocks/progress_running_{language}.json", drawn(progress_blocks(view)))
+
+
+def queried(rows: int, source: str = "shop", **more: object) -> StatementRan:
+    return StatementRan(source=source, sql="SELECT secret FROM orders", rows=rows, seconds=0.26, **more)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+def test_the_card_shows_what_cells_asked_of_data_sources_without_the_sql(golden: Golden, language: str) -> None:
+    asked = (queried(4_120), queried(1), queried(1, "crm"), queried(0, "hr", error="HR IS REFUSED"))
+    steps = (
+        *STEPS,
+        RAN.model_copy(update={"statements": asked}),
+        Queried(cell_id="c4", statement=queried(7)),
+        Queried(cell_id="c5", statement=queried(1)),
+    )
+    running = RunCell(call_id="5", cell_id="c5", title="Compare years", code="compare(2022, 2023)")
+    message = progress_blocks(progress_of(steps, language, running=running, live_output="step 1\n"))  # type: ignore[arg-type]
+    golden(f"blocks/progress_queries_{language}.json", drawn(message))
+    shown = json.dumps(message.blocks)
+    assert "SELECT" not in shown
+    assert "REFUSED" not in shown
 
 
 def test_the_card_of_a_finished_turn_shows_nothing_as_going_on(golden: Golden) -> None:

@@ -26,7 +26,7 @@ from workers.service import health
 from workers.service.broker_process import BrokerProcess
 from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request
-from workers.sources.errors import SourceError
+from workers.sources.errors import LimitReached, SourceError
 
 FIRST, SECOND = "planted-pla", "nted-4711"  # never side by side in a process, unless somebody put them there
 
@@ -155,7 +155,7 @@ def test_health_tells_whether_the_broker_answers(process: BrokerProcess, tmp_pat
     check = health.checks(settings, Redis(), History("sqlite://"))["broker"]
     process.keep()
     assert rows(tmp_path) == 1
-    assert check() == "answers, data sources: 1"
+    assert re.fullmatch(r"answers, data sources: 1, memory: \d+ of 4,096 MB", check())
     (tmp_path / "broker.sock").unlink()
     with pytest.raises(Missing, match="does not answer"):
         check()
@@ -174,3 +174,33 @@ def test_without_sources_there_is_none(tmp_path: Path) -> None:
     process = BrokerProcess(settings_in(tmp_path, ""))
     process.keep()
     assert process.pid is None
+
+
+@pytest.mark.parametrize(
+    "sql",
+    ["select w from wide, thousand", "select substr(w, 1, 10000) as w from wide, thousand a, thousand b"],
+    ids=["what the driver takes", "a result that grows"],
+)
+def test_a_result_above_the_memory_of_the_broker_is_a_sentence_and_the_broker_goes_on(tmp_path: Path, sql: str) -> None:
+    (tmp_path / "url").write_text(f"sqlite:///{tmp_path}/shop.db")
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as file:
+        file.execute("CREATE TABLE wide AS SELECT hex(zeroblob(500000)) AS w")
+        endless = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c LIMIT 1000)"
+        file.execute(f"CREATE TABLE thousand AS {endless} SELECT i FROM c")
+    toml = '[sources.shop]\nurl_file = "url"\nmax_mb = 9000\n[workers]\nbroker_mb = 512\n'
+    settings = settings_in(tmp_path, toml)
+    process = BrokerProcess(settings)
+    process.keep()
+    try:
+        assert rows(tmp_path) == 1
+        before = process.pid
+        client = BrokerClient(tmp_path / "broker.sock", back_s=PATIENCE_S)
+        request = Request(ask=Ask(ask="rows", source="shop", sql=sql), seconds=PATIENCE_S, bytes=1 << 33)
+        with pytest.raises(LimitReached, match="has no memory for this result"):
+            client.ask(request, threading.Event())
+        assert rows(tmp_path) == 1
+        assert process.pid == before
+        check = health.checks(settings, Redis(), History("sqlite://"))["broker"]
+        assert check().endswith("of 512 MB, results refused for memory: 1")
+    finally:
+        process.stop()

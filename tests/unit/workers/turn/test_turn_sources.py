@@ -3,21 +3,31 @@
 from __future__ import annotations
 
 import json
+import re
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import sources_world
-from turn_world import ANA, BEN, CHANNEL, Meanwhile, NewWorld, World, cell, finish, question
+from turn_world import ANA, BEN, CHANNEL, Killed, Meanwhile, NewWorld, World, cell, finish, question
 
 from core.slack.reader import SlackReader
-from core.values import IncomingMessage
+from core.store import StoreUnreachable
+from core.values import IncomingMessage, ThreadKey
 from tryout import replay
+from tryout.blocks_text import message_text
+from workers.delivery.deliver import Delivery
+from workers.delivery.progress import ProgressView
 from workers.models.scripted import ScriptedModel
+from workers.service.backoff import MOST_CRASHES
+from workers.turn import cells, inbox, live
+from workers.turn.open_turn import OpenTurn
 
 SECRET = "planted-p4ssw0rd"
 SHOP = '[sources.shop]\nurl_env = "SHOP"\ndescription = "Orders"\ntables_denied = ["salaries"]\n'
@@ -353,3 +363,309 @@ def test_where_the_data_is_stands_in_no_step_no_prompt_and_no_message(
     printed = capfd.readouterr()
     for text in (told, world.text(key), caplog.text, printed.out, printed.err):
         assert SECRET not in text
+
+
+def dies_with_the_cell(world: World, monkeypatch: pytest.MonkeyPatch, *, times: int = 1) -> None:
+    """The worker dies when the cell has its rows and has ended, and nothing of that is stored yet."""
+    deaths = iter(range(times))
+    stored = cells.cell_ran
+
+    def killed(*given: Any) -> Any:
+        if next(deaths, None) is not None:
+            raise Killed
+        return stored(*given)
+
+    monkeypatch.setattr(cells, "cell_ran", killed)
+
+
+@pytest.mark.parametrize("times", [1, MOST_CRASHES + 1])
+def test_rows_that_a_cell_got_are_known_also_when_its_worker_died(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch, times: int
+) -> None:
+    world = asked(COUNT, more=PEOPLE, before=lambda world: dies_with_the_cell(world, monkeypatch, times=times))
+    key = world.key  # type: ignore[attr-defined]
+    assert [step["statement"]["source"] for step in world.steps(key, "queried")] == ["shop"]
+    assert [each["rows"] for step in ran(world) for each in step["statements"]] == [1] * (times == 1)
+    assert world.sessions.ran == [f"{world.turns(key)[0].id}/c1"], "the cell ran once"
+    assert follows(world, "and by region?") == 0
+    assert REFUSED in world.text(key)
+
+
+def test_who_writes_after_the_death_of_a_worker_does_not_join_what_has_rows(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def dies(world: World) -> None:
+        dies_with_the_cell(world, monkeypatch)
+        run = world.run
+
+        def run_and_write(key: ThreadKey, **given: Any) -> None:
+            try:
+                run(key, **given)
+            except Killed:
+                world.say("show me all", thread=key, user=BEN)
+                raise
+
+        monkeypatch.setattr(world, "run", run_and_write)
+
+    world = asked(COUNT, more=PEOPLE, before=dies)
+    key = world.key  # type: ignore[attr-defined]
+    assert [step["user"] for step in world.steps(key, "asked")] == [ANA]
+    assert REFUSED in world.text(key)
+
+
+def test_rows_that_cannot_be_written_down_are_not_given_out(asked: Asked, monkeypatch: pytest.MonkeyPatch) -> None:
+    append = OpenTurn.append
+
+    def away(turn: OpenTurn, *steps: Any, **given: Any) -> None:
+        if steps[0].kind == "queried":
+            raise StoreUnreachable("away")
+        append(turn, *steps, **given)
+
+    monkeypatch.setattr(OpenTurn, "append", away)
+    world = asked(COUNT)
+    assert "its rows were not given out" in error_of(world)
+    assert [each["rows"] for each in ran(world)[0]["statements"]] == [1], "it was run, and counts"
+
+
+def test_a_replay_shows_statements_with_their_sql_rows_and_errors(
+    asked: Asked, capsys: pytest.CaptureFixture[str]
+) -> None:
+    world = asked(COUNT, cell("query('select nothing from orders')"))
+    replay.run(world.settings, world.key.id)  # type: ignore[attr-defined]
+    told = capsys.readouterr().out
+    assert re.search(r"queried   shop: 1 row in \d\.\d\d s", told)
+    assert re.search(r"query on shop: 1 row in \d\.\d\d s\n +SELECT COUNT\(\*\) AS n FROM", told)
+    assert re.search(r"query on shop: .*nothing.*\n +select nothing from orders", told)
+
+
+def test_the_card_shows_the_rows_of_a_source_while_its_cell_still_runs(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(live, "INTERVAL_S", -1.0)
+    shown: list[ProgressView] = []
+    progress = Delivery.progress
+
+    def watched(show: Delivery, view: ProgressView, status: str = "") -> None:
+        shown.append(view)
+        progress(show, view, status)
+
+    monkeypatch.setattr(Delivery, "progress", watched)
+    asked(COUNT)
+    running = [task.output for view in shown for task in view.tasks if task.status == "in_progress"]
+    assert "shop: 1 row in 0.0 s" in running
+
+
+STRICT = "strict = true\n"
+RUN, SKIP = "Run the query", "Skip it"
+
+
+def answers(world: World, option: str, *, user: str = ANA) -> None:
+    world.press(world.key, option, user=user)  # type: ignore[attr-defined]
+    world.settle(world.key)  # type: ignore[attr-defined]
+
+
+def told(world: World) -> str:
+    """All that the model was told when it was last asked what to do."""
+    asked_to_act = [request for request in world.model.requests if request.purpose == "act"]  # type: ignore[attr-defined]
+    return json.dumps(asked_to_act[-1].messages)
+
+
+def test_a_strict_source_runs_a_statement_once_its_asker_has_allowed_it(asked: Asked) -> None:
+    world = asked(COUNT, COUNT, more=STRICT)
+    key = world.key  # type: ignore[attr-defined]
+    assert world.statuses(key) == ["waiting"]
+    assert 'SELECT COUNT(*) AS n FROM "main"."orders"' in world.text(key)
+    assert "needs a person's yes" in error_of(world)
+    assert world.steps(key, "queried") == []
+    answers(world, RUN)
+    assert world.statuses(key) == ["done"]
+    assert [step["stdout"] for step in ran(world)] == ["", "4\n"]
+    assert [step["outcome"] for step in world.steps(key, "confirmed")] == ["run"]
+    assert "The person allowed the statement" in told(world)
+
+
+def test_nobody_but_the_asker_allows_a_statement(asked: Asked) -> None:
+    world = asked(COUNT, COUNT, more=STRICT)
+    key = world.key  # type: ignore[attr-defined]
+    answers(world, RUN, user=BEN)
+    world.say(f" {RUN.upper()} ", thread=key, user=BEN)
+    world.settle(key)
+    assert (world.statuses(key), world.steps(key, "queried")) == (["waiting"], [])
+    assert "only the person who asked here" in world.text(key)
+    answers(world, RUN)
+    assert world.statuses(key) == ["done"]
+    assert len(world.steps(key, "queried")) == 1
+
+
+def test_a_statement_that_is_skipped_does_not_run_and_is_not_asked_for_again(asked: Asked) -> None:
+    world = asked(COUNT, COUNT, more=STRICT)
+    answers(world, SKIP)
+    assert world.statuses(world.key) == ["done"]  # type: ignore[attr-defined]
+    assert "is not to run" in ran(world)[1]["error"]
+    assert "does not want this statement" in told(world)
+    assert world.steps(world.key, "queried") == []  # type: ignore[attr-defined]
+
+
+def test_words_instead_of_an_answer_run_nothing_and_reach_the_model(asked: Asked) -> None:
+    world = asked(COUNT, COUNT, more=STRICT)
+    key = world.key  # type: ignore[attr-defined]
+    world.say("only the north, please", thread=key, user=BEN)
+    world.settle(key)
+    assert world.statuses(key) == ["waiting"], "the same statement is asked for again"
+    assert "only the north" in told(world)
+    assert "was not run" in told(world)
+    assert world.steps(key, "queried") == []
+
+
+def test_a_yes_that_comes_too_late_runs_nothing_and_the_model_is_told(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = asked(COUNT, more=f"{STRICT}confirm_minutes = 5\n")
+    now = time.time()
+    monkeypatch.setattr(inbox, "time", SimpleNamespace(time=lambda: now + 301))
+    answers(world, RUN)
+    assert world.steps(world.key, "queried") == []  # type: ignore[attr-defined]
+    assert "came too late" in told(world)
+
+
+def test_a_yes_counts_for_this_statement_alone(asked: Asked) -> None:
+    other = cell("print(query('select max(amount) as n from orders').n[0])")
+    world = asked(COUNT, other, other, more=STRICT)
+    key = world.key  # type: ignore[attr-defined]
+    answers(world, RUN)
+    assert (world.statuses(key), world.steps(key, "queried")) == (["waiting"], [])
+    answers(world, RUN)
+    assert [step["stdout"] for step in ran(world)] == ["", "", "99.99\n"]
+
+
+def test_a_cell_with_several_statements_has_each_of_them_asked_for(asked: Asked) -> None:
+    both = cell(
+        "a = query('select 1 as n').n[0]\nb = query('select 2 as n').n[0]\nprint(a + b, len(sample('orders', 2)))"
+    )
+    world = asked(both, both, both, both, more=STRICT)
+    for _ in range(3):
+        assert world.statuses(world.key) == ["waiting"]  # type: ignore[attr-defined]
+        answers(world, RUN)
+    assert ran(world)[-1]["stdout"] == "3 2\n"
+    assert world.steps(world.key, "corrected") == [], "the same code again is no repetition here"  # type: ignore[attr-defined]
+
+
+def test_a_statement_that_the_guard_refuses_is_no_question_to_people(asked: Asked) -> None:
+    world = asked(cell("query('drop table orders')"), more=STRICT)
+    assert "one SELECT" in error_of(world)
+    assert world.statuses(world.key) == ["done"]  # type: ignore[attr-defined]
+
+
+def test_a_statement_too_long_to_be_read_is_not_asked_for(asked: Asked) -> None:
+    world = asked(cell("query('select ' + '+'.join(['1'] * 2000) + ' as n')"), more=STRICT)
+    assert "a person has to read" in error_of(world).lower()
+    assert world.statuses(world.key) == ["done"]  # type: ignore[attr-defined]
+
+
+def test_a_question_about_a_statement_is_not_lost_with_its_worker(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = asked(COUNT, COUNT, more=STRICT, before=lambda world: dies_with_the_cell(world, monkeypatch))
+    key = world.key  # type: ignore[attr-defined]
+    assert world.statuses(key) == ["waiting"]
+    assert world.text(key).count("May this query run") == 1
+    answers(world, RUN)
+    assert [step["stdout"] for step in ran(world)] == ["", "4\n"]
+    assert world.text(key).count("May this query run") == 1
+    assert world.statuses(key) == ["done"]
+
+
+METRIC = "---\nmetric: revenue\ntable: orders\n---\n\n```sql\nsum(amount) FILTER (WHERE placed IS NOT NULL)\n```\n"
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_pointed_out"),
+    [
+        ("select sum(amount) as revenue from orders", True),
+        ("select amount from orders", True),
+        ("select sum(amount) filter (where placed is not null) as revenue from orders", False),
+    ],
+)
+def test_a_metric_that_a_cell_computes_otherwise_is_said_to_people_and_to_the_model(
+    asked: Asked, tmp_path: Path, sql: str, is_pointed_out: bool
+) -> None:
+    def metric(world: World) -> None:
+        folder = world.settings.config.parent / "words" / "metrics"
+        folder.mkdir(parents=True)
+        (folder / "revenue.md").write_text(METRIC)
+
+    code = cell(f"frame = query({sql!r})\nrevenue = float(frame.iloc[:, 0].sum())\nprint(revenue)")
+    world = asked(code, more='dictionary = "words"\n', before=metric)
+    assert ran(world)[0]["error"] == ""
+    assert ("The team defines revenue" in world.text(world.key)) == is_pointed_out  # type: ignore[attr-defined]
+    assert ("does not use their SQL: revenue" in told(world)) == is_pointed_out
+
+
+PRIVATELY = "private_answers = true\n"
+
+
+def with_a_guest(world: World) -> None:
+    world.slack.flags[BEN] = {"is_restricted": True}
+
+
+def direct_messages(world: World) -> list[ThreadKey]:
+    """The threads in direct messages that have something to do or had."""
+    channel = f"D{ANA[1:]}"
+    tops = [each for place, each in world.slack._messages.items() if place[0] == channel and not each.get("thread_ts")]
+    return [ThreadKey(world.slack.team, channel, top["ts"]) for top in tops]
+
+
+def test_a_question_among_guests_is_answered_in_a_direct_message(asked: Asked) -> None:
+    world = asked(COUNT, more=PRIVATELY, before=with_a_guest)
+    key = world.key  # type: ignore[attr-defined]
+    assert "the person is then answered in a direct message" in prompt(world)
+    assert "gets the answer in a direct message" in error_of(world)
+    assert (world.statuses(key), ran(world)[0]["statements"]) == (["done"], [])
+    assert "amount decimal" not in prompt(world), "nothing of the tables is known there"
+    (private,) = direct_messages(world)
+    assert world.works(private), "the janitor finds its mail"
+    world.model = Meanwhile(ScriptedModel([COUNT, finish("There are **4**.")]), {})
+    world.settle(private)
+    assert [step["stdout"] for step in world.steps(private, "cell")] == ["4\n"]
+    assert [step["text"] for step in world.steps(private, "asked")] == ["How many orders?"]
+    told_there = [message_text(message) for message in world.slack.thread(private.root_ts, private.channel)]
+    assert any("There are" in each for each in told_there)
+    assert "You asked in" in told_there[0]
+    assert "There are" not in world.text(key)
+
+
+def test_a_question_is_taken_to_a_direct_message_once_however_often_its_cells_ask(asked: Asked) -> None:
+    world = asked(COUNT, COUNT, more=PRIVATELY, before=with_a_guest)
+    assert len(direct_messages(world)) == 1
+
+
+def test_who_may_not_ask_gets_no_rows_in_a_direct_message_either(asked: Asked) -> None:
+    world = asked(COUNT, more=f'{PRIVATELY}people = ["{BEN}"]\n', before=with_a_guest)
+    (private,) = direct_messages(world)
+    world.model = Meanwhile(ScriptedModel([COUNT, finish("No.")]), {})
+    world.settle(private)
+    assert "Not everybody" in world.steps(private, "cell")[0]["error"]
+
+
+def test_a_direct_message_that_slack_refuses_leaves_the_refusal(asked: Asked) -> None:
+    def no_messages(world: World) -> None:
+        with_a_guest(world)
+        world.slack.fault("conversations.open", "error", error="user_disabled", times=9)
+
+    world = asked(COUNT, more=PRIVATELY, before=no_messages)
+    assert "that guests or people of other workspaces can read" in error_of(world)
+    assert direct_messages(world) == []
+
+
+def test_a_guest_who_asks_privately_gets_no_rows(asked: Asked) -> None:
+    def is_a_guest(world: World) -> None:
+        world.slack.flags[ANA] = {"is_restricted": True}
+        world.settings = world.settings.model_copy(
+            update={"access": world.settings.access.model_copy(update={"ask": ("members", "guests")})}
+        )
+
+    world = asked(COUNT, more=PRIVATELY, before=is_a_guest)
+    for private in direct_messages(world):
+        world.model = Meanwhile(ScriptedModel([COUNT, finish("No.")]), {})
+        world.settle(private)
+        assert all(not step["statements"] for step in world.steps(private, "cell"))

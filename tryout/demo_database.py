@@ -1,0 +1,114 @@
+"""The second part of `make demo`: the telco tables in a database that is a named data source."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sqlite3
+from collections import defaultdict
+from collections.abc import Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from core.settings import Settings
+from tryout import show
+from tryout.ask import CHANNEL
+from tryout.conversation import Conversation
+from tryout.stack import running
+
+TELCO = Path(__file__).parents[1] / "examples" / "telco"
+NUMBERS = {
+    "age": "INTEGER",
+    "tenure_months": "INTEGER",
+    "late_payments": "INTEGER",
+    "monthly_charges": "REAL",
+    "total_charges": "REAL",
+}
+"""The columns that hold numbers. All others are text."""
+
+
+def ask_database(home: Path, settings: Settings) -> list[str]:
+    """Ask the story in a stack of its own below `home`; returns what is missing of its answer, as phrases.
+
+    `settings` are those of the environment: with a model in them, that model answers. Raises what `running` does.
+    """
+    home.mkdir(parents=True, exist_ok=True)
+    story: dict[str, Any] = yaml.safe_load((TELCO / "database.yaml").read_text(encoding="utf-8"))
+    make_database(home / "telco.db", story["tables"])
+    (home / "telco.url").write_text(f"sqlite:///{home / 'telco.db'}", encoding="utf-8")
+    (home / "threadbook.toml").write_text(
+        f"[sources.{story['source']}]\nurl_file = 'telco.url'\ndescription = 'Customers of a telephone company.'\n"
+        f"dictionary = {json.dumps(str(TELCO / 'dictionary'))}\n",
+        encoding="utf-8",
+    )
+    environment = {"THREADBOOK_CONFIG": str(home / "threadbook.toml")} | _model(home, story, settings)
+    with running(home, show.line, environment=environment) as stack:
+        talk = Conversation(stack, CHANNEL, show.Transcript(stack.slack.names()))
+        status = talk.say(story["question"], [], user=story["author"])
+        show.saved(talk.save_files(home / "thread"))
+        is_scripted = "THREADBOOK_MODEL" in environment
+        return _missing(talk, status, is_scripted=is_scripted)
+
+
+def make_database(path: Path, tables: list[str]) -> None:
+    """Write the tables of the example files into a SQLite file. A blank is a null."""
+    path.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path)) as database:
+        for name in tables:
+            rows = _rows(name)
+            columns = list(rows[0])
+            typed = ", ".join(f"{column} {NUMBERS.get(column, 'TEXT')}" for column in columns)
+            database.execute(f"CREATE TABLE {name} ({typed})")
+            marks = ", ".join("?" * len(columns))
+            values = [[value.strip() or None for value in row.values()] for row in rows]
+            database.executemany(f"INSERT INTO {name} VALUES ({marks})", values)  # noqa: S608  names of ours
+        database.commit()
+
+
+def expected_rates() -> list[dict[str, Any]]:
+    """The churn rate of each contract, computed from the files."""
+    contract = {row["customer_id"]: row["contract"] for row in _rows("services")}
+    left: dict[str, list[int]] = defaultdict(list)
+    for row in _rows("churn"):
+        if row["customer_id"] in contract:
+            left[contract[row["customer_id"]]].append(row["churn"] == "Yes")
+    return [
+        {"contract": name, "churn_rate": round(sum(each) / len(each), 6), "customers": len(each)}
+        for name, each in sorted(left.items())
+    ]
+
+
+def _rows(table: str) -> list[dict[str, str]]:
+    with (TELCO / f"{table}.csv").open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def _model(home: Path, story: Mapping[str, Any], settings: Settings) -> dict[str, str]:
+    """The replies of the story where the environment names no model: the offline analyst reads files alone."""
+    if settings.model_choice not in ("", "offline") or settings.openai_api_key or settings.openai_base_url:
+        return {}
+    script = home / "replies.json"
+    script.write_text(json.dumps(story["replies"]), encoding="utf-8")
+    return {"THREADBOOK_MODEL": f"scripted:{script}"}
+
+
+def _missing(talk: Conversation, status: str, *, is_scripted: bool) -> list[str]:
+    if status != "done":
+        return [f"an answer from the database (its turn is {status})"]
+    cells = list(talk.cells(talk.turns()[-1]))
+    names = [file["name"] for message in talk.messages() for file in message.get("files") or ()]
+    missing = []
+    if not any(ran.rows for cell in cells for ran in cell.statements):
+        missing.append("rows of the database")
+    if not any(name.endswith(".md") for name in names):
+        missing.append("a report from the database")
+    if is_scripted:
+        printed = cells[0].stdout if cells else ""
+        if json.loads(printed or "[]") != expected_rates():
+            missing.append("the churn rates that the files give")
+        if not any(name.endswith(".png") for name in names):
+            missing.append("a chart from the database")
+    return missing

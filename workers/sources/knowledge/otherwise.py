@@ -1,0 +1,86 @@
+"""Numbers that a team defines as metrics, and that a statement or the code around it computes in another way."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable
+
+import sqlglot
+import sqlglot.expressions as exp
+from sqlglot.errors import SqlglotError
+
+from workers.sources.errors import SourceError
+from workers.sources.guard.check import check
+from workers.sources.guard.dialects import dialect_of
+from workers.sources.knowledge.entries import Metric
+from workers.sources.values import Visible
+
+
+def computed_otherwise(
+    metrics: Iterable[Metric], sql: str, dialect: str, visible: Visible, names: Collection[str]
+) -> tuple[str, ...]:
+    """The metrics that something bears the name of, although the statement does not hold their SQL.
+
+    `sql` is the text that was sent; `names` are those that the code around it computes. A metric counts when one of
+    its names is a column of the result or one of `names`, and the statement reads the metric's table. A column of the
+    table that has this name itself is taken as it is. Never raises: what cannot be compared is not pointed out.
+    """
+    tree = _parsed(sql, dialect)
+    if tree is None:
+        return ()
+    columns = {_plain(column.name) for column in tree.find_all(exp.Column)}
+    named = ({_plain(alias.alias) for alias in tree.find_all(exp.Alias)} | set(map(_plain, names))) - columns
+    found = []
+    for metric in metrics:
+        if named.isdisjoint(map(_plain, (metric.name, *metric.synonyms))):
+            continue
+        wanted = _definition(metric, dialect, visible)
+        if wanted is not None and _tables(wanted) <= _tables(tree) and not _holds(tree, _core(metric, wanted)):
+            found.append(metric.name)
+    return tuple(found)
+
+
+def _definition(metric: Metric, dialect: str, visible: Visible) -> exp.Expr | None:
+    """The metric's SELECT as the guard renders it: statements that are compared with it went the same way."""
+    try:
+        return _parsed(check(metric.statement, dialect, visible).sql, dialect)
+    except SourceError:
+        return None
+
+
+def _core(metric: Metric, wanted: exp.Expr) -> exp.Expr:
+    return wanted.selects[0].unalias() if metric.table and isinstance(wanted, exp.Query) else wanted
+
+
+def _holds(tree: exp.Expr, wanted: exp.Expr) -> bool:
+    text = _bare(wanted)
+    return any(_bare(node) == text for node in tree.find_all(type(wanted)))
+
+
+def _bare(node: exp.Expr) -> str:
+    """A tree as text, without the names of tables in front of columns, quotes, aliases of results and letter case."""
+
+    def stripped(each: exp.Expr) -> exp.Expr:
+        if isinstance(each, exp.Column):
+            return exp.column(exp.to_identifier(each.name.lower()))
+        if isinstance(each, exp.Table):
+            return exp.to_table(exp.to_identifier(each.name.lower()).name)
+        return each.unalias() if isinstance(each, exp.Alias) else each
+
+    return node.copy().transform(stripped).sql(comments=False)
+
+
+def _tables(tree: exp.Expr) -> set[tuple[str, str]]:
+    return {(table.db.lower(), table.name.lower()) for table in tree.find_all(exp.Table)}
+
+
+def _parsed(sql: str, dialect: str) -> exp.Expr | None:
+    try:
+        return sqlglot.parse_one(sql, dialect=dialect_of(dialect))
+    except (SqlglotError, RecursionError):
+        return None
+
+
+def _plain(name: str) -> str:
+    """A name as words: `net_revenue` and `Net revenue` are one."""
+    return re.sub(r"[\W_]+", " ", name).strip().casefold()
