@@ -208,7 +208,7 @@ OUTSIDE = {
 @pytest.mark.parametrize(
     ("prepare", "not_reached"),
     [
-        (post, {"reopen_turn", "set_thread_node", "outbox_note"}),
+        (post, {"reopen_turn", "set_thread_node", "outbox_note", "open_turn"}),
         (continued, {"open_turn", "take_mail", "add_thread_file", "set_thread_node"}),
     ],
     ids=["new", "continued"],

@@ -115,8 +115,8 @@ class OpenTurn:
     def store_row(self) -> None:
         """See that the turn is in the Store: others look for it there while it does something that takes time."""
         if not self._is_stored:
-            self.row = self.context.store.open_turn(self.lease, self.language, self.row.model)
-            self._is_stored = True
+            # With the node: a worker that dies before that is known would let the next one purge the session as new.
+            self.take([], [])
 
     def store_node(self, node_id: str, *, is_first: bool) -> None:
         """Note that this node has the thread's session; for a thread `is_first` here, together with its first steps."""
