@@ -33,6 +33,7 @@ CODE = "total = 40 + 2\nprint(total)"
 CELL = calls("run_python", code=CODE, title="Add up")
 GO_ON = calls("run_python", code="print(total + 1)", title="Go on")
 REPORT = calls("finish", report="It was **43** in all.")
+SMALL_REPORT = calls("finish", report="It was **7** in all.")
 CONTENT = says('{"is_final": true}')
 TOO_LONG = refuses(400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded")
 
@@ -157,14 +158,14 @@ def test_a_chinese_thread_is_told_in_chinese_and_taken_up_twice(start: Start, se
 def test_another_question_after_such_an_end_is_a_turn_of_its_own(start: Start, server: Endpoint) -> None:
     server.plan = [refuses(401)]
     talk = start(model_of(server)).ask("How much was sold?")
-    server.plan = [CELL, REPORT, CONTENT]
+    server.plan = [CELL, SMALL_REPORT, CONTENT]
     server.asked.clear()
     after = talk.ask("continue with the South only")
     assert [turn.status for turn in after.turns] == ["stopped", "done"]
 
 
 def test_continue_after_a_report_is_a_question_like_any_other(start: Start, server: Endpoint) -> None:
-    server.plan = [CELL, REPORT, CONTENT]
+    server.plan = [CELL, SMALL_REPORT, CONTENT]
     talk = start(model_of(server)).ask("How much was sold?")
     server.asked.clear()
     assert len(talk.ask("continue").turns) == 2
@@ -180,7 +181,7 @@ def test_a_prompt_that_is_too_long_is_made_shorter_and_asked_again(
         for part in range(8)
     ]
     broken = calls("run_python", code="1 / 0", title="Divide")
-    server.plan = [*wide, broken, *[TOO_LONG] * refusals, REPORT, CONTENT]
+    server.plan = [*wide, broken, *[TOO_LONG] * refusals, SMALL_REPORT, CONTENT]
     talk = start(model_of(server)).ask("How much was sold?", [tmp_path / "sales.csv"])
     assert talk.turn.status == "done"
     assert len(talk.steps("compacted")) == refusals
@@ -227,7 +228,7 @@ def test_tokens_duration_and_cost_stand_under_the_report(start_with: Callable[[s
 
 
 def test_without_a_price_tokens_are_told_and_no_cost(start: Start, server: Endpoint) -> None:
-    server.plan = [CELL, REPORT, CONTENT]
+    server.plan = [CELL, SMALL_REPORT, CONTENT]
     talk = start(model_of(server)).ask("How much was sold?")
     assert "54 tokens" in talk.text
     assert "about" not in talk.text

@@ -197,7 +197,7 @@ def test_a_question_that_waits_is_stopped_and_its_buttons_go(start: Start) -> No
 
 def test_a_question_that_was_stopped_is_asked_again_when_its_turn_goes_on(start: Start) -> None:
     asking = {"calls": [{"name": "ask_user", "arguments": {"question": "Which?", "options": ["North", "South"]}}]}
-    talk = start(ScriptedModel([asking, finish("The South: **32**.")])).ask("How much was sold?")
+    talk = start(ScriptedModel([asking, finish("The South: **7**.")])).ask("How much was sold?")
 
     def with_buttons() -> list[dict[str, Any]]:
         return [one for one in talk.messages if any(block["type"] == "actions" for block in one.get("blocks") or ())]
