@@ -53,7 +53,7 @@ def importers(package: str) -> set[str]:
     ("package", "allowed"),
     [
         ("openai", ("workers/models/",)),
-        ("rq", ("core/queue.py", "workers/service/rq_worker.py")),
+        ("rq", ("core/queue.py", "workers/service/rq_worker.py", "workers/service/wake_job.py")),
         ("slack_bolt", ("bot/",)),
         ("playground", ("playground/", "threadbook.py")),
         ("pickle", (INSIDE,)),
