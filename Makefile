@@ -3,8 +3,9 @@ SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-# Three processes share the cores. Each with a thread per core for its arithmetic, they would wait for each other.
-FAST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 3 --dist loadfile
+# Four processes share the cores: tests wait a lot. Each with a thread per core for its arithmetic, they would wait for
+# each other. Files run in the order of the tree, so that the long ones of the executor are not the last.
+FAST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -69,6 +70,9 @@ test-faults: .venv/.dev  ## everything is killed, lost or full at every moment; 
 soak: .venv/.dev  ## MINUTES=5 of random faults over many threads; SEED= repeats a draw
 	PYTHONPATH=.:tests:tests/faults UPDATE_RELIABILITY=1 $(BIN)/python tests/faults/soak.py --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
 
+soak-year: .venv/.dev  ## a simulated year: THREADS=10000 with TURNS=100 a day; says what each store holds
+	PYTHONPATH=.:tests:tests/faults $(BIN)/python tests/faults/year.py --threads $(or $(THREADS),10000) --turns $(or $(TURNS),100)
+
 soak-postgres: .venv/.dev  ## MINUTES=5 of turns while Postgres is restarted every 5 to 40 s
 	PYTHONPATH=.:tests:tests/faults UPDATE_RELIABILITY=1 $(BIN)/python tests/faults/soak.py --only-postgres --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
 
@@ -80,4 +84,4 @@ test-all: test test-integration test-attacks test-faults test-browser  ## everyt
 bench: .venv/.dev  ## side-by-side measurements, printed as ratios, raw figures in bench/results.json
 	$(BIN)/python -m bench
 
-.PHONY: help install run demo check fix test coverage test-again test-integration test-browser test-faults soak soak-postgres test-all bench
+.PHONY: help install run demo check fix test coverage test-again test-integration test-browser test-faults soak soak-postgres soak-year test-all bench

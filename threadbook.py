@@ -145,11 +145,14 @@ def status(as_json: AsJson = False) -> None:
 def replay(
     turn: Annotated[str, typer.Argument(help="A turn's id, a thread's id, or a link to a message in Slack.")],
     as_json: AsJson = False,
+    outputs: Annotated[
+        Path | None, typer.Option(help="Write the whole text of long outputs into this folder.", show_default=False)
+    ] = None,
 ) -> None:
     """A turn's steps as they happened, with their times; of a thread, all its turns."""
     from tryout import replay as replay_room
 
-    _exit(replay_room.run(_settings(), turn, as_json=as_json))
+    _exit(replay_room.run(_settings(), turn, as_json=as_json, outputs=outputs))
 
 
 @app.command()

@@ -203,6 +203,7 @@ class StatementRan(Value):
 class CellRan(Value):
     """A cell ended, with success or not. `figures` and `files` are in the file store. Texts, `tables` (the table that
     the last value is) and `charts` (the data of the figures) are already bounded (`workers/turn/cell_results.py`).
+    `whole_outputs` are the texts that were cut, whole, in the file store; each has the name of its field.
 
     `notice` is the executor's own text about the cell, `notice_text` the same in the language of the thread. No cell is
     stored with the status "undone": it counts as undone once a person took it back (`effective_steps`).
@@ -229,6 +230,7 @@ class CellRan(Value):
     files_read: tuple[str, ...] | None = None
     duration_s: float = 0.0
     statements: tuple[StatementRan, ...] = ()
+    whole_outputs: tuple[StoredFile, ...] = ()
     notice: str = ""
     notice_text: str = Field(default="", validation_alias=AliasChoices("notice_text", "told"))
 

@@ -220,6 +220,10 @@ class StorageSettings(Table):
     thread_mb: NoLimit = Field(default=4_096, description="Saved variables of one thread, in MB.")
     node_mb: NoLimit = Field(default=200_000, description="Saved variables of all threads at one node, in MB.")
     team_mb: NoLimit = Field(default=1_000_000, description="Saved variables of all threads of a workspace, in MB.")
+    evict_days: NoLimit = Field(
+        default=30,
+        description="Days without a cell after which a saved session leaves its node's disk. It comes back by itself.",
+    )
 
 
 class ChannelSettings(Table):

@@ -93,6 +93,14 @@ class SessionClient:
         value = self._call({"type": "held", "contents": list(contents)})["value"] if contents else []
         return {str(sha256) for sha256 in value}
 
+    def unused(self, for_s: float, limit: int = 100) -> list[str]:
+        """Threads that this host keeps, without a subprocess, and in which no cell began or ended for `for_s` seconds.
+
+        The longest unused come first; at most `limit`, and at most 1,000.
+        """
+        value = self._call({"type": "unused", "for_s": for_s, "limit": limit})["value"]
+        return [str(thread_id) for thread_id in value]
+
     def put_held(self, thread_id: str, name: str, sha256: str) -> str:
         """Like `put`, of a content that the host has already. Raises RequestError when it has not."""
         return text(self._call({"type": "put", "thread": thread_id, "name": name, "sha256": sha256}), "value")

@@ -18,9 +18,10 @@ from executor.home import Home, TooLarge
 from executor.linux import is_sealed
 from executor.notebook import Notebook
 from executor.values import CellResult, HostInfo, Language, Limits
-from executor.wire import content_name, mapping, number, optional_text, result_to, text, texts
+from executor.wire import content_name, integer, mapping, number, optional_text, result_to, text, texts
 
 _MANY_CONTENTS = 100_000
+_MANY_THREADS = 1_000
 _CODE_LIMIT = 4 << 20
 _BACKLOG_LIMIT = 8 << 20  # live output beyond this is not sent to a client that does not read; the result always is
 _PUT_LIMIT = 4 << 30
@@ -146,6 +147,7 @@ class Connection:
             "where": self._where,
             "export": self._export,
             "held": self._held,
+            "unused": self._unused,
             "keep": self._keep,
             "import": self._import,
         }
@@ -279,6 +281,11 @@ class Connection:
         wanted = texts(message, "contents", 64, _MANY_CONTENTS)
         held = [sha256 for sha256 in wanted if self._host.home.holds(content_name({"sha256": sha256}))]
         self._send({"type": "done", "value": held})
+
+    def _unused(self, message: Message) -> None:
+        live = {notebook.thread.thread_id for notebook in self._host.live()}
+        unused = [name for name in self._host.home.unused(number(message, "for_s")) if name not in live]
+        self._send({"type": "done", "value": unused[: min(integer(message, "limit"), _MANY_THREADS)]})
 
     def _import(self, message: Message) -> None:
         notebook = self._host.notebook(_thread(message))

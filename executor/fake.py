@@ -138,6 +138,8 @@ class _Session:
     ran: list[_Ran] = field(default_factory=list)
     running: _Cell | None = None
     exported: ExportedSession | None = None
+    used_at: float = field(default_factory=time.time)
+    """Seconds since the epoch: when a cell began or ended last."""
 
 
 class FakeSessions(SessionClient):
@@ -205,6 +207,16 @@ class FakeSessions(SessionClient):
         with self._call_of("held"):
             return {sha256 for sha256 in contents if self._home.holds(sha256)}
 
+    def unused(self, for_s: float, limit: int = 100) -> list[str]:
+        with self._call_of("unused"):
+            until = time.time() - for_s
+            found = [
+                (session.used_at, thread_id)
+                for thread_id, session in self._sessions.items()
+                if not session.alive and session.used_at <= until
+            ]
+            return [thread_id for _, thread_id in sorted(found)][:limit]
+
     def put_held(self, thread_id: str, name: str, sha256: str) -> str:
         with self._call_of("put_held", thread_id):
             if not self._home.holds(sha256):
@@ -267,8 +279,9 @@ class FakeSessions(SessionClient):
     def purge(self, thread_id: str) -> None:
         with self._call_of("purge", thread_id):
             session = self._session(thread_id)
-            if session.running is not None:
-                session.running.stopped_by = session.running.stopped_by or "killed"
+            if (running := session.running) is not None:
+                running.stopped_by = running.stopped_by or "killed"
+                running.over.wait()
             with self._lock:
                 del self._sessions[thread_id]
                 shutil.rmtree(session.folder)
@@ -400,10 +413,10 @@ class FakeSessions(SessionClient):
         session.alive, session.exported, session.running = True, None, cell
         try:
             result = self._ended(session, cell)
+            self._note(session, before)
         finally:
-            session.running = None
+            session.running, session.used_at = None, time.time()
             cell.over.set()
-        self._note(session, before)
         return result
 
     def _ended(self, session: _Session, cell: _Cell) -> CellResult:

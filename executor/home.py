@@ -35,6 +35,8 @@ from executor.wire import content_name, integer, optional_text, text
 
 _CHUNK = 1 << 20
 _RM_S = 60.0
+_SHORT = 1_000  # bytes of a line in a journal that is not worth shortening
+_JOURNAL = 8 << 20  # bytes of a thread's journal from which on it forgets what old cells printed
 _CONTENT = re.compile(rb'"sha256": ?"([0-9a-f]{64})"')
 
 
@@ -155,6 +157,16 @@ class Home:
                 removed += 1
         return removed
 
+    def unused(self, for_s: float) -> list[str]:
+        """The threads in which no cell began or ended for so many seconds, the longest unused first."""
+        until = time.time() - for_s
+        found = []
+        for journal in (self.root / "threads").glob("*/cells.jsonl"):
+            with contextlib.suppress(FileNotFoundError):  # it is being purged
+                if (changed := journal.stat().st_mtime) <= until:
+                    found.append((changed, unquote(journal.parent.name)))
+        return [thread_id for _, thread_id in sorted(found)]
+
     def has(self, thread_id: str) -> bool:
         """Whether anything is kept of a thread."""
         return self._folder_of(thread_id).exists()
@@ -229,6 +241,30 @@ def contents_named_in(folder: Path) -> set[str]:
     return named | {path.name for path in kept if len(path.name) == 64}  # parts of checkpoints that came from elsewhere
 
 
+def _finished_in(line: bytes) -> str | None:
+    """The cell whose result a line of a journal holds."""
+    try:
+        record = json.loads(line)
+        return str(record["cell"]) if "result" in record else None
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def _shortened(line: bytes) -> bytes:
+    """A line of a journal without the texts of a result."""
+    if len(line) < _SHORT or b'"result"' not in line:
+        return line
+    try:
+        record = json.loads(line)
+        result = record["result"]
+        result |= {"stdout": "", "stderr": "", "result": None}
+        for artifact in result["artifacts"]:
+            artifact["chart"] = []
+    except (ValueError, TypeError, KeyError):
+        return line
+    return json.dumps(record, separators=(",", ":")).encode() + b"\n"
+
+
 def remove_tree(folder: Path) -> None:
     """Delete a folder in which a cell may have made anything. Raises OSError when a part of it resists."""
     with contextlib.suppress(RecursionError):  # deeper than Python goes; rm walks any depth
@@ -254,6 +290,7 @@ class ThreadHome:
             self._unsynced = dict.fromkeys((folder.parent, folder))
         self._journal_path = folder / "cells.jsonl"
         self._journal: BinaryIO = self._journal_path.open("a+b")
+        self._shorten_at = _JOURNAL
         self._finished: dict[str, tuple[int, int]] = {}
         self.unfinished: set[str] = set()
         self.unsaved_cells: list[str] = []
@@ -310,6 +347,8 @@ class ThreadHome:
 
     def started(self, cell_id: str) -> int:
         """Write down that a cell begins; returns its number in the thread, from 1."""
+        if self._journal.seek(0, os.SEEK_END) > self._shorten_at:
+            self._shorten()
         self._append({"cell": cell_id})
         self._begin(cell_id)
         return len(self.cell_ids)
@@ -359,8 +398,25 @@ class ThreadHome:
         self.undone_cell = cell_id
         self.unsaved_cells = [cell for cell in self.unsaved_cells if cell != cell_id]
 
+    def _shorten(self) -> None:
+        """Leave out of the journal what cells printed and showed, except of the last one that finished.
+
+        Only its result is asked for again: a client stores the result of a cell before it runs the next. What results
+        name stays, so that a purge finds it.
+        """
+        last = max(self._finished.values(), default=None)
+        lines = [line if last and offset == last[0] else _shortened(line) for offset, line in self._lines()]
+        replace_durably(self._journal_path, b"".join(lines))
+        self._journal.close()
+        self._journal = self._journal_path.open("a+b")
+        self._unsynced[self.folder] = None  # before the journal: a power cut must not bring the old one back
+        for offset, line in self._lines():
+            if (cell_id := _finished_in(line)) is not None:
+                self._finished[cell_id] = (offset, len(line))
+        self._shorten_at = max(_JOURNAL, 2 * sum(map(len, lines)))
+
     def result(self, cell_id: str) -> Message | None:
-        """The stored result of a cell that has finished."""
+        """The stored result of a cell that has finished; of earlier ones perhaps without what they printed."""
         place = self._finished.get(cell_id)
         if place is None:
             return None

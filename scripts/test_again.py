@@ -18,7 +18,15 @@ from pathlib import Path
 from xml.etree import ElementTree as Xml
 
 SUITES = {
-    "fast": ("-n", "3", "--dist", "loadfile", "-m", "not integration and not browser and not attack and not fault"),
+    "fast": (
+        "-n",
+        "4",
+        "--dist",
+        "loadfile",
+        "--no-loadscope-reorder",
+        "-m",
+        "not integration and not browser and not attack and not fault",
+    ),
     "integration": ("-m", "integration"),
 }
 BURN = "while True: pass"

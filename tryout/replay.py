@@ -7,7 +7,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing
 from dataclasses import asdict
 from datetime import datetime
+from pathlib import Path
 from typing import Any, NamedTuple, assert_never
+from urllib.parse import quote
 
 from rich.console import Console
 from rich.rule import Rule
@@ -15,6 +17,8 @@ from rich.text import Text
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.actions import Action
+from core.blobs import Blobs
+from core.errors import BlobMissing, BlobsUnreachable
 from core.rows import Spent, money
 from core.settings import Settings
 from core.steps import (
@@ -57,8 +61,11 @@ OUTPUT_LINES = 12
 Json = dict[str, Any]
 
 
-def run(settings: Settings, name: str, *, as_json: bool = False) -> int:
-    """Print the turns that `name` means: a turn's id, a thread's, or a link to a Slack message. 1 if there is none."""
+def run(settings: Settings, name: str, *, as_json: bool = False, outputs: Path | None = None) -> int:
+    """Print the turns that `name` means: a turn's id, a thread's, or a link to a Slack message. 1 if there is none.
+
+    `outputs` is a folder for the whole texts of outputs that their steps hold in part.
+    """
     with closing(History(settings.database_url)) as history, closing(Store(settings.database_url)) as store:
         try:
             turns = [(turn, history.steps(turn.id), history.sent(turn)) for turn in history.find(name)]
@@ -69,10 +76,11 @@ def run(settings: Settings, name: str, *, as_json: bool = False) -> int:
         except SQLAlchemyError as error:
             Console(stderr=True).print(Text(f"The Store cannot be read: {type(error).__name__}. Check DATABASE_URL."))
             return 1
+    console = Console(highlight=False, soft_wrap=True)
     if as_json:
         print(json.dumps([as_document(*turn) for turn in turns], ensure_ascii=False))
-        return 0 if turns else 1
-    console = Console(highlight=False, soft_wrap=True)
+    if not turns and as_json:
+        return 1
     if not turns:
         Console(stderr=True).print(
             Text(
@@ -80,9 +88,29 @@ def run(settings: Settings, name: str, *, as_json: bool = False) -> int:
             )
         )
         return 1
-    for turn in turns:
+    for turn in () if as_json else turns:
         for text in as_lines(*turn):
             console.print(text)
+    steps = [step.step for _, each, _ in turns for step in each]
+    return 0 if outputs is None else _write_outputs(settings, outputs, steps)
+
+
+def _write_outputs(settings: Settings, folder: Path, steps: Iterable[Step | UnknownStep]) -> int:
+    """Write the whole texts of outputs, a file each, named by cell and field. 1 when one cannot be had."""
+    blobs, console = Blobs(settings.files), Console(stderr=True, highlight=False, soft_wrap=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    cells = [step for step in steps if isinstance(step, CellRan) and step.whole_outputs]
+    for cell in cells:
+        for file in cell.whole_outputs:
+            path = folder / f"{quote(cell.cell_id, safe='')}-{quote(file.name, safe='')}.txt"
+            try:
+                blobs.fetch(file.sha256, path)
+            except (BlobMissing, BlobsUnreachable) as error:
+                console.print(Text(f"{path.name} cannot be read from the file store: {type(error).__name__}."))
+                return 1
+            console.print(Text(f"{path} · {file.size:,} bytes"))
+    if not cells:
+        console.print(Text("No output was cut: the steps hold all of them."))
     return 0
 
 
@@ -225,9 +253,10 @@ def _cell(step: CellRan) -> _Shown:
     }
     outputs = [f"{name}: {_head(text)}" for name, text in texts.items() if text]
     asked = [f"query on {ran.source}: {_outcome(ran)}\n{ran.sql}" for ran in step.statements]
+    whole = [f"whole {file.name}: {file.size:,} bytes in the file store" for file in step.whole_outputs]
     made = [f"📎 {file.name}" for file in (*step.figures, *step.files)]
     title = f"cell      {step.title or step.cell_id}: {step.status} in {step.duration_s:.2f} s"
-    return _Shown(title, "green" if step.status == "ok" else "red", [step.code, *asked, *outputs, *made])
+    return _Shown(title, "green" if step.status == "ok" else "red", [step.code, *asked, *outputs, *whole, *made])
 
 
 def _outcome(ran: StatementRan) -> str:

@@ -192,9 +192,16 @@ def test_a_signal_ends_the_process_cleanly(tmp_path: Path, address: Address, num
         [sys.executable, "-W", "error", "-c", program], cwd=tmp_path, env=environment, stderr=subprocess.PIPE, text=True
     ) as process:
         try:
-            eventually(lambda: connections() or process.poll() is not None, "the bot's connection")
+            assert process.stderr is not None
+            errors = ""
+            for line in process.stderr:  # it ends with the process, too
+                errors += line
+                if "bot_listens" in line:
+                    break
+            eventually(connections, "the bot's connection")
             process.send_signal(number)
-            _, errors = process.communicate(timeout=PATIENCE_S)
+            errors += process.stderr.read()
+            process.wait(PATIENCE_S)
         finally:
             process.kill()
     assert process.returncode == 0, errors

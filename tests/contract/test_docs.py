@@ -77,7 +77,7 @@ def test_the_page_of_prompts_names_every_prompt() -> None:
 
 @pytest.mark.parametrize("name", DOCUMENTS)
 def test_lines_of_prose_have_at_most_120_characters(name: str) -> None:
-    """Tables and code blocks may be wider, and so may a list of what people see in a thread (`docs/two-hosts.md`)."""
+    """Tables and code blocks may be wider, and so may a list of what people see in a thread (`docs/two-nodes.md`)."""
     text = (ROOT / name).read_text(encoding="utf-8")
     prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
     assert [line for line in prose.splitlines() if len(line) > 120 and not line.startswith(("|", "- ✗"))] == []

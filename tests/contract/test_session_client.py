@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from patience import PATIENCE_S
+from patience import PATIENCE_S, eventually
 
 from executor.client import RequestError, SessionClient
 from executor.exported import ExportedSession
@@ -328,6 +328,18 @@ def test_a_session_lives_from_its_first_cell_on(thread: Thread, tmp_path: Path) 
     thread.run("1")
     assert thread.id in {info.thread_id for info in thread.host.sessions()}
     assert thread.host.ping().sessions >= 1
+
+
+def test_what_is_unused_has_no_subprocess_and_ran_nothing_for_long(thread: Thread) -> None:
+    thread.run("n = 1")
+    assert thread.id not in thread.host.unused(0, 1_000), "it is alive"
+    thread.host.reset(thread.id)
+    eventually(lambda: thread.id not in {info.thread_id for info in thread.host.sessions()}, "the end of the session")
+    assert thread.id in thread.host.unused(0, 1_000)
+    assert thread.id not in thread.host.unused(3_600, 1_000)
+    assert thread.host.unused(0, 0) == []
+    thread.host.purge(thread.id)
+    assert thread.id not in thread.host.unused(0, 1_000)
 
 
 def test_variables_are_listed_with_the_cell_that_set_them(thread: Thread) -> None:

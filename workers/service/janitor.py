@@ -23,7 +23,8 @@ from core.telemetry import get_logger
 from executor.client import SessionClient
 from workers.service.admission import Admission
 from workers.service.backoff import Backoff
-from workers.service.context import LEASE_TTL_S
+from workers.service.context import LEASE_TTL_S, session_transfer
+from workers.service.eviction import Eviction
 from workers.service.process_registry import sweep_file
 from workers.service.purges import carry_out_orders, keep_retention
 from workers.service.queue_status import QueueStatus
@@ -83,6 +84,8 @@ def run(settings: Settings) -> None:
         blobs, sessions = Blobs(settings.files), SessionClient(settings.session_socket)
         status = QueueStatus(redis, SlackWriter(web_client(settings, redis), store))
         mine = SweepLease(redis)
+        transfer = session_transfer(settings, store, blobs, sessions)
+        eviction = Eviction(settings.storage.evict_days, store, leases, transfer, sessions)
         shown = Newest(status.show, "queue status")
 
         def sweep() -> list[str]:
@@ -100,5 +103,6 @@ def run(settings: Settings) -> None:
             sweep_tempdirs(settings)
             carry_out_orders(store, sessions, settings.node_id, Spool(settings.spool))
             keep_retention(settings, store, blobs, redis)
+            eviction.sweep()
 
         keep_sweeping(sweep, threading.Event(), swept=swept)

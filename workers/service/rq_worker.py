@@ -21,6 +21,7 @@ from core.settings import Settings
 from core.telemetry import get_logger
 from workers.service import jobs
 from workers.service.forked_processes import DRAIN_S
+from workers.service.wake_job import WakeJob
 
 log = get_logger(__name__)
 
@@ -73,7 +74,9 @@ def _work(settings: Settings) -> None:
     with closing(connect_redis(settings.redis_url)) as redis:
         queues = [Queue(name, connection=redis, serializer=SERIALIZER) for name in queues_of(settings.node_id)]
         name = f"{settings.node_id}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
-        worker = NodeWorker(queues, name=name, connection=redis, serializer=SERIALIZER, worker_ttl=WORKER_TTL_S)
+        worker = NodeWorker(
+            queues, name=name, connection=redis, serializer=SERIALIZER, job_class=WakeJob, worker_ttl=WORKER_TTL_S
+        )
         jobs.block_stop_signal()
         # A collection in a horse would touch, and so copy, every object that its parent had: they are left out of it.
         gc.collect()

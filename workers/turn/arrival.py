@@ -49,13 +49,14 @@ def bring(context: TurnContext, lease: Lease, turns: Sequence[Sequence[Step]]) -
     imported = with_session_host(partial(context.transfer.import_state, lease))
     if imported is not None and imported.was_here:  # it may be alive, and files came while the thread was elsewhere
         with_session_host(partial(context.files.restore, lease.thread_id))
-    if before is None or not any(cells(steps) for steps in turns):
+    if not any(cells(steps) for steps in turns):
         return None
     missing = cells_not_in(turns, imported.cells if imported is not None else ())
     came = imported is not None and (not missing or bool(imported.cells))
     lost = imported.lost if imported is not None else ()
     moved = Moved(node=here, came=came, cells=tuple(cell.title or cell.cell_id for cell in missing), lost=lost)
-    return None if moved.is_whole and imported is not None and imported.was_here else moved
+    was_evicted = before is None  # people need not hear of it
+    return None if moved.is_whole and (was_evicted or (imported is not None and imported.was_here)) else moved
 
 
 def sentence(moved: Moved, language: Language) -> str:

@@ -1,8 +1,8 @@
 """A cell's result, as the executor gives it, becomes a step.
 
-The data of tables and charts is bounded once more here, so that a step stays as small as a cell's shown result may be:
-at most `TABLE_CHARS` characters of table rows and `CHART_CHARS` characters of chart points per cell. Totals say how
-much there was.
+Everything is bounded once more here, because all steps of a thread are read again in each of its turns: at most
+`OUTPUT_CHARS` characters of each text, `TABLE_CHARS` characters of table rows and `CHART_CHARS` characters of chart
+points per cell. Totals say how much there was. A text that was cut is kept whole in the file store.
 """
 
 from __future__ import annotations
@@ -14,8 +14,12 @@ from core.steps import CellRan, ChartData, FileProblem, Scalar, SeriesData, Tabl
 from core.values import Language, StoredFile
 from executor.values import Artifact, CellResult, Series
 from workers.agent.actions import RunCell
+from workers.agent.text import clip
 from workers.delivery.notices import worded
 
+OUTPUT_CHARS = 50_000
+"""Of stdout, of stderr, of the shown result and of an error: head and tail. The model sees less of them, the notebook
+no more."""
 TABLE_CHARS = 64_000
 """Of a cell's tables, headings included: what the text of its result may have, too (`executor/wire.py`)."""
 CHART_CHARS = 64_000
@@ -26,10 +30,25 @@ Item = TypeVar("Item")
 
 
 def cell_ran(
-    action: RunCell, result: CellResult, keep: Callable[[Artifact], StoredFile], language: Language
+    action: RunCell,
+    result: CellResult,
+    keep: Callable[[Artifact], StoredFile],
+    keep_text: Callable[[str, str], StoredFile],
+    language: Language,
 ) -> CellRan:
-    """The step of a cell that ended. `keep` puts an artifact into the file store; `language` is that of the thread."""
+    """The step of a cell that ended. `language` is that of the thread.
+
+    `keep` puts an artifact into the file store, `keep_text` a text: (the name of its field, the text).
+    """
     error = result.error
+    texts = {
+        "stdout": result.stdout,
+        "stderr": result.stderr,
+        "result": result.result.text if result.result else "",
+        "error": (error.traceback or error.message) if error else "",
+    }
+    kept = {name: clip(text, OUTPUT_CHARS) for name, text in texts.items()}
+    whole = tuple(keep_text(name, text) for name, text in texts.items() if len(text) > OUTPUT_CHARS)
     return CellRan(
         call_id=action.call_id,
         cell_id=action.cell_id,
@@ -37,13 +56,14 @@ def cell_ran(
         code=action.code,
         language=action.language,
         status=result.status,
-        stdout=result.stdout,
-        stderr=result.stderr,
-        result=result.result.text if result.result else "",
+        stdout=kept["stdout"],
+        stderr=kept["stderr"],
+        result=kept["result"],
+        whole_outputs=whole,
         tables=tables_of(result),
         charts=charts_of(result),
         error_name=error.name if error else "",
-        error=(error.traceback or error.message) if error else "",
+        error=kept["error"],
         error_line=error.line if error else None,
         figures=tuple(keep(made) for made in result.artifacts if made.kind == "figure"),
         files=tuple(keep(made) for made in result.artifacts if made.kind == "file"),

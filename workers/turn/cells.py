@@ -31,7 +31,8 @@ def run_cell(turn: OpenTurn, action: RunCell) -> None:
         result = _lost_with_its_node(turn, action) or with_session_host(partial(_run, turn, action, live, sources))
         log.info("cell_ended", status=result.status, seconds=round(result.duration_s, 3))
     export(turn)
-    step = cell_ran(action, result, partial(_kept, blobs=turn.context.blobs), turn.language)
+    blobs = turn.context.blobs
+    step = cell_ran(action, result, partial(_kept, blobs=blobs), partial(_kept_text, blobs=blobs), turn.language)
     if sources is not None:
         step = step.model_copy(update={"statements": tuple(sources.statements)})
     turn.append(step)
@@ -57,6 +58,11 @@ def show_cell(turn: OpenTurn, cell: CellRan) -> None:
 def _kept(artifact: Artifact, blobs: Blobs) -> StoredFile:
     sha256 = blobs.put(Path(artifact.path))
     return StoredFile(name=artifact.name, mimetype=artifact.mimetype, size=artifact.size, sha256=sha256)
+
+
+def _kept_text(name: str, text: str, blobs: Blobs) -> StoredFile:
+    data = text.encode("utf-8", "replace")
+    return StoredFile(name=name, mimetype="text/plain", size=len(data), sha256=blobs.put(data))
 
 
 def _lost_with_its_node(turn: OpenTurn, action: RunCell) -> CellResult | None:

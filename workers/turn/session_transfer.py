@@ -78,7 +78,8 @@ class SessionTransfer:
         self._blobs = blobs
         self._packs = PackStore(blobs)
         self._sessions = sessions
-        self._enabled = enabled
+        self.enabled = enabled
+        """Whether sessions are kept in the file store at all."""
         self._unexported = unexported
         self._limits = limits
         self._known: dict[tuple[str, int], list[Pack]] = {}
@@ -87,13 +88,13 @@ class SessionTransfer:
 
     def begin_cell(self, lease: Lease, cell_id: str) -> None:
         """Note that a cell begins here. If this node dies during the cell, the next node does not run it again."""
-        if self._enabled:
+        if self.enabled:
             self._unexported.add(lease.thread_id)
             self._store.begin_cell(lease, f"{self._here} {cell_id}")
 
     def began_elsewhere(self, thread_id: str, cell_id: str) -> bool:
         """Whether this cell is the last one of the thread that began, and began at another node."""
-        if not self._enabled or (begun := self._store.begun_cell(thread_id)) is None:
+        if not self.enabled or (begun := self._store.begun_cell(thread_id)) is None:
             return False
         host, _, cell = begun.partition(" ")
         return cell == cell_id and host != self._here
@@ -105,7 +106,7 @@ class SessionTransfer:
         turn: the next export makes up for it, and so does the end of the service. Returns why the session was not kept,
         when it is too large. Raises HostUnavailable, LeaseLost.
         """
-        if not self._enabled or self._store.thread_node(lease.thread_id) != self._node_id:
+        if not self.enabled or self._store.thread_node(lease.thread_id) != self._node_id:
             return None
         self._unexported.add(lease.thread_id)
         exported = self._sessions.export_session(lease.thread_id)
@@ -118,6 +119,24 @@ class SessionTransfer:
             return None
         self._unexported.remove(lease.thread_id)
         return over
+
+    def evict(self, lease: Lease) -> bool:
+        """Delete the session from this node's disk, once the file store has all of it; False when it has not.
+
+        The next question brings it back, here or at another node. Raises HostUnavailable, LeaseLost.
+        """
+        node = self._store.thread_node(lease.thread_id)
+        if not self.enabled or (node == self._node_id and not self._is_kept(lease)):
+            return False
+        if node == self._node_id:
+            self._store.set_thread_node(lease, None)
+        self._sessions.purge(lease.thread_id)
+        return True
+
+    def _is_kept(self, lease: Lease) -> bool:
+        if self.export_state(lease) is not None or lease.thread_id in self._unexported.threads():
+            return False
+        return self._store.exported_session(lease.thread_id) is not None
 
     def forget(self, lease: Lease, made: Collection[str]) -> None:
         """Delete what the file store has of the session, and these files that cells made: the thread was reset.
@@ -202,7 +221,7 @@ class SessionTransfer:
         replaced; it stays when there is nothing else, as on a node that was renamed. Raises HostUnavailable,
         BlobsUnreachable.
         """
-        for pack in self._known_packs(lease) if self._enabled else ():
+        for pack in self._known_packs(lease) if self.enabled else ():
             try:
                 self._bring(lease.thread_id, pack)
             except _UNUSABLE as error:

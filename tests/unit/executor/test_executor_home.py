@@ -7,6 +7,8 @@ import time
 from pathlib import Path
 
 from executor.home import Home, KeptFile
+from executor.values import Artifact, CellResult, Chart, Series
+from executor.wire import result_from, result_to
 
 WEEK_S = 7 * 24 * 3600.0
 
@@ -35,3 +37,51 @@ def test_content_that_no_thread_has_any_more_is_removed_after_a_week(tmp_path: P
 
 def test_a_home_that_is_empty_has_nothing_to_remove(tmp_path: Path) -> None:
     assert Home(tmp_path).sweep(0) == 0
+
+
+def test_a_journal_forgets_what_old_cells_printed_and_nothing_else(tmp_path: Path) -> None:
+    home = Home(tmp_path)
+    chart = Artifact(
+        "a.png",
+        "image/png",
+        1,
+        "ab" * 32,
+        "/x",
+        "figure",
+        (Chart("T", "x", "y", (Series("line", "s", ((1, 2),), 1),)),),
+    )
+    thread = home.thread("t")
+    printed = "x" * 1_000_000
+    results = [CellResult(f"c{number}", "ok", stdout=printed, artifacts=(chart,)) for number in range(60)]
+    for result in results:
+        thread.started(result.id)
+        thread.finished(result.id, result_to(result), keeps=True)
+    thread.started("runs")
+    journal = next(tmp_path.glob("threads/*/cells.jsonl"))
+    assert journal.stat().st_size < 10_000_000
+
+    def look() -> tuple[object, ...]:
+        first, last = (result_from(found) for cell in ("c0", "c59") if (found := thread.result(cell)))
+        assert (first.stdout, first.artifacts[0].sha256) == ("", "ab" * 32)
+        assert last == results[-1]
+        return thread.cell_ids, thread.unfinished, thread.unsaved_cells, thread.notified, thread.undone_cell
+
+    before = look()
+    assert before[0] == [*(result.id for result in results), "runs"]
+    thread.close()
+    thread = home.thread("t")
+    assert look() == before
+    thread.close()
+
+
+def test_a_journal_that_was_rewritten_is_synced_with_its_folder(tmp_path: Path) -> None:
+    """The old journal would be back after a power cut, without the cells that came later."""
+    thread = Home(tmp_path).thread("t")
+    for number in range(9):
+        thread.started(f"c{number}")
+        thread.take_unsynced()
+        thread.finished(f"c{number}", result_to(CellResult(f"c{number}", "ok", stdout="x" * 1_000_000)))
+    thread.take_unsynced()
+    thread.started("next")
+    assert [path.name for path in thread.take_unsynced()] == ["t", "cells.jsonl"]
+    thread.close()

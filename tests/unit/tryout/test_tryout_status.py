@@ -12,13 +12,14 @@ from turn_kit import ASKED, CELL, DANCED, FINISHED, QUESTION, REPLIED, changed, 
 from typer.testing import CliRunner
 
 import threadbook
+from core.blobs import Blobs
 from core.leases import Leases
 from core.queue import Wakes
 from core.rows import Spent
 from core.settings import Settings, load_settings
 from core.steps import UnknownStep, Usage, dump_step, load_step
 from core.store import Store
-from core.values import Lease
+from core.values import Lease, StoredFile
 from tryout import replay, status
 
 
@@ -133,6 +134,23 @@ def test_a_replay_shows_the_steps_in_their_order(
     places = [shown.index(word) for word in words]
     assert places == sorted(places)
     assert "card: chat.postMessage" in shown
+
+
+def test_a_replay_writes_the_whole_text_of_an_output_that_a_step_holds_in_part(
+    settings: Settings, store: Store, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    whole = b"all of it\n" * 10_000
+    kept = StoredFile(name="stdout", mimetype="text/plain", size=len(whole), sha256=Blobs(settings.files).put(whole))
+    turn = write_turn(store, [ASKED, changed(CELL, cell_id="../c1", whole_outputs=(kept,)), FINISHED])
+    assert replay.run(settings, turn.id, outputs=tmp_path / "texts") == 0
+    assert "whole stdout: 100,000 bytes in the file store" in capsys.readouterr().out
+    (written,) = (tmp_path / "texts").iterdir()
+    assert written.name == "..%2Fc1-stdout.txt"
+    assert written.read_bytes() == whole
+    Blobs(settings.files).remove(kept.sha256)
+    written.unlink()
+    assert replay.run(settings, turn.id, outputs=tmp_path / "texts") == 1
+    assert "cannot be read from the file store" in capsys.readouterr().err
 
 
 def test_a_replay_for_a_program_holds_every_step_as_stored(

@@ -11,12 +11,15 @@ from workers.turn.commands.thread import CommandThread
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Forget variables and the files that cells made; files that people gave stay. Raises HostUnavailable."""
+    """Forget variables, the files that cells made and what they printed at length; files that people gave stay.
+
+    Raises HostUnavailable.
+    """
     command = thread.command
     thread.context.sessions.reset(thread.lease.thread_id)
     done = [cell for steps in thread.turns for cell in cells(steps)]
     figures = {file.sha256 for cell in done for file in cell.figures}
-    made = {file.sha256 for cell in done for file in cell.files} - figures
+    made = {file.sha256 for cell in done for file in (*cell.files, *cell.whole_outputs)} - figures
     thread.context.transfer.forget(thread.lease, made)
     text = say("reset_done", thread.language, author=command.author or command.user)
     return (Forgot(done=True, user=command.user, author=command.author, text=text),)

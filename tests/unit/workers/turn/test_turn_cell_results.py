@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+
 import pytest
 
 from core.steps import ChartData, SeriesData, TableData, dump_step, load_step
@@ -9,7 +11,7 @@ from core.values import StoredFile
 from executor.notices import notice
 from executor.values import Artifact, CellError, CellResult, Chart, Display, Rejected, Series, Table
 from workers.agent.actions import RunCell
-from workers.turn.cell_results import CHART_CHARS, TABLE_CHARS, cell_ran, charts_of, tables_of
+from workers.turn.cell_results import CHART_CHARS, OUTPUT_CHARS, TABLE_CHARS, cell_ran, charts_of, tables_of
 
 ACTION = RunCell("call", "T1/c1", "Sum it up", "df", "python")
 TABLE = Table(("region", "net"), ("object", "float64"), (("North", 1.5), ("South", None)), 2, 2)
@@ -18,6 +20,11 @@ LINE = Series("line", "net", (("2024-01", 1.5), ("2024-02", 2)), 2)
 
 def keep(made: Artifact) -> StoredFile:
     return StoredFile(name=made.name, mimetype=made.mimetype, size=made.size, sha256=made.sha256)
+
+
+def keep_text(name: str, text: str) -> StoredFile:
+    size = len(text.encode())
+    return StoredFile(name=name, mimetype="text/plain", size=size, sha256=hashlib.sha256(text.encode()).hexdigest())
 
 
 def figure(*series: Series, name: str = "sales.png") -> Artifact:
@@ -42,7 +49,7 @@ def test_a_result_becomes_a_step_with_all_that_it_says() -> None:
         duration_s=0.5,
         notices=(notice("all_kept"),),
     )
-    step = cell_ran(ACTION, result, keep, "zh")
+    step = cell_ran(ACTION, result, keep, keep_text, "zh")
     assert (step.call_id, step.cell_id, step.title, step.code) == ("call", "T1/c1", "Sum it up", "df")
     assert (step.status, step.stdout, step.stderr, step.result) == ("error", "out", "err", "the table")
     assert (step.error_name, step.error, step.error_line) == ("KeyError", "Traceback", 3)
@@ -50,6 +57,18 @@ def test_a_result_becomes_a_step_with_all_that_it_says() -> None:
     assert (step.rejected[0].name, step.files_read, step.duration_s) == ("link", ("sales.csv",), 0.5)
     assert (step.notice, step.notice_text) == ("All variables are kept.", "所有变量都已保留。")
     assert load_step(dump_step(step)) == step
+
+
+def test_a_long_output_keeps_its_head_and_tail_and_is_whole_in_the_file_store() -> None:
+    text = "first\n" + "x\n" * 500_000 + "last"
+    error = CellError("ValueError", "long", text, 3)
+    step = cell_ran(ACTION, CellResult("c", "error", stdout=text, stderr="short", error=error), keep, keep_text, "en")
+    for kept in (step.stdout, step.error):
+        assert kept.startswith("first\n")
+        assert kept.endswith("\nlast")
+        assert len(kept) <= OUTPUT_CHARS + 120
+    assert step.stderr == "short"
+    assert step.whole_outputs == (keep_text("stdout", text), keep_text("error", text))
 
 
 def test_the_table_of_the_last_value_is_carried() -> None:
@@ -69,7 +88,7 @@ def test_the_points_of_charts_are_carried_with_their_figure() -> None:
 @pytest.mark.parametrize("value", [True, 7, 1.5, "7", None])
 def test_items_keep_their_type_in_the_store(value: object) -> None:
     result = CellResult("c", "ok", result=Display("", Table(("a",), ("x",), ((value,),), 1, 1)))
-    step = load_step(dump_step(cell_ran(ACTION, result, keep, "en")))
+    step = load_step(dump_step(cell_ran(ACTION, result, keep, keep_text, "en")))
     assert [type(item) for item in step.tables[0].rows[0]] == [type(value)]
 
 
@@ -91,5 +110,5 @@ def test_points_beyond_the_bound_are_left_out_and_counted() -> None:
 
 
 def test_a_cell_without_a_table_or_a_figure_carries_none() -> None:
-    step = cell_ran(ACTION, CellResult("c", "ok", result=Display("7")), keep, "en")
+    step = cell_ran(ACTION, CellResult("c", "ok", result=Display("7")), keep, keep_text, "en")
     assert (step.tables, step.charts) == ((), ())

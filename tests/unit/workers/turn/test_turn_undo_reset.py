@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from turn_world import BEN, Meanwhile, World, cell, finish
 
+from core.blobs import Blobs
+from core.errors import BlobMissing
 from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
 
@@ -98,6 +100,18 @@ def test_a_reset_forgets_variables_once_it_is_confirmed_and_keeps_what_people_ga
     )
     say(world, key, "what is left?")
     assert world.steps(key, "cell")[-1]["stdout"] == "None x\n1\n\n"
+
+
+def test_a_reset_deletes_what_cells_printed_at_length(world: World) -> None:
+    world.model = ScriptedModel(turns=[[cell("print('secret ' * 20_000)"), finish("Printed.")]])
+    key = world.say("print it")
+    world.settle(key)
+    (whole,) = world.steps(key, "cell")[0]["whole_outputs"]
+    kept = Blobs(world.settings.files)
+    assert kept.get(whole["sha256"]) == b"secret " * 20_000 + b"\n"
+    say(world, key, "reset", "yes please")
+    with pytest.raises(BlobMissing):
+        kept.get(whole["sha256"])
 
 
 @pytest.mark.parametrize("no", ["press", "words"])

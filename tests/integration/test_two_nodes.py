@@ -34,7 +34,7 @@ from tryout.slack_client import LocalSlack
 pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "two-hosts.md"
+PAGE = ROOT / "docs" / "two-nodes.md"
 KEY = "the nodes of this team share this"
 
 FIRST = "x = 1\nbig = list(range(200_000))\nopen('made.txt', 'w').write('made by the first cell')\nprint('x is', x)"
@@ -152,7 +152,7 @@ def team(tmp_path: Path, redis_url: str, postgres_url: str) -> Iterator[Team]:
             "THREADBOOK_MODEL": f"scripted:{tmp_path / 'script.json'}",
         }
         settings = {}
-        for node in ("host-a", "host-b"):
+        for node in ("node-a", "node-b"):
             (tmp_path / node).mkdir()
             settings[node] = settings_for(
                 tmp_path / node, slack.url, redis_url, **{**shared, "THREADBOOK_NODE_ID": node}
@@ -171,7 +171,7 @@ def team(tmp_path: Path, redis_url: str, postgres_url: str) -> Iterator[Team]:
         }
         team = Team(people, store, tmp_path, settings, environment)
         stack.callback(_stop_all, team)
-        stack.enter_context(running_bot(settings["host-a"]))
+        stack.enter_context(running_bot(settings["node-a"]))
         yield team
 
 
@@ -187,7 +187,7 @@ def _stop_all(team: Team) -> None:
 
 
 def other(node: str) -> str:
-    return {"host-a": "host-b", "host-b": "host-a"}[node]
+    return {"node-a": "node-b", "node-b": "node-a"}[node]
 
 
 def test_a_thread_moves_when_its_node_is_killed_in_mid_turn_and_moves_back_when_the_other_is_drained(
@@ -241,15 +241,15 @@ def test_a_thread_moves_when_its_node_is_killed_in_mid_turn_and_moves_back_when_
         PAGE.write_text(f"{HEAD}\n\nThis run: answered {took:.0f} s after the kill.\n\n---\n\n{transcript}")
 
 
-HEAD = """# Two hosts, one killed in mid-turn
+HEAD = """# Two nodes, one killed in mid-turn
 
-A thread of the test `tests/integration/test_two_hosts.py`, as people see it: two worker services (`host-a`, `host-b`)
-on one Redis, one Postgres and one S3-compatible store. While the cell “A long one” runs, every process of its host gets
-SIGKILL at once. The other host takes the thread. The cells that finished are not run again, and their variables and
-files are there. The cell that was cut off is reported and not repeated by itself. Then the first host comes back. It
-leaves the thread alone until the second host is drained with SIGTERM.
+A thread of the test `tests/integration/test_two_nodes.py`, as people see it: two worker services (`node-a`, `node-b`)
+on one Redis, one Postgres and one S3-compatible store. While the cell “A long one” runs, every process of its node gets
+SIGKILL at once. The other node takes the thread. The cells that finished are not run again, and their variables and
+files are there. The cell that was cut off is reported and not repeated by itself. Then the first node comes back. It
+leaves the thread alone until the second node is drained with SIGTERM.
 
-`UPDATE_GOLDEN=1 pytest tests/integration/test_two_hosts.py` writes this page anew."""
+`UPDATE_GOLDEN=1 pytest tests/integration/test_two_nodes.py` writes this page anew."""
 
 
 def _sleeps(team: Team, node: str, key: ThreadKey) -> bool:
@@ -258,27 +258,27 @@ def _sleeps(team: Team, node: str, key: ThreadKey) -> bool:
 
 
 def test_without_a_shared_store_a_second_node_does_not_start_and_says_what_is_missing(team: Team) -> None:
-    team.start("host-a")
-    team.ready("host-a")
+    team.start("node-a")
+    team.ready("node-a")
     alone = {"DATABASE_URL": f"sqlite:///{team.folder / 'own.db'}", "THREADBOOK_FILES": str(team.folder / "own")}
-    assert team.start("host-b", **alone).wait(PATIENCE_S) == 1
-    team.services.pop("host-b")
-    said = team.log("host-b").read_text()
-    assert "node host-a works with this Redis already" in said
+    assert team.start("node-b", **alone).wait(PATIENCE_S) == 1
+    team.services.pop("node-b")
+    said = team.log("node-b").read_text()
+    assert "node node-a works with this Redis already" in said
     assert "SQLite" in said
     assert "local folder" in said
     assert "Traceback" not in said
 
 
 def test_a_second_service_of_one_name_does_not_start_and_a_killed_one_starts_again_at_once(team: Team) -> None:
-    team.start("host-a")
-    team.ready("host-a")
-    assert team.start("host-b", THREADBOOK_NODE_ID="host-a").wait(PATIENCE_S) == 1
-    team.services.pop("host-b")
-    said = team.log("host-b").read_text()
-    assert "works under this node's name, 'host-a'" in said
+    team.start("node-a")
+    team.ready("node-a")
+    assert team.start("node-b", THREADBOOK_NODE_ID="node-a").wait(PATIENCE_S) == 1
+    team.services.pop("node-b")
+    said = team.log("node-b").read_text()
+    assert "works under this node's name, 'node-a'" in said
     assert "THREADBOOK_NODE_ID" in said
     assert "Traceback" not in said
-    team.kill("host-a")
-    team.start("host-a")
-    team.ready("host-a")
+    team.kill("node-a")
+    team.start("node-a")
+    team.ready("node-a")
