@@ -210,6 +210,23 @@ def rules_of(access: ChannelAccess, own: ChannelAccess | None = None) -> Mapping
     return {action: getattr(own if action.value in given else access, action.value) for action in Action}
 
 
+class ChannelApprovals(Table):
+    """`[channels.C0123456789.approvals]`: what waits for a yes there; what is left out is as in `[approvals]`."""
+
+    ask: Literal["never", "first cell", "risky", "every cell"] = Field(
+        default="never",
+        description="Which cells wait for a person's yes: none, the first of each question, those that fall under a "
+        "rule of `docs/working-together.md`, all. Who may say yes: `approve` of `[access]`.",
+    )
+    hours: Annotated[float, Field(gt=0)] = Field(
+        default=24.0, description="Hours after which a question parks its turn; “continue” goes on from there."
+    )
+
+
+class ApprovalSettings(ChannelApprovals):
+    """`[approvals]`: which cells run only after a person said yes. `docs/working-together.md` shows it."""
+
+
 class StorageSettings(Table):
     """`[storage]`: how much the file store keeps of saved sessions, where threads move between nodes; 0: no limit.
 
@@ -234,6 +251,7 @@ class ChannelSettings(Table):
     )
     limits: SessionLimits = SessionLimits()
     access: ChannelAccess = ChannelAccess()
+    approvals: ChannelApprovals = ChannelApprovals()
 
 
 class SourceSettings(Table):

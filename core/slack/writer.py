@@ -178,7 +178,7 @@ class SlackWriter(Niceties):
 
     def update(
         self,
-        lease: Lease,
+        lease: Lease | None,
         thread: ThreadKey,
         ts: str,
         text: str,

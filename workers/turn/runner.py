@@ -7,12 +7,15 @@ anywhere, `advance` goes on from what the Store holds.
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 
 from core.errors import BlobsUnreachable, FileUnreachable, LeaseLost, SlackUnreachable
 from core.phrases import say
 from core.slack.text import escape
 from core.steps import (
+    APPROVE_CALL,
+    WORDS_DECIDE,
     Acknowledged,
     Checked,
     Commanded,
@@ -26,11 +29,12 @@ from core.steps import (
 )
 from core.store import StoreUnreachable
 from core.telemetry import bind_fields, get_logger
-from core.values import Lease
+from core.values import Lease, ThreadKey
 from executor.client import HostUnavailable
 from workers.agent.about_steps import cells, ending
 from workers.agent.actions import (
     Action,
+    AskApproval,
     AskHuman,
     AskModel,
     Compact,
@@ -120,6 +124,9 @@ def _until_rest(turn: OpenTurn) -> None:
     while not rests:
         if not turn.had_no_mail_just_now():
             join_mail(turn)
+            if end := ending(turn.steps):  # nobody decided in time
+                close(turn, end)
+                return
         view = turn.view()
         rests = _perform(turn, view, decide(view))
 
@@ -149,8 +156,8 @@ def _perform(turn: OpenTurn, view: Turn, action: Action) -> bool:
             ask_model(turn, view, action)
         case RunCell():
             run_cell(turn, action)
-        case AskHuman(call_id, question, options):
-            turn.append(Questioned(call_id=call_id, question=question, options=options))
+        case AskApproval() | AskHuman():
+            turn.append(_question(turn, action))
         case CorrectModel(reason, text, call_id):
             turn.append(Corrected(reason=reason, text=text, call_id=call_id))
         case RecordVerdict(is_final, reason):
@@ -172,6 +179,22 @@ def _perform(turn: OpenTurn, view: Turn, action: Action) -> bool:
             rest(turn, "waiting")
             return True
     return False
+
+
+def _question(turn: OpenTurn, action: AskApproval | AskHuman) -> Questioned:
+    """The model's question, or ours whether a cell may run, which counts for so many hours."""
+    if isinstance(action, AskHuman):
+        return Questioned(call_id=action.call_id, question=action.question, options=action.options)
+    language = turn.language
+    policy = turn.context.settings.approvals_in(ThreadKey.parse(turn.thread_id).channel)
+    title = action.approval.title or say("progress_cell", language)
+    return Questioned(
+        call_id=f"{APPROVE_CALL}{action.number}",
+        question=say("approval_question", language, title=title),
+        options=tuple(say(f"approval_{word}", language) for word in WORDS_DECIDE),
+        until=time.time() + policy.hours * 3_600,
+        approval=action.approval,
+    )
 
 
 def _obey(turn: OpenTurn, command: Commanded) -> bool:
