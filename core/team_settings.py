@@ -291,7 +291,7 @@ class SourceSettings(Table):
         default=False, description="Ask it also in channels with guests or people of other workspaces in them."
     )
     strict: bool = Field(
-        default=False, description="Ask in the thread before each statement; whoever began the thread says run or skip."
+        default=False, description="Ask in the thread before each statement; `approve` of `[access]` says who decides."
     )
     confirm_minutes: Positive = Field(default=60, description="With `strict`: so long a yes to a statement counts.")
     role: str = Field(default="", description="Role to take before each statement (`SET ROLE`); Postgres and MariaDB.")
