@@ -27,9 +27,6 @@ from core.values import IncomingMessage, ThreadKey
 
 log = get_logger(__name__)
 
-MOST_CODE: Final = 100_000
-"""Characters of the code that a form may send back."""
-
 _DECIDES: Final[Mapping[str, Do]] = {"run": "run", "skip": "skip", "reject": "reject"}
 
 
@@ -115,11 +112,11 @@ class Approvals:
             self._tell_late(asked, user)
             return {}
         if isinstance(form, HintForm):
-            decision = Decision(call=form.call, do="redo", hint=texts[0].strip()[: drawn.FIELD_CHARS])
+            decision = Decision(call=form.call, do="redo", hint=texts[0].strip())
         else:
             if asked.question.approval.what == "python" and (wrong := drawn.syntax_error(texts, asked.turn.language)):
                 return wrong
-            code = "\n".join(texts)[:MOST_CODE]
+            code = "\n".join(texts)
             do: Do = "run" if code == asked.question.approval.code else "edited"
             decision = Decision(call=form.call, do=do, code=code if do == "edited" else "")
         # A form has no ts of its own. When Slack sends one twice, the second finds the question decided.

@@ -134,13 +134,17 @@ def code_parts(code: str) -> list[str]:
 
 
 def submitted(view: Any) -> list[str] | None:
-    """What stands in the fields of a submitted form, in their order; None when it is not one of ours."""
+    """What stands in the fields of a submitted form, in their order; None when it is not one of ours.
+
+    Nothing is cut: a part of a program could mean something else.
+    """
     try:
         values = view["state"]["values"]
         texts = [values[field_id(n)][field_id(n)]["value"] or "" for n in range(len(values))]
     except (KeyError, TypeError):
         return None
-    return texts if all(isinstance(text, str) for text in texts) else None
+    fits = len(texts) <= MOST_PARTS and all(isinstance(text, str) and len(text) <= FIELD_CHARS for text in texts)
+    return texts if fits else None
 
 
 def syntax_error(parts: Sequence[str], language: Language) -> dict[str, str]:

@@ -29,6 +29,7 @@ from workers.agent.risks import touched
 Golden = Callable[[str, object], None]
 TURN = "T1:C1:1.0/t1"
 CODE = "import os\nimport pandas as pd\nsales = pd.read_csv('old.csv')\nsales.to_csv('new.csv')\nos.remove('old.csv')"
+TOO_LONG = {"state": {"values": {"field:0": {"field:0": {"value": "a" * 3_001}}}}}
 LANGUAGES: tuple[Language, ...] = ("en", "zh")
 
 
@@ -115,6 +116,8 @@ def test_an_error_stands_under_the_field_with_its_line() -> None:
     assert list(syntax_error(["\x00"], "en")) == [field_id(0)]
 
 
-@pytest.mark.parametrize("view", [None, {}, {"state": {}}, {"state": {"values": {"x": {}}}}, {"state": {"values": 3}}])
+@pytest.mark.parametrize(
+    "view", [None, {}, {"state": {}}, {"state": {"values": {"x": {}}}}, {"state": {"values": 3}}, TOO_LONG]
+)
 def test_a_form_that_is_not_ours_has_no_fields(view: object) -> None:
     assert submitted(view) is None
