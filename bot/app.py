@@ -14,7 +14,8 @@ from slack_bolt import Ack, App, BoltContext, BoltResponse
 from slack_bolt.error import BoltUnhandledRequestError
 from slack_sdk import WebClient
 
-from bot.buttons import BUTTONS, Reader
+from bot.approvals import Approvals
+from bot.buttons import APPROVAL_BUTTONS, BUTTONS, FORMS, Reader
 from bot.changes import deleted_in
 from bot.commands import stop_from_reaction, stop_from_session
 from bot.intake import Ignored
@@ -59,6 +60,11 @@ def build_app(
         app.event(event)(_event_listener(read, store, handler))
     for button, read in BUTTONS:
         app.action(button.pattern())(_press_listener(read, store, handler))
+    approvals = Approvals(store, handler.slack, handler)
+    for button in APPROVAL_BUTTONS:
+        app.action(button.pattern())(_approval_listener(approvals))
+    for form in FORMS:
+        app.view(form.pattern())(_form_listener(approvals))
     app.error(_on_error)
     return app
 
@@ -100,6 +106,24 @@ def _press_listener(read: Reader, store: Store, handler: MessageHandler) -> Call
         ack()
 
     return on_press
+
+
+def _approval_listener(approvals: Approvals) -> Callable[..., None]:
+    def on_press(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
+        log.info("approval_pressed", outcome=approvals.press(body, context.team_id or ""))
+        ack()
+
+    return on_press
+
+
+def _form_listener(approvals: Approvals) -> Callable[..., None]:
+    def on_submit(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
+        if wrong := approvals.submit(body, context.team_id or ""):
+            ack(response_action="errors", errors=wrong)
+        else:
+            ack()
+
+    return on_submit
 
 
 def _on_error(error: Exception, body: Mapping[str, Any]) -> BoltResponse:

@@ -1,6 +1,6 @@
 """What each button does: the list of listeners for `block_actions`.
 
-A new button needs its class in `core/interactions.py` and its line here; a test compares the two lists. A reader turns
+A new button needs its class in `core/interactions.py` and its line here; a test compares the lists. A reader turns
 the payload of a press into a message for the thread, or says why it means nothing. It may read the Store and writes
 nothing. A press only claims something: the Store says whether it is still open.
 """
@@ -13,7 +13,7 @@ from typing import Any, Final
 from bot.answers import to_answer
 from bot.commands import leave_from_press, stop_from_press
 from bot.intake import Ignored
-from core.interactions import Interaction, LeaveButton, OptionButton, StopButton
+from core.interactions import ApprovalButton, EditForm, HintForm, Interaction, LeaveButton, OptionButton, StopButton
 from core.store import Store
 from core.values import IncomingMessage
 
@@ -25,3 +25,9 @@ BUTTONS: Final[tuple[tuple[type[Interaction], Reader], ...]] = (
     (OptionButton, to_answer),
     (LeaveButton, leave_from_press),
 )
+
+APPROVAL_BUTTONS: Final[tuple[type[Interaction], ...]] = (ApprovalButton,)
+"""Buttons that `bot/approvals.py` listens to: a press may open a form, or draw its message again."""
+
+FORMS: Final[tuple[type[Interaction], ...]] = (EditForm, HintForm)
+"""Forms that people submit; `bot/approvals.py` listens to them too."""

@@ -17,7 +17,8 @@ from core.interactions import LeaveButton, Reaction, StopButton
 from core.store import Store
 from core.values import IncomingMessage, ThreadKey
 
-_TS = re.compile(r"\d{1,20}\.\d{1,10}")
+TS = re.compile(r"\d{1,20}\.\d{1,10}")
+"""The form of Slack's ts."""
 
 
 def command_of(message: IncomingMessage) -> str | None:
@@ -96,7 +97,7 @@ def _stop(key: ThreadKey, ts: object, user: object) -> IncomingMessage | Ignored
 
 
 def _command(name: str, key: ThreadKey, ts: object, user: object) -> IncomingMessage | Ignored:
-    if not (isinstance(ts, str) and _TS.fullmatch(ts) and isinstance(user, str)):
+    if not (isinstance(ts, str) and TS.fullmatch(ts) and isinstance(user, str)):
         return Ignored("malformed")
     return IncomingMessage(
         team=key.team,

@@ -20,6 +20,7 @@ from bot.commands import command_of
 from bot.intake import EventContext, Ignored, is_empty, to_message
 from core.access import ALLOWED, Verdict
 from core.actions import Action
+from core.approvals import DECISION, PRESSES
 from core.authorization import Authorizer
 from core.commands import Command, commands, is_command
 from core.errors import OursToFix, SlackUnreachable
@@ -95,6 +96,22 @@ class MessageHandler:
             else:
                 self._take_message(message, context)
 
+    @property
+    def slack(self) -> SlackWriter:
+        """What the bot writes to Slack with."""
+        return self._slack
+
+    def take_decision(self, message: IncomingMessage) -> None:
+        """Keep a decision, as `take` keeps every message. Raises when it was not kept: then no ack."""
+        self.take(message, self.event_context(message.team, ""))
+
+    def may(self, message: IncomingMessage) -> bool:
+        """Whether its author may do what the message does; if not, they are told. The message is not kept."""
+        _standing, action, verdict = self._authorized(message)
+        if not verdict:
+            self._submit(self._refuse, message, action, verdict.phrase)
+        return bool(verdict)
+
     def follow(self, change: Change) -> None:
         """A message was deleted or changed in Slack. Raises StoreUnreachable: then no ack."""
         if follow(change, self._store, self._wake):
@@ -130,8 +147,11 @@ class MessageHandler:
         key = f"{thread.id}/refused:{message.user}:{phrase}"
         self._store.audit(message.user, action.value, thread.id, "refused", key=f"{key}:{message.ts}")
         author = escape(self._slack.user_name(message.user))
+        text = say(phrase, self._slack.user_language(message.user), author=author)
+        if message.kind == DECISION:
+            self._slack.whisper(thread, message.user, text)
+            return
         try:
-            text = say(phrase, self._slack.user_language(message.user), author=author)
             self._slack.post(None, thread, key, text)
         except OursToFix as error:
             log.warning("refusal_not_posted", error=error)
@@ -206,7 +226,7 @@ class MessageHandler:
         FIRST_SIGN.observe(time.monotonic() - arrived)
 
     def _show_sign(self, message: IncomingMessage) -> None:
-        if message.kind != "answer":
+        if message.kind not in PRESSES:
             self._slack.react(message.thread, message.ts, Reaction.RECEIVED)
         self._slack.set_status(message.thread, say("status_received", self._slack.user_language(message.user)))
 

@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from core.actions import ADMINS, ASKER, GUESTS, MEMBERS, OPERATORS, STRANGERS, Action
+from core.actions import ADMINS, ASKER, GUESTS, MEMBERS, OPERATORS, STRANGERS, THREAD, Action
+from core.approvals import DECISION
 from core.commands import CONFIRM, DECLINE, commands, is_command
-from core.steps import RESET_CALL, Questioned, is_confirmation, option_of
+from core.steps import RESET_CALL, Questioned, option_of
 from core.values import Standing
 
 Rules = Mapping[Action, tuple[str, ...]]
@@ -32,13 +33,15 @@ class Person:
 class Resource:
     """What it is done to: a thread, or the whole installation (""), with the rules that hold there.
 
-    `askers` began the thread, or asked for what is to be confirmed. `admins` are ids of people and user groups.
+    `askers` began the thread, or asked for what is to be confirmed; `writers` wrote in it. `admins` are ids of people
+    and user groups.
     """
 
     id: str
     rules: Rules
     askers: frozenset[str] = frozenset()
     admins: frozenset[str] = frozenset()
+    writers: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +74,17 @@ def may(person: Person, action: Action, resource: Resource) -> Verdict:
             OPERATORS: person.standing == "operator",
             ADMINS: is_admin,
             ASKER: person.user in resource.askers,
+            THREAD: person.user in resource.writers and person.standing in ("member", "admin"),
         }.items()
         if applies
     }
     who = resource.rules[action]
     if mine.intersection(who):
         return ALLOWED
-    if person.standing in ("stranger", "guest") and not is_admin:
+    if person.standing in ("stranger", "guest") and not is_admin and action is not Action.APPROVE:
         return Verdict("access_stranger" if person.standing == "stranger" else "access_guest")
+    if action is Action.APPROVE:
+        return Verdict("access_approve")
     return Verdict("access_asker" if ASKER in who else "access_refused")
 
 
@@ -86,8 +92,8 @@ def action_of(kind: str, text: str, *, is_open: bool, question: Questioned | Non
     """What a message of this kind does to its thread. `is_open`: it has a turn that runs or waits."""
     if question is not None and question.call_id == RESET_CALL and reset_answer(text, question):
         return Action.CONFIRM
-    if question is not None and is_confirmation(question) and option_of(text, question) is not None:
-        return Action.CONFIRM
+    if kind == DECISION or (question is not None and question.approval and option_of(text, question) is not None):
+        return Action.APPROVE
     if question is not None and (kind in ("text", "answer") or commands()[kind].in_turn == "words"):
         return Action.ANSWER
     if is_command(kind) and (named := commands()[kind].action):

@@ -10,10 +10,11 @@ from enum import Enum
 from typing import Self
 
 MEMBERS, GUESTS, STRANGERS = "members", "guests", "strangers"
-ASKER, ADMINS, OPERATORS = "asker", "admins", "operators"
-GROUPS_OF_PEOPLE = frozenset({MEMBERS, GUESTS, STRANGERS, ASKER, ADMINS, OPERATORS})
+ASKER, THREAD, ADMINS, OPERATORS = "asker", "thread", "admins", "operators"
+GROUPS_OF_PEOPLE = frozenset({MEMBERS, GUESTS, STRANGERS, ASKER, THREAD, ADMINS, OPERATORS})
 """members: of the workspace, without guests · guests: of the workspace · strangers: people of other workspaces ·
-asker: who began the thread or the question · admins: of Slack's workspace, and those that `[access]` names ·
+asker: who began the thread or the question · thread: members who wrote
+in the thread · admins: of Slack's workspace, and those that `[access]` names ·
 operators: whoever runs a command on a node."""
 
 
@@ -29,6 +30,7 @@ class Action(Enum):
     UNDO = "undo", (MEMBERS,), "Take the last cell back."
     RESET = "reset", (ASKER, ADMINS), "Ask for a reset of the session."
     CONFIRM = "confirm", (ASKER, ADMINS), "Confirm or decline what cannot be undone."
+    APPROVE = "approve", (ASKER, ADMINS), "Decide whether a cell or a statement may run."
     REPLAY = "replay", (ASKER, ADMINS, OPERATORS), "See the steps of a thread."
     STATUS = "status", (ADMINS, OPERATORS), "See what goes on in all threads."
     AUDIT = "audit", (ADMINS, OPERATORS), "Read who did what."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 
 from core.access import ALLOWED, Person, Resource, Verdict, action_of, may
-from core.actions import ASKER, Action
+from core.actions import ASKER, THREAD, Action
 from core.settings import Settings
 from core.slack.reader import SlackReader
 from core.steps import Step, open_question, user_of
@@ -61,7 +61,8 @@ class Authorizer:
             person = Person(user, self._slack.standing(user, own), groups)
             asker = self._store.thread_asker(thread.id)
             for rule in rules:
-                if not may(person, Action.QUERY, Resource(source, rule, frozenset({asker or user}), admins)):
+                resource = Resource(source, rule, frozenset({asker or user}), admins, frozenset(people))
+                if not may(person, Action.QUERY, resource):
                     return Verdict("source_person", source)
         return ALLOWED
 
@@ -77,4 +78,6 @@ class Authorizer:
             began = [user_of(step) for step in (steps or ())[:1]]
             # A thread without a message yet is begun by this one.
             askers = {self._store.thread_asker(message.thread.id) or message.user, *began} - {""}
-        return Resource(message.thread.id, rules, frozenset(askers), frozenset(self._settings.access.admins))
+        writers = self._store.thread_writers(message.thread.id) if THREAD in rules[action] else frozenset()
+        admins = frozenset(self._settings.access.admins)
+        return Resource(message.thread.id, rules, frozenset(askers), admins, writers)

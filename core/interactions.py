@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Annotated, ClassVar, Final, Self
+from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 TurnId = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,300}$")]
+CallId = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,100}$")]
 ThreadId = Annotated[str, Field(pattern=r"^[A-Z0-9]{1,50}:[A-Z0-9]{1,50}:[0-9.]{1,40}$")]
 
 
@@ -107,7 +108,59 @@ class LeaveButton(Interaction):
     thread: ThreadId
 
 
-INTERACTIONS: Final[tuple[type[Interaction], ...]] = (StopButton, OptionButton, LeaveButton)
+class ApprovalButton(Interaction):
+    """A button of a message that asks whether something may run: the turn, the question's id, and what to do.
+
+    `show` opens the whole code, `edit` and `redo` open a form, the others decide.
+    """
+
+    ID = "approve"
+
+    turn: TurnId
+    call: CallId
+    do: Literal["run", "edit", "redo", "skip", "reject", "show"]
+
+    @property
+    def id(self) -> str:
+        """One id for each thing to do."""
+        return f"{self.ID}:{self.do}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of all of them."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
+
+
+class EditForm(Interaction):
+    """The form with the code that waits for a yes, to be changed."""
+
+    ID = "approval_edit"
+
+    turn: TurnId
+    call: CallId
+
+
+class HintForm(Interaction):
+    """The form that asks in which other way the code is to be written."""
+
+    ID = "approval_hint"
+
+    turn: TurnId
+    call: CallId
+
+
+FORM_FIELD: Final = "field"
+"""The ids of a form's fields, and of the blocks around them, begin so; then comes the field's place, from 0."""
+
+
+INTERACTIONS: Final[tuple[type[Interaction], ...]] = (
+    StopButton,
+    OptionButton,
+    LeaveButton,
+    ApprovalButton,
+    EditForm,
+    HintForm,
+)
 
 
 class Reaction:

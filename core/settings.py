@@ -28,7 +28,9 @@ from core.errors import SettingsError
 from core.node_file import read_node_file
 from core.team_settings import (
     AccessSettings,
+    ApprovalSettings,
     BudgetSettings,
+    ChannelApprovals,
     ChannelSettings,
     FairnessSettings,
     Limits,
@@ -155,6 +157,7 @@ class Settings(BaseSettings):
     channels: dict[str, ChannelSettings] = {}
     prices: dict[str, PriceSettings] = {}
     access: AccessSettings = AccessSettings()
+    approvals: ApprovalSettings = ApprovalSettings()
     retention: RetentionSettings = RetentionSettings()
     sources: dict[str, SourceSettings] = {}
 
@@ -251,6 +254,12 @@ class Settings(BaseSettings):
     def access_rules(self, channel: str = "") -> Mapping[Action, tuple[str, ...]]:
         """Who may do each action in this channel; without a channel, as in `[access]`."""
         return rules_of(self.access, self.channels[channel].access if channel in self.channels else None)
+
+    def approvals_in(self, channel: str) -> ChannelApprovals:
+        """What waits for a person's yes in this channel."""
+        own = self.channels.get(channel, ChannelSettings()).approvals
+        given = {name: getattr(own, name) for name in own.model_fields_set}
+        return ChannelApprovals.model_validate({**self.approvals.model_dump(), **given})
 
     def session_limits(self, channel: str = "") -> dict[str, float]:
         """What a cell in this channel may use, by the names of `SessionLimits`; without a channel, as in `[limits]`."""

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from core.settings import NAMED_TABLES, environment_names, tables
-from core.team_settings import ChannelAccess, SessionLimits, tables_in
+from core.team_settings import ChannelAccess, ChannelApprovals, SessionLimits, tables_in
 
 
 def settings_markdown() -> str:
@@ -39,9 +39,13 @@ def settings_markdown() -> str:
         lines += [f"### `[{name}]`", "", about[:1].upper() + about[1:], ""]
         lines += ["| name | type | default | meaning |", "| --- | --- | --- | --- |"]
         own = [(key, field) for key, field in table.model_fields.items() if key not in tables_in(table)]
-        lines += [_row(key, field, default=table not in (SessionLimits, ChannelAccess)) for key, field in own]
+        lines += [_row(key, field, default=table not in _OWN) for key, field in own]
         lines.append("")
     return "\n".join(lines)
+
+
+_OWN = (SessionLimits, ChannelAccess, ChannelApprovals)
+"""Tables of one channel: what is left out is as for all."""
 
 
 def _row(name: str, field: FieldInfo, *, default: bool = True) -> str:

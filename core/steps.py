@@ -255,11 +255,36 @@ class Corrected(Value):
     call_id: str | None = None
 
 
-class Questioned(Value):
-    """A question was put to the people in the thread; the turn is parked until an `Asked` follows.
+class Finding(Value):
+    """A rule of `workers/agent/risks.py` that code falls under: its name, the line from 1, and the text there."""
 
-    One of ours whether a statement may run (`is_confirmation`) has the options run and skip, in this order, and counts
-    `until` a moment in seconds since 1970; its step may come before that of the cell that asked.
+    rule: str
+    line: int
+    text: str
+
+
+class Approval(Value):
+    """What waits for a person's yes: a cell before it runs, or a statement that a cell wants to send.
+
+    `call` is the model's call that asked for the cell, "" for a statement. `risks`, `reads` and `writes` are what can
+    be told without running the code: rules that it falls under, and the names of files and sources.
+    """
+
+    what: Literal["python", "bash", "statement"]
+    title: str
+    code: str
+    call: str = ""
+    risks: tuple[Finding, ...] = ()
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+
+
+class Questioned(Value):
+    """A question was put to the people in the thread; the turn is parked until an `Asked` or a `Decided` follows.
+
+    With an `approval` it is ours: whether a cell or a statement may run. Its options are words that decide it, in the
+    order of `WORDS_DECIDE`, and a decision counts `until` a moment in seconds since 1970. The question about a
+    statement may stand before the step of the cell that asked.
     """
 
     kind: Literal["questioned"] = "questioned"
@@ -267,14 +292,31 @@ class Questioned(Value):
     question: str
     options: tuple[str, ...] = ()
     until: float | None = None
+    approval: Approval | None = None
 
 
-class Confirmed(Value):
-    """What came of our question whether a statement may run; the `Asked` before it is the answer."""
+Outcome = Literal["run", "edited", "skip", "reject", "redo", "other", "expired"]
 
-    kind: Literal["confirmed"] = "confirmed"
+
+class Decided(Value):
+    """What came of our question whether something may run: who decided what, at `ts` of Slack.
+
+    `code` is the text that a person put in its place (edited), `hint` what is to be done instead (redo). "other": the
+    person wrote something else, which stands in the `Asked` before. "expired": nobody decided in time.
+    """
+
+    kind: Literal["decided"] = "decided"
     call_id: str
-    outcome: Literal["run", "skip", "expired", "other"]
+    outcome: Outcome
+    user: str = ""
+    author: str = ""
+    ts: str = ""
+    code: str = ""
+    hint: str = ""
+
+
+WORDS_DECIDE: tuple[Literal["run", "skip", "reject"], ...] = ("run", "skip", "reject")
+"""What the options of our question mean, in their order. A question about a statement has the first two."""
 
 
 class Checked(Value):
@@ -325,12 +367,19 @@ class Finished(Value):
 STOPPED = "stopped"
 """The reason of a turn that a person stopped."""
 
+APPROVAL_REJECTED = "approval_rejected"
+APPROVAL_EXPIRED = "approval_expired"
+"""The reasons of a turn that ended because a person rejected its cell, or because nobody decided in time."""
+
 RESET_CALL = "reset"
 """The call id of our own question whether a session is to be reset: no model has asked it."""
 
 
 CONFIRM_CALL = "confirm:"
 """The call ids of our own questions whether a statement may run begin so; then comes what tells the statement."""
+
+APPROVE_CALL = "approve:"
+"""The call ids of our own questions whether a cell may run begin so; then comes their number in the turn."""
 
 
 class GaveUp(Value):
@@ -458,7 +507,7 @@ KnownStep = Annotated[
     | Queried
     | Corrected
     | Questioned
-    | Confirmed
+    | Decided
     | Checked
     | Finished
     | GaveUp
@@ -493,22 +542,23 @@ def dump_step(step: Step) -> dict[str, Any]:
 
 def user_of(step: Step) -> str:
     """The Slack user id of the person behind a step; "" when no person is."""
-    return step.user if isinstance(step, Asked | Commanded | Resumed | Undone | Forgot) else ""
+    return step.user if isinstance(step, Asked | Commanded | Resumed | Undone | Forgot | Decided) else ""
 
 
 def open_question(steps: Sequence[Step]) -> Questioned | None:
-    """The question that nobody answered yet. Only words and the answer to a reset close one; a stop leaves it open."""
+    """The question that nobody answered yet. Words, a decision and the answer to a reset close one; a stop leaves it
+    open."""
     for step in reversed(steps):
         if isinstance(step, Questioned):
             return step
-        if isinstance(step, Asked) or answers_reset(step):
+        if isinstance(step, Asked | Decided) or answers_reset(step):
             return None
     return None
 
 
-def is_confirmation(question: Questioned) -> bool:
-    """Whether this is our question whether a statement may run."""
-    return question.call_id.startswith(CONFIRM_CALL)
+def decision_on(steps: Sequence[Step], call_id: str) -> Decided | None:
+    """The last decision on the question with this id; None while there is none."""
+    return next((step for step in reversed(steps) if isinstance(step, Decided) and step.call_id == call_id), None)
 
 
 def option_of(text: str, question: Questioned) -> int | None:

@@ -220,6 +220,23 @@ def rules_of(access: ChannelAccess, own: ChannelAccess | None = None) -> Mapping
     return {action: getattr(own if action.value in given else access, action.value) for action in Action}
 
 
+class ChannelApprovals(Table):
+    """`[channels.C0123456789.approvals]`: what waits for a yes there; what is left out is as in `[approvals]`."""
+
+    ask: Literal["never", "first cell", "risky", "every cell"] = Field(
+        default="never",
+        description="Which cells wait for a person's yes: none, the first of each question, those that fall under a "
+        "rule of `docs/working-together.md`, all. Who may say yes: `approve` of `[access]`.",
+    )
+    hours: Annotated[float, Field(gt=0)] = Field(
+        default=24.0, description="Hours after which a question parks its turn; “continue” goes on from there."
+    )
+
+
+class ApprovalSettings(ChannelApprovals):
+    """`[approvals]`: which cells run only after a person said yes. `docs/working-together.md` shows it."""
+
+
 class StorageSettings(Table):
     """`[storage]`: how much the file store keeps of saved sessions, where threads move between nodes; 0: no limit.
 
@@ -244,6 +261,7 @@ class ChannelSettings(Table):
     )
     limits: SessionLimits = SessionLimits()
     access: ChannelAccess = ChannelAccess()
+    approvals: ChannelApprovals = ChannelApprovals()
 
 
 class SourceSettings(Table):
@@ -287,7 +305,7 @@ class SourceSettings(Table):
         description="Where `outsiders` forbids it, take the question to a direct message with whoever asked.",
     )
     strict: bool = Field(
-        default=False, description="Ask in the thread before each statement; whoever began the thread says run or skip."
+        default=False, description="Ask in the thread before each statement; `approve` of `[access]` says who decides."
     )
     confirm_minutes: Positive = Field(default=60, description="With `strict`: so long a yes to a statement counts.")
     role: str = Field(default="", description="Role to take before each statement (`SET ROLE`); Postgres and MariaDB.")

@@ -23,6 +23,7 @@ import pytest
 from sqlalchemy import Engine, event
 
 import workers.turn
+from core.approvals import DECISION, Decision
 from core.blobs import Blobs
 from core.commands import command_in
 from core.leases import Leases
@@ -233,6 +234,22 @@ class World:
         """A person presses an option of the newest question. The press has the ts of the question's message."""
         asking = [message for message in self.messages(key) if f"[{option}]" in message_text(message)]
         self._take_in(key, asking[-1]["ts"], user, option, "answer")
+
+    def decide(
+        self,
+        key: ThreadKey,
+        do: Any,
+        *,
+        user: str = ANA,
+        code: str = "",
+        hint: str = "",
+        late_s: float = 0.0,
+        call: str = "",
+    ) -> None:
+        """A person decides, `late_s` seconds from now, whether something may run: the newest question, or `call`."""
+        call = call or self.steps(key, "questioned")[-1]["call_id"]
+        ts = f"{float(self.slack._next_ts()) + late_s:.6f}"
+        self._take_in(key, ts, user, Decision(call=call, do=do, code=code, hint=hint).encode(), DECISION)
 
     def press_stop(self, key: ThreadKey, *, user: str = ANA) -> None:
         """A person presses Stop on the card: no message of theirs is in the thread."""

@@ -29,8 +29,8 @@ from core.steps import (
     Checked,
     Commanded,
     Compacted,
-    Confirmed,
     Corrected,
+    Decided,
     Finished,
     Forgot,
     GaveUp,
@@ -200,8 +200,10 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912 - one case per kind of step
             return _Shown(f"shortened to {step.context_chars} characters, the model takes no more", "yellow", [])
         case Questioned():
             return _Shown("question", "magenta", [step.question, " / ".join(step.options)])
-        case Confirmed():
-            return _Shown(f"confirmed {step.outcome}", "magenta", [])
+        case Decided():
+            return _Shown(
+                f"decided   {step.outcome}, {step.author or step.user}".rstrip(", "), "magenta", [step.code, step.hint]
+            )
         case Checked():
             verdict = "the report stands" if step.is_final else "not yet"
             return _Shown(f"checked   {verdict}", "cyan", [step.reason])

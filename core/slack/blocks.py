@@ -38,6 +38,9 @@ class Limit:
     TABLE_COLUMNS: Final = 20
     TABLE: Final = 10_000
     TASKS: Final = 50
+    VIEW_TITLE: Final = 24
+    VIEW_BLOCKS: Final = 100
+    FIELD_LABEL: Final = 2_000
     TASK_FIELD: Final = 250
     """Documented as 256 for a task's title; longer ones were seen to pass on some servers only."""
     FALLBACK: Final = 3_000
@@ -196,6 +199,24 @@ def broken_limits(blocks: Sequence[Block]) -> list[str]:
     return faults
 
 
+def broken_view(view: Block) -> list[str]:
+    """Every limit that this modal breaks; empty when Slack would take it."""
+    faults = [
+        fault
+        for key in ("title", "submit", "close")
+        if key in view
+        for fault in _length(f"/{key}", view[key]["text"], Limit.VIEW_TITLE)
+    ]
+    faults += _count("/blocks", view["blocks"], Limit.VIEW_BLOCKS)
+    if any(block["type"] == "input" for block in view["blocks"]) and "submit" not in view:
+        faults.append("/submit: a modal with fields needs one")
+    if len(view.get("private_metadata", "")) > Limit.SECTION:
+        faults.append("/private_metadata: too long")
+    for index, block in enumerate(view["blocks"]):
+        faults += [f"/blocks/{index}{fault}" for fault in _faults(block)]
+    return faults
+
+
 def _faults(block: Block) -> list[str]:
     match block["type"]:
         case "markdown":
@@ -228,6 +249,13 @@ def _faults(block: Block) -> list[str]:
             )
         case "task_card":
             return _length("/title", block["title"], Limit.TASK_FIELD)
+        case "input":
+            given, most = (
+                len(block["element"].get("initial_value", "")),
+                block["element"].get("max_length", Limit.SECTION),
+            )
+            too_long = [f"/element/initial_value: {given} characters, at most {most}"] if given > most else []
+            return _length("/label", block["label"]["text"], Limit.FIELD_LABEL) + too_long
         case "rich_text":
             return ["/elements: empty text" for text in _texts(block) if not text]
         case _:

@@ -26,7 +26,7 @@ import httpx
 from slack_sdk.errors import SlackApiError
 from slack_sdk.web import SlackResponse
 
-from core.slack.blocks import broken_limits
+from core.slack.blocks import broken_limits, broken_view
 from core.slack.client import CountedClient
 from core.slack.rates import is_decorative
 
@@ -88,6 +88,10 @@ class FakeSlack:
         """The status line under each thread that has one, by the ts of its first message."""
         self.sessions: dict[str, str] = {}
         """What Slack was told of the agent in each thread: "processing", "suspended" or "active"."""
+        self.whispers: list[tuple[str, str]] = []
+        """The sentences that only one person saw, with that person."""
+        self.views: list[Json] = []
+        """The modals that were opened."""
         self.flags: dict[str, Json] = {}
         """What differs in the object of a person: {"is_restricted": True}, {"team_id": "T0OTHER"}."""
         self.channel_flags: Json = {}
@@ -233,6 +237,18 @@ class FakeSlack:
         _check("chat.update", text, blocks, LONGEST_EDIT)
         message.update(text=text, blocks=blocks or [])
         return {"ts": ts, "channel": channel}
+
+    def _chat_postEphemeral(self, channel: str, user: str, text: str = "", **_: Any) -> Json:
+        self.whispers.append((user, text))
+        return {"message_ts": self._next_ts()}
+
+    def _views_open(self, trigger_id: str, view: Json) -> Json:
+        if not trigger_id:
+            raise _refused("views.open", "invalid_trigger")
+        if faults := broken_view(view):
+            raise _refused("views.open", "invalid_arguments", errors=faults)
+        self.views.append(deepcopy(view))
+        return {"view": {"id": f"V0FAKE{next(self._numbers):04}", **view}}
 
     def _reactions_add(self, channel: str, timestamp: str, name: str) -> Json:
         reactions = self._reactions("reactions.add", channel, timestamp)

@@ -7,7 +7,7 @@ skipped from then on, by all our processes.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Literal
+from typing import Any, Literal
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
@@ -16,7 +16,7 @@ from core.slack.client import LOST, NOT_OFFERED, describe, error_name, rates_of
 from core.slack.outbox import Outbox
 from core.slack.rates import decorative
 from core.slack.reader import SlackReader
-from core.slack.text import clip
+from core.slack.text import clip, without_pings
 from core.slack.without import Without
 from core.telemetry import get_logger
 from core.values import Lease, ThreadKey
@@ -27,6 +27,7 @@ AgentSession = Literal["processing", "suspended", "active"]
 
 UPLOAD = "files.getUploadURLExternal"
 _REACT, _UNREACT = "reactions.add", "reactions.remove"
+_WHISPER, _FORM = "chat.postEphemeral", "views.open"
 _STATUS, _SESSION = "assistant.threads.setStatus", "agents.sessions.setStatus"
 _NOTHING_TO_DO = {"already_reacted", "no_reaction"}
 
@@ -39,7 +40,9 @@ class Niceties(SlackReader):
         self._once = client
         self._outbox = outbox
         rates = rates_of(client)
-        self._without = Without(rates.redis if rates else None, (_REACT, _UNREACT, _STATUS, _SESSION, UPLOAD))
+        self._without = Without(
+            rates.redis if rates else None, (_REACT, _UNREACT, _STATUS, _SESSION, _WHISPER, _FORM, UPLOAD)
+        )
 
     def react(self, key: ThreadKey, ts: str, name: str, *, lease: Lease | None = None) -> None:
         """Add an emoji to a message."""
@@ -82,6 +85,29 @@ class Niceties(SlackReader):
     def check(self, lease: Lease) -> None:
         """Raise LeaseLost when another worker took the thread. For signs without a lease that follow at once."""
         self._outbox.check(lease)
+
+    def whisper(self, key: ThreadKey, user: str, text: str, *, lease: Lease | None = None) -> None:
+        """A sentence in the thread that only this person sees, until they reload. `text` is mrkdwn, escaped."""
+        self._nicety(
+            lease,
+            key,
+            _WHISPER,
+            lambda: self._once.chat_postEphemeral(
+                channel=key.channel, thread_ts=key.root_ts, user=user, text=without_pings(text)
+            ),
+        )
+
+    def open_form(self, key: ThreadKey, trigger_id: str, view: dict[str, Any]) -> bool:
+        """Open a modal for the person who pressed; False when Slack did not. A trigger counts for three seconds."""
+        opened = False
+
+        def call() -> None:
+            nonlocal opened
+            self._once.views_open(trigger_id=trigger_id, view=view)
+            opened = True
+
+        self._nicety(None, key, _FORM, call)
+        return opened
 
     def _check(self, lease: Lease | None) -> None:
         if lease is not None:

@@ -40,6 +40,8 @@ BUDGETS: Mapping[str, Budget] = {
     "reactions.remove": _TIER_2,
     "assistant.threads.setStatus": _TIER_3,
     "agents.sessions.setStatus": _TIER_3,
+    "chat.postEphemeral": _TIER_4,
+    "views.open": _TIER_4,
     "files.getUploadURLExternal": _TIER_4,
     "files.completeUploadExternal": _TIER_4,
     "files.info": _TIER_4,

@@ -218,7 +218,7 @@ class SlackWriter(Niceties):
 
     def update(
         self,
-        lease: Lease,
+        lease: Lease | None,
         thread: ThreadKey,
         ts: str,
         text: str,

@@ -73,6 +73,13 @@ class Messages(Part):
         with self._reading() as db:
             return str(db.execute(query).scalar() or "")
 
+    def thread_writers(self, thread_id: str) -> frozenset[str]:
+        """The ids of the people whose words are stored in the thread. Who only pressed a button is not among them."""
+        c = t.messages.c
+        query = select(c.user).where(c.thread_id == thread_id, c.kind == "text").distinct()
+        with self._reading() as db:
+            return frozenset(db.execute(query).scalars())
+
     @writes
     def drop_messages(self, lease: Lease, message_ids: Collection[int]) -> None:
         """Delete unread messages of the lease's thread, as if they had never been stored."""

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, select, union_all, update
 
 from core.rows import Appended, Spent, TurnRow
-from core.steps import Replied, Step, dump_step, load_step
+from core.steps import Questioned, Replied, Step, dump_step, load_step
 from core.store import tables as t
 from core.store.messages import HAS_UNREAD, mark_read
 from core.store.part import (
@@ -32,6 +32,7 @@ from core.values import Language, Lease, TurnStatus
 
 _Rows = Sequence[dict[str, Any]]
 
+_QUESTIONED = Questioned.model_fields["kind"].default
 _ENDED: tuple[TurnStatus, ...] = ("done", "stopped", "failed")
 _TURN_COLUMNS = ("id", "thread_id", "number", "status", "language", "model", "created_at")
 _TURN_FIELDS = tuple(each.name for each in fields(TurnRow))
@@ -174,6 +175,20 @@ class Turns(Part):
                 if body is not None:
                     steps.append(load_step(body))
         return found
+
+    def overdue_questions(self, at: float) -> list[str]:
+        """The turns that wait for a person, by id, whose last question counted until a moment before `at`.
+
+        `at` is in seconds since 1970. Answers that are not read yet are not looked at.
+        """
+        until = t.steps.c.body["until"].as_float()
+        asked = t.steps.alias()
+        last = select(func.max(asked.c.seq)).where(asked.c.turn_id == t.turns.c.id, asked.c.kind == _QUESTIONED)
+        query = select(t.turns.c.id).join(t.steps, t.steps.c.turn_id == t.turns.c.id)
+        query = query.where(t.OPEN, t.turns.c.status == "waiting", t.steps.c.kind == _QUESTIONED)
+        query = query.where(t.steps.c.seq == last.scalar_subquery(), until < at)
+        with self._reading() as db:
+            return sorted(db.execute(query).scalars())
 
     def steps(self, turn_id: str) -> list[Step]:
         """The steps of a turn in order. One that this version cannot read is an `UnknownStep`."""

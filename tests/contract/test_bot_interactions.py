@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.buttons import BUTTONS
+from bot.buttons import APPROVAL_BUTTONS, BUTTONS, FORMS
 from core.interactions import INTERACTIONS, OptionButton, Reaction
 
 ROOT = Path(__file__).parents[2]
@@ -69,4 +69,4 @@ def test_a_label_is_no_id() -> None:
 
 
 def test_every_interaction_has_one_listener() -> None:
-    assert [kind for kind, _ in BUTTONS] == list(INTERACTIONS)
+    assert [*(kind for kind, _ in BUTTONS), *APPROVAL_BUTTONS, *FORMS] == list(INTERACTIONS)

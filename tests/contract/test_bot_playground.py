@@ -23,11 +23,14 @@ import bot.message_handler
 import bot.service
 from bot import running_bot
 from bot.retry_buffer import RetryBuffer
+from core.approvals import Decision
 from core.queue import SERIALIZER, SHARED_QUEUE
 from core.rows import StoredMessage
 from core.settings import Settings, load_settings
+from core.slack.approvals import approval_message, field_id
+from core.slack.client import web_client
 from core.slack.writer import SlackWriter
-from core.steps import Asked, Questioned
+from core.steps import Approval, Asked, Questioned
 from core.store import Store, StoreUnreachable
 from core.values import Lease, ThreadKey
 from playground import Address, Options, running
@@ -628,6 +631,75 @@ def test_an_unknown_press_is_acked(workspace: Workspace) -> None:
     _, ts, _ = question(workspace)
     press(workspace, ts, "other")
     assert workspace.mail() == []
+
+
+def approval(workspace: Workspace) -> tuple[str, str]:
+    """A thread in which a cell waits for a yes: (root ts, question's ts)."""
+    ts = workspace.say("@Threadbook revenue by region")
+    eventually(workspace.bells)
+    store, key = workspace.store, ThreadKey(TEAM, "C0SALES001", ts)
+    lease = Lease(thread_id=key.id, token=store.raise_fence(key.id), owner="test")
+    turn = store.open_turn(lease, "en", "model")
+    mail = store.unread(key.id)
+    step = Questioned(
+        call_id="approve:1",
+        question="May this code run?",
+        options=("Run", "Skip", "Reject"),
+        approval=Approval(what="python", title="Look", code="a = 1\nprint(a)"),
+    )
+    asked = Asked(user=mail[0].user, author="Ana", text="revenue by region", ts=ts)
+    store.take_mail(lease, turn.id, [each.id for each in mail], [asked, step])
+    store.set_turn_status(lease, turn.id, "waiting")
+    message = approval_message(step, turn.id, "en")
+    writer = SlackWriter(web_client(workspace.settings), store)
+    posted = writer.post(lease, key, f"{turn.id}:question:0", message.text, message.blocks)
+    workspace.redis.flushall()
+    return ts, posted
+
+
+def open_views(workspace: Workspace) -> list[dict[str, Any]]:
+    views: list[dict[str, Any]] = workspace.control("GET", "/views")["views"]
+    return views
+
+
+def filled(text: str) -> dict[str, Any]:
+    return {"values": {field_id(0): {field_id(0): {"type": "plain_text_input", "value": text}}}}
+
+
+def test_code_is_edited_in_a_form_that_keeps_a_wrong_line_open(workspace: Workspace) -> None:
+    _, ts = approval(workspace)
+    press(workspace, ts, "approve:edit", "ana")
+    (view,) = eventually(lambda: open_views(workspace))
+    assert view["blocks"][0]["element"]["initial_value"] == "a = 1\nprint(a)"
+    submit = f"/views/{view['id']}/submit"
+    wrong = workspace.control("POST", submit, json=filled("a = (\n"))["response"]
+    assert wrong["response_action"] == "errors"
+    assert wrong["errors"]["field:0"].startswith("Line 1:")
+    assert workspace.mail() == []
+    workspace.control("POST", submit, json=filled("a = 2\nprint(a)"))
+    (mail,) = eventually(workspace.mail)
+    decision = Decision.decode(mail.text)
+    assert decision is not None
+    assert (mail.kind, decision.do, decision.code) == ("decision", "edited", "a = 2\nprint(a)")
+    assert open_views(workspace) == []
+
+
+def test_who_may_not_decide_gets_a_sentence_that_only_they_see(workspace: Workspace) -> None:
+    root, ts = approval(workspace)
+    for button in ("run", "edit"):
+        press(workspace, ts, f"approve:{button}", "ben")
+    settled(workspace)
+    assert (workspace.mail(), open_views(workspace)) == ([], [])
+    assert len(workspace.calls("chat.postEphemeral")) == 2
+    assert len([each for each in workspace.messages(root) if "only_for" not in each]) == 2
+
+
+def test_a_yes_is_kept_and_wakes_the_thread(workspace: Workspace) -> None:
+    root, ts = approval(workspace)
+    press(workspace, ts, "approve:run", "ana")
+    (mail,) = eventually(workspace.mail)
+    assert (mail.kind, mail.root_ts) == ("decision", root)
+    assert workspace.bells() == [[mail.thread.id]]
 
 
 # --- connections

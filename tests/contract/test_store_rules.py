@@ -15,7 +15,7 @@ from turn_kit import ASKED, CELL, DANCED, REPLIED, RESUMED, changed
 
 from core.errors import LeaseLost, outline
 from core.rows import ExportedBytes, ExportedRow, Sent
-from core.steps import CellRan, UnknownStep, dump_step, load_step
+from core.steps import CellRan, Questioned, UnknownStep, dump_step, load_step
 from core.store import Recorded, Spent, Store
 from core.values import FileRef, IncomingMessage, Lease, StoredFile, ThreadKey
 
@@ -55,6 +55,29 @@ def lease_of(store: Store, thread_id: str = THREAD) -> Lease:
 def lease(store: Store) -> Lease:
     store.record_message(message(), "Ana")
     return lease_of(store)
+
+
+# --- questions that count until a moment
+
+
+def test_a_question_is_overdue_once_its_moment_has_passed_while_it_is_the_last_and_its_turn_waits(
+    store: Store, lease: Lease
+) -> None:
+    turn = store.open_turn(lease, "en", "model").id
+    store.append_step(lease, turn, Questioned(call_id="approve:1", question="Run?", until=1_000.5))
+    assert store.overdue_questions(2_000.0) == [], "the worker has not rested"
+    store.set_turn_status(lease, turn, "waiting")
+    assert store.overdue_questions(1_000.5) == []
+    assert store.overdue_questions(1_000.6) == [turn]
+    store.append_step(lease, turn, Questioned(call_id="c1", question="Net or gross?"))
+    assert store.overdue_questions(2_000.0) == [], "a question of the model counts for ever"
+
+
+def test_the_writers_of_a_thread_are_those_whose_words_it_has(store: Store, lease: Lease) -> None:
+    store.record_message(message("101.000001", user="U2", text="me too"))
+    store.record_message(message("102.000001", user="U3", text="{}", kind="decision"))
+    store.record_message(message("103.000001", user="U4", text="net", kind="answer"))
+    assert store.thread_writers(THREAD) == {"U1", "U2"}
 
 
 # --- messages

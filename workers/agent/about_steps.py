@@ -11,6 +11,7 @@ from core.steps import (
     Briefed,
     CellRan,
     Commanded,
+    Decided,
     Finished,
     Forgot,
     GaveUp,
@@ -42,14 +43,16 @@ def ending(steps: Sequence[Step]) -> Finished | Forgot | GaveUp | None:
     return last if isinstance(last, Finished | Forgot | GaveUp) else None
 
 
-def last_answer(steps: Sequence[Step]) -> tuple[Questioned, Asked | Commanded] | None:
-    """The last question, with the words or the stop that came first since it was posted; None while it waits."""
+def last_answer(steps: Sequence[Step]) -> tuple[Questioned, Asked | Commanded | Decided] | None:
+    """The last question, with the words, the decision or the stop that came first since it was posted; None while it
+    waits."""
     place = next((n for n in range(len(steps) - 1, -1, -1) if isinstance(steps[n], Questioned)), None)
     if place is None or not isinstance(question := steps[place], Questioned):
         return None
     resumed = [n for n, step in enumerate(steps) if n > place and isinstance(step, Resumed)]
     for step in steps[max([place, *resumed]) :]:
-        if isinstance(step, Asked) or _ends_question(step):
+        is_answer = isinstance(step, Decided if question.approval else Asked)
+        if isinstance(step, Asked | Decided | Commanded) and (is_answer or _ends_question(step)):
             return question, step
     return None
 

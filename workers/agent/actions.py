@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from core.steps import Commanded, FigureSource
+from core.steps import Approval, Commanded, FigureSource
 
 Message = dict[str, Any]
 """One message in the Chat Completions format: role, content, and tool_calls or tool_call_id where they belong."""
@@ -34,6 +34,17 @@ class RunCell:
     title: str
     code: str
     language: Literal["python", "bash"] = "python"
+
+
+@dataclass(frozen=True, slots=True)
+class AskApproval:
+    """Ask in the thread whether this cell may run, and park the turn → `Questioned` with its `approval`.
+
+    `number` counts the questions of this kind in the turn, from 1.
+    """
+
+    approval: Approval
+    number: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,4 +116,17 @@ class Wait:
     """Do nothing until a person answers. The turn stays parked."""
 
 
-Action = AskModel | RunCell | AskHuman | CorrectModel | RecordVerdict | Finish | GiveUp | Obey | Compact | LetGo | Wait
+Action = (
+    AskModel
+    | RunCell
+    | AskApproval
+    | AskHuman
+    | CorrectModel
+    | RecordVerdict
+    | Finish
+    | GiveUp
+    | Obey
+    | Compact
+    | LetGo
+    | Wait
+)

@@ -7,6 +7,7 @@ next worker resumes a turn by asking again.
     the model could not be asked                      → Compact when the prompt was too long, else GiveUp
     files came and none can be read                   → GiveUp
     the model's last reply has an open intent         → do it: run the cell, ask the person, judge and post the report
+      it is a cell that waits for a yes by the policy → AskApproval, then what the person decided
     too many replies that led to nothing              → GiveUp
     the same code or error too often                  → CorrectModel "change of approach", the next time GiveUp
     replies used up                                   → GiveUp
@@ -19,14 +20,29 @@ report or question written before that message is not posted: the model is told 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import assert_never
 
 from core.phrases import say
-from core.steps import Asked, CellRan, Checked, Corrected, LeaseGone, ModelFailed, Questioned, Replied
+from core.steps import (
+    APPROVAL_REJECTED,
+    APPROVE_CALL,
+    Approval,
+    Asked,
+    CellRan,
+    Checked,
+    Corrected,
+    Decided,
+    LeaseGone,
+    ModelFailed,
+    Questioned,
+    Replied,
+)
 from workers.agent import guards
 from workers.agent.about_steps import only_unreadable_files, pending_command
 from workers.agent.actions import (
     Action,
+    AskApproval,
     AskHuman,
     AskModel,
     Compact,
@@ -40,10 +56,12 @@ from workers.agent.actions import (
     Wait,
 )
 from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
+from workers.agent.memory import decided_on_cell, sanitize_name
 from workers.agent.messages import check_messages, messages
 from workers.agent.parse import read_reply
+from workers.agent.risks import touched
 from workers.agent.sourcing import marked, sources_of, told, trace_report
-from workers.agent.text import one_line
+from workers.agent.text import one_line, quoted
 from workers.agent.tools import TOOLS, TOOLS_WITH_BASH
 from workers.agent.turn import Episode, Turn, episodes
 from workers.agent.verdict import read_verdict
@@ -112,6 +130,10 @@ def _follow(turn: Turn, episode: Episode, intent: Intent, alone: bool) -> Action
 def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
     if any(isinstance(step, CellRan) and step.status != "ok" for step in episode.steps):
         return _correct(turn, "skipped", intent.call_id)
+    if any(isinstance(step, Decided) and step.outcome in ("redo", "other") for step in episode.steps):
+        settled = decided_on_cell(episode.steps, intent.call_id)
+        if settled is None:
+            return _correct(turn, "not_approved", intent.call_id, outcome="behind", author="", hint="")
     run = guards.cells_run(turn)
     if run >= turn.limits.max_cells:
         if guards.corrections(turn, guards.OUT_OF_CELLS):
@@ -121,8 +143,53 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
         )
     cell_id = f"{turn.id}/c{run + 1}"
     if isinstance(intent, RunBash):
-        return RunCell(intent.call_id, cell_id, intent.title, intent.command, "bash")
-    return RunCell(intent.call_id, cell_id, intent.title, intent.code)
+        cell = RunCell(intent.call_id, cell_id, intent.title, intent.command, "bash")
+    else:
+        cell = RunCell(intent.call_id, cell_id, intent.title, intent.code)
+    decided = decided_on_cell(episode.steps, intent.call_id)
+    if decided is None or decided.outcome == "expired":
+        return _ask_approval(turn, cell) or cell
+    return _as_decided(turn, cell, decided)
+
+
+def _ask_approval(turn: Turn, cell: RunCell) -> AskApproval | None:
+    """The question whether this cell may run; None when the policy lets it run."""
+    found = touched(cell.code, cell.language)
+    asks = {
+        "never": False,
+        "first cell": not guards.cells_run(turn),
+        "risky": bool(found.risks),
+        "every cell": True,
+    }
+    if not asks[turn.approvals]:
+        return None
+    asked = sum(isinstance(step, Questioned) and step.call_id.startswith(APPROVE_CALL) for step in turn.steps)
+    approval = Approval(
+        what=cell.language,
+        title=cell.title,
+        code=cell.code,
+        call=cell.call_id,
+        risks=found.risks,
+        reads=found.reads,
+        writes=found.writes,
+    )
+    return AskApproval(approval, asked + 1)
+
+
+def _as_decided(turn: Turn, cell: RunCell, decided: Decided) -> Action:
+    match decided.outcome:
+        case "run":
+            return cell
+        case "edited":
+            return replace(cell, code=decided.code)
+        case "reject":
+            author = decided.author or decided.user
+            return GiveUp(
+                APPROVAL_REJECTED, say(APPROVAL_REJECTED, turn.language, author=author, title=cell.title), "user"
+            )
+        case _:
+            author, hint = sanitize_name(decided.author or decided.user), quoted(decided.hint)
+            return _correct(turn, "not_approved", cell.call_id, outcome=decided.outcome, author=author, hint=hint)
 
 
 def _has_news(episode: Episode, intent: Question | Report) -> bool:

@@ -8,6 +8,7 @@ from core.steps import (
     RESET_CALL,
     Asked,
     CellRan,
+    Decided,
     Forgot,
     GaveUp,
     ModelFailed,
@@ -26,7 +27,8 @@ _SILENT = {"stdout": "", "stderr": "", "result": "", "error": "", "tables": (), 
 def effective_steps(turns: Sequence[Sequence[Step]]) -> tuple[tuple[Step, ...], ...]:
     """The same turns, with what people changed applied.
 
-    An end that a person continued from is left out, with the failures of the model before it. A cell that was undone
+    An end that a person continued from is left out, with the failures of the model before it; a cell that was rejected
+    counts as skipped then. A cell that was undone
     has the status "undone". A question about a reset that nobody confirmed is left out, and so are steps that this
     version does not know, and statements whose cell tells of them. A turn of which nothing is left is empty. Once a
     thread with rows of data sources was reset, the cells before have no output.
@@ -62,11 +64,18 @@ def _standing(steps: Sequence[Step], undone: Collection[str]) -> tuple[Step, ...
             end = max((place for place, before in enumerate(kept) if isinstance(before, GaveUp)), default=None)
             if end is not None:
                 del kept[end]
+            kept = [_skipped(before) for before in kept]
         elif isinstance(step, CellRan) and step.cell_id in undone:
             kept.append(step.model_copy(update={"status": "undone"}))
         else:
             kept.append(step)
     return tuple(kept)
+
+
+def _skipped(step: Step) -> Step:
+    """A cell that somebody rejected is skipped once the turn goes on all the same."""
+    is_rejected = isinstance(step, Decided) and step.outcome == "reject"
+    return step.model_copy(update={"outcome": "skip"}) if is_rejected else step
 
 
 def _without_reset(steps: Sequence[Step]) -> Sequence[Step]:

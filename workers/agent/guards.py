@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from typing import NamedTuple
 
 from core.steps import (
+    CONFIRM_CALL,
     Asked,
     CellRan,
     Checked,
@@ -24,7 +25,6 @@ from core.steps import (
     Questioned,
     Replied,
     Step,
-    is_confirmation,
 )
 from workers.agent.hints import error_line
 from workers.agent.source import fingerprint, strings
@@ -103,7 +103,7 @@ def repetition(turn: Turn) -> Repetition | None:
     for step in turn.steps:
         if isinstance(step, Corrected) and step.reason == CHANGE_OF_APPROACH:
             cells.clear()
-        elif isinstance(step, Questioned) and is_confirmation(step):
+        elif isinstance(step, Questioned) and step.call_id.startswith(CONFIRM_CALL):
             asks = True  # the cell that asked ends behind this step, and comes again when a person allows it
         elif isinstance(step, CellRan) and step.status != "undone":
             if not asks:

@@ -11,9 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from core.access import reset_answer
+from core.approvals import DECISION, Decision
 from core.commands import commands, is_command
 from core.rows import StoredMessage
-from core.steps import RESET_CALL, Asked, Commanded, Questioned
+from core.steps import RESET_CALL, WORDS_DECIDE, Asked, Commanded, Decided, Outcome, Questioned, option_of
 
 AuthorOf = Callable[[StoredMessage], str]
 """The display name of a message's author."""
@@ -25,29 +26,44 @@ class Reading:
     files are only noted."""
 
     mail: tuple[StoredMessage, ...]
-    steps: tuple[Asked | Commanded, ...]
+    steps: tuple[Asked | Commanded | Decided, ...]
     words: tuple[StoredMessage, ...]
     stops: bool = False
 
 
-def read_mail(mail: Sequence[StoredMessage], question: Questioned | None, author_of: AuthorOf) -> Reading:
-    """What a turn reads next of its unread mail (in order). `question` is the one that is open."""
+def read_mail(
+    mail: Sequence[StoredMessage], question: Questioned | None, author_of: AuthorOf, shown_at: float = 0.0
+) -> Reading:
+    """What a turn reads next of its unread mail (in order). `question` is the one that is open.
+
+    Words decide whether something may run only when they are later than `shown_at`, when the question appeared: nobody
+    says yes to what they have not seen. A decision that came too late ends the reading.
+    """
     stops = [message for message in mail if message.kind == "stop" and not _is_option(message, question)]
     last_stop = max((message.id for message in stops), default=None)
     taken: list[StoredMessage] = []
-    steps: list[Asked | Commanded] = []
+    steps: list[Asked | Commanded | Decided] = []
     words: list[StoredMessage] = []
     is_open = question is not None
     for message in mail:
         if last_stop is not None and message.id > last_stop:
             continue
         taken.append(message)
-        if message.kind == "answer" and question is None:
-            continue  # nobody asked
+        if message.kind == DECISION:
+            if is_open and (decided := _decision(message, question, author_of)) is not None:
+                steps.append(decided)
+                is_open = False
+                if decided.outcome == "expired" and last_stop is None:
+                    break
+            continue  # else it was meant for a question that is decided
+        if message.kind == "answer" and (question is None or question.approval):
+            continue  # nobody asked this
         command = _command(message, question if is_open else None)
         if command is None:
             steps.append(as_asked(message, author_of))
             words.append(message)
+            if is_open and question is not None and question.approval:
+                steps.append(_decision_in_words(message, question, author_of, shown_at))
             is_open = False
             continue
         steps.append(as_command(message, command, author_of))
@@ -66,6 +82,44 @@ def as_command(message: StoredMessage, command: str, author_of: AuthorOf) -> Com
     return Commanded(command=command, user=message.user, author=author_of(message), text=message.text, ts=message.ts)
 
 
+def _decision(message: StoredMessage, question: Questioned | None, author_of: AuthorOf) -> Decided | None:
+    """What a press or a form decides; None when it was meant for another question."""
+    decision = Decision.decode(message.text)
+    if decision is None or question is None or question.approval is None or decision.call != question.call_id:
+        return None
+    if not message.user:  # said by the worker service: nobody decided in time
+        return _decided(question, "expired", message, "")
+    outcome = "expired" if _is_late(message, question) else decision.do
+    return _decided(question, outcome, message, author_of(message), decision)
+
+
+def _decision_in_words(message: StoredMessage, question: Questioned, author_of: AuthorOf, shown_at: float) -> Decided:
+    """What words decide: an option of the question does what it says, other words let nothing run."""
+    option = option_of(message.text, question)
+    if option is None or float(message.ts) <= shown_at:
+        return _decided(question, "other", message, author_of(message))
+    outcome = "expired" if _is_late(message, question) else WORDS_DECIDE[option]
+    return _decided(question, outcome, message, author_of(message))
+
+
+def _decided(
+    question: Questioned, outcome: Outcome, message: StoredMessage, author: str, given: Decision | None = None
+) -> Decided:
+    return Decided(
+        call_id=question.call_id,
+        outcome=outcome,
+        user=message.user,
+        author=author,
+        ts=message.ts,
+        code=given.code if given else "",
+        hint=given.hint if given else "",
+    )
+
+
+def _is_late(message: StoredMessage, question: Questioned) -> bool:
+    return question.until is not None and float(message.ts) > question.until
+
+
 def _command(message: StoredMessage, question: Questioned | None) -> str | None:
     """The command that this message is to an open turn; None when it is words or an answer."""
     if question is not None and question.call_id == RESET_CALL and (answer := reset_answer(message.text, question)):
@@ -76,8 +130,4 @@ def _command(message: StoredMessage, question: Questioned | None) -> str | None:
 
 
 def _is_option(message: StoredMessage, question: Questioned | None) -> bool:
-    return question is not None and _folded(message.text) in {_folded(option) for option in question.options}
-
-
-def _folded(text: str) -> str:
-    return text.strip().casefold()
+    return question is not None and option_of(message.text, question) is not None

@@ -9,14 +9,16 @@ import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import unified_diff
 from typing import NamedTuple
 
 from core.steps import (
+    CONFIRM_CALL,
     Asked,
     Briefed,
     CellRan,
-    Confirmed,
     Corrected,
+    Decided,
     Finished,
     Forgot,
     GaveUp,
@@ -24,7 +26,7 @@ from core.steps import (
     Questioned,
     Step,
     Undone,
-    is_confirmation,
+    decision_on,
     option_of,
 )
 from workers.agent.actions import Message
@@ -32,7 +34,7 @@ from workers.agent.briefing import file_blocks
 from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
 from workers.agent.observation import observation
 from workers.agent.parse import read_reply
-from workers.agent.text import clip, one_line, quoted
+from workers.agent.text import clip, fenced_off, one_line, quoted
 from workers.agent.tools import ASK_USER, FINISH, RUN_PYTHON
 from workers.agent.turn import Episode, Turn, episodes
 
@@ -217,7 +219,8 @@ def _outcome(turn: Turn, intent: Intent, episode: Episode, thread: Sequence[Step
     """The result of one intent, "" when there is none (yet)."""
     for place, step in enumerate(episode.steps):
         if isinstance(step, CellRan) and step.call_id == intent.call_id:
-            return observation(turn, step, _before(thread, step), detail.observation)
+            seen = observation(turn, step, _before(thread, step), detail.observation)
+            return _edited(turn, intent, episode, step, detail) + seen
         if isinstance(step, Corrected) and step.call_id == intent.call_id:
             return clip(step.text, detail.message)
         if isinstance(step, Questioned) and step.call_id == intent.call_id:
@@ -226,6 +229,25 @@ def _outcome(turn: Turn, intent: Intent, episode: Episode, thread: Sequence[Step
         if isinstance(step, Finished) and isinstance(intent, Report):
             return "The report was posted." if turn.native_tools and episode.reply.calls else ""
     return ""
+
+
+def decided_on_cell(steps: Sequence[Step], call_id: str) -> Decided | None:
+    """The last decision on the cell of this call; None when nobody was asked, or nobody decided."""
+    asked = [step for step in steps if isinstance(step, Questioned) and step.approval and step.approval.call == call_id]
+    return decision_on(steps, asked[-1].call_id) if asked else None
+
+
+def _edited(turn: Turn, intent: Intent, episode: Episode, cell: CellRan, detail: Detail) -> str:
+    """What a person changed in the code before it ran, as a diff; "" when nobody did."""
+    decided = decided_on_cell(episode.steps, intent.call_id)
+    if decided is None or decided.outcome != "edited" or not isinstance(intent, RunPython | RunBash):
+        return ""
+    written = intent.code if isinstance(intent, RunPython) else intent.command
+    lines = unified_diff(written.splitlines(), cell.code.splitlines(), "yours", "as it ran", lineterm="", n=1)
+    name = sanitize_name(decided.author or decided.user)
+    return (
+        turn.prompts.render("edited", author=name, diff=fenced_off("diff", clip("\n".join(lines), detail.code))) + "\n"
+    )
 
 
 def _before(thread: Sequence[Step], cell: CellRan) -> Sequence[Step]:
@@ -250,11 +272,13 @@ def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail)
         if isinstance(step, Questioned):
             waiting = step
         elif isinstance(step, Asked):
-            if waiting is None or (is_confirmation(waiting) and option_of(step.text, waiting) is None):
+            if waiting is None or (waiting.approval and option_of(step.text, waiting) is None):
                 yield _said(turn, "steering", step, detail, joins=_joins(step, thread))
             waiting = None
-        elif isinstance(step, Confirmed):
-            yield turn.prompts.render("confirmed", outcome=step.outcome)
+        elif isinstance(step, Decided):
+            if step.call_id.startswith(CONFIRM_CALL):
+                yield turn.prompts.render("confirmed", outcome=step.outcome)
+            waiting = None
         elif isinstance(step, Briefed):
             if text := files_text(turn, [step], turn.limits.files_chars // 2):
                 yield text

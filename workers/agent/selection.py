@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.approvals import PRESSES
 from core.commands import commands, is_command
 from core.rows import StoredMessage
-from core.steps import STOPPED, Finished, Forgot, GaveUp, Step
+from core.steps import APPROVAL_EXPIRED, APPROVAL_REJECTED, STOPPED, Finished, Forgot, GaveUp, Step
 
 RESUMABLE = frozenset(
-    {"model_down", "model_refused", "model_nonsense", "model_context", "out_of_budget", "our_fault", STOPPED}
+    {
+        *("model_down", "model_refused", "model_nonsense", "model_context", "out_of_budget", "our_fault"),
+        *(STOPPED, APPROVAL_REJECTED, APPROVAL_EXPIRED),
+    }
 )
 """Why a turn may have ended that "continue" takes up again: nothing is wrong with how far it got."""
 
@@ -77,13 +81,13 @@ def resumable(past: Sequence[Sequence[Step]]) -> int | None:
 
 
 def _late(mail: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
-    """Presses of answers, and commands to drop at rest that nothing else came before."""
-    others = [message.id for message in mail if message.kind != "answer" and not _is_dropped(message.kind)]
+    """Presses of answers and decisions, and commands to drop at rest that nothing else came before."""
+    others = [message.id for message in mail if message.kind not in PRESSES and not _is_dropped(message.kind)]
     first = min(others, default=None)
     return tuple(
         message
         for message in mail
-        if message.kind == "answer" or (_is_dropped(message.kind) and (first is None or message.id < first))
+        if message.kind in PRESSES or (_is_dropped(message.kind) and (first is None or message.id < first))
     )
 
 

@@ -53,6 +53,10 @@ class Allowance:
     scope: Literal["turn", "thread", "person", "day"]
 
 
+ApprovalPolicy = Literal["never", "first cell", "risky", "every cell"]
+"""Which cells wait for a person's yes: none, the first of the turn, those with a finding of `risks.py`, all."""
+
+
 @dataclass(frozen=True, slots=True)
 class SourceNote:
     """A data source that the thread may ask. `kind` is that of its database, "" when it is not known.
@@ -109,6 +113,7 @@ class Turn:
     native_tools: bool = True
     earlier: tuple[tuple[Step, ...], ...] = ()
     allowance: Allowance | None = None
+    approvals: ApprovalPolicy = "never"
 
     @property
     def thread_steps(self) -> Iterator[Step]:

@@ -19,13 +19,26 @@ from core.blobs import Blobs
 from core.errors import BlobMissing, OursToFix, SlackFailed
 from core.interactions import Reaction
 from core.phrases import say
+from core.slack.approvals import approval_message, decided_message
 from core.slack.blocks import SlackMessage
 from core.slack.rates import decorative
 from core.slack.sanitize import sanitize
 from core.slack.text import escape
 from core.slack.uploads import NEVER_OFFERED, Upload
 from core.slack.writer import AgentSession, SlackWriter
-from core.steps import STOPPED, Asked, CellRan, Commanded, Finished, GaveUp, Questioned, Resumed, Step, answers_reset
+from core.steps import (
+    STOPPED,
+    Asked,
+    CellRan,
+    Commanded,
+    Decided,
+    Finished,
+    GaveUp,
+    Questioned,
+    Resumed,
+    Step,
+    answers_reset,
+)
 from core.store import CARD_SLOT, Store, TurnRow
 from core.telemetry import get_logger
 from core.values import Lease, StoredFile, ThreadKey, TurnStatus
@@ -132,7 +145,7 @@ class Delivery:
         # turn next shows the same ones.
         if not (outcome := _outcome(steps, status)):
             return
-        pressed = {self._question_ts(steps, step) for step in steps if isinstance(step, Questioned)}
+        pressed = {self.question_ts(steps, step) for step in steps if isinstance(step, Questioned)}
         for place, step in enumerate(steps):
             # A pressed button has the ts of our own question.
             if _shows_outcome(step, opens=place == 0) and step.ts not in pressed:
@@ -270,21 +283,29 @@ class Delivery:
 
     def question(self, steps: Sequence[Step], step: Questioned) -> None:
         """A question of these steps, with its buttons; once more when the turn was stopped there and goes on."""
-        message = question_blocks(step.question, step.options, self._turn.id, step.call_id, self._turn.language)
+        if step.approval:
+            message = approval_message(step, self._turn.id, self._turn.language)
+        else:
+            message = question_blocks(step.question, step.options, self._turn.id, step.call_id, self._turn.language)
         self._post(question_slots(steps, step)[-1], message, below_card=True)
 
-    def answered(self, steps: Sequence[Step], step: Questioned, author: str, answer: str) -> None:
-        """The same question without buttons: who answered what."""
-        ts = self._question_ts(steps, step)
+    def answered(self, steps: Sequence[Step], step: Questioned, answer: Asked | Commanded | Decided) -> None:
+        """The same question without buttons: who answered what, or stopped there."""
+        ts = self.question_ts(steps, step)
         if not ts:
             return
-        message = answered_blocks(step.question, answer, author, self._turn.language)
+        if isinstance(answer, Decided) or (step.approval and isinstance(answer, Commanded)):
+            message = decided_message(step, answer, self._turn.language)
+        else:
+            text = answer.text or say("stop_button", self._turn.language)
+            message = answered_blocks(step.question, text, answer.author or answer.user, self._turn.language)
         try:
             self._slack.update(self._lease, self._thread, ts, message.text, message.blocks)
         except OursToFix as error:
             log.warning("question_not_redrawn", error=error)
 
-    def _question_ts(self, steps: Sequence[Step], step: Questioned) -> str:
+    def question_ts(self, steps: Sequence[Step], step: Questioned) -> str:
+        """The ts of the message that asks this, "" while there is none."""
         for slot in reversed(question_slots(steps, step)):
             if (sent := self._store.outbox_get(f"{self._turn.id}:{slot}")) is not None and sent.ts:
                 return sent.ts

@@ -42,7 +42,7 @@ def _content(given: Sequence[Step], number: int) -> TurnContent:
         problems=tuple(f"{problem.name}: {problem.why}" for briefed in briefings for problem in briefed.problems),
         cells=tuple(step for step in steps if isinstance(step, CellRan) and step.language == "python"),
         calls=sum(len(reply.calls) for reply in replies),
-        questions=sum(isinstance(step, Questioned) for step in steps),
+        questions=sum(isinstance(step, Questioned) and step.approval is None for step in steps),
     )
 
 
@@ -61,7 +61,7 @@ def _texts(steps: Sequence[Step]) -> Iterator[str]:
         elif isinstance(step, Questioned) or (isinstance(step, Replied) and step.purpose == "act"):
             yield "\n".join(together).strip()
             together = []
-            answering = isinstance(step, Questioned)
+            answering = isinstance(step, Questioned) and step.approval is None
     yield "\n".join(together).strip()
 
 

@@ -7,6 +7,7 @@ thread of its own, so that a slow Slack keeps nobody waiting.
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing
 
@@ -25,6 +26,7 @@ from workers.service.admission import Admission
 from workers.service.backoff import Backoff
 from workers.service.context import LEASE_TTL_S, session_transfer
 from workers.service.eviction import Eviction
+from workers.service.expiry import expire_questions
 from workers.service.process_registry import sweep_file
 from workers.service.purges import carry_out_orders, keep_retention
 from workers.service.queue_status import QueueStatus
@@ -108,6 +110,7 @@ def run(settings: Settings) -> None:
             sweep_file(settings).touch()
             sweep_tempdirs(settings)
             carry_out_orders(store, sessions, settings.node_id, Spool(settings.spool))
+            expire_questions(store, time.time())
             keep_retention(settings, store, blobs, redis)
             eviction.sweep()
 

@@ -7,6 +7,7 @@ from functools import cache
 
 from core.access import ALLOWED, Verdict
 from core.actions import Action
+from core.approvals import DECISION, PRESSES
 from core.authorization import Authorizer
 from core.commands import commands
 from core.interactions import Reaction
@@ -24,8 +25,8 @@ log = get_logger(__name__)
 
 OpenSteps = Callable[[], Sequence[Step] | None]
 
-_WORDS = frozenset({Action.ASK, Action.STEER, Action.ANSWER})
-"""What the analyst acts on, with all that the thread's session holds."""
+_WORDS = frozenset({Action.ASK, Action.STEER, Action.ANSWER, Action.APPROVE})
+"""What the analyst acts on, with all that the thread's session holds. Who approves may have changed the code."""
 
 
 def permitted_mail(
@@ -46,6 +47,9 @@ def permitted_mail(
     held = cache(lambda: sources_held(list(turns().values())))
     permitted, refused = [], []
     for message in mail:
+        if _is_ours(message):
+            permitted.append(message)
+            continue
         action, verdict = Action.STEER, ALLOWED
         if not _is_talk(message, began):
             action, verdict = authorizer.verdict(message, authorizer.standing(message), lambda: turn)
@@ -82,6 +86,11 @@ def _is_talk(message: StoredMessage, began: float) -> bool:
     return not said_to_us and float(message.ts) < began
 
 
+def _is_ours(message: StoredMessage) -> bool:
+    """Whether the worker service said this itself: nobody decided in time. What comes from Slack has a user."""
+    return message.kind == DECISION and not message.user
+
+
 def _may_see(authorizer: Authorizer, message: StoredMessage, sources: Sequence[str]) -> Verdict:
     """Whether the author may ask every data source of which the thread holds rows. Raises SlackUnreachable."""
     verdicts = (authorizer.may_ask(source, message.thread, {message.user}) for source in sources)
@@ -97,8 +106,11 @@ def _tell(context: TurnContext, lease: Lease, message: StoredMessage, action: Ac
     author = escape(message.author or slack.user_name(message.user))
     language = slack.user_language(message.user)
     text = say(verdict.phrase, language, author=author, source=source)
+    if message.kind == DECISION:
+        slack.whisper(thread, message.user, text, lease=lease)
+        return
     if source:
         text = say("source_held", language, author=author, source=source, why=text)
     slack.post(lease, thread, key, text)
-    if message.text and message.kind != "answer":
+    if message.text and message.kind not in PRESSES:
         slack.unreact(thread, message.ts, Reaction.RECEIVED, lease=lease)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from functools import partial
 
@@ -10,17 +9,17 @@ from core.phrases import say
 from core.rows import StoredMessage
 from core.slack.text import escape
 from core.steps import (
+    APPROVAL_EXPIRED,
     Asked,
     Briefed,
-    Confirmed,
+    Decided,
+    GaveUp,
     Questioned,
     Step,
     Unread,
-    is_confirmation,
     open_question,
-    option_of,
 )
-from core.values import FileRef
+from core.values import FileRef, Language
 from workers.agent.about_steps import has_readable_file, last_answer, unread_files
 from workers.agent.inbox import AuthorOf, Reading, read_mail
 from workers.turn.context import TurnContext
@@ -41,7 +40,7 @@ def join_mail(turn: OpenTurn) -> None:
     mail = turn.known_mail()
     if mail is None:
         mail = unread_mail(turn.context, turn.lease, lambda: turn.steps)
-    reading = read_mail(mail, question, author_of(turn.context))
+    reading = read_mail(mail, question, author_of(turn.context), _shown_at(turn, question))
     steps: list[Step] = list(reading.steps)
     if reading.stops:
         if files := turn.context.files.announced(reading.words):
@@ -57,30 +56,33 @@ def join_mail(turn: OpenTurn) -> None:
                 join_mail(turn)
                 return
             steps.insert(_before_commands(reading), briefed)
-    turn.take(reading.mail, _with_outcome(steps, question))
+    turn.take(reading.mail, _with_end(steps, question, reading, turn.language))
     show_answer(turn)
     tell_file_problems(turn)
 
 
-def _with_outcome(steps: Sequence[Step], question: Questioned | None) -> Sequence[Step]:
-    """The steps, with what came of our question whether a statement may run, if it was the one that was open."""
-    place = next((n for n, step in enumerate(steps) if isinstance(step, Asked)), None)
-    if question is None or not is_confirmation(question) or place is None:
+def _shown_at(turn: OpenTurn, question: Questioned | None) -> float:
+    """When the question appeared in the thread, in Slack's time; inf while it has not."""
+    shown = turn.show.question_ts(turn.steps, question) if question is not None and question.approval else "0"
+    return float(shown or "inf")
+
+
+def _with_end(
+    steps: Sequence[Step], question: Questioned | None, reading: Reading, language: Language
+) -> Sequence[Step]:
+    """The steps, with the end of the turn when nobody decided in time whether something may run."""
+    expired = any(isinstance(step, Decided) and step.outcome == "expired" for step in steps)
+    if not expired or reading.stops or question is None or question.approval is None:
         return steps
-    answer = steps[place]
-    option = option_of(answer.text, question) if isinstance(answer, Asked) else None
-    is_late = question.until is not None and time.time() > question.until
-    outcome = "other" if option is None else "skip" if option else "expired" if is_late else "run"
-    confirmed = Confirmed.model_validate({"call_id": question.call_id, "outcome": outcome})
-    return [*steps[: place + 1], confirmed, *steps[place + 1 :]]
+    title = question.approval.title or say("progress_cell", language)
+    return [*steps, GaveUp(reason=APPROVAL_EXPIRED, text=say(APPROVAL_EXPIRED, language, title=title), fault="user")]
 
 
 def show_answer(turn: OpenTurn) -> None:
     """Take the buttons from the last question once somebody has answered it or stopped the turn there."""
     if (found := last_answer(turn.steps)) is not None:
         question, answer = found
-        text = answer.text or say("stop_button", turn.language)
-        turn.show.answered(turn.steps, question, answer.author or answer.user, text)
+        turn.show.answered(turn.steps, question, answer)
 
 
 def tell_file_problems(turn: OpenTurn) -> None:

@@ -8,7 +8,7 @@ from itertools import takewhile
 
 from core.rows import Spent, StoredMessage
 from core.steps import Briefed, LeaseGone, Step
-from core.values import Language, Lease
+from core.values import Language, Lease, ThreadKey
 from workers.agent.effective_steps import effective_steps
 from workers.agent.turn import AgentLimits, Environment, SourceNote, Turn
 from workers.delivery.deliver import Delivery
@@ -167,6 +167,7 @@ class OpenTurn:
             environment=self.environment,
             prompts=context.prompts,
             native_tools=model.native_tools,
+            approvals=context.settings.approvals_in(ThreadKey.parse(self.thread_id).channel).ask,
         )
 
     @property

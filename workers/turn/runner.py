@@ -7,19 +7,20 @@ anywhere, `advance` goes on from what the Store holds.
 
 from __future__ import annotations
 
+import time
 from contextlib import suppress
 
 from core.errors import BlobsUnreachable, FileUnreachable, LeaseLost, SlackUnreachable
 from core.phrases import say
 from core.slack.text import escape
-from core.steps import Acknowledged, Commanded, open_question
+from core.steps import APPROVE_CALL, WORDS_DECIDE, Acknowledged, Commanded, Questioned, open_question
 from core.store import StoreUnreachable
 from core.store.thread_state import ThreadState
 from core.telemetry import bind_fields, get_logger
-from core.values import Lease
+from core.values import Lease, ThreadKey
 from executor.client import HostUnavailable
 from workers.agent.about_steps import cells, ending
-from workers.agent.actions import Action, AskModel, LetGo, Obey, RunCell, Wait
+from workers.agent.actions import Action, AskApproval, AskModel, LetGo, Obey, RunCell, Wait
 from workers.agent.consequences import step_of
 from workers.agent.decide import decide
 from workers.agent.turn import Turn
@@ -101,6 +102,9 @@ def _until_rest(turn: OpenTurn) -> None:
     while not rests:
         if not turn.had_no_mail_just_now():
             join_mail(turn)
+            if end := ending(turn.steps):  # nobody decided in time
+                close(turn, end)
+                return
         view = turn.view()
         rests = _perform(turn, view, decide(view))
         if not rests and (end := ending(turn.steps)):
@@ -134,6 +138,8 @@ def _perform(turn: OpenTurn, view: Turn, action: Action) -> bool:
             ask_model(turn, view, action)
         case RunCell():
             run_cell(turn, action)
+        case AskApproval():
+            turn.append(_question(turn, action))
         case Obey(command):
             _obey(turn, command)
         case LetGo():
@@ -147,6 +153,20 @@ def _perform(turn: OpenTurn, view: Turn, action: Action) -> bool:
         case _:
             turn.append(step_of(action))
     return False
+
+
+def _question(turn: OpenTurn, action: AskApproval) -> Questioned:
+    """Our question whether a cell may run, which counts for so many hours."""
+    language = turn.language
+    policy = turn.context.settings.approvals_in(ThreadKey.parse(turn.thread_id).channel)
+    title = action.approval.title or say("progress_cell", language)
+    return Questioned(
+        call_id=f"{APPROVE_CALL}{action.number}",
+        question=say("approval_question", language, title=title),
+        options=tuple(say(f"approval_{word}", language) for word in WORDS_DECIDE),
+        until=time.time() + policy.hours * 3_600,
+        approval=action.approval,
+    )
 
 
 def _obey(turn: OpenTurn, command: Commanded) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from core.authorization import Authorizer
 from core.errors import SlackUnreachable
-from core.steps import Asked, Resumed, Step
+from core.steps import Asked, Decided, Resumed, Step
 from core.team_settings import SourceSettings
 from core.telemetry import get_logger
 from core.values import ThreadKey
@@ -41,8 +41,8 @@ def refusal_of(context: TurnContext, thread_id: str, steps: Sequence[Step], sour
 
 
 def people_of(steps: Sequence[Step]) -> frozenset[str]:
-    """Who wrote in a turn."""
-    return frozenset(step.user for step in steps if isinstance(step, Asked | Resumed) and step.user)
+    """Who wrote in a turn, or decided what runs in it."""
+    return frozenset(step.user for step in steps if isinstance(step, Asked | Resumed | Decided) and step.user)
 
 
 def allowed_sources(context: TurnContext, thread_id: str, steps: Sequence[Step]) -> tuple[SourceNote, ...]:

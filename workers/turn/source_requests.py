@@ -12,7 +12,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from core.phrases import say
-from core.steps import CONFIRM_CALL, CellRan, Confirmed, Queried, Questioned, StatementRan, open_question
+from core.steps import CONFIRM_CALL, Approval, CellRan, Queried, Questioned, StatementRan, decision_on, open_question
 from core.telemetry import get_logger
 from executor.client import WithFile
 from workers.agent.about_steps import statements_of
@@ -92,20 +92,23 @@ class SourceRequests:
             )
         call_id = CONFIRM_CALL + hashlib.sha256(f"{ask.source}\n{sql}".encode()).hexdigest()[:32]
         steps = self._turn.steps
-        outcomes = [step.outcome for step in steps if isinstance(step, Confirmed) and step.call_id == call_id]
-        if outcomes[-1:] == ["run"]:
+        decided = decision_on(steps, call_id)
+        if decided is not None and decided.outcome == "run":
             return
-        if outcomes[-1:] == ["skip"]:
+        if decided is not None and decided.outcome == "skip":
             raise Refused("A person said that this statement is not to run. Go on without it.")
         question = open_question(steps)
         if question is not None and question.call_id != call_id:
             raise Refused("A person is asked about another statement of this cell first. End the cell here.")
         if question is None:
             language, settings = self._turn.language, self._turn.context.settings.sources[ask.source]
-            text = say("confirm_statement", language, source=ask.source, sql=sql)
+            text = say("confirm_statement", language, source=ask.source)
             options = say("confirm_run", language), say("confirm_skip", language)
             until = time.time() + settings.confirm_minutes * 60
-            self._turn.append(Questioned(call_id=call_id, question=text, options=options, until=until))
+            approval = Approval(what="statement", title=ask.source, code=sql, reads=(ask.source,))
+            self._turn.append(
+                Questioned(call_id=call_id, question=text, options=options, until=until, approval=approval)
+            )
         raise Refused(
             f"Each statement on {ask.source} needs a person's yes. The person who asked sees it now with two buttons, "
             "and this cell does not wait for that. You are told what they say."

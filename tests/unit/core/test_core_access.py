@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import get_args
 
@@ -9,11 +10,12 @@ import pytest
 
 from core.access import Person, Resource, action_of, may
 from core.actions import Action
+from core.approvals import DECISION
 from core.commands import commands
 from core.errors import SettingsError
 from core.phrases import phrases, say
 from core.settings import Settings, load_settings
-from core.steps import RESET_CALL, Questioned
+from core.steps import RESET_CALL, Approval, Questioned
 from core.values import Standing
 
 ANA = "U0ANA00001"
@@ -58,6 +60,22 @@ def test_a_reset_is_for_the_asker_and_admins(tmp_path: Path, action: Action) -> 
     assert may(Person("U0BOSS", "member"), action, here)
     assert may(Person("U0OTHER", "member", frozenset({"S0BOSSES"})), action, here)
     assert may(Person("U0OTHER", "member"), action, here).phrase == "access_asker"
+
+
+def test_the_people_of_a_thread_are_members_who_wrote_in_it(tmp_path: Path) -> None:
+    settings = settings_with(tmp_path, '[access]\napprove = ["thread"]\n')
+    here = replace(thread(settings), writers=frozenset({ANA}))
+    assert may(Person(ANA, "member"), Action.APPROVE, here)
+    for other in (Person(ANA, "guest"), Person(ANA, "stranger"), Person(ANA, ""), Person("U0OTHER", "member")):
+        assert may(other, Action.APPROVE, here).phrase == "access_approve"
+
+
+def test_a_decision_and_a_word_that_decides_are_approvals(tmp_path: Path) -> None:
+    cell = Approval(what="python", title="", code="a = 1")
+    asks = Questioned(call_id="approve:1", question="?", options=("Run", "Skip", "Reject"), approval=cell)
+    assert action_of(DECISION, "{}", is_open=True) is Action.APPROVE
+    assert action_of("text", " RUN ", is_open=True, question=asks) is Action.APPROVE
+    assert action_of("text", "run it by month", is_open=True, question=asks) is Action.ANSWER
 
 
 def test_persons_groups_and_guests_can_be_named(tmp_path: Path) -> None:

@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from core.interactions import INTERACTIONS, Interaction, LeaveButton, OptionButton, StopButton
+from core.interactions import (
+    INTERACTIONS,
+    ApprovalButton,
+    EditForm,
+    HintForm,
+    Interaction,
+    LeaveButton,
+    OptionButton,
+    StopButton,
+)
 
 BUILT = {
     StopButton: st.builds(StopButton, turn=st.from_regex(r"\A[\x21-\x7e]{1,300}\Z")),
@@ -20,6 +29,12 @@ BUILT = {
         call=st.text(max_size=200),
         n=st.integers(0, 999_999),
     ),
+    **{
+        form: st.builds(
+            form, turn=st.from_regex(r"\A[\x21-\x7e]{1,300}\Z"), call=st.from_regex(r"\A[\x21-\x7e]{1,100}\Z")
+        )
+        for form in (ApprovalButton, EditForm, HintForm)
+    },
     LeaveButton: st.builds(LeaveButton, thread=st.from_regex(r"\A[A-Z0-9]{1,50}:[A-Z0-9]{1,50}:[0-9.]{1,40}\Z")),
 }
 ANY_JSON = st.recursive(

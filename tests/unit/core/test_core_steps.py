@@ -18,7 +18,7 @@ from core.steps import (
     Checked,
     Commanded,
     Compacted,
-    Confirmed,
+    Decided,
     FileAbstract,
     Forgot,
     KnownStep,
@@ -45,7 +45,7 @@ STEPS: tuple[Step, ...] = (
     Queried(cell_id="x1", statement=StatementRan(source="shop", sql="SELECT 1", rows=1)),
     Unread(files=(FileRef(id="F1", name="sales.csv"),)),
     Checked(is_final=True),
-    Confirmed(call_id="confirm:1", outcome="run"),
+    Decided(call_id="confirm:1", outcome="run", **BY_ANA),
     Compacted(context_chars=9),
     Moved(node="there", came=True, cells=("Load",), lost=("connection",)),
     Commanded(command="undo", text="undo", ts="1.0", **BY_ANA),
@@ -130,7 +130,14 @@ def test_the_text_of_a_notice_is_read_under_its_old_name() -> None:
 
 
 def test_the_person_behind_a_step_is_known_where_there_is_one() -> None:
-    assert {step.kind for step in STEPS if user_of(step)} == {"asked", "commanded", "resumed", "undone", "forgot"}
+    assert {step.kind for step in STEPS if user_of(step)} == {
+        "asked",
+        "commanded",
+        "resumed",
+        "undone",
+        "forgot",
+        "decided",
+    }
     assert user_of(UnknownStep(body={"user": "U1"})) == ""
 
 

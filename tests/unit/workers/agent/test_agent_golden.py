@@ -299,6 +299,14 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
             for language in ("en", "zh")
         ],
         "budget_note": [{"language": language, "scope": "turn"} for language in ("en", "zh")],
+        "edited": [{"author": "Ben", "diff": "<diff>\n-a = 1\n+a = 2\n</diff>"}],
+        "not_approved": [
+            {"outcome": "skip", "author": "Ben", "hint": ""},
+            {"outcome": "redo", "author": "Ben", "hint": "> by month"},
+            {"outcome": "redo", "author": "Ben", "hint": ""},
+            {"outcome": "behind", "author": "", "hint": ""},
+            {"outcome": "other", "author": "Ben", "hint": ""},
+        ],
         "confirmed": [{"outcome": outcome} for outcome in ("run", "skip", "expired", "other")],
         "undone": [{"author": "Ana", "title": "Sum by region"}],
         "moved": [

@@ -6,11 +6,9 @@ import json
 import re
 import sqlite3
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -26,7 +24,7 @@ from workers.delivery.deliver import Delivery
 from workers.delivery.progress import ProgressView
 from workers.models.scripted import ScriptedModel
 from workers.service.backoff import MOST_CRASHES
-from workers.turn import cells, inbox, live
+from workers.turn import cells, live
 from workers.turn.open_turn import OpenTurn
 
 SECRET = "planted-p4ssw0rd"
@@ -459,8 +457,8 @@ STRICT = "strict = true\n"
 RUN, SKIP = "Run the query", "Skip it"
 
 
-def answers(world: World, option: str, *, user: str = ANA) -> None:
-    world.press(world.key, option, user=user)  # type: ignore[attr-defined]
+def answers(world: World, option: str, *, user: str = ANA, late_s: float = 0.0) -> None:
+    world.decide(world.key, {RUN: "run", SKIP: "skip"}[option], user=user, late_s=late_s)  # type: ignore[attr-defined]
     world.settle(world.key)  # type: ignore[attr-defined]
 
 
@@ -480,7 +478,7 @@ def test_a_strict_source_runs_a_statement_once_its_asker_has_allowed_it(asked: A
     answers(world, RUN)
     assert world.statuses(key) == ["done"]
     assert [step["stdout"] for step in ran(world)] == ["", "4\n"]
-    assert [step["outcome"] for step in world.steps(key, "confirmed")] == ["run"]
+    assert [step["outcome"] for step in world.steps(key, "decided")] == ["run"]
     assert "The person allowed the statement" in told(world)
 
 
@@ -491,7 +489,7 @@ def test_nobody_but_the_asker_allows_a_statement(asked: Asked) -> None:
     world.say(f" {RUN.upper()} ", thread=key, user=BEN)
     world.settle(key)
     assert (world.statuses(key), world.steps(key, "queried")) == (["waiting"], [])
-    assert "only the person who asked here" in world.text(key)
+    assert any("you may not decide this here" in text for user, text in world.slack.whispers if user == BEN)
     answers(world, RUN)
     assert world.statuses(key) == ["done"]
     assert len(world.steps(key, "queried")) == 1
@@ -517,14 +515,15 @@ def test_words_instead_of_an_answer_run_nothing_and_reach_the_model(asked: Asked
     assert world.steps(key, "queried") == []
 
 
-def test_a_yes_that_comes_too_late_runs_nothing_and_the_model_is_told(
-    asked: Asked, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_yes_that_comes_too_late_runs_nothing_and_the_model_is_told_once_the_turn_goes_on(asked: Asked) -> None:
     world = asked(COUNT, more=f"{STRICT}confirm_minutes = 5\n")
-    now = time.time()
-    monkeypatch.setattr(inbox, "time", SimpleNamespace(time=lambda: now + 301))
-    answers(world, RUN)
-    assert world.steps(world.key, "queried") == []  # type: ignore[attr-defined]
+    key = world.key  # type: ignore[attr-defined]
+    answers(world, RUN, late_s=301)
+    assert (world.statuses(key), world.steps(key, "queried")) == (["stopped"], [])
+    assert "Nobody decided in time" in world.text(key)
+    world.say("continue", thread=key)
+    world.settle(key)
+    assert world.steps(key, "queried") == []
     assert "came too late" in told(world)
 
 
@@ -568,10 +567,10 @@ def test_a_question_about_a_statement_is_not_lost_with_its_worker(
     world = asked(COUNT, COUNT, more=STRICT, before=lambda world: dies_with_the_cell(world, monkeypatch))
     key = world.key  # type: ignore[attr-defined]
     assert world.statuses(key) == ["waiting"]
-    assert world.text(key).count("May this query run") == 1
+    assert sum("May this query run" in message_text(m) for m in world.messages(key, ours=True)[1:]) == 1
     answers(world, RUN)
     assert [step["stdout"] for step in ran(world)] == ["", "4\n"]
-    assert world.text(key).count("May this query run") == 1
+    assert sum("May this query run" in message_text(m) for m in world.messages(key, ours=True)[1:]) == 1
     assert world.statuses(key) == ["done"]
 
 

@@ -1,0 +1,174 @@
+"""Presses and forms that decide whether a cell or a statement may run.
+
+A press becomes a message of kind DECISION, as a form does that is submitted. Whether it counts is the worker's to say:
+it takes the first decision of somebody who may, and drops every other. Here a press on what is decided already only
+draws the message again, and "Edit" and "Redo with a hint" open a form for those who may decide.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+from bot.commands import TS
+from core.approvals import DECISION, Decision, Do
+from core.errors import SlackFailed, SlackUnreachable
+from core.interactions import ApprovalButton, EditForm, HintForm
+from core.phrases import say
+from core.rows import TurnRow
+from core.slack import approvals as drawn
+from core.slack.text import escape
+from core.slack.writer import SlackWriter
+from core.steps import Commanded, Decided, Questioned, Step, decision_on, open_question
+from core.store import Store
+from core.telemetry import get_logger
+from core.values import IncomingMessage, ThreadKey
+
+log = get_logger(__name__)
+
+_DECIDES: Final[Mapping[str, Do]] = {"run": "run", "skip": "skip", "reject": "reject"}
+
+
+class Takes(Protocol):
+    """What takes messages in, as `MessageHandler` does."""
+
+    def take_decision(self, message: IncomingMessage) -> None:
+        """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
+
+    def may(self, message: IncomingMessage) -> bool:
+        """Whether its author may decide this; if not, they are told."""
+
+
+class Asked(NamedTuple):
+    """A question whether something may run, as it stands in the Store. `end` is what came of it."""
+
+    turn: TurnRow
+    question: Questioned
+    is_open: bool
+    end: Decided | Commanded | None
+
+    @property
+    def key(self) -> ThreadKey:
+        """The thread that was asked."""
+        return ThreadKey.parse(self.turn.thread_id)
+
+
+class Approvals:
+    """The listeners of `ApprovalButton`, `EditForm` and `HintForm`. Nothing is kept in memory."""
+
+    def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
+        self._store = store
+        self._slack = slack
+        self._handler = handler
+
+    def press(self, body: Mapping[str, Any], team: str) -> str:
+        """Do what a button says. Returns what came of it, a word for the log. Raises StoreUnreachable: then no ack."""
+        try:
+            button = ApprovalButton.decode(body["actions"][0]["value"])
+            channel, shown = str(body["container"]["channel_id"]), str(body["container"]["message_ts"])
+            ts = str(body["actions"][0].get("action_ts") or "")
+            user, trigger = str(body["user"]["id"]), str(body.get("trigger_id") or "")
+        except (KeyError, IndexError, TypeError, AttributeError):
+            return "malformed"
+        if button is None or not user or not TS.fullmatch(ts):
+            return "malformed"
+        asked = self._asked(button.turn, button.call, team)
+        if asked is None or asked.key.channel != channel:
+            return "unknown"
+        if button.do == "show":
+            self._open(asked, user, trigger, drawn.code_view(asked.question, asked.turn.language))
+            return "shown"
+        if not asked.is_open:
+            self._redraw(asked, shown, user)
+            return "late"
+        if button.do in ("edit", "redo"):
+            claim = _message(asked, Decision(call=button.call, do="redo"), ts, user)
+            if not self._handler.may(claim):
+                return "refused"
+            view = drawn.edit_view if button.do == "edit" else drawn.hint_view
+            self._open(asked, user, trigger, view(asked.question, button.turn, asked.turn.language))
+            return "form"
+        self._handler.take_decision(_message(asked, Decision(call=button.call, do=_DECIDES[button.do]), ts, user))
+        return "taken"
+
+    def submit(self, body: Mapping[str, Any], team: str) -> dict[str, str]:
+        """Take in a form. Returns what is wrong with it, a sentence under each field; {} when the form may close.
+
+        Raises StoreUnreachable: then no ack.
+        """
+        try:
+            view, user = body["view"], str(body["user"]["id"])
+            callback, metadata = str(view["callback_id"]), view["private_metadata"]
+        except (KeyError, TypeError):
+            return {}
+        form = next((kind.decode(metadata) for kind in (EditForm, HintForm) if callback == kind.ID), None)
+        texts = drawn.submitted(view)
+        asked = self._asked(form.turn, form.call, team) if form is not None and user and texts else None
+        if form is None or asked is None or asked.question.approval is None or not texts:
+            log.info("form_ignored", form=callback[:40])
+            return {}
+        if not asked.is_open:
+            self._tell_late(asked, user)
+            return {}
+        if isinstance(form, HintForm):
+            decision = Decision(call=form.call, do="redo", hint=texts[0].strip())
+        else:
+            if asked.question.approval.what == "python" and (wrong := drawn.syntax_error(texts, asked.turn.language)):
+                return wrong
+            code = "\n".join(texts)
+            do: Do = "run" if code == asked.question.approval.code else "edited"
+            decision = Decision(call=form.call, do=do, code=code if do == "edited" else "")
+        # A form has no ts of its own. When Slack sends one twice, the second finds the question decided.
+        self._handler.take_decision(_message(asked, decision, f"{time.time():.6f}", user))
+        return {}
+
+    def _asked(self, turn_id: str, call: str, team: str) -> Asked | None:
+        turn = self._store.turn(turn_id)
+        if turn is None or ThreadKey.parse(turn.thread_id).team != team:
+            return None
+        steps = self._store.steps(turn_id)
+        places = [n for n, step in enumerate(steps) if isinstance(step, Questioned) and step.call_id == call]
+        question = steps[places[-1]] if places else None
+        if not isinstance(question, Questioned) or question.approval is None:
+            return None
+        is_open = turn.status in ("running", "waiting") and open_question(steps) is question
+        return Asked(turn, question, is_open, _end(steps[places[-1] :], call))
+
+    def _open(self, asked: Asked, user: str, trigger: str, view: drawn.View) -> None:
+        if not self._slack.open_form(asked.key, trigger, view):
+            self._slack.whisper(asked.key, user, escape(say("approval_no_form", asked.turn.language)))
+
+    def _redraw(self, asked: Asked, shown: str, user: str) -> None:
+        """Draw a decided question again, and tell who pressed too late what was decided."""
+        message = drawn.decided_message(asked.question, asked.end, asked.turn.language)
+        try:
+            self._slack.update(None, asked.key, shown, message.text, message.blocks)
+        except (SlackFailed, SlackUnreachable) as error:
+            log.warning("approval_not_redrawn", error=error)
+        self._tell_late(asked, user)
+
+    def _tell_late(self, asked: Asked, user: str) -> None:
+        language = asked.turn.language
+        text = say("approval_late", language, line=drawn.decided_line(asked.end, language))
+        self._slack.whisper(asked.key, user, escape(text))
+
+
+def _end(steps: list[Step], call: str) -> Decided | Commanded | None:
+    stop = (step for step in reversed(steps) if isinstance(step, Commanded) and step.command == "stop")
+    return decision_on(steps, call) or next(stop, None)
+
+
+def _message(asked: Asked, decision: Decision, ts: str, user: str) -> IncomingMessage:
+    key = asked.key
+    return IncomingMessage(
+        team=key.team,
+        channel=key.channel,
+        channel_type="im" if key.channel.startswith("D") else "channel",
+        ts=ts,
+        root_ts=key.root_ts,
+        user=user,
+        text=decision.encode(),
+        kind=DECISION,
+        mention=True,
+    )

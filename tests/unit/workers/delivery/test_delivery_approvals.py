@@ -1,0 +1,123 @@
+"""The message that asks whether something may run, its states and its forms, as Slack gets them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.phrases import say
+from core.slack.approvals import (
+    MOST_PARTS,
+    approval_message,
+    code_parts,
+    code_view,
+    decided_message,
+    edit_view,
+    field_id,
+    hint_view,
+    submitted,
+    syntax_error,
+)
+from core.slack.blocks import broken_limits, broken_view
+from core.steps import WORDS_DECIDE, Approval, Commanded, Decided, Questioned
+from core.values import Language
+from workers.agent.risks import touched
+
+Golden = Callable[[str, object], None]
+TURN = "T1:C1:1.0/t1"
+CODE = "import os\nimport pandas as pd\nsales = pd.read_csv('old.csv')\nsales.to_csv('new.csv')\nos.remove('old.csv')"
+TOO_LONG = {"state": {"values": {"field:0": {"field:0": {"value": "a" * 3_001}}}}}
+LANGUAGES: tuple[Language, ...] = ("en", "zh")
+
+
+def asked(language: Language = "en", code: str = CODE) -> Questioned:
+    found = touched(code)
+    return Questioned(
+        call_id="approve:1",
+        question=say("approval_question", language, title="Clean the sales & keep <them>"),
+        options=tuple(say(f"approval_{word}", language) for word in WORDS_DECIDE),
+        approval=Approval(
+            what="python", title="Clean", code=code, risks=found.risks, reads=found.reads, writes=found.writes
+        ),
+    )
+
+
+def decided(outcome: str, **more: str) -> Decided:
+    given = {"call_id": "approve:1", "outcome": outcome, "user": "U1", "author": "Ana", **more}
+    return Decided.model_validate(given)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_question_whether_a_cell_may_run(golden: Golden, language: Language) -> None:
+    message = approval_message(asked(language), TURN, language)
+    golden(f"blocks/approval_{language}.json", {"text": message.text, "blocks": message.blocks})
+
+
+def test_the_question_whether_a_statement_may_run(golden: Golden) -> None:
+    question = Questioned(
+        call_id="confirm:1",
+        question=say("confirm_statement", "en", source="shop"),
+        options=("Run the query", "Skip it"),
+        approval=Approval(what="statement", title="shop", code="SELECT 1", reads=("shop",)),
+    )
+    message = approval_message(question, TURN, "en")
+    golden("blocks/approval_statement.json", {"text": message.text, "blocks": message.blocks})
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_question_once_it_is_decided(golden: Golden, language: Language) -> None:
+    ends = [
+        *(decided(outcome) for outcome in ("run", "skip", "reject", "other")),
+        decided("edited", code="print('mine')"),
+        decided("redo", hint="by <month>"),
+        decided("redo"),
+        Decided(call_id="approve:1", outcome="expired"),
+        Commanded(command="stop", user="U1", author="Ana", text="stop", ts="1.0"),
+        None,
+    ]
+    drawn = [decided_message(asked(language), end, language) for end in ends]
+    golden(f"blocks/approval_decided_{language}.json", [each._asdict() for each in drawn])
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_forms(golden: Golden, language: Language) -> None:
+    long = "\n".join(f"value_{n} = {n}" for n in range(300))
+    question = asked(language)
+    views = [edit_view(question, TURN, language), hint_view(question, TURN, language), code_view(question, language)]
+    golden(f"blocks/approval_forms_{language}.json", views)
+    assert [broken_view(view) for view in (*views, edit_view(asked(language, long), TURN, language))] == [[]] * 4
+
+
+@given(st.text() | st.lists(st.text("ab\n x", max_size=3_500), max_size=60).map("\n".join))
+def test_whatever_the_code_slack_takes_the_message_and_its_forms(code: str) -> None:
+    question = asked(code=code)
+    assert broken_limits(approval_message(question, TURN, "en").blocks) == []
+    assert broken_limits(decided_message(question, decided("edited", code=code), "en").blocks) == []
+    assert broken_view(code_view(question, "en")) == []
+    parts = code_parts(code)
+    assert len(parts) <= MOST_PARTS
+    if parts:
+        assert "\n".join(parts) == code
+        assert broken_view(edit_view(question, TURN, "en")) == []
+
+
+def test_code_that_no_form_takes_has_no_edit_button() -> None:
+    for code in ("a" * 3_000, "\n".join(["b" * 1_500] * 100)):
+        assert "approve:edit" not in str(approval_message(asked(code=code), TURN, "en").blocks)
+        assert "approve:run" in str(approval_message(asked(code=code), TURN, "en").blocks)
+
+
+def test_an_error_stands_under_the_field_with_its_line() -> None:
+    assert syntax_error(["a = 1\nb = 2", "c = 3\nd = ("], "en") == {field_id(1): "Line 4: '(' was never closed"}
+    assert syntax_error(["a = 1", "b = 2"], "en") == {}
+    assert list(syntax_error(["\x00"], "en")) == [field_id(0)]
+
+
+@pytest.mark.parametrize(
+    "view", [None, {}, {"state": {}}, {"state": {"values": {"x": {}}}}, {"state": {"values": 3}}, TOO_LONG]
+)
+def test_a_form_that_is_not_ours_has_no_fields(view: object) -> None:
+    assert submitted(view) is None
