@@ -21,6 +21,7 @@ from executor.home import Home
 from executor.linux import stay_with_orphans
 from executor.notices import notice
 from executor.processes import end_children
+from executor.sandbox import root
 from executor.sandbox.steps import Plan
 from executor.session import Session
 from executor.values import Limits
@@ -71,15 +72,20 @@ class Zygote:
         if not plan.namespaces:
             stay_with_orphans()  # what its subprocesses leave running would otherwise outlive it
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        environment = clean_environment(home.root / "zygote")
+        cache = os.open(home.root / "zygote", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        if plan.namespaces:  # every cell inherits its memory: it need not know where on this host the home is
+            environment |= {"HOME": root.CACHE, "MPLCONFIGDIR": root.CACHE}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "executor.zygote", str(theirs.fileno()), json.dumps(plan.to_json())],
-            env=clean_environment(home.root / "zygote"),
+            [sys.executable, "-m", "executor.zygote", f"{theirs.fileno()}", f"{cache}", json.dumps(plan.to_json())],
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=2,
-            pass_fds=[theirs.fileno()],
+            pass_fds=[theirs.fileno(), cache],
             cwd="/",
         )
         theirs.close()
+        os.close(cache)
         self._control.setblocking(False)
         self._orders: deque[_Order] = deque()
         """Those that it has not taken yet."""
@@ -97,15 +103,18 @@ class Zygote:
             raise CannotIsolate(self._refusal)
 
     def fork(self, session: Session, folder: Path, limits: Limits, beside: Session | None) -> None:
-        """Ask for a subprocess; `session` hears of it. With `beside` it is a shell in the workspace of that one."""
-        order = {"type": "fork", "session": session.number, "limits": asdict(limits)}
-        order |= {"workspace": str(folder / "workspace"), "scratch": str(folder / "scratch")}
-        order |= {"language": "python", "user_of": session.number}
-        descriptors = list(session.child_ends.descriptors)
+        """Ask for a subprocess; `session` hears of it. With `beside` it is a shell in the workspace of that one.
+
+        What the subprocess is told of its thread goes to it alone: what the zygote knows, every later one inherits.
+        """
+        place = {"type": "place", "language": "python", "user_of": session.number, "limits": asdict(limits)}
+        if not self.plan.namespaces:
+            place |= {"workspace": str(folder / "workspace"), "scratch": str(folder / "scratch")}
         if beside is not None:
-            order |= {"language": "bash", "user_of": beside.number}
-            descriptors += [] if beside.mounts is None else [beside.mounts]
-        self._orders.append(_Order(encode(order), descriptors, session.child_ends.close))
+            place |= {"language": "bash", "user_of": beside.number}
+        session.send_place(place, None if beside is None else beside.mounts)
+        order = encode({"type": "fork", "session": session.number})
+        self._orders.append(_Order(order, list(session.child_ends.descriptors), session.child_ends.close))
         self._send_orders()
 
     def _send_orders(self) -> None:
