@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -50,8 +51,11 @@ class Owner(Protocol):
     def forget(self, session: Session) -> None:
         """Its process has been reaped."""
 
-    def zygote_gone(self) -> None:
-        """All subprocesses died with their zygote."""
+    def zygote_gone(self, zygote: Zygote) -> None:
+        """All subprocesses that it forked died with it."""
+
+    def zygote_pids(self) -> list[int]:
+        """The processes of the zygotes that live."""
 
 
 class CannotIsolate(Exception):
@@ -64,6 +68,8 @@ class Zygote:
     def __init__(self, owner: Owner, home: Home, loop: Loop, plan: Plan) -> None:
         """Start it. It takes orders at once, and carries them out when it is warm."""
         self.gone = False
+        self.forks = 0
+        """How many subprocesses it was asked for."""
         self.plan = plan
         self.versions: dict[str, str] = {}
         """Of Python and its libraries, once it is warm."""
@@ -87,6 +93,7 @@ class Zygote:
         theirs.close()
         os.close(cache)
         self._control.setblocking(False)
+        self._began = time.monotonic()
         self._orders: deque[_Order] = deque()
         """Those that it has not taken yet."""
         self._refusal = "the zygote did not start; its own words are above"
@@ -94,6 +101,16 @@ class Zygote:
         self._watchdog.asked()  # it owes the word that it is warm
         self._timer = loop.call_later(_LOOK_S, self._look)
         loop.watch_read(self._control.fileno(), self._on_control)
+
+    @property
+    def pid(self) -> int:
+        """The process that was started."""
+        return self._process.pid
+
+    @property
+    def age_s(self) -> float:
+        """How long ago it was started."""
+        return time.monotonic() - self._began
 
     def wait_until_warm(self) -> None:
         """Run the loop until it is warm. Raises CannotIsolate when it ends before that, or is stuck."""
@@ -112,6 +129,7 @@ class Zygote:
             place |= {"workspace": str(folder / "workspace"), "scratch": str(folder / "scratch")}
         if beside is not None:
             place |= {"language": "bash", "user_of": beside.number}
+        self.forks += 1
         session.send_place(place, None if beside is None else beside.mounts)
         order = encode({"type": "fork", "session": session.number})
         self._orders.append(_Order(order, list(session.child_ends.descriptors), session.child_ends.close))
@@ -189,7 +207,7 @@ class Zygote:
     def _end(self) -> None:
         self._hang_up()
         self._bury()
-        self._owner.zygote_gone()
+        self._owner.zygote_gone(self)
 
     def close(self) -> None:
         """End it and, with it, every subprocess."""
@@ -208,4 +226,4 @@ class Zygote:
     def _bury(self) -> None:
         self._process.wait()
         if not self.plan.namespaces:
-            end_children()
+            end_children(self._owner.zygote_pids())

@@ -117,6 +117,7 @@ MACHINES = {
             "setfsgid=123 clone=56 clone3=435 "
             "socketpair=53 ioctl=16 prlimit64=302 memfd_create=319 io_setup=206 io_destroy=207 io_getevents=208 "
             "io_submit=209 io_cancel=210 io_pgetevents=333 mmap=9 fcntl=72 prctl=157 setrlimit=160 sendto=44 "
+            "recvfrom=45 recvmsg=47 recvmmsg=299 "
             "sendmsg=46 sendmmsg=307"
         ),
         has_x32=True,
@@ -142,7 +143,8 @@ MACHINES = {
             "ioprio_set=30 setregid=143 setgid=144 setreuid=145 setuid=146 setresuid=147 setresgid=149 setfsuid=151 "
             "setfsgid=152 setgroups=159 clone=220 clone3=435 socketpair=199 ioctl=29 prlimit64=261 memfd_create=279 "
             "io_setup=0 io_destroy=1 io_submit=2 io_cancel=3 io_getevents=4 io_pgetevents=292 mmap=222 fcntl=25 "
-            "prctl=167 setrlimit=164 sendto=206 sendmsg=211 sendmmsg=269"
+            "prctl=167 setrlimit=164 sendto=206 sendmsg=211 sendmmsg=269 recvfrom=207 recvmsg=212 "
+            "recvmmsg=243"
         ),
     ),
 }
@@ -189,6 +191,9 @@ def _by_argument(*, counted: bool) -> dict[str, list[Instruction]]:
         # A lease on a file makes its next writer wait; notices of a folder are watches by another name.
         "fcntl": _equals(1, _F_SETLEASE, _F_NOTIFY),
         "sendto": _any_bit(3, _MSG_OOB),
+        "recvfrom": _any_bit(3, _MSG_OOB),
+        "recvmsg": _any_bit(2, _MSG_OOB),
+        "recvmmsg": _any_bit(3, _MSG_OOB),
         "memfd_create": _any_bit(1, _MFD_HUGETLB),
         # Huge pages are the machine's, a fixed number; no limit of memory counts them.
         "mmap": _any_bit(3, _MAP_HUGETLB)

@@ -37,6 +37,22 @@ SOCKETS = {
     "open a packet socket": "tries(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW).fileno())",
     "open a vsock": "tries(lambda: socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).fileno())",
     "open a pair of another family": "tries(lambda: socket.socketpair(socket.AF_TIPC)[0].fileno())",
+    "send out of band": """
+import _socket
+tries(lambda: _socket.socketpair(1, 1, 0)[0].send(b"x", _socket.MSG_OOB))
+""",
+    "receive out of band": """
+import _socket
+def answers(receive):
+    ends = _socket.socketpair(1, 1, 0)
+    try: return receive(ends[0])
+    except OSError as error: return error.errno != errno.EPERM and "the kernel looked"
+tries(*[lambda one=one: answers(one) for one in (
+    lambda end: end.recv(1, _socket.MSG_OOB),
+    lambda end: end.recvmsg(1, 0, _socket.MSG_OOB),
+    lambda end: call(299, end.fileno(), 0, 0, 1, 0),
+)])
+""",
     "set up io_uring": "b = ctypes.create_string_buffer(256)\ntries(lambda: call(425, 1, ctypes.addressof(b)))",
 }
 PROGRAMS = {
@@ -75,7 +91,7 @@ POWERS = {
     "lower its own priority's floor": "tries(lambda: os.setpriority(os.PRIO_PROCESS, 0, -1) or 'set')",
 }
 ATTACKS = FILES | SOCKETS | PROGRAMS | POWERS
-MACHINE_MAY_LACK = {"open a vsock", "open a pair of another family", "run curl"}
+MACHINE_MAY_LACK = {"open a vsock", "open a pair of another family", "run curl", "send out of band"}
 A_MACHINE_MAY_REFUSE_ALL = {"unshare a user namespace", "clone into a user namespace"}
 NEEDS_CAPABILITY = {"lower its own priority's floor": CAP_SYS_NICE}
 

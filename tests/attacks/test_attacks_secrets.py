@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from attack_kit import descendants, need_layer
+from attack_kit import descendants, need_layer, wait_for
 
 from executor.launch import running_host
 from executor.values import Limits, Sandbox
@@ -139,3 +140,40 @@ def test_behind_a_private_root_a_cell_does_not_know_where_the_service_keeps_its_
         found, scanned = client.run("t", "1", SCAN.format(first=FIRST.encode(), second=SECOND.encode())).stdout.split()
         assert int(scanned) > 1_000
         assert int(found) == 0
+
+
+LAYOUT = "print(hash('x'), id(object), keep)"
+
+
+@pytest.mark.parametrize("without", [(), ("namespaces",)])
+def test_what_a_cell_learns_of_hashes_and_addresses_does_not_hold_for_all_sessions_of_a_host(
+    monkeypatch: pytest.MonkeyPatch, without: tuple[str, ...]
+) -> None:
+    """Forks of one zygote share them: it is renewed. Sessions of the one before live on, with shell and variables."""
+    monkeypatch.setenv("PYTHONHASHSEED", "0")
+    with running_host(renew_after=3, without=without, bash=True) as client:
+        host = client.ping().pid
+        client.run("first", "1", "keep = 7")
+        first = client.run("first", "2", LAYOUT).stdout.split()
+        seen = {tuple(first)}
+
+        def renewed() -> bool:
+            thread = f"t{len(seen)}-{next(numbers)}"
+            seen.add(tuple(client.run(thread, "1", "keep = 7\n" + LAYOUT).stdout.split()))
+            client.reset(thread)
+            return len(seen) >= 3
+
+        numbers = itertools.count()
+        assert wait_for(renewed), "every session has the hash seed of one zygote"
+        for at in (0, 1):
+            assert len({layout[at] for layout in seen}) == len(seen)
+        assert client.run("first", "3", LAYOUT).stdout.split() == first
+        assert client.bash("first", "4", "echo $((1 + 1))", approve=lambda _: True).stdout == "2\n"
+        client.reset("first")
+        assert wait_for(lambda: renewed() and zygotes(host) <= 2), "a zygote outlives its last session"
+
+
+def zygotes(host: int) -> int:
+    """How many a host has."""
+    children = Path(f"/proc/{host}/task/{host}/children").read_text().split()
+    return sum(b"executor.zygote" in Path(f"/proc/{child}/cmdline").read_bytes() for child in children)
