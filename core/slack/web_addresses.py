@@ -115,8 +115,8 @@ def _begins_with_host(text: str, *, of_mail: bool) -> bool:
     top = labels[-1].lower()
     if top.startswith("xn--") or labels[0].lower() == "www":
         return True
-    if not top.isalpha() or len(top) < _COUNTRY:
-        return False
+    if not top.isalpha() or len(top) < _COUNTRY or (not top.isascii() and "." not in host):
+        return False  # Chinese sentences end in a dot of their own
     if follows:
         return True
     if len(labels) == 2 and top in _FILES:

@@ -88,6 +88,7 @@ def test_ordinary_text_is_left_as_it_is() -> None:
         "3.5m/yr, 10.5/kg, v1.2.3, 2024.01.02/03, 12:30, 1.5–2.5 %, A/B, and/or, e.g./i.e., U.S./UK, etc.",
         "frame.groupby, plt.show, self.x, a.b.c, R&D; x &lt; y &amp; z, C:\\data",
         "比率为 3.5%。第二句。",
+        "有一个没有运行完。结论来自其他单元。第三句/第四句。",
         "Ratio: 0.5. Next one... then",
     ],
 )
