@@ -10,6 +10,7 @@ from executor.event_loop import Loop
 from executor.home import Home
 from executor.notices import notice
 from executor.resource_monitor import of_session
+from executor.sandbox import landlock
 from executor.sandbox.cgroup import Cgroups, Group
 from executor.sandbox.cgroup import find as find_cgroups
 from executor.sandbox.probe import judge
@@ -109,7 +110,9 @@ class Subprocesses:
             self._loop.run()
             self._home.clear_probe()
             if probe.findings or not plan.namespaces:
-                self.sandbox = judge(plan, probe.layers, self._cgroups, probe.findings, refusals)
+                self.sandbox = judge(
+                    plan, probe.layers, self._cgroups, probe.findings, refusals, landlock=landlock.version()
+                )
                 return zygote
             report(f"no session works here in {plan.describe()} ({probe.why})")
             refusals.append(f"{plan.describe()} ({probe.why})")
