@@ -66,6 +66,15 @@ def _():
     os.truncate(CANARY, 0)
     return "cut " + CANARY
 
+@attack("change what is known of a file of the host")
+def _():
+    before = os.stat(CANARY)
+    os.chmod(CANARY, 0o400)
+    os.utime(CANARY, (1, 1))
+    after = os.stat(CANARY)
+    changed = (before.st_mode, before.st_mtime) != (after.st_mode, after.st_mtime)
+    return "mode or times of " + CANARY if changed else None
+
 @attack("end a process of the host")
 def _():
     os.kill(HOST, 0)  # a signal that does nothing needs the same right

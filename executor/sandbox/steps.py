@@ -181,7 +181,7 @@ def _landlock(plan: Plan, ground: Ground) -> str:
 
 def _seccomp(plan: Plan, ground: Ground) -> str:
     privileges.hide_memory()
-    return seccomp.install(execute=ground.execute, counted=plan.counted)
+    return seccomp.install(execute=ground.execute, counted=plan.counted, own_root=plan.namespaces)
 
 
 def _continue_in_child() -> None:
