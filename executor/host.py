@@ -35,7 +35,7 @@ from executor.notebook import Notebook
 from executor.python_interpreter import PythonInterpreter
 from executor.session import Listener, Session
 from executor.socket_address import socket_address
-from executor.subprocesses import Subprocesses, report
+from executor.subprocesses import RENEW_AFTER_FORKS, Subprocesses, report
 from executor.values import HostInfo, Limits
 from executor.wire import limits_from, limits_within, mapping
 from executor.workspace import Workspace
@@ -52,6 +52,9 @@ def main() -> None:
     parser.add_argument("--maximum", default="", help="what a thread's own limits may not exceed; as --limits if empty")
     parser.add_argument("--bash", action="store_true", help="give threads a shell, for commands that were approved")
     parser.add_argument("--without", default="", help="layers to leave out, by name, separated by commas")
+    parser.add_argument(
+        "--renew-after", type=int, default=RENEW_AFTER_FORKS, help="forks after which a new zygote takes over"
+    )
     parser.add_argument("--key-fd", type=int, default=-1, help="where to read the key for checkpoints, to its end")
     parser.add_argument("--die-with-parent", action="store_true")
     options = parser.parse_args()
@@ -61,7 +64,12 @@ def main() -> None:
     limits = limits_from(json.loads(options.limits))
     maximum = limits_from(json.loads(options.maximum)) if options.maximum else limits
     host = Host(
-        Home(options.home.absolute(), _key(options.key_fd)), limits, without, maximum=maximum, bash=options.bash
+        Home(options.home.absolute(), _key(options.key_fd)),
+        limits,
+        without,
+        maximum=maximum,
+        bash=options.bash,
+        renew_after=options.renew_after,
     )
     host.serve(options.socket.absolute(), stop_at_end_of_stdin=options.die_with_parent)
 
@@ -70,7 +78,14 @@ class Host:
     """The process's parts and how they are joined."""
 
     def __init__(
-        self, home: Home, limits: Limits, without: frozenset[str] = frozenset(), *, maximum: Limits, bash: bool
+        self,
+        home: Home,
+        limits: Limits,
+        without: frozenset[str] = frozenset(),
+        *,
+        maximum: Limits,
+        bash: bool,
+        renew_after: int = RENEW_AFTER_FORKS,
     ) -> None:
         self._home = home
         self._limits = limits
@@ -79,7 +94,7 @@ class Host:
         self._loop = Loop()
         self._disk = Disk(self._loop)
         self._watcher = open_watcher(report)
-        self._subprocesses = Subprocesses(self._loop, home, limits, without)
+        self._subprocesses = Subprocesses(self._loop, home, limits, without, renew_after)
         self._notebooks: dict[str, Notebook] = {}
         self._connections: set[Connection] = set()
         self._counters = Counters()

@@ -34,6 +34,7 @@ def start_host(
     maximum: Limits | None = None,
     bash: bool = False,
     key: bytes = b"",
+    renew_after: int | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a session host and wait until it answers (1 to 3 s). End it with `stop_host`.
 
@@ -49,6 +50,7 @@ def start_host(
         maximum=maximum,
         bash=bash,
         key=key,
+        renew_after=renew_after,
     )
     wait_for_host(process, socket)
     return process
@@ -64,18 +66,21 @@ def spawn_host(
     maximum: Limits | None = None,
     bash: bool = False,
     key: bytes = b"",
+    renew_after: int | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a session host and do not wait for it.
 
     With `die_with_parent` the host also ends when this process, and every fork of it, has gone. `without` names layers
     of the sandbox to leave out; the level then says so. `maximum` is what a thread's own limits may not exceed; None
     means `limits`. `bash` gives threads a shell. `key` signs checkpoints in place of a key of the host's own; it goes
-    through a descriptor, neither arguments nor environment ever hold it.
+    through a descriptor, neither arguments nor environment ever hold it. After `renew_after` forks a new zygote takes
+    over; None means the usual number.
     """
     command = [sys.executable, "-m", "executor.host", "--socket", str(socket), "--home", str(home)]
     command += ["--limits", json.dumps(asdict(limits or Limits())), "--without", ",".join(without)]
     command += ["--maximum", json.dumps(asdict(maximum))] if maximum is not None else []
     command += ["--bash"] if bash else []
+    command += ["--renew-after", str(renew_after)] if renew_after is not None else []
     passed = [_pipe_with(key)] if key else []
     command += ["--key-fd", str(passed[0])] if passed else []
     process = subprocess.Popen(

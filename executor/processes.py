@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 _ROUNDS = 1_000
@@ -18,8 +18,7 @@ def tree(pid: int) -> Iterator[int]:
         one = waiting.pop()
         yield one
         with contextlib.suppress(OSError, ValueError):
-            for task in os.listdir(f"/proc/{one}/task"):
-                waiting += [int(child) for child in Path(f"/proc/{one}/task/{task}/children").read_text().split()]
+            waiting += _children(one)
 
 
 def is_stopped(pid: int) -> bool:
@@ -50,14 +49,25 @@ def end_tree(pid: int) -> None:
         _signal(one, signal.SIGKILL)
 
 
-def end_children() -> None:
-    """Kill and reap all children of this process with their descendants, adopted orphans included."""
+def end_children(kept: Collection[int] = ()) -> None:
+    """Kill and reap all children of this process with their descendants, adopted orphans included.
+
+    Those that are `kept`, and what is below them, live on.
+    """
     me = os.getpid()
-    with contextlib.suppress(ChildProcessError):  # raised when none is left
-        while True:
-            for one in [one for one in tree(me) if one != me]:
-                end_tree(one)
-            os.waitpid(-1, 0)
+    while ours := [one for one in _children(me) if one not in kept]:
+        for one in ours:
+            end_tree(one)
+        for one in ours:
+            with contextlib.suppress(ChildProcessError):
+                os.waitpid(one, 0)
+
+
+def _children(pid: int) -> list[int]:
+    found: list[int] = []
+    for task in os.listdir(f"/proc/{pid}/task"):
+        found += [int(child) for child in Path(f"/proc/{pid}/task/{task}/children").read_text().split()]
+    return found
 
 
 def _signal(pid: int, signum: signal.Signals) -> None:

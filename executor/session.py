@@ -129,6 +129,10 @@ class Session:
         """From here on `listener` is notified."""
         self._listener = listener
 
+    def send_place(self, place: Message, mounts: int | None) -> None:
+        """Say, before it is forked, where the subprocess will stand. `mounts`: the namespace of the one beside it."""
+        socket.send_fds(self._pipes.setup, [encode(place)], [] if mounts is None else [mounts])
+
     def begin(self, state: tuple[Message, list[int]] | None = None) -> None:
         """Start its loop, with the variables of an earlier process if there are any. Closes `state`."""
         message, descriptors = state or ({"type": "fresh"}, [])

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from executor.checkpoints import Receiver
 from executor.event_loop import Loop
 from executor.frames import Message, ProtocolError
+from executor.notices import text_notice
 from executor.session import Ending, Listener, Session
 
 _PAUSE_S = 0.02  # before the next one is made: whoever took the last is served first
@@ -41,6 +42,12 @@ class Spares:
         self._loop.call_later(0, lambda: None if session.gone else listener.session_ready(session))
         self.refill()
         return session
+
+    def renew(self) -> None:
+        """End the waiting sessions and make others: there is a new zygote."""
+        for session in tuple(self._waiting):
+            session.kill(text_notice("a newer one takes its place"))
+        self.refill()
 
     def drop(self) -> None:
         """Forget the waiting sessions: their zygote has ended."""

@@ -10,6 +10,7 @@ from executor.event_loop import Loop
 from executor.home import Home
 from executor.notices import notice
 from executor.resource_monitor import of_session
+from executor.sandbox import landlock
 from executor.sandbox.cgroup import Cgroups, Group
 from executor.sandbox.cgroup import find as find_cgroups
 from executor.sandbox.probe import judge
@@ -21,6 +22,10 @@ from executor.values import START_LIMITS, Limits, Sandbox
 from executor.zygote_client import CannotIsolate, Zygote
 
 _GROUP_RETRY_S = 0.1
+RENEW_AFTER_FORKS = 250
+_RENEW_AFTER_S = 6 * 3600.0
+_MANY_ZYGOTES = 4
+"""Each holds 100 to 200 MB. With so many, the newest goes on until the sessions of an older one have ended."""
 
 
 def report(line: str) -> None:
@@ -36,8 +41,18 @@ def memory_of(session: Session) -> int:
 class Subprocesses:
     """The zygote, the sessions that it forked, and a few that wait for their thread."""
 
-    def __init__(self, loop: Loop, home: Home, limits: Limits, without: frozenset[str]) -> None:
-        """`limits` are the usual ones, which spare sessions get; `without` names sandbox layers to leave out."""
+    def __init__(
+        self,
+        loop: Loop,
+        home: Home,
+        limits: Limits,
+        without: frozenset[str],
+        renew_after: int = RENEW_AFTER_FORKS,
+    ) -> None:
+        """`limits` are the usual ones, which spare sessions get; `without` names sandbox layers to leave out.
+
+        A zygote that has forked `renew_after` subprocesses gives way to a new one, and so does one of six hours.
+        """
         self.sandbox = Sandbox("none")
         self.versions: dict[str, str] = {}
         """Of Python and its libraries, as the zygote imported them."""
@@ -49,7 +64,14 @@ class Subprocesses:
         self._cgroups = find_cgroups(name) if "cgroup" not in without else Cgroups("", why_not="left out")
         self._sessions: dict[int, Session] = {}
         self._number = 0
+        self._renew_after = renew_after
         self._zygote: Zygote | None = None
+        """The one that forks."""
+        self._next: Zygote | None = None
+        """The one that will, once it is warm."""
+        self._earlier: list[Zygote] = []
+        """Those that live until their last session has ended."""
+        self._zygote_of: dict[int, Zygote] = {}
         self._spares = Spares(loop, 0, self._start_spare)
 
     @property
@@ -88,7 +110,9 @@ class Subprocesses:
             self._loop.run()
             self._home.clear_probe()
             if probe.findings or not plan.namespaces:
-                self.sandbox = judge(plan, probe.layers, self._cgroups, probe.findings, refusals)
+                self.sandbox = judge(
+                    plan, probe.layers, self._cgroups, probe.findings, refusals, landlock=landlock.version()
+                )
                 return zygote
             report(f"no session works here in {plan.describe()} ({probe.why})")
             refusals.append(f"{plan.describe()} ({probe.why})")
@@ -97,8 +121,9 @@ class Subprocesses:
 
     def close(self) -> None:
         """End the zygote and, with it, every subprocess."""
-        if self._zygote is not None:
-            self._zygote.close()
+        for zygote in (self._zygote, self._next, *self._earlier):
+            if zygote is not None:
+                zygote.close()
         self._cgroups.close()
 
     # Starting them
@@ -117,9 +142,12 @@ class Subprocesses:
         if self._zygote is None:
             raise RuntimeError("there is no zygote")
         if self._zygote.gone:
-            self._zygote = Zygote(self, self._home, self._loop, self._zygote.plan)
+            self._zygote, self._next = self._next or self._new_zygote(self._zygote), None
+        elif beside is None:
+            self._renew(self._zygote)
+        zygote = self._zygote if beside is None else self._zygote_of.get(beside.number, self._zygote)
         self._number += 1
-        plan = self._zygote.plan
+        plan = zygote.plan
         session = Session(
             self._loop,
             self._number,
@@ -129,8 +157,34 @@ class Subprocesses:
             contained=plan.namespaces,
         )
         self._sessions[session.number] = session
-        self._zygote.fork(session, folder, limits, beside)
+        self._zygote_of[session.number] = zygote
+        zygote.fork(session, folder, limits, beside)
         return session
+
+    def _new_zygote(self, like: Zygote) -> Zygote:
+        return Zygote(self, self._home, self._loop, like.plan)
+
+    def _renew(self, zygote: Zygote) -> None:
+        """Let a new zygote take the place of one that is old, or have one made.
+
+        Forks of one zygote have its hash seed and the layout of its memory: what a cell learns of them holds for fewer.
+        """
+        if self._next is not None and self._next.versions:
+            self._zygote, self._next = self._next, None
+            self._earlier.append(zygote)
+            self._spares.renew()
+            self._close_unused(zygote)
+        elif self._next is None and 2 + len(self._earlier) <= _MANY_ZYGOTES and self._is_old(zygote):
+            self._next = self._new_zygote(zygote)
+
+    def _is_old(self, zygote: Zygote) -> bool:
+        return bool(zygote.versions) and (zygote.forks >= self._renew_after or zygote.age_s >= _RENEW_AFTER_S)
+
+    def _close_unused(self, zygote: Zygote) -> None:
+        """Close an earlier zygote, later than now, if no session of it is left."""
+        if zygote in self._earlier and zygote not in self._zygote_of.values():
+            self._earlier.remove(zygote)
+            self._loop.call_later(0, zygote.close)
 
     def _start_spare(self, listener: Listener) -> Session:
         return self.start(listener, self._home.probe, self._limits)
@@ -144,6 +198,8 @@ class Subprocesses:
     def forget(self, session: Session) -> None:
         """Its process has been reaped."""
         self._sessions.pop(session.number, None)
+        if (zygote := self._zygote_of.pop(session.number, None)) is not None:
+            self._close_unused(zygote)
         if session.group is not None:
             self._remove_group(session.group)
 
@@ -151,11 +207,23 @@ class Subprocesses:
         if not group.remove():
             self._loop.call_later(_GROUP_RETRY_S, lambda: self._remove_group(group))
 
-    def zygote_gone(self) -> None:
-        """All subprocesses died with their zygote; the next cell starts another."""
-        if self.versions:  # else it was the first one, whose refusal is reported
-            report("the zygote has ended; a new one starts with the next cell")
-        self._spares.drop()
-        for session in list(self._sessions.values()):
+    def zygote_pids(self) -> list[int]:
+        """The processes of the zygotes that live."""
+        living = (self._zygote, self._next, *self._earlier)
+        return [zygote.pid for zygote in living if zygote is not None and not zygote.gone]
+
+    def zygote_gone(self, zygote: Zygote) -> None:
+        """All subprocesses that it forked died with it; the next cell starts another."""
+        if zygote is self._next:
+            report("a new zygote has ended before it was warm; the old one goes on")
+            self._next = None
+            return
+        if zygote in self._earlier:
+            self._earlier.remove(zygote)
+        else:
+            if self.versions:  # else it was the first one, whose refusal is reported
+                report("the zygote has ended; a new one starts with the next cell")
+            self._spares.drop()
+        for session in [one for one in self._sessions.values() if self._zygote_of.get(one.number) is zygote]:
             session.kill(notice("zygote_ended"))
             self.forget(session)

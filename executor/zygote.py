@@ -1,7 +1,8 @@
 """The zygote: imports the data libraries once, then forks a subprocess whenever the host asks.
 
-`python -m executor.zygote FD PLAN`. It holds no secret, opens nothing, and has one thread. Its only peer is the
-session host, on the socket whose number is its first argument; the second is the sandbox to build, as JSON.
+`python -m executor.zygote FD CACHE PLAN`. It holds no secret, opens nothing, and has one thread. Its only peer is the
+session host, on the socket whose number is its first argument; the second is the descriptor of the one folder that it
+may write, the third the sandbox to build, as JSON. Its forks inherit its memory: it is told nothing of any thread.
 """
 
 from __future__ import annotations
@@ -16,15 +17,14 @@ import sys
 from pathlib import Path
 
 from executor.frames import CLIENT_LIMIT, FrameReader, Message, encode
-from executor.inside.setup import Order, become_session
+from executor.inside.setup import become_session
 from executor.inside.warm import warm
 from executor.linux import die_with_parent, stay_with_orphans, use_huge_pages
 from executor.processes import end_tree
-from executor.sandbox import root
 from executor.sandbox.namespaces import fork_into_pid_namespace
 from executor.sandbox.steps import Plan, isolate_zygote
 
-_DESCRIPTORS = 7  # of every subprocess; its cgroup files follow and, for a shell, the mounts of the Python beside it
+_DESCRIPTORS = 7  # of every subprocess; its cgroup files follow
 _MORE = 8
 _PACKET = 1 << 16
 
@@ -35,20 +35,20 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.umask(0o022)  # of its private root; where there is none, the folders above are for our user only
     control = socket.socket(fileno=int(sys.argv[1]))
-    plan = Plan.from_json(json.loads(sys.argv[2]))
+    cache = int(sys.argv[2])
+    plan = Plan.from_json(json.loads(sys.argv[3]))
     try:
-        pid_namespace = isolate_zygote(plan, os.environ["MPLCONFIGDIR"])
+        pid_namespace = isolate_zygote(plan, cache)
     except OSError as error:
         _send(control, {"type": "refused", "why": error.strerror or repr(error)})
         return
+    os.close(cache)
     die_with_parent(signal.SIGKILL)  # this may be a child by now, and of another uid
     stay_with_orphans()
-    if plan.namespaces:
-        os.environ.update(MPLCONFIGDIR=root.CACHE, HOME=root.CACHE)
     # The runner keeps this copy of json to itself; cells import another one and may do to it what they like.
     for name in [name for name in sys.modules if name == "json" or name.startswith("json.")]:
         del sys.modules[name]
-    versions = warm(counted=plan.counted)
+    versions = warm(counted=plan.counted, own_root=plan.namespaces)
     use_huge_pages()
     _send(control, {"type": "warm", "versions": versions})
     with contextlib.suppress(ConnectionError):  # the host has gone
@@ -96,17 +96,15 @@ class Zygote:
                         self._fork(message, descriptors)
 
     def _fork(self, message: Message, descriptors: list[int]) -> None:
-        ends, group_files = descriptors[:_DESCRIPTORS], descriptors[_DESCRIPTORS:]
-        beside = group_files.pop() if message["language"] == "bash" and self._plan.namespaces else None
-        order = Order.parse(message, self._plan, beside)
+        session = int(message["session"])
         try:
             pid = os.fork() if self._pid_namespace is None else fork_into_pid_namespace(self._pid_namespace)
         except OSError as error:
             pid = -1
-            _send(self._control, {"type": "failed", "session": order.session, "why": str(error)})
+            _send(self._control, {"type": "failed", "session": session, "why": str(error)})
         if pid == 0:
             try:
-                become_session(order, self._plan, ends, group_files)
+                become_session(self._plan, descriptors[:_DESCRIPTORS], descriptors[_DESCRIPTORS:])
             except BaseException as error:
                 os.write(2, f"a subprocess could not be set up: {type(error).__name__}: {error}\n".encode())
             finally:
@@ -114,9 +112,9 @@ class Zygote:
         for descriptor in descriptors:
             os.close(descriptor)
         if pid > 0:
-            self._children[pid] = order.session
+            self._children[pid] = session
             handle = os.pidfd_open(pid)
-            _send(self._control, {"type": "forked", "session": order.session}, handle)
+            _send(self._control, {"type": "forked", "session": session}, handle)
             os.close(handle)
 
     def _reap(self) -> None:

@@ -8,6 +8,7 @@ import os
 import socket
 import subprocess
 import sys
+import time
 from collections import deque
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -21,6 +22,7 @@ from executor.home import Home
 from executor.linux import stay_with_orphans
 from executor.notices import notice
 from executor.processes import end_children
+from executor.sandbox import root
 from executor.sandbox.steps import Plan
 from executor.session import Session
 from executor.values import Limits
@@ -49,8 +51,11 @@ class Owner(Protocol):
     def forget(self, session: Session) -> None:
         """Its process has been reaped."""
 
-    def zygote_gone(self) -> None:
-        """All subprocesses died with their zygote."""
+    def zygote_gone(self, zygote: Zygote) -> None:
+        """All subprocesses that it forked died with it."""
+
+    def zygote_pids(self) -> list[int]:
+        """The processes of the zygotes that live."""
 
 
 class CannotIsolate(Exception):
@@ -63,6 +68,8 @@ class Zygote:
     def __init__(self, owner: Owner, home: Home, loop: Loop, plan: Plan) -> None:
         """Start it. It takes orders at once, and carries them out when it is warm."""
         self.gone = False
+        self.forks = 0
+        """How many subprocesses it was asked for."""
         self.plan = plan
         self.versions: dict[str, str] = {}
         """Of Python and its libraries, once it is warm."""
@@ -71,16 +78,22 @@ class Zygote:
         if not plan.namespaces:
             stay_with_orphans()  # what its subprocesses leave running would otherwise outlive it
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        environment = clean_environment(home.root / "zygote")
+        cache = os.open(home.root / "zygote", os.O_PATH | os.O_DIRECTORY | os.O_CLOEXEC)
+        if plan.namespaces:  # every cell inherits its memory: it need not know where on this host the home is
+            environment |= {"HOME": root.CACHE, "MPLCONFIGDIR": root.CACHE}
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "executor.zygote", str(theirs.fileno()), json.dumps(plan.to_json())],
-            env=clean_environment(home.root / "zygote"),
+            [sys.executable, "-m", "executor.zygote", f"{theirs.fileno()}", f"{cache}", json.dumps(plan.to_json())],
+            env=environment,
             stdin=subprocess.DEVNULL,
             stdout=2,
-            pass_fds=[theirs.fileno()],
+            pass_fds=[theirs.fileno(), cache],
             cwd="/",
         )
         theirs.close()
+        os.close(cache)
         self._control.setblocking(False)
+        self._began = time.monotonic()
         self._orders: deque[_Order] = deque()
         """Those that it has not taken yet."""
         self._refusal = "the zygote did not start; its own words are above"
@@ -88,6 +101,16 @@ class Zygote:
         self._watchdog.asked()  # it owes the word that it is warm
         self._timer = loop.call_later(_LOOK_S, self._look)
         loop.watch_read(self._control.fileno(), self._on_control)
+
+    @property
+    def pid(self) -> int:
+        """The process that was started."""
+        return self._process.pid
+
+    @property
+    def age_s(self) -> float:
+        """How long ago it was started."""
+        return time.monotonic() - self._began
 
     def wait_until_warm(self) -> None:
         """Run the loop until it is warm. Raises CannotIsolate when it ends before that, or is stuck."""
@@ -97,15 +120,19 @@ class Zygote:
             raise CannotIsolate(self._refusal)
 
     def fork(self, session: Session, folder: Path, limits: Limits, beside: Session | None) -> None:
-        """Ask for a subprocess; `session` hears of it. With `beside` it is a shell in the workspace of that one."""
-        order = {"type": "fork", "session": session.number, "limits": asdict(limits)}
-        order |= {"workspace": str(folder / "workspace"), "scratch": str(folder / "scratch")}
-        order |= {"language": "python", "user_of": session.number}
-        descriptors = list(session.child_ends.descriptors)
+        """Ask for a subprocess; `session` hears of it. With `beside` it is a shell in the workspace of that one.
+
+        What the subprocess is told of its thread goes to it alone: what the zygote knows, every later one inherits.
+        """
+        place = {"type": "place", "language": "python", "user_of": session.number, "limits": asdict(limits)}
+        if not self.plan.namespaces:
+            place |= {"workspace": str(folder / "workspace"), "scratch": str(folder / "scratch")}
         if beside is not None:
-            order |= {"language": "bash", "user_of": beside.number}
-            descriptors += [] if beside.mounts is None else [beside.mounts]
-        self._orders.append(_Order(encode(order), descriptors, session.child_ends.close))
+            place |= {"language": "bash", "user_of": beside.number}
+        self.forks += 1
+        session.send_place(place, None if beside is None else beside.mounts)
+        order = encode({"type": "fork", "session": session.number})
+        self._orders.append(_Order(order, list(session.child_ends.descriptors), session.child_ends.close))
         self._send_orders()
 
     def _send_orders(self) -> None:
@@ -180,7 +207,7 @@ class Zygote:
     def _end(self) -> None:
         self._hang_up()
         self._bury()
-        self._owner.zygote_gone()
+        self._owner.zygote_gone(self)
 
     def close(self) -> None:
         """End it and, with it, every subprocess."""
@@ -199,4 +226,4 @@ class Zygote:
     def _bury(self) -> None:
         self._process.wait()
         if not self.plan.namespaces:
-            end_children()
+            end_children(self._owner.zygote_pids())

@@ -1,8 +1,8 @@
 """Makes Markdown from a model or from data safe to post: it notifies nobody and links to no unknown address.
 
-Positions come from markdown-it-py's own inline rules, which are wrapped to record where each link is; only bare web
-addresses inside plain text are found by a pattern. What is left is parsed again: if a link survived (in a quotation
-inside a list...), every address of the text is broken by an invisible character instead.
+Positions come from markdown-it-py's own inline rules, which are wrapped to record where each link is; web addresses
+inside plain text, with a scheme or without, are found by `web_addresses.py`. What is left is parsed again: if a link
+survived (in a quotation inside a list...), every address of the text is broken by an invisible character instead.
 """
 
 from __future__ import annotations
@@ -17,16 +17,17 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
+from core.slack.web_addresses import Address, find, find_shown
+
 _INVISIBLE = "\u200b"
 _PING = re.compile(r"<(?=[!@#])|@(?=(?:here|channel|everyone)\b)", re.IGNORECASE)
-_ADDRESS = re.compile(r"(?:\b(?:https?|ftps?|slack)://|\bmailto:|\bwww\.)[^\s<>`\"'()\[\]{}|*\\]+", re.IGNORECASE)
 _TRAILING = ".,;:!?…"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
 
 def addresses(text: str) -> frozenset[str]:
     """The web addresses in a text: those that a person wrote may stay links when they are shown again."""
-    return frozenset(match.group().rstrip(_TRAILING) for match in _ADDRESS.finditer(text))
+    return frozenset(address.text for address in find_shown(text))
 
 
 def sanitize(text: str, known: Collection[str] = ()) -> str:
@@ -44,9 +45,7 @@ def _sanitized(text: str, known: frozenset[str]) -> str:
     # broken once more at the end: the label of a link comes out with its escapes undone.
     result = _without_pings(_without_links(_without_pings(text), known))
     if _has_foreign_link(result, known):
-        result = _ADDRESS.sub(
-            lambda match: match.group() if _is_known(match.group(), known) else _broken(match), result
-        )
+        result = _with_foreign(result, known, _broken)
         result = result.replace("](", f"]{_INVISIBLE}(").replace("<", f"<{_INVISIBLE}")
     return result
 
@@ -149,20 +148,24 @@ def _shown(span: _Span) -> str:
 
 
 def _without_addresses(text: str, known: Collection[str]) -> str:
-    def quoted(match: re.Match[str]) -> str:
-        address = match.group().rstrip(_TRAILING)
-        rest = match.group()[len(address) :]
-        return match.group() if _is_known(address, known) else f"`{address}`{rest}"
+    return _with_foreign(text, known, lambda address: f"`{address.text}`")
 
-    return _ADDRESS.sub(quoted, text)
+
+def _with_foreign(text: str, known: Collection[str], shown: Callable[[Address], str]) -> str:
+    """The text with each address that is not `known` as `shown` has it."""
+    result, at = "", 0
+    for address in find(text):
+        if not _is_known(address.text, known):
+            result, at = result + text[at : address.start] + shown(address), address.end
+    return result + text[at:]
 
 
 def _is_known(target: str, known: Collection[str]) -> bool:
     return target in known or target.rstrip(_TRAILING) in known
 
 
-def _broken(match: re.Match[str]) -> str:
-    return re.sub(r"([:.])", r"\1" + _INVISIBLE, match.group(), count=1)
+def _broken(address: Address) -> str:
+    return re.sub(r"([:.。．｡])", r"\1" + _INVISIBLE, address.text)
 
 
 def _has_foreign_link(text: str, known: Collection[str]) -> bool:
@@ -170,7 +173,7 @@ def _has_foreign_link(text: str, known: Collection[str]) -> bool:
         if token.type in ("link_open", "image"):
             return not _is_known(str(token.attrGet("href") or token.attrGet("src") or ""), known)
         if token.type in ("text", "html_inline", "html_block"):
-            return any(not _is_known(match.group(), known) for match in _ADDRESS.finditer(token.content))
+            return any(not _is_known(address.text, known) for address in find_shown(token.content))
         return any(foreign(child) for child in token.children or ())
 
     return any(foreign(token) for token in _PARSER.parse(text, {"spans": []}))

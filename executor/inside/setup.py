@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Never
 
-from executor.frames import CLIENT_LIMIT, FrameReader, Message, encode
+from executor.frames import CLIENT_LIMIT, FrameReader, Message, ProtocolError, encode
 from executor.inside.bash_runner import Shell
 from executor.inside.pipe_pair import replace_socket_pairs
 from executor.inside.runner import Descriptors, Runner
@@ -31,16 +31,27 @@ _FIRST_PRIVATE = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """What the host asked the zygote for."""
+class Place:
+    """Where the host wants the subprocess to stand, and what it is to run."""
 
-    session: int
     ground: Ground
     bash: bool
 
     @classmethod
-    def parse(cls, message: Message, plan: Plan, mounts: int | None) -> Order:
-        """The order in a `fork` message. With a private root the folders are the same in every subprocess."""
+    def receive(cls, setup: socket.socket, plan: Plan) -> Place:
+        """Take the host's first packet, which was there before the fork. Raises ProtocolError when it is not.
+
+        It comes here and not through the zygote, whose memory all subprocesses inherit.
+        """
+        packet, descriptors, _, _ = socket.recv_fds(setup, _PACKET, 1)
+        messages = FrameReader(CLIENT_LIMIT).feed(packet)
+        if len(messages) != 1 or messages[0].get("type") != "place":
+            raise ProtocolError("the session host did not say where to stand")
+        return cls.parse(messages[0], plan, descriptors[0] if descriptors else None)
+
+    @classmethod
+    def parse(cls, message: Message, plan: Plan, mounts: int | None) -> Place:
+        """The place in a `place` message. With a private root the folders are the same in every subprocess."""
         inside = plan.namespaces
         bash = message["language"] == "bash"
         ground = Ground(
@@ -51,10 +62,10 @@ class Order:
             execute=bash,
             beside=mounts,
         )
-        return cls(int(message["session"]), ground, bash)
+        return cls(ground, bash)
 
 
-def become_session(order: Order, plan: Plan, descriptors: Sequence[int], group_files: Sequence[int]) -> Never:
+def become_session(plan: Plan, descriptors: Sequence[int], group_files: Sequence[int]) -> Never:
     """Run in the forked child; never returns. `descriptors`: stdin, results, stdout, stderr, trace, state, set-up.
 
     `group_files`: the open `cgroup.procs` files of its cgroup.
@@ -64,18 +75,19 @@ def become_session(order: Order, plan: Plan, descriptors: Sequence[int], group_f
     os.setsid()
     _default_signals()
     die_with_parent(signal.SIGKILL)
-    ends, setup = _take_descriptors(descriptors, [] if order.ground.beside is None else [order.ground.beside])
+    ends, setup = _take_descriptors(descriptors)
+    place = Place.receive(setup, plan)
     stay_with_orphans()
-    layers, mounts = isolate_session(plan, order.ground)
+    layers, mounts = isolate_session(plan, place.ground)
     die_with_parent(signal.SIGKILL)  # the kernel forgot when the identity changed
-    _settle(order.ground)
+    _settle(place.ground)
     _reseed()
     workspace = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     runner: Runner | Shell
-    if order.bash:
-        runner = Shell(ends, order.ground.scratch)
+    if place.bash:
+        runner = Shell(ends, place.ground.scratch)
     else:
-        runner = Runner(ends, order.ground.workspace, order.ground.limits.memory_mb << 20)
+        runner = Runner(ends, place.ground.workspace, place.ground.limits.memory_mb << 20)
     shown = [workspace] if mounts is None else [workspace, mounts]
     socket.send_fds(setup, [encode({"type": "ready", "layers": layers})], shown)
     for descriptor in shown:
@@ -131,14 +143,14 @@ def _default_signals() -> None:
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
 
-def _take_descriptors(descriptors: Sequence[int], kept: Sequence[int]) -> tuple[Descriptors, socket.socket]:
+def _take_descriptors(descriptors: Sequence[int]) -> tuple[Descriptors, socket.socket]:
     moved = [fcntl.fcntl(number, fcntl.F_DUPFD_CLOEXEC, _FIRST_PRIVATE) for number in descriptors]
     stdin, results, stdout, stderr, trace, state, setup = moved
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.dup2(stdout, 1)
     os.dup2(stderr, 2)
-    close_other_descriptors([0, 1, 2, *moved, *kept])
+    close_other_descriptors([0, 1, 2, *moved])
     return Descriptors(stdin, results, stdout, stderr, trace, state), socket.socket(fileno=setup)
 
 

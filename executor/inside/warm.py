@@ -42,10 +42,11 @@ frame.groupby("key").agg({"value": ["sum", "mean"]})
 """What cells often begin with."""
 
 
-def warm(*, counted: bool = False) -> dict[str, str]:
+def warm(*, counted: bool = False, own_root: bool = True) -> dict[str, str]:
     """Import the data libraries, set their defaults, use each once, and leave this process single-threaded.
 
-    `counted` is that of the sandbox's plan. Returns the versions that what is kept of variables depends on.
+    `counted` and `own_root` are those of the sandbox's filter. Returns the versions that what is kept of variables
+    depends on.
     """
     loaded = {name: module for name in _LIBRARIES if (module := _import(name)) is not None}
     if "pandas" in loaded:
@@ -56,7 +57,7 @@ def warm(*, counted: bool = False) -> dict[str, str]:
     for _ in range(_ROUNDS):
         _rehearse(_CELL if {"pandas", "matplotlib.pyplot"} <= set(loaded) else "x = 1\nx")
     if seccomp.available():
-        seccomp.compiled(execute=False, counted=counted)
+        seccomp.compiled(execute=False, counted=counted, own_root=own_root)
     gc.collect()
     gc.freeze()
     require_single_thread()

@@ -3,7 +3,7 @@
 strong    namespaces, private root, Landlock and seccomp, and every attack held
 reduced   Landlock and seccomp, and every attack held that they are there to stop; or strong in all but its memory:
           a session can hold some that neither a cgroup nor the watcher counts
-none      anything less
+none      anything less; without namespaces also a kernel before Linux 6.12, whose Landlock stops no signal
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Level = Literal["strong", "reduced", "none"]
 Findings = dict[str, str]
 """Attack → "held", or what it got."""
 
-_FULL_WALL_ONLY = ("see a process of the host",)
-"""Attacks that Landlock and seccomp alone are not there to stop."""
+LANDLOCK_ALONE = 6
+"""Without namespaces nothing but Landlock keeps a cell from signalling the host; it does so from this version on."""
 _ON_MEMORY = ("hold memory in files without a name", "hold memory that processes share")
 """Attacks that break no layer, but may exhaust the machine. They held when what they got is counted for the session."""
 _GOT_MB = 16
@@ -61,10 +61,24 @@ def _():
         os.unlink(path)
         return "wrote " + path
 
-@attack("see a process of the host")
+@attack("cut a file of the host to nothing")
 def _():
-    os.kill(HOST, 0)
-    return "process %d answers" % HOST
+    os.truncate(CANARY, 0)
+    return "cut " + CANARY
+
+@attack("change what is known of a file of the host")
+def _():
+    before = os.stat(CANARY)
+    os.chmod(CANARY, 0o400)
+    os.utime(CANARY, (1, 1))
+    after = os.stat(CANARY)
+    changed = (before.st_mode, before.st_mtime) != (after.st_mode, after.st_mtime)
+    return "mode or times of " + CANARY if changed else None
+
+@attack("end a process of the host")
+def _():
+    os.kill(HOST, 0)  # a signal that does nothing needs the same right
+    return "could have ended process %d" % HOST
 
 @attack("open a socket")
 def _():
@@ -171,28 +185,36 @@ def read_findings(stdout: str) -> Findings:
     return {str(name): str(value) for name, value in decode(lines[-1].encode()).items()}
 
 
-def breaches(plan: Plan, findings: Findings) -> Findings:
-    """The attacks that should have been stopped under this plan and were not."""
-    expected = findings if plan.namespaces else {n: v for n, v in findings.items() if n not in _FULL_WALL_ONLY}
-    return {name: got for name, got in expected.items() if got != "held"}
+def breaches(findings: Findings) -> Findings:
+    """The attacks that got somewhere."""
+    return {name: got for name, got in findings.items() if got != "held"}
 
 
 def judge(
-    plan: Plan, layers: dict[str, str], cgroups: Cgroups, findings: Findings, refusals: Sequence[str] = ()
+    plan: Plan,
+    layers: dict[str, str],
+    cgroups: Cgroups,
+    findings: Findings,
+    refusals: Sequence[str] = (),
+    *,
+    landlock: int = LANDLOCK_ALONE,
 ) -> Sandbox:
     """The level, and each layer with its state: "on: ..." or "off: ...".
 
-    `refusals` are the plans that this host refused, with the reasons.
+    `refusals` are the plans that this host refused, with the reasons. `landlock` is the kernel's version of it.
     """
-    got_through = breaches(plan, findings)
+    got_through = breaches(findings)
     level: Level = "none"
-    if plan.landlock and plan.seccomp and findings and not got_through.keys() - set(_ON_MEMORY):
+    too_old = plan.landlock and not plan.namespaces and landlock < LANDLOCK_ALONE
+    if plan.landlock and not too_old and plan.seccomp and findings and not got_through.keys() - set(_ON_MEMORY):
         level = "strong" if plan.namespaces and not got_through else "reduced"
     states = {name: f"on: {layers[name]}" if name in layers else "off" for name in LAYERS if name not in _MEASURED}
     if not plan.namespaces:
         states["identity"] = "off: all threads share the service's uid"
         if refusals:
             states["namespaces"] = f"off: this host refuses {'; '.join(refusals)}"
+    if too_old:
+        states["landlock"] = f"too old: version {landlock}; without namespaces it takes version {LANDLOCK_ALONE}"
     if cgroups.kind:
         states["cgroup"] = f"on: {cgroups.kind}, memory and processes of a session together"
     else:
@@ -228,7 +250,7 @@ LAYERS: dict[str, tuple[str, str]] = {
     "resource limits": ("one process that takes all memory, files or descriptors", "always on"),
     "landlock": (
         "files outside the workspace; links, pipes, devices; TCP",
-        "Linux 5.13 or newer with lsm=...,landlock",
+        "Linux 5.13 or newer, without namespaces 6.12 or newer, with lsm=...,landlock",
     ),
     "seccomp": ("programs, sockets, kernel interfaces with a history of holes", "Linux on x86-64 or aarch64"),
     "cgroup": ("memory and processes summed over a session", "systemd Delegate=yes, or a writable /sys/fs/cgroup"),

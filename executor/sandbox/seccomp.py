@@ -27,6 +27,7 @@ _EPERM, _ENOSYS = _ERRNO | errno.EPERM, _ERRNO | errno.ENOSYS
 _X32_BIT = 0x4000_0000
 _NEW_NAMESPACES = 0x7E02_0000  # every CLONE_NEW* flag that clone() takes
 _CLONE_PARENT = 0x8000  # a sibling: it would be below the zygote, where nobody counts it as the session's
+_SET_FLAGS = (0x4008_6602, 0x4004_6602, 0x401C_5820, 0x4008_7602, 0x4004_7602)  # FS_IOC_*SET* of linux/fs.h
 _AF_UNIX, _TIOCSTI, _TIOCLINUX = 1, 0x5412, 0x541C
 _MAP_SHARED, _MAP_ANONYMOUS, _MAP_HUGETLB, _MFD_HUGETLB = 0x01, 0x20, 0x4_0000, 0x4
 _F_SETLEASE, _F_NOTIFY, _RLIMIT_CORE, _MSG_OOB = 1024, 1026, 4, 1
@@ -77,6 +78,14 @@ EXEC_FROM_MEMORY = "memfd_create execveat"
 """Bash runs the programs of read-only folders; a file in memory lies in no folder, so Landlock would not see it."""
 UNCOUNTED = "memfd_create socketpair"
 """Memory that is no process's own, so that only a cgroup counts it. Without one a session gets none of it."""
+METADATA = {
+    "chmod fchmod fchmodat fchmodat2 chown fchown lchown fchownat utime utimes futimesat utimensat": 0,
+    "setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat file_setattr": (
+        errno.EOPNOTSUPP
+    ),
+}
+"""What Landlock does not look at: mode, owner, times and marks of a file. Where it guards the files alone, these calls
+change nothing and are answered with this: 0 as if done, for those who copy and unpack do not care; else an error."""
 AFTER_SETUP = "sendmsg sendmmsg"
 """Descriptors under way in a socket are counted per user, whoever has sent them. The set-up sends some itself."""
 
@@ -117,6 +126,10 @@ MACHINES = {
             "setfsgid=123 clone=56 clone3=435 "
             "socketpair=53 ioctl=16 prlimit64=302 memfd_create=319 io_setup=206 io_destroy=207 io_getevents=208 "
             "io_submit=209 io_cancel=210 io_pgetevents=333 mmap=9 fcntl=72 prctl=157 setrlimit=160 sendto=44 "
+            "chmod=90 fchmod=91 fchmodat=268 fchmodat2=452 chown=92 fchown=93 lchown=94 fchownat=260 utime=132 "
+            "utimes=235 futimesat=261 utimensat=280 setxattr=188 lsetxattr=189 fsetxattr=190 setxattrat=463 "
+            "removexattr=197 lremovexattr=198 fremovexattr=199 removexattrat=466 file_setattr=469 "
+            "recvfrom=45 recvmsg=47 recvmmsg=299 "
             "sendmsg=46 sendmmsg=307"
         ),
         has_x32=True,
@@ -142,17 +155,23 @@ MACHINES = {
             "ioprio_set=30 setregid=143 setgid=144 setreuid=145 setuid=146 setresuid=147 setresgid=149 setfsuid=151 "
             "setfsgid=152 setgroups=159 clone=220 clone3=435 socketpair=199 ioctl=29 prlimit64=261 memfd_create=279 "
             "io_setup=0 io_destroy=1 io_submit=2 io_cancel=3 io_getevents=4 io_pgetevents=292 mmap=222 fcntl=25 "
-            "prctl=167 setrlimit=164 sendto=206 sendmsg=211 sendmmsg=269"
+            "prctl=167 setrlimit=164 sendto=206 sendmsg=211 sendmmsg=269 recvfrom=207 recvmsg=212 "
+            "recvmmsg=243 fchmod=52 fchmodat=53 fchmodat2=452 fchown=55 fchownat=54 utimensat=88 setxattr=5 "
+            "lsetxattr=6 fsetxattr=7 setxattrat=463 removexattr=14 lremovexattr=15 fremovexattr=16 removexattrat=466 "
+            "file_setattr=469"
         ),
     ),
 }
 
 
-def program(machine: Machine, *, execute: bool = False, counted: bool = False) -> list[Instruction]:
+def program(
+    machine: Machine, *, execute: bool = False, counted: bool = False, own_root: bool = True
+) -> list[Instruction]:
     """The filter as instructions.
 
     `execute` leaves the running of programs allowed, of those that lie in a folder. `counted`: a cgroup counts all
-    memory of the session, so it may have some that is no process's own.
+    memory of the session, so it may have some that is no process's own. `own_root`: it sees files of the host in
+    read-only mounts only, so it may change what is known of a file.
     """
     names = " ".join([*DENIED.values(), EXEC_FROM_MEMORY if execute else EXEC, "" if counted else UNCOUNTED]).split()
     number = machine.calls
@@ -168,6 +187,11 @@ def program(machine: Machine, *, execute: bool = False, counted: bool = False) -
     for name in dict.fromkeys(names):
         if name in number:
             code += [(_EQUAL, 0, 1, number[name]), (_RETURN, 0, 0, _EPERM)]
+    if not own_root:
+        for calls, answer in METADATA.items():
+            for name in calls.split():
+                if name in number:
+                    code += [(_EQUAL, 0, 1, number[name]), (_RETURN, 0, 0, _ERRNO | answer)]
     # clone3's flags lie in memory, where no filter sees them; on ENOSYS libc falls back to clone, whose flags one does.
     code += [(_EQUAL, 0, 1, number["clone3"]), (_RETURN, 0, 0, _ENOSYS)]
     for name, rule in _by_argument(counted=counted).items():
@@ -181,7 +205,8 @@ def _by_argument(*, counted: bool) -> dict[str, list[Instruction]]:
         "clone": _any_bit(0, _NEW_NAMESPACES | _CLONE_PARENT),
         # A pair of connected sockets stays inside the process; asyncio needs it.
         "socketpair": [*_load(0), (_EQUAL, 1, 0, _AF_UNIX), _REFUSE],
-        "ioctl": _equals(1, _TIOCSTI, _TIOCLINUX),  # typing into a terminal
+        # Typing into a terminal; flags of a file (chattr), for which a descriptor to read it by is enough.
+        "ioctl": _equals(1, _TIOCSTI, _TIOCLINUX, *_SET_FLAGS),
         # The limits of other processes; and its own on core files, which keeps the machine's helper from writing them.
         "prlimit64": [*_load(0), (_EQUAL, 1, 0, 0), _REFUSE, *_equals(1, _RLIMIT_CORE, where=_is_not_null(2))],
         "setrlimit": _equals(0, _RLIMIT_CORE),
@@ -189,6 +214,9 @@ def _by_argument(*, counted: bool) -> dict[str, list[Instruction]]:
         # A lease on a file makes its next writer wait; notices of a folder are watches by another name.
         "fcntl": _equals(1, _F_SETLEASE, _F_NOTIFY),
         "sendto": _any_bit(3, _MSG_OOB),
+        "recvfrom": _any_bit(3, _MSG_OOB),
+        "recvmsg": _any_bit(2, _MSG_OOB),
+        "recvmmsg": _any_bit(3, _MSG_OOB),
         "memfd_create": _any_bit(1, _MFD_HUGETLB),
         # Huge pages are the machine's, a fixed number; no limit of memory counts them.
         "mmap": _any_bit(3, _MAP_HUGETLB)
@@ -226,25 +254,25 @@ def _when(call: int, rule: list[Instruction]) -> list[Instruction]:
     return [(_EQUAL, 0, len(rule) + 1, call), *rule, (_RETURN, 0, 0, _ALLOW)]
 
 
-def install(*, execute: bool = False, counted: bool = False) -> str:
-    """Put the filter on this process and all it will start. `execute` and `counted` are those of `program`.
+def install(*, execute: bool = False, counted: bool = False, own_root: bool = True) -> str:
+    """Put the filter on this process and all it will start. The options are those of `program`.
 
     Needs no_new_privs. Raises OSError where there is no table.
     """
     machine = MACHINES.get(MACHINE)
     if machine is None:
         raise OSError(errno.ENOSYS, f"no table of system calls for {MACHINE}")
-    raw, rules = compiled(execute=execute, counted=counted)
+    raw, rules = compiled(execute=execute, counted=counted, own_root=own_root)
     _attach(raw)
     return f"{rules} rules"
 
 
 @functools.cache
-def compiled(*, execute: bool = False, counted: bool = False) -> tuple[bytes, int]:
+def compiled(*, execute: bool = False, counted: bool = False, own_root: bool = True) -> tuple[bytes, int]:
     """This machine's filter as the kernel takes it, and its number of rules. Asked for first by the zygote: the
     subprocesses find it made."""
-    code = program(MACHINES[MACHINE], execute=execute, counted=counted)
-    return _raw(code), sum(1 for step in code if step[0] == _RETURN and step[3] == _EPERM)
+    code = program(MACHINES[MACHINE], execute=execute, counted=counted, own_root=own_root)
+    return _raw(code), sum(1 for step in code if step[0] == _RETURN and step[3] & 0xFFFF_0000 == _ERRNO)
 
 
 def install_after_setup() -> None:

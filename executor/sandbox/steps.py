@@ -66,22 +66,25 @@ class Ground:
     """Its folder in /proc, open while the layers are applied: a host that masks its /proc leaves it an empty one."""
 
 
-def isolate_zygote(plan: Plan, cache: str) -> int | None:
+def isolate_zygote(plan: Plan, cache: int) -> int | None:
     """Apply the layers to this process. Returns the descriptor of its pid namespace, None without namespaces.
+
+    `cache` is the open folder that it may write. Its path is not asked for: the memory of this process is inherited.
 
     With namespaces the caller continues in a child that is pid 1 of a new pid namespace; the process that called waits
     for it and ends with it.
     """
     if not plan.namespaces:
         return None
+    os.fchdir(cache)  # the kernel takes this folder, and no descriptor, along into a new mount namespace
     if plan.users.one_each and plan.user_namespace:
-        _give_to(cache, plan.users.outside)
+        _give_to(".", plan.users.outside)
     if plan.user_namespace:
         namespaces.enter(plan.users)
     else:
         namespaces.enter_as_root()
     _continue_in_child()
-    sources = root.open_sources(cache)  # still as the user that started this, who may reach more than the next
+    sources = root.open_sources(".")  # still as the user that started this, who may reach more than the next
     if plan.users.one_each and plan.user_namespace:
         privileges.become_user(plan.users.inside)  # who has this namespace's powers, and none over the host
     socket.sethostname("threadbook")  # the host's own name is nobody's business
@@ -178,7 +181,7 @@ def _landlock(plan: Plan, ground: Ground) -> str:
 
 def _seccomp(plan: Plan, ground: Ground) -> str:
     privileges.hide_memory()
-    return seccomp.install(execute=ground.execute, counted=plan.counted)
+    return seccomp.install(execute=ground.execute, counted=plan.counted, own_root=plan.namespaces)
 
 
 def _continue_in_child() -> None:

@@ -5,9 +5,13 @@ Each attack prints BREACHED when it gets somewhere. The control is the same code
 
 from __future__ import annotations
 
+import contextlib
+import fcntl
 import os
 import subprocess
 import sys
+import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -15,6 +19,7 @@ from attack_kit import NEEDS_X86, REACH, need_layer
 from services import missing
 from situations import CAP_SYS_NICE, has_capability
 
+from executor.client import SessionClient
 from executor.sandbox import seccomp
 from executor.values import Sandbox
 
@@ -37,6 +42,22 @@ SOCKETS = {
     "open a packet socket": "tries(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW).fileno())",
     "open a vsock": "tries(lambda: socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).fileno())",
     "open a pair of another family": "tries(lambda: socket.socketpair(socket.AF_TIPC)[0].fileno())",
+    "send out of band": """
+import _socket
+tries(lambda: _socket.socketpair(1, 1, 0)[0].send(b"x", _socket.MSG_OOB))
+""",
+    "receive out of band": """
+import _socket
+def answers(receive):
+    ends = _socket.socketpair(1, 1, 0)
+    try: return receive(ends[0])
+    except OSError as error: return error.errno != errno.EPERM and "the kernel looked"
+tries(*[lambda one=one: answers(one) for one in (
+    lambda end: end.recv(1, _socket.MSG_OOB),
+    lambda end: end.recvmsg(1, 0, _socket.MSG_OOB),
+    lambda end: call(299, end.fileno(), 0, 0, 1, 0),
+)])
+""",
     "set up io_uring": "b = ctypes.create_string_buffer(256)\ntries(lambda: call(425, 1, ctypes.addressof(b)))",
 }
 PROGRAMS = {
@@ -75,7 +96,7 @@ POWERS = {
     "lower its own priority's floor": "tries(lambda: os.setpriority(os.PRIO_PROCESS, 0, -1) or 'set')",
 }
 ATTACKS = FILES | SOCKETS | PROGRAMS | POWERS
-MACHINE_MAY_LACK = {"open a vsock", "open a pair of another family", "run curl"}
+MACHINE_MAY_LACK = {"open a vsock", "open a pair of another family", "run curl", "send out of band"}
 A_MACHINE_MAY_REFUSE_ALL = {"unshare a user namespace", "clone into a user namespace"}
 NEEDS_CAPABILITY = {"lower its own priority's floor": CAP_SYS_NICE}
 
@@ -102,6 +123,119 @@ def plain(code: str) -> bool:
     ran = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=240, check=False)
     (Path(sys.prefix) / "attack").unlink(missing_ok=True)
     return "BREACHED" in ran.stdout
+
+
+METADATA = """
+import ctypes, fcntl, os, struct
+libc = ctypes.CDLL(None, use_errno=True)
+path, number = {path!r}, {number!r}
+def call(number, *words):
+    libc.syscall.restype = ctypes.c_long
+    plain = (bytes, ctypes.Array)
+    libc.syscall(*[word if isinstance(word, plain) else ctypes.c_long(word) for word in (number, *words)])
+def opened(): return os.open(path, os.O_RDONLY)
+name, here = os.fsencode(path), -100
+times = ctypes.create_string_buffer(struct.pack("4q", 1, 0, 1, 0))
+attribute = struct.pack("=QIII", 0, 0, 0, 0)
+ways = {{
+    "chmod": lambda: os.chmod(path, 0o777),
+    "fchmod": lambda: os.fchmod(opened(), 0o777),
+    "fchmod of a path": lambda: os.chmod(f"/proc/self/fd/{{os.open(path, os.O_PATH)}}", 0o777),
+    "fchmodat": lambda: os.chmod(os.path.basename(path), 0o777, dir_fd=os.open(os.path.dirname(path), os.O_PATH)),
+    "fchmodat2": lambda: call(452, here, name, 0o777, 0),
+    "chown": lambda: os.chown(path, -1, 12345),
+    "lchown": lambda: os.lchown(path, -1, 12345),
+    "fchown": lambda: os.fchown(opened(), -1, 12345),
+    "fchownat": lambda: call(260, here, name, -1, 12345, 0),
+    "utime": lambda: call(132, name, 0),
+    "utimes": lambda: call(235, name, times),
+    "futimesat": lambda: call(261, here, name, times),
+    "utimensat": lambda: os.utime(path, (1, 1)),
+    "futimens": lambda: os.utime(opened(), (1, 1)),
+    "setxattr": lambda: os.setxattr(path, "user.mark", b"x"),
+    "fsetxattr": lambda: os.setxattr(opened(), "user.mark", b"x"),
+    "removexattr": lambda: os.removexattr(path, "user.kept"),
+    "fremovexattr": lambda: os.removexattr(opened(), "user.kept"),
+    "chattr": lambda: fcntl.ioctl(opened(), 0x40086602, struct.pack("l", 0x80)),
+}}
+ways[number]()
+"""
+WAYS = [line.split('"')[1] for line in METADATA.splitlines() if line.startswith('    "')]
+A_FILE_SYSTEM_MAY_LACK = {"setxattr", "fsetxattr", "removexattr", "fremovexattr", "chattr", "fchmodat2"}
+
+
+def metadata_of(path: Path) -> tuple[object, ...]:
+    """All that can be changed of a file but its content; not when it was last read."""
+    status = path.stat()
+    flags = ""
+    with contextlib.suppress(OSError), path.open() as file:
+        flags = fcntl.ioctl(file, 0x8008_6601, bytes(8)).hex()
+    marks = [(name, os.getxattr(path, name)) for name in os.listxattr(path)]
+    return status.st_mode, status.st_uid, status.st_gid, status.st_mtime_ns, flags, marks
+
+
+@NEEDS_X86
+@pytest.mark.parametrize("way", WAYS)
+def test_a_cell_changes_no_mode_owner_time_or_mark_of_a_file_of_the_service(
+    walled: SessionClient,
+    uncounted_reduced: SessionClient,
+    unwalled: SessionClient,
+    thread: str,
+    own_library: Path,
+    way: str,
+) -> None:
+    """Landlock does not look at these. The file is one that every session may read, and so has a descriptor of."""
+    own_library.write_text("x = 1")
+    own_library.chmod(0o644)
+    with contextlib.suppress(OSError):
+        os.setxattr(own_library, "user.kept", b"x")
+    before = metadata_of(own_library)
+    code = METADATA.format(path=str(own_library), number=way)
+    for client in (walled, uncounted_reduced):
+        result = client.run(thread, "1", code)
+        assert result.status in ("ok", "error")
+        assert metadata_of(own_library) == before
+    unwalled.run(thread, "1", code)
+    if os.geteuid() == 0 and way not in A_FILE_SYSTEM_MAY_LACK and "chown" not in way:  # nobody has a group to give
+        assert metadata_of(own_library) != before, "without walls it changes nothing either: it proves nothing"
+
+
+@pytest.fixture
+def own_library() -> Iterator[Path]:
+    """A file among the libraries, of this user if it may make one there; else its own, which no wall lets be read."""
+    for folder in (Path(sys.prefix), Path(tempfile.mkdtemp(prefix="threadbook-attack-"))):
+        path = folder / f"attack-{os.getpid()}.txt"
+        with contextlib.suppress(OSError):
+            path.write_text("")
+            break
+    yield path
+    path.unlink()
+
+
+COPIES = """
+import os, pathlib, shutil, tarfile, tempfile, zipfile
+pathlib.Path("a.csv").write_text("n\\n1\\n")
+os.chmod("a.csv", 0o600)
+shutil.copy("a.csv", "b.csv"), shutil.copy2("a.csv", "c.csv")
+shutil.copytree(".", "all"), shutil.move("c.csv", "d.csv")
+with zipfile.ZipFile("z.zip", "w") as file: file.write("a.csv")
+with zipfile.ZipFile("z.zip") as file: file.extractall("from-zip")
+with tarfile.open("t.tar", "w") as file: file.add("a.csv")
+with tarfile.open("t.tar") as file: file.extractall("from-tar", filter="data")
+with tempfile.NamedTemporaryFile() as file: shutil.copystat("a.csv", file.name)
+os.utime("a.csv"), os.chown("a.csv", -1, -1), pathlib.Path("a.csv").touch()
+shutil.unpack_archive(shutil.make_archive("m", "zip", "all"), "from-m")
+made = ("b.csv", "d.csv", "from-zip/a.csv", "from-tar/a.csv", "from-m/a.csv")
+print(all(pathlib.Path(name).exists() for name in made))
+"""
+
+
+@pytest.mark.parametrize("walls", ["walled", "uncounted", "uncounted_reduced"])
+def test_copying_packing_and_unpacking_work_behind_each_of_the_walls(
+    request: pytest.FixtureRequest, walls: str, thread: str
+) -> None:
+    result = request.getfixturevalue(walls).run(thread, "1", COPIES)
+    assert (result.status, result.stdout) == ("ok", "True\n"), result.error
 
 
 @NEEDS_X86
@@ -149,9 +283,12 @@ def test_other_entries_to_the_kernel_are_deadly(attack, control, entry: str) -> 
 
 
 def test_the_table_of_calls_has_a_number_for_every_denied_call() -> None:
-    absent = {"aarch64": {"inotify_init", "modify_ldt", "iopl", "ioperm", "uselib", "ustat", "sysfs"}, "x86_64": set()}
+    old = {"inotify_init", "modify_ldt", "iopl", "ioperm", "uselib", "ustat", "sysfs"}
+    old |= {"chmod", "chown", "lchown", "utime", "utimes", "futimesat"}
+    absent = {"aarch64": old, "x86_64": set()}
     for machine, table in seccomp.MACHINES.items():
-        denied = set(" ".join([*seccomp.DENIED.values(), seccomp.EXEC]).split())
+        every = [*seccomp.DENIED.values(), seccomp.EXEC, *seccomp.METADATA]
+        denied = set(" ".join(every).split())
         assert denied - set(table.calls) == absent[machine]
 
 
@@ -159,8 +296,11 @@ HEADERS = {
     "aarch64": (Path("/usr/include/asm-generic/unistd.h"),),
     "x86_64": (Path("/usr/include/x86_64-linux-gnu/asm/unistd_64.h"), Path("/usr/include/asm/unistd_64.h")),
 }
-NEWER_THAN_HEADERS = {"statmount", "listmount", "open_tree_attr"}
-"""Of Linux 6.8 and 6.15, with the same number on every machine: the headers of a stable system may not know them."""
+NEWER_THAN_HEADERS = {
+    *("statmount", "listmount", "open_tree_attr", "fchmodat2"),
+    *("setxattrat", "removexattrat", "file_setattr"),
+}
+"""Of Linux 6.6 to 6.17, with the same number on every machine: the headers of a stable system may not know them."""
 
 
 @NEEDS_X86

@@ -20,6 +20,10 @@ from situations import ROOT, SITUATIONS, command, lacking
 
 from executor.client import SessionClient
 from executor.launch import running_host
+from executor.sandbox import landlock
+from executor.sandbox.privileges import allow_no_new_privileges, drop_capabilities
+from executor.sandbox.probe import attack_code, read_findings
+from executor.sandbox.root import system_paths
 from executor.values import Limits, Sandbox
 
 LEVELS = {
@@ -105,7 +109,7 @@ def test_on_every_kind_of_machine_a_file_runs_and_the_level_is_said(
     assert found["level"] == LEVELS[situation], ran.stderr
     off = [layer for layer, state in found["layers"].items() if not state.startswith("on")]
     assert ", ".join(off) == OFF[situation]
-    assert found["layers"]["attacks at start"] == "on: 14 of 14 held"
+    assert found["layers"]["attacks at start"] == "on: 16 of 16 held"
 
 
 @pytest.mark.parametrize("situation", ["as-it-is", "ordinary-user", "ordinary-user-refused", "bare-container"])
@@ -185,6 +189,47 @@ def test_a_wall_that_is_left_out_lowers_the_level(sandbox: Sandbox, without: tup
         found = client.ping().sandbox
         assert found.level == level
         assert all(found.layers[name].startswith("off") for name in without)
+
+
+NEEDS = {"cut a file of the host to nothing": 3, "end a process of the host": 6}
+"""Attack of the probe → the version of Landlock that stops it, where there are no namespaces."""
+
+
+@pytest.mark.parametrize("attack", NEEDS)
+def test_each_version_of_landlock_stops_what_the_table_of_kernels_says(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, attack: str
+) -> None:
+    """An older kernel is played by asking this one for no more than that one knows."""
+    if landlock.version() < 6:
+        missing("Landlock's version 6", f"this kernel has version {landlock.version()}")
+    canary = tmp_path / "canary"
+    for version in range(1, 7):
+        canary.write_text("a file of the host")
+        monkeypatch.setattr(landlock, "version", lambda version=version: version)
+        held = walled_by_landlock(attack_code(canary, os.getpid()))[attack] == "held"
+        assert held == (version >= NEEDS[attack]), version
+
+
+def walled_by_landlock(code: str) -> dict[str, str]:
+    """What the probe finds in a process with this one wall."""
+    reader, writer = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.dup2(writer, 1)
+            allow_no_new_privileges()
+            drop_capabilities()
+            sys.stdout = os.fdopen(1, "w", closefd=False)
+            landlock.restrict(system_paths(), [], ())
+            exec(code, {})
+            sys.stdout.flush()
+        finally:
+            os._exit(0)
+    os.close(writer)
+    with os.fdopen(reader) as lines:
+        found = read_findings(lines.read())
+    os.waitpid(child, 0)
+    return found
 
 
 def test_memory_that_nobody_counts_lowers_the_level(sandbox: Sandbox) -> None:

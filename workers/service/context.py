@@ -29,7 +29,7 @@ from workers.service.backoff import Backoff
 from workers.service.model_choice import opened_model
 from workers.sources.broker.client import BrokerClient
 from workers.turn.context import TurnContext
-from workers.turn.downloads import Downloader, look_up_with
+from workers.turn.downloads import Downloader, is_slacks, look_up_with
 from workers.turn.files import ThreadFiles
 from workers.turn.limits import limits_of
 from workers.turn.prompts import load_prompts
@@ -145,9 +145,10 @@ def _packages() -> tuple[str, ...]:
 def _downloader(settings: Settings, client: WebClient) -> Downloader:
     token = settings.slack_bot_token
     hosts = settings.slack.file_hosts
-    if not settings.is_real_slack:
-        # A local Slack knows the token already, and serves its files beside its Web API.
-        hosts = (*hosts, urlsplit(settings.slack_api_url).netloc)
+    own = urlsplit(settings.slack_api_url)
+    if not is_slacks(own.hostname or ""):
+        # A local Slack or a proxy knows the token already, and serves its files beside its Web API.
+        hosts = (*hosts, own.netloc)
     return Downloader(
         token.get_secret_value() if token else "",
         hosts=hosts,

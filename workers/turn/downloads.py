@@ -41,6 +41,11 @@ LookUp = Callable[[str], FileRef]
 cannot be asked now."""
 
 
+def is_slacks(host: str) -> bool:
+    """Whether a host is one of Slack's own."""
+    return any(host == domain or host.endswith("." + domain) for domain in SLACK_DOMAINS)
+
+
 def look_up_with(client: WebClient) -> LookUp:
     """Looks files up with this client. What Slack refuses for good is the owner's move, all else passes by itself."""
     again = repeating(client)
@@ -173,9 +178,7 @@ class Downloader:
             return False
         if parts.scheme in ("http", "https") and (host in self._hosts or f"{host}:{port}" in self._hosts):
             return True
-        return parts.scheme == "https" and any(
-            host == domain or host.endswith("." + domain) for domain in SLACK_DOMAINS
-        )
+        return parts.scheme == "https" and is_slacks(host)
 
     def close(self) -> None:
         """Close the connections."""

@@ -225,12 +225,20 @@ def test_a_refused_value_is_not_repeated_in_the_message(tmp_path: Path) -> None:
     [
         ("https://slack.com/api/", True),
         ("https://www.slack.com/api", True),
-        ("https://slack-gov.com/api/", False),
+        ("https://slack-gov.com/api/", True),
+        ("https://slack.proxy.corp.example/api/", True),
+        ("http://10.0.0.7:8080/api/", True),
+        ("http://0.0.0.0:8080/api/", True),
+        ("https://localhost.evil.example/api/", True),
+        ("https://127.0.0.1.evil.example/api/", True),
         ("http://127.0.0.1:8123/api/", False),
-        ("https://slack.com.evil.example/api/", False),
+        ("http://127.8.8.8/api/", False),
+        ("http://[::1]:8123/api/", False),
+        ("http://LOCALHOST:8123/api/", False),
+        ("http://slack.localhost/api/", False),
     ],
 )
-def test_real_slack_is_told_by_its_host(tmp_path: Path, url: str, real: bool) -> None:
+def test_slack_is_real_unless_it_is_on_this_machine(tmp_path: Path, url: str, real: bool) -> None:
     settings = load_settings({"SLACK_API_URL": url}, tmp_path)
     assert settings.is_real_slack is real
     assert settings.slack_api_url.endswith("/")

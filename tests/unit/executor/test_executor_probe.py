@@ -38,6 +38,21 @@ def test_memory_that_nobody_counts_costs_the_strong_level_and_a_breached_wall_al
     assert ("not counted" in found.layers["attacks at start"]) == (level == "reduced")
 
 
+def test_without_namespaces_a_landlock_that_stops_no_signal_is_no_wall() -> None:
+    bare = replace(PLAN, namespaces=False)
+    assert judge(bare, {"landlock": "files"}, Cgroups(""), HELD, landlock=6).level == "reduced"
+    old = judge(bare, {"landlock": "files"}, Cgroups(""), HELD, landlock=5)
+    assert old.level == "none"
+    assert old.layers["landlock"] == "too old: version 5; without namespaces it takes version 6"
+    assert judge(PLAN, {"landlock": "files"}, Cgroups(""), HELD, landlock=5).level == "strong"
+
+
+@pytest.mark.parametrize("attack", ["end a process of the host", "cut a file of the host to nothing"])
+def test_a_host_that_a_cell_can_end_or_whose_files_it_can_cut_has_no_wall(attack: str) -> None:
+    bare = replace(PLAN, namespaces=False)
+    assert judge(bare, {}, Cgroups(""), HELD | {attack: "it could"}).level == "none"
+
+
 def test_memory_that_was_got_is_held_when_it_is_counted() -> None:
     assert uncounted(HELD | NAMELESS, 16 << 20) == HELD
     assert uncounted(HELD | NAMELESS, 1 << 20)["hold memory in files without a name"] == "16 MB, not counted"

@@ -13,6 +13,7 @@ from core.slack.sanitize import addresses, sanitize
 from core.slack.text import blocks_without_pings
 
 PARSER = MarkdownIt("commonmark").enable("table")
+SHOWN = re.compile(r"https?:/?/?\w|\bevil\.com", re.IGNORECASE)
 PING = re.compile(r"<[!@#]|@(here|channel|everyone)\b", re.IGNORECASE)
 
 
@@ -39,6 +40,20 @@ def targets(markdown: str) -> list[str]:
         ("| a |\n|---|\n| [x](http://e.com) |\n", "| a |\n|---|\n| x (`http://e.com`) |\n"),
         ("- [x](http://e.com)\n- y", "- x (`http://e.com`)\n- y"),
         ("> [x\n> y](http://e.com)", "> x y (`http://e.com`)"),
+        ("see evil.com/p?d=secret.", "see `evil.com/p?d=secret`."),
+        ("see secret.evil.com", "see `secret.evil.com`"),
+        ("see http&#58;//evil.com/a", "see `http://evil.com/a`"),
+        ("see http&colon;&sol;&#x2f;evil&period;com", "see `http://evil.com`"),
+        ("see https\\://evil\\.com/a", "see `https://evil.com/a`"),
+        ("see http:evil.com/a", "see `http:evil.com/a`"),
+        ("see //evil.com/a", "see //`evil.com/a`"),
+        ("see 10.1.2.3/a", "see `10.1.2.3/a`"),
+        ("see evil。com/a", "see `evil。com/a`"),
+        ("see ev\u00adil.com/a", "see `ev\u00adil.com/a`"),
+        ("see beispiel.онлайн", "see `beispiel.онлайн`"),
+        ("see evil.com:8080", "see `evil.com:8080`"),
+        ("x=evil.com/a", "x=`evil.com/a`"),
+        ("you@evil.com/a?d=1", "you@`evil.com/a?d=1`"),
     ],
 )
 def test_a_foreign_link_shows_its_label_and_its_address_as_code(text: str, shown: str) -> None:
@@ -63,6 +78,21 @@ def test_nothing_pings(ping: str) -> None:
 
 def test_ordinary_text_is_left_as_it_is() -> None:
     text = "# Findings\n\nRevenue rose **10 %** (a < b), mail @anna.\n\n```python\nx = [1](2)\n```\n\n1. one\n2. two\n"
+    assert sanitize(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "anna@example.com wrote data/sales.csv, analysis.py, report.md and out/charts.png",
+        "3.5m/yr, 10.5/kg, v1.2.3, 2024.01.02/03, 12:30, 1.5–2.5 %, A/B, and/or, e.g./i.e., U.S./UK, etc.",
+        "frame.groupby, plt.show, self.x, a.b.c, R&D; x &lt; y &amp; z, C:\\data",
+        "比率为 3.5%。第二句。",
+        "有一个没有运行完。结论来自其他单元。第三句/第四句。",
+        "Ratio: 0.5. Next one... then",
+    ],
+)
+def test_what_only_looks_like_an_address_is_left_as_it_is(text: str) -> None:
     assert sanitize(text) == text
 
 
@@ -96,6 +126,12 @@ pieces = st.sampled_from(
         "   ",
         "&lt;",
         "<http://evil.com|label>",
+        "http&#58;//evil.com",
+        "evil.com/p?d=1",
+        "evil&period;com/p",
+        "http\\://evil.com",
+        "&#x2e;com/",
+        "evil",
     ]
 )
 
@@ -107,6 +143,16 @@ def test_no_combination_of_marks_links_or_pings(text: str) -> None:
     assert not PING.search(safe)
     for target in targets(safe):
         assert not re.match(r"(https?|ftp|mailto)://?\w", target), (safe, target)
+
+
+@given(st.lists(pieces, max_size=25).map("".join))
+@settings(max_examples=400)
+def test_no_combination_shows_an_address_outside_code(text: str) -> None:
+    """Whoever shows the text links what looks like an address in it, once entities and escapes are undone."""
+    for token in PARSER.parse(sanitize(text)):
+        for child in token.children or ():
+            if child.type == "text":
+                assert not SHOWN.search(child.content), child.content
 
 
 @given(st.lists(pieces, max_size=25).map("".join))

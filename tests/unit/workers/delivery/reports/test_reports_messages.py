@@ -188,9 +188,13 @@ parts = st.one_of(
 def test_no_word_of_a_report_is_lost(markdown: str) -> None:
     report = render_report(case(markdown))
     assert "".join(plain_text(markdown).split()) in texts(report.messages)
-    assert markdown.strip() in report.markdown
+    assert _unmarked(markdown.strip()) in _unmarked(report.markdown)  # what looks like an address is shown as code
     for message in report.messages:
         assert broken_limits(message.blocks) == []
+
+
+def _unmarked(markdown: str) -> str:
+    return markdown.replace("`", "")
 
 
 @given(st.text(max_size=2_000), st.text(max_size=400), st.text(max_size=50))
