@@ -11,8 +11,8 @@ import argparse
 import cProfile
 import pstats
 import sys
-import threading
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
