@@ -78,14 +78,17 @@ class Zygote:
             signal.set_wakeup_fd(-1)
 
     def _serve(self, woken: socket.socket) -> None:
+        poll = select.poll()  # `select` takes no descriptor above 1,023, and a host with many sessions gives such ones
+        for end in (self._control, woken):
+            poll.register(end, select.POLLIN)
         while True:
-            ready, _, _ = select.select([self._control, woken], [], [])
-            if woken in ready:
+            ready = {descriptor for descriptor, _ in poll.poll()}
+            if woken.fileno() in ready:
                 with contextlib.suppress(BlockingIOError):
                     while woken.recv(4096):
                         pass
                 self._reap()
-            if self._control in ready:
+            if self._control.fileno() in ready:
                 packet, descriptors, _, _ = socket.recv_fds(self._control, _PACKET, _DESCRIPTORS + _MORE)
                 if not packet:
                     return
