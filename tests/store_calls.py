@@ -43,6 +43,7 @@ SAMPLES: Mapping[str, Any] = {
     "action": "stop",
     "actor": "U1",
     "after": THREAD.root_ts,
+    "at": 1_900_000_000.0,
     "callers": [],
     "contents": ["0" * 64],
     "deleted": ["100.000001"],

@@ -37,7 +37,7 @@ class WakeJob(Job):
         thread_id = args[0] if isinstance(args, list | tuple) and len(args) == 1 else None
         is_ours = name == ADVANCE and not self.kwargs and isinstance(thread_id, str) and len(thread_id) <= _ID_LIMIT
         if not is_ours:
-            log.error("forged_job_dropped", job=self.id[:_SHOWN], function=str(name)[:_SHOWN])
+            log.error("forged_job_dropped", job=self.id[:_SHOWN], function=f"{name}"[:_SHOWN])
             raise ForgedJobError("a job that Threadbook has not made was dropped")
         return jobs.advance
 
