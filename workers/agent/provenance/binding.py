@@ -14,6 +14,9 @@ from workers.agent.provenance.numerals import Day, scan
 from workers.agent.provenance.words import NOT_IN_PROSE, Key, key_of, tokens
 
 _LONGEST = 6
+_ANOTHER = re.compile(r"\b(?:next|second|nächst\w*|zweit\w*)\b|第二|其次|仅次", re.IGNORECASE)
+"""Says that a figure is of another one than the clause before names: "North has 400, while the next largest is 46"."""
+_REMARK = re.compile(r" ?[(（][^()（）\n]*[)）]")
 _CONTRAST = re.compile(r"(?:\b(?:against|versus|vs\.?|than|gegen|zu|als)\b|对)[\s\u2060]*$", re.IGNORECASE)
 """Directly before a figure that stands against the one of the thing that is named."""
 
@@ -107,6 +110,10 @@ class Scene:
                 return None
         if inside:
             return _chosen(family, inside)
+        if own := _chosen(family, self._own_remark(claim)):
+            return own
+        if _ANOTHER.search(self.reading.text, claim.clause[0], claim.start):
+            return None
         before = [m for m in self.within(claim.span[0], claim.clause[0]) if _chosen(family, [m])]
         if (
             before
@@ -118,6 +125,11 @@ class Scene:
             return _chosen(family, before)
         after = self.within(claim.clause[1], claim.span[1])
         return _chosen(family, after) or self._by_heading(claim, family)
+
+    def _own_remark(self, claim: Claim) -> Sequence[Mention]:
+        """The mentions in the brackets right behind a figure: "15,416 (order SO-1, 27 pieces)"."""
+        found = _REMARK.match(self.reading.text, claim.end)
+        return self.within(*found.span()) if found else ()
 
     def _rank(self, claim: Claim) -> int:
         inside = [c for c in self.reading.claims if c.clause == claim.clause and c.numeral.kind == "number"]

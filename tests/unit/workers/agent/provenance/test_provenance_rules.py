@@ -237,3 +237,21 @@ def test_no_report_breaks_it(report: str) -> None:
 )
 def test_no_output_breaks_it(text: str) -> None:
     traced("It is 1.5 and 4,711.", text)
+
+
+# --- what brackets and words say of a figure
+
+ORDERS = "          amount  quantity\norder_id                  \nSO-1   61984.25       400\nSO-2   15416.10        27\nSO-3   13294.00        46\n"
+
+
+def test_brackets_right_behind_a_figure_say_what_it_is_of() -> None:
+    report = "Furthest out: $61,984 (order SO-1); $15,416 (order SO-2, quantity 27); $13,294 (order SO-3)."
+    assert {figure.state for figure in traced(report, ORDERS).figures if "$" in figure.text} == {"sourced"}
+    wrong = "Furthest out: $61,984 (order SO-1); $15,416 (order SO-3)."
+    assert [figure.state for figure in traced(wrong, ORDERS).figures if "$" in figure.text] == ["sourced", "unsourced"]
+
+
+def test_a_figure_of_the_next_one_is_not_of_the_one_that_was_named() -> None:
+    found = states("SO-1 has quantity 400, while the next largest is 46.", ORDERS)
+    assert found == {"400": "sourced", "46": "sourced"}
+    assert states("SO-1 has quantity 400, and the largest is 46.", ORDERS)["46"] == "unsourced"
