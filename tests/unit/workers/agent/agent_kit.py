@@ -11,30 +11,20 @@ from core.steps import (
     Asked,
     Briefed,
     CellRan,
-    Checked,
     ColumnNote,
-    Corrected,
     FileAbstract,
     FileProblem,
-    Finished,
-    GaveUp,
-    Questioned,
     Replied,
     Step,
     TableNote,
     ToolCall,
 )
 from core.values import StoredFile
+from workers.agent import consequences
 from workers.agent.actions import (
     Action,
-    AskHuman,
     AskModel,
-    CorrectModel,
-    Finish,
-    GiveUp,
-    RecordVerdict,
     RunCell,
-    Wait,
 )
 from workers.agent.decide import decide
 from workers.agent.turn import AgentLimits, Environment, Turn
@@ -131,18 +121,8 @@ def step_of(action: Action, model: ScriptedModel, ran: Callable[[RunCell], CellR
             return Replied(purpose=purpose, text=reply.text, calls=reply.calls, finish=reply.finish)
         case RunCell():
             return ran(action)
-        case AskHuman(call_id, question, options):
-            return Questioned(call_id=call_id, question=question, options=options)
-        case CorrectModel(reason, text, call_id):
-            return Corrected(reason=reason, text=text, call_id=call_id)
-        case RecordVerdict(is_final, reason):
-            return Checked(is_final=is_final, reason=reason)
-        case Finish(report):
-            return Finished(report=report)
-        case GiveUp(reason, text, fault):
-            return GaveUp(reason=reason, text=text, fault=fault)
-        case Wait():
-            return None
+        case _:
+            return consequences.step_of(action) if isinstance(action, consequences.IsStep) else None
 
 
 def ran_well(action: RunCell) -> CellRan:

@@ -448,7 +448,12 @@ def test_a_turn_goes_from_question_to_report(native: bool) -> None:
     model = ScriptedModel(tools if native else fenced, native_tools=native)
     steps = play([asked(), BRIEFED], model)
     assert [step.kind for step in steps[2:]] == ["replied", "cell", "replied", "replied", "checked", "finished"]
-    assert steps[-1] == Finished(report="North, 1,204.50.")
+    end = steps[-1]
+    assert isinstance(end, Finished)
+    assert (end.report, end.partial) == ("North, 1,204.50.", False)
+    assert [(each.figure, each.state, [place.what for place in each.places]) for each in end.sources] == [
+        ("1,204.50", "given", ["file"])
+    ]
 
 
 def test_a_turn_cut_at_any_step_goes_on_to_the_same_end() -> None:
