@@ -12,6 +12,7 @@ import posixpath
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from core.steps import Finding
@@ -147,6 +148,7 @@ UNREADABLE: Final = "unreadable"
 """The finding on code that cannot be read, and on every command of a shell."""
 
 
+@lru_cache(maxsize=256)  # each decision of a turn asks again
 def touched(code: str, language: str = "python") -> Touched:
     """What the code would touch. Never raises; code that cannot be read has the finding `UNREADABLE`."""
     program = tree(code) if language == "python" else None

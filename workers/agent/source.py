@@ -38,12 +38,12 @@ def fingerprint(code: str) -> str:
         return " ".join(code.split())
 
 
-def strings(code: str) -> Iterator[str]:
+@lru_cache(maxsize=256)
+def strings(code: str) -> tuple[str, ...]:
     """Every string constant of a program, the fixed parts of f-strings included."""
     parsed = tree(code)
-    for node in ast.walk(parsed) if parsed else ():
-        if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.value
+    nodes = ast.walk(parsed) if parsed else ()
+    return tuple(node.value for node in nodes if isinstance(node, ast.Constant) and isinstance(node.value, str))
 
 
 def assigned_names(code: str, from_line: int = 1) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
@@ -22,6 +22,7 @@ def lexicon() -> dict[str, Any]:
     return loaded
 
 
+@lru_cache(maxsize=20_000)
 def stem(word: str) -> str:
     """What is common to the forms of an English word: no case, no plural, no -ed or -ing. Not always a word itself."""
     word = word.casefold()
@@ -75,22 +76,24 @@ _WORD = re.compile(
 )
 
 
-def words(text: str) -> list[Word]:
+@lru_cache(maxsize=2_000)
+def words(text: str) -> tuple[Word, ...]:
     """The words of a text in order; snake_case and camelCase are parted, a run of Chinese characters is one word."""
-    return [Word(stem(m.group()), m.group(), Span(m.start(), m.end())) for m in _WORD.finditer(text)]
+    return tuple(Word(stem(m.group()), m.group(), Span(m.start(), m.end())) for m in _WORD.finditer(text))
 
 
 def find(phrases: Iterable[str], text: str) -> list[Span]:
     """Where any of the phrases stands in the text, in order of the text."""
     found: list[Span] = []
     text_words = words(text)
+    text_stems = [word.stem for word in text_words]
     for phrase in phrases:
         if CJK.search(phrase):
             found += [Span(m.start(), m.end()) for m in re.finditer(re.escape(phrase), text)]
             continue
         wanted = [word.stem for word in words(phrase)]
         for at in range(len(text_words) - len(wanted) + 1):
-            if [word.stem for word in text_words[at : at + len(wanted)]] == wanted:
+            if text_stems[at : at + len(wanted)] == wanted:
                 found.append(Span(text_words[at].span.start, text_words[at + len(wanted) - 1].span.end))
     return sorted(found, key=lambda span: (span.start, -span.end))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
 
 from core.steps import Asked, Briefed, CellRan, ChartData, FileAbstract, Step, TableData
 from workers.agent.provenance.facts import EARLIER, MAX_FACTS, Fact, Facts, Family, Grid, Label, Place, settle
@@ -200,13 +201,20 @@ def _chart(chart: ChartData, number: int, cell_id: str, turn: int, facts: Facts)
 
 def _code(step: CellRan, number: int, facts: Facts) -> None:
     """Parameters that the code sets: thresholds, limits, shares. Numbers that it lists as data are none."""
-    parsed = tree(step.code) if step.language == "python" else None
-    for value in set(_parameters(parsed)) if parsed else ():
+    parameters, texts = _written(step.code) if step.language == "python" else ((), "")
+    for value in parameters:
         place = Place("code", number, step.cell_id, about="a parameter in the code")
         facts.facts.append(Fact(abs(float(value)), None, place, given=True, percent=True, turn=0))
-    for one in scan(" ".join(_texts(parsed)), "point") if parsed else ():
+    for one in scan(texts, "point"):
         if one.kind == "date":
             facts.days.setdefault(one.day, Place("code", number, step.cell_id, about="a date in the code"))
+
+
+@lru_cache(maxsize=256)  # each decision of a turn reads all its cells again
+def _written(code: str) -> tuple[tuple[int | float, ...], str]:
+    """The different numbers that the code sets, and its short texts in one line."""
+    parsed = tree(code)
+    return (tuple(set(_parameters(parsed))), " ".join(_texts(parsed))) if parsed else ((), "")
 
 
 def _parameters(parsed: ast.Module) -> Iterator[int | float]:
