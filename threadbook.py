@@ -32,6 +32,23 @@ Files = Annotated[
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
 
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        from importlib.metadata import version
+
+        typer.echo(f"threadbook {version('threadbook')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """A Slack thread as a shared, live notebook with an analyst in it."""
+
+
 @app.command()
 def bot(
     http: Annotated[bool, typer.Option("--http", help="Take signed requests instead of Socket Mode.")] = False,
