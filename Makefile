@@ -50,6 +50,9 @@ test: check  ## check + the fast tests
 test-integration: .venv/.dev  ## real Redis, Postgres and the whole stack
 	$(BIN)/pytest -m "integration or attack"
 
+test-wheel: .venv/.dev  ## the wheel in an empty environment: every command there
+	$(BIN)/python scripts/try_wheel.py
+
 coverage: .venv/.dev  ## branch coverage of the fast and integration tests together: per package, then what is not covered
 	$(BIN)/coverage erase
 	$(FAST) --cov --cov-report= -m "not integration and not browser and not attack and not fault"

@@ -17,9 +17,9 @@ from tryout import show
 from tryout.ask import CHANNEL, FAILURES
 from tryout.conversation import Conversation
 from tryout.demo_database import ask_database
+from tryout.sample_data import EXAMPLES
 from tryout.stack import Stack, running
 
-EXAMPLES = Path(__file__).parents[1] / "examples"
 HOME = Path(".threadbook")
 
 

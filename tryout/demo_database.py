@@ -17,9 +17,10 @@ from core.settings import Settings
 from tryout import show
 from tryout.ask import CHANNEL
 from tryout.conversation import Conversation
+from tryout.sample_data import EXAMPLES
 from tryout.stack import running
 
-TELCO = Path(__file__).parents[1] / "examples" / "telco"
+TELCO = EXAMPLES / "telco"
 NUMBERS = {
     "age": "INTEGER",
     "tenure_months": "INTEGER",
