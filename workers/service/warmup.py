@@ -63,6 +63,8 @@ def warm_up_store(store: Store) -> None:
         store.append_step(lease, turn.id, _STEPS[1])
         store.steps(turn.id)
         store.stop_asked(thread)
+        store.stops_asked([thread])
+        store.fences([thread])
         store.check(lease)
         store.add_thread_file(lease, _FILE)
         store.thread_files(thread)
