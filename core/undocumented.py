@@ -120,6 +120,8 @@ UNDOCUMENTED = (
     ),
     Undocumented(_QUEUE, "key", (_WAKES,), "the list of waiting jobs, read for many threads at once"),
     Undocumented(_QUEUE, "redis_queues_keys", (_WAKES,), "the set of queues, from which a dead node's is taken"),
+    Undocumented(_JOB, "func_name", (_WAKES,), "what a job asks for; nothing but a wake is carried out"),
+    Undocumented(_JOB, "kwargs", (_WAKES,), "the same: a wake has none"),
     Undocumented(_JOB, "key_for", (_WAKES,), "whether jobs have expired, asked for all at once", ("job_id",)),
     # An RQ worker that gives its jobs to processes of ours, and ends soon.
     Undocumented(_WORKER, "execute_job", (_RQ_WORKER,), "what becomes of a job that was taken", ("job", "queue")),

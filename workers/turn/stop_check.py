@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextvars
+import math
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator
@@ -36,17 +37,17 @@ class StopBoard:
         self,
         stops_asked: Callable[[Collection[str]], set[str]],
         *,
-        fresh_s: float = LOOK_EVERY_S * 0.9,
+        fresh_s: float | None = None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """`stops_asked` gives those of these threads that have an unread stop."""
         self._stops_asked = stops_asked
-        self._fresh_s = fresh_s
+        self._fresh_s = LOOK_EVERY_S * 0.9 if fresh_s is None else fresh_s  # each look of one turn alone reads
         self._clock = clock
         self._lock = threading.Lock()
         self._asked_at: dict[str, float] = {}
         self._answer: tuple[frozenset[str], set[str], Exception | None] = (frozenset(), set(), None)
-        self._read_at = -fresh_s
+        self._read_at = -math.inf
 
     def asked(self, thread_id: str) -> bool:
         """Whether the thread has an unread stop. Raises what the Store raised when it was asked last."""
