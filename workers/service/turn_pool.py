@@ -36,7 +36,7 @@ this time. They share one interpreter: the queue is the better place to wait, wh
 OLD_S = 600.0
 GROWN_MB = 512
 """More memory than its worker has: a process that takes so much more is replaced."""
-IDLE_S = 10.0
+IDLE_S = 5.0
 """A process without turns ends after this time, and the next turn gets a new one."""
 MOST_OLD = 4
 """Processes that may wait for their last turns. When there are so many, none is replaced."""

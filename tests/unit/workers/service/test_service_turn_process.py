@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -78,10 +79,8 @@ class Process:
         self._serving.start()
 
     def _serve(self) -> None:
-        try:
+        with suppress(_EndedError):
             self._threads.serve()
-        except _EndedError:
-            pass
 
     def _end(self, code: int) -> None:
         self.ended_with = code
