@@ -247,6 +247,7 @@ class TurnPool:
             if process.watchdog.is_stuck(process.pid):
                 log.error("turn_process_stuck", pid=process.pid, threads=sorted(process.threads))
                 process.kill()
+                process.watchdog.answered()
         if not process.is_last and self._is_over(process, now):
             process.end()
 
@@ -262,6 +263,8 @@ def fork_process(redis: Redis, is_alone: bool, others: Sequence[TurnProcess], tu
     """A fork of this process for turns. It ends by itself when this one is gone."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     signs, holder = Signs(), f"{uuid.uuid4().hex[:16]}:"
+    # A fork would keep them open when this process dies, and Redis would give the next job to a dead worker.
+    redis.connection_pool.disconnect(inuse_connections=False)
     pid = os.fork()
     if pid == 0:
         status = 1
@@ -270,7 +273,6 @@ def fork_process(redis: Redis, is_alone: bool, others: Sequence[TurnProcess], tu
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             for channel in (ours, *(other.channel for other in others)):
                 channel.close()  # else the others would not see that their worker is gone
-            redis.connection_pool.disconnect()  # else Redis would give a dead worker's connection the next job
             random.seed()
             turn_process.run(theirs, signs, turns=turns, holder=holder, is_shared=not is_alone)
             status = 0
