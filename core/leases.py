@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -28,7 +28,7 @@ KEY_PREFIX = "threadbook:lease:"
 
 @dataclass(frozen=True, slots=True)
 class HeldLease:
-    """A lease that a thread of its own renews until the block of `Leases.hold` ends."""
+    """A lease that is renewed until the block of `Leases.hold` ends."""
 
     lease: Lease
     _lost: threading.Event = field(default_factory=threading.Event, repr=False)
@@ -46,16 +46,22 @@ class HeldLease:
 
 
 class Leases:
-    """Takes, renews and releases leases. A thread has one holder at a time, until `ttl_s` seconds after a renewal."""
+    """Takes, renews and releases leases. A thread has one holder at a time, until `ttl_s` seconds after a renewal.
 
-    def __init__(self, redis: Redis, store: Store, ttl_s: float = 30) -> None:
+    Safe to share between the threads of one process: one thread renews all leases that are held here.
+    """
+
+    def __init__(self, redis: Redis, store: Store, ttl_s: float = 30, *, holder: str = "") -> None:
+        """`holder` names this process in its leases, so that they can be dropped when it is known to be dead."""
         self._redis = redis
         self._store = store
         self._ttl_s = ttl_s
+        self._holder = holder
+        self._keeper = _Keeper(self.renew_all, ttl_s)
 
     def take(self, thread_id: str) -> Lease | None:
         """The lease of a thread, or None while another worker has it."""
-        owner = uuid.uuid4().hex
+        owner = f"{self._holder}{uuid.uuid4().hex}"
         if not self._redis.set(_key(thread_id), owner, nx=True, px=self._ttl_ms):
             return None
         try:
@@ -69,17 +75,31 @@ class Leases:
 
         When Redis lost the key (it was emptied, or we were late), it is set again if nobody took the thread since.
         """
-        key = _key(lease.thread_id)
-        if not scripts.run(self._redis, scripts.RENEW, [key], lease.owner, self._ttl_ms):
-            return False
-        if self._store.fence(lease.thread_id) == lease.token:
-            return True
-        self._drop(lease.thread_id, lease.owner)
-        return False
+        return bool(self.renew_all([lease]))
+
+    def renew_all(self, leases: Sequence[Lease]) -> list[Lease]:
+        """The same for many leases, with one command of Redis and one read of the Store: those that were extended."""
+        if not leases:
+            return []
+        keys, owners = [_key(lease.thread_id) for lease in leases], [lease.owner for lease in leases]
+        marks = scripts.run(self._redis, scripts.RENEW, keys, self._ttl_ms, *owners)
+        extended = [lease for lease, mark in zip(leases, marks, strict=True) if mark]
+        fences = self._store.fences({lease.thread_id for lease in extended})
+        for lease in extended:
+            if fences.get(lease.thread_id, 0) != lease.token:
+                self._drop(lease.thread_id, lease.owner)
+        return [lease for lease in extended if fences.get(lease.thread_id, 0) == lease.token]
 
     def release(self, lease: Lease) -> None:
         """Give the thread free, if the lease is still the current one."""
         self._drop(lease.thread_id, lease.owner)
+
+    def release_all(self) -> None:
+        """Give all threads free whose leases are held here. For a process that ends right after it."""
+        self._keeper.stop()
+        with_leases = [lease.thread_id for lease in self._keeper.leases()]
+        if with_leases and self._holder:
+            drop_leases(self._redis, self._holder, with_leases)
 
     def is_held(self, thread_id: str) -> bool:
         """Whether any worker has the thread's lease now."""
@@ -93,7 +113,7 @@ class Leases:
 
     @contextmanager
     def hold(self, thread_id: str) -> Iterator[HeldLease | None]:
-        """`with leases.hold(id) as held:` takes the lease, renews it in a thread, and releases it at the end.
+        """`with leases.hold(id) as held:` takes the lease, keeps it renewed, and releases it at the end.
 
         It gives None when another worker has it, and for a thread that was purged.
         """
@@ -104,30 +124,13 @@ class Leases:
         if lease is None:
             yield None
             return
-        held, done = HeldLease(lease), threading.Event()
-        renewer = threading.Thread(target=self._keep, args=(held, done), name=f"lease {thread_id}", daemon=True)
-        renewer.start()
+        held = HeldLease(lease)
+        self._keeper.add(held)
         try:
             yield held
         finally:
-            done.set()
-            renewer.join()
+            self._keeper.remove(held)
             self.release(lease)
-
-    def _keep(self, held: HeldLease, done: threading.Event) -> None:
-        good_until = time.monotonic() + self._ttl_s
-        while not done.wait(self._ttl_s / 3):
-            try:
-                if not self.renew(held.lease):
-                    held.lose()
-                    return
-                good_until = time.monotonic() + self._ttl_s
-            except Exception as error:
-                # Redis or the Store is away for a moment. The lease is good until its time is over.
-                log.warning("lease_not_renewed", thread=held.lease.thread_id, error=error)
-                if time.monotonic() >= good_until:
-                    held.lose()
-                    return
 
     def _drop(self, thread_id: str, owner: str) -> None:
         try:
@@ -138,6 +141,84 @@ class Leases:
     @property
     def _ttl_ms(self) -> int:
         return int(self._ttl_s * 1000)
+
+
+class _Keeper:
+    """Renews the leases of this process, after every third of their time, in a thread that ends with the last one."""
+
+    def __init__(self, renew_all: Callable[[Sequence[Lease]], Sequence[Lease]], ttl_s: float) -> None:
+        self._renew_all = renew_all
+        self._ttl_s = ttl_s
+        self._good_until: dict[str, tuple[HeldLease, float]] = {}
+        """The held leases by owner. Two may be of one thread: a lost one, and the one that was taken after it."""
+        self._changed = threading.Condition()
+        self._renewing = threading.Lock()
+        self._runs = self._stopped = False
+
+    def add(self, held: HeldLease) -> None:
+        """Keep this lease, which was taken a moment ago."""
+        with self._changed:
+            self._good_until[held.lease.owner] = (held, time.monotonic() + self._ttl_s)
+            if not self._runs:
+                self._runs = True
+                threading.Thread(target=self._run, name="leases", daemon=True).start()
+
+    def remove(self, held: HeldLease) -> None:
+        """Renew this lease no more: a renewal under way has ended when this returns, so none undoes the release."""
+        with self._renewing, self._changed:
+            self._good_until.pop(held.lease.owner, None)
+            self._changed.notify()
+
+    def stop(self) -> None:
+        """Renew nothing from now on."""
+        self._stopped = True
+        with self._renewing:
+            pass
+
+    def leases(self) -> list[Lease]:
+        """Those that are kept, without those that are known to be lost."""
+        with self._changed:
+            return [held.lease for held, _ in self._good_until.values() if not held.is_lost()]
+
+    def _run(self) -> None:
+        while True:
+            due = time.monotonic() + self._ttl_s / 3
+            with self._changed:
+                while self._good_until and (left_s := due - time.monotonic()) > 0:
+                    self._changed.wait(left_s)
+                if not self._good_until:
+                    self._runs = False
+                    return
+            with self._renewing:
+                if not self._stopped:
+                    self._renew()
+
+    def _renew(self) -> None:
+        leases, began = self.leases(), time.monotonic()
+        try:
+            renewed = {lease.owner for lease in self._renew_all(leases)}
+        except Exception as error:
+            # Redis or the Store is away for a moment. A lease is good until its time is over.
+            log.warning("leases_not_renewed", leases=len(leases), error=error)
+            renewed = None
+        now = time.monotonic()
+        with self._changed:
+            for owner in (lease.owner for lease in leases):
+                held, good_until = self._good_until[owner]  # nobody removes one meanwhile
+                if renewed is not None and owner in renewed:
+                    self._good_until[owner] = (held, began + self._ttl_s)
+                elif renewed is not None or now >= good_until:
+                    held.lose()
+
+
+def drop_leases(redis: Redis, holder: str, thread_ids: Collection[str]) -> int:
+    """Give those of these threads free whose leases a process of this name has, which must be dead or end now.
+
+    Returns how many there were. Raises redis.RedisError.
+    """
+    if not thread_ids:
+        return 0
+    return int(scripts.run(redis, scripts.DROP_OF, [_key(each) for each in thread_ids], holder))
 
 
 def _key(thread_id: str) -> str:

@@ -1,15 +1,16 @@
 """Metrics that processes count themselves because the Store does not hold them: calls to Slack, retries, first signs.
 
-A job runs in a process of its own, so it hands its counts over when it ends: they are added to a hash in Redis, one per
-node, and the worker service of the node shows them. The multiprocess mode of prometheus-client would leave one file per
-job for ever. When Redis is lost or a job is killed, only counts of this kind are lost.
+The turns of a worker run in processes that come and go, so each hands its counts over now and then, and when it ends:
+they are added to a hash in Redis, one per node, and the worker service of the node shows them. The multiprocess mode of
+prometheus-client would leave one file per process for ever. When Redis is lost or a process is killed, only counts of
+this kind are lost.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from prometheus_client import CollectorRegistry, Counter, Histogram, disable_created_metrics
@@ -53,16 +54,19 @@ def plain(name: str) -> str:
 
 
 @contextmanager
-def handing_over(redis: Redis, node_id: str) -> Iterator[None]:
+def handing_over(redis: Redis, node_id: str) -> Iterator[Callable[[], None]]:
     """Add what this process counts while the block runs to the counts of its node, at the end.
 
-    Earlier counts, also those inherited from the parent process, are not added.
+    Earlier counts, also those inherited from the parent process, are not added. A process that lives long calls what
+    the block is given now and then: it adds what was counted since. One thread of the process may do that.
     """
     before = _counted()
-    try:
-        yield
-    finally:
-        grown = {name: value - before.get(name, 0.0) for name, value in _counted().items()}
+
+    def hand_over() -> None:
+        nonlocal before
+        counted = _counted()
+        grown = {name: value - before.get(name, 0.0) for name, value in counted.items()}
+        before = counted
         with suppress(RedisError), redis.pipeline(transaction=False) as pipe:
             for (name, labels), more in grown.items():
                 if more > 0:
@@ -70,6 +74,11 @@ def handing_over(redis: Redis, node_id: str) -> Iterator[None]:
             if pipe.command_stack:
                 pipe.expire(_key(node_id), KEPT_S)
                 pipe.execute()
+
+    try:
+        yield hand_over
+    finally:
+        hand_over()
 
 
 class HandedOver(Collector):

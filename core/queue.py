@@ -19,6 +19,7 @@ from rq.serializers import JSONSerializer
 
 from core.rows import Recorded
 from core.store import Store
+from core.telemetry import get_logger
 
 ADVANCE = "workers.service.jobs.advance"
 """The job's function by name: this room does not import the workers'."""
@@ -34,6 +35,11 @@ NODE_TTL_S = 9
 """How long a dead node still counts as alive. Its threads wait meanwhile."""
 ANSWER_S = 5.0
 """A Redis that connects or answers later than this is away. Redis itself never takes so long."""
+
+
+_SHOWN, _ID_LIMIT = 100, 500
+
+log = get_logger(__name__)
 
 
 def connect_redis(url: str, timeout_s: float | None = None) -> Redis:
@@ -107,12 +113,10 @@ class Wakes:
         names = queues_of(node_id)
         random.shuffle(names)
         queues = [Queue(name, connection=self._redis, serializer=SERIALIZER) for name in names]
-        found = Queue.dequeue_any(queues, None, connection=self._redis, serializer=SERIALIZER)
-        if found is None:
-            return None
-        job, _ = found
-        self._redis.delete(Job.key_for(job.id))  # all that there is of it: our jobs have no results and no dependents
-        return str(job.args[0])
+        while (found := Queue.dequeue_any(queues, None, connection=self._redis, serializer=SERIALIZER)) is not None:
+            if (thread_id := take_over(found[0], self._redis)) is not None:
+                return thread_id
+        return None
 
     def unnotified(self, thread_ids: Sequence[str]) -> list[str]:
         """Those of the threads, in their order, that nobody has woken since their last job began."""
@@ -218,6 +222,29 @@ class Wakes:
         job_id, _, name = mark.partition(" ")
         waits = name == queue.name and self._redis.lpos(queue.key, job_id) is not None
         return waits and Job.exists(job_id, connection=self._redis)
+
+
+def take_over(job: Job, redis: Redis) -> str | None:
+    """Delete a job that was taken out of its queue; returns its thread, or None for a job that is not ours.
+
+    Whoever can write to Redis can name any function in a job. So nothing of it is used but the id of a thread.
+    """
+    thread_id = thread_of(job)
+    redis.delete(Job.key_for(job.id))  # all that there is of it: our jobs have no results and no dependents
+    return thread_id
+
+
+def thread_of(job: Job) -> str | None:
+    """The thread of a job of ours. None, and a line in the log, for any other."""
+    try:
+        name, args, kwargs = job.func_name, job.args, job.kwargs
+    except Exception:  # its bytes are no job: whatever the serializer raises
+        name, args, kwargs = "", None, None
+    thread_id = args[0] if isinstance(args, list | tuple) and len(args) == 1 else None
+    if name == ADVANCE and not kwargs and isinstance(thread_id, str) and len(thread_id) <= _ID_LIMIT:
+        return thread_id
+    log.error("forged_job_dropped", job=job.id[:_SHOWN], function=f"{name}"[:_SHOWN])
+    return None
 
 
 @dataclass(frozen=True, slots=True)

@@ -33,16 +33,21 @@ A call that is not made takes no slot.
 """
 
 RENEW = """
-local owner = redis.call('GET', KEYS[1])
-if owner == ARGV[1] then
-  return redis.call('PEXPIRE', KEYS[1], ARGV[2])
-elseif not owner then
-  redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[2])
-  return 1
+local renewed = {}
+for place, key in ipairs(KEYS) do
+  local owner, own = redis.call('GET', key), ARGV[place + 1]
+  if owner and owner ~= own then
+    renewed[place] = 0
+  else
+    redis.call('SET', key, own, 'PX', ARGV[1])
+    renewed[place] = 1
+  end
 end
-return 0
+return renewed
 """
-"""Extends a key that has this value, and sets one that is gone; 0 when it has another. Arguments: value, milliseconds.
+"""Extends those of the keys that have their value, and sets those that are gone; 0 for each that has another value.
+
+Arguments: milliseconds, then a value for each key.
 """
 
 DROP = """
@@ -52,6 +57,18 @@ end
 return 0
 """
 """Deletes a key that has this value."""
+
+DROP_OF = """
+local dropped = 0
+for _, key in ipairs(KEYS) do
+  local owner = redis.call('GET', key)
+  if owner and string.sub(owner, 1, #ARGV[1]) == ARGV[1] then
+    dropped = dropped + redis.call('DEL', key)
+  end
+end
+return dropped
+"""
+"""Deletes those of the keys whose value begins with the argument; gives how many."""
 
 COUNT_TRY = """
 local tries = redis.call('INCR', KEYS[1])

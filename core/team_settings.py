@@ -163,7 +163,11 @@ class RetentionSettings(Table):
 class WorkerSettings(Table):
     """`[workers]`: the worker service of one node."""
 
-    count: Positive = Field(default=4, description="RQ workers, and so turns that run at once on one node.")
+    count: Positive = Field(default=4, description="RQ workers on one node. Each works on a processor of its own.")
+    turns: Positive = Field(
+        default=50,
+        description="Turns that one RQ worker has in flight at once. Most of them wait for a model or a cell.",
+    )
     broker_mb: Annotated[int, Field(ge=512)] = Field(
         default=4_096,
         description="Memory of the broker of data sources with all results that it holds, in MB; a result above is "
@@ -177,7 +181,7 @@ NoLimit = Annotated[int, Field(ge=0)]
 class FairnessSettings(Table):
     """`[fairness]`: how many turns run at once, over all nodes; 0: no limit. Others wait, oldest first.
 
-    Keep it below the number of all workers, so that the next turn finds a free one.
+    Keep it below what all workers have room for (`count` × `turns`), so that the next turn finds a place.
     """
 
     running: NoLimit = Field(default=0, description="Turns in all.")

@@ -120,18 +120,16 @@ UNDOCUMENTED = (
     ),
     Undocumented(_QUEUE, "key", (_WAKES,), "the list of waiting jobs, read for many threads at once"),
     Undocumented(_QUEUE, "redis_queues_keys", (_WAKES,), "the set of queues, from which a dead node's is taken"),
+    Undocumented(_JOB, "func_name", (_WAKES,), "what a job asks for; nothing but a wake is carried out"),
+    Undocumented(_JOB, "kwargs", (_WAKES,), "the same: a wake has none"),
     Undocumented(_JOB, "key_for", (_WAKES,), "whether jobs have expired, asked for all at once", ("job_id",)),
-    # An RQ worker that ends soon, and that outlives a Redis that is away for a moment.
-    Undocumented(_WORKER, "horse_pid", (_RQ_WORKER,), "the process of the running job, 0 between jobs"),
+    # An RQ worker that gives its jobs to processes of ours, and ends soon.
+    Undocumented(_WORKER, "execute_job", (_RQ_WORKER,), "what becomes of a job that was taken", ("job", "queue")),
+    Undocumented(_WORKER, "heartbeat", (_RQ_WORKER,), "called every few seconds", ("timeout", "pipeline")),
+    Undocumented(_WORKER, "horse_pid", (_RQ_WORKER,), "whether there is a process to kill; 0 when there is none"),
+    Undocumented(_WORKER, "kill_horse", (_RQ_WORKER,), "called at the second SIGTERM", ("sig",)),
+    Undocumented(_WORKER, "wait_for_horse", (_RQ_WORKER,), "called after it", ()),
     Undocumented(_WORKER, "request_stop", (_RQ_WORKER,), "RQ's handler of the first SIGTERM", ("signum", "frame")),
-    Undocumented(_WORKER, "maintain_heartbeats", (_RQ_WORKER,), "called while a job runs", ("job",)),
-    Undocumented(
-        _WORKER,
-        "set_current_job_working_time",
-        (_RQ_WORKER,),
-        "called while a job runs",
-        ("current_job_working_time", "pipeline"),
-    ),
     # A connection to Postgres on which every call comes to an end.
     Undocumented(
         _PSYCOPG, "wait", (_DATABASE,), "every call waits in it; it gets a time-out", ("gen", "interval", "timeout")

@@ -84,7 +84,7 @@ class Costs:
             self.queries.append(f"{_operation()}: {' '.join(statement.split())[:150]}")
 
 
-_BY_THE_CLOCK = {"stop_asked"}
+_BY_THE_CLOCK = {"stop_asked", "stops_asked"}
 """Asked every half second while something is waited for: a slow machine asks more often."""
 
 

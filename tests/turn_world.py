@@ -52,6 +52,7 @@ from workers.turn.files import ThreadFiles
 from workers.turn.limits import limits_of
 from workers.turn.prompts import load_prompts
 from workers.turn.session_transfer import SessionTransfer
+from workers.turn.stop_check import StopBoard
 from workers.turn.unexported import Unexported
 
 Json = dict[str, Any]
@@ -313,6 +314,7 @@ class World:
             model=self.model,
             prompts=_prompts(),
             environment=_ENVIRONMENT,
+            stops=StopBoard(self.store.stops_asked),
             broker=BrokerClient(settings.broker_socket, back_s=0.2) if settings.sources else None,
         )
         leases = Leases(self._redis, self.store, LEASE_TTL_S)

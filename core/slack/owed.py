@@ -42,6 +42,11 @@ class Owed:
             self._later[thread_id] = []
             return taken
 
+    def forget(self, thread_id: str) -> None:
+        """The turn ended before this was noted. Whoever goes on with it looks such messages up."""
+        with self._lock:
+            self._later.pop(thread_id, None)
+
     def note_now(self, lease: Lease) -> bool:
         """Note what is owed for the lease's thread; True when there was something. Raises LeaseLost."""
         with self._lock:

@@ -62,8 +62,12 @@ class Shares:
         """Let the next message of the thread wait for these files."""
         ids = response.get("file_ids") or []
         if ids:
-            files = _Taken(key, str(ids[-1]), response, time.monotonic() + SHARE_WAIT_S)
+            now = time.monotonic()
+            files = _Taken(key, str(ids[-1]), response, now + SHARE_WAIT_S)
             with self._lock:
+                # What nobody has to wait for any more is looked up when the thread's next turn begins.
+                kept = {each: [one for one in taken if one.until > now] for each, taken in self._taken.items()}
+                self._taken = {each: taken for each, taken in kept.items() if taken}
                 self._taken.setdefault(thread.id, []).append(files)
 
     def settle(self, lease: Lease | None, thread: ThreadKey) -> bool:
@@ -71,8 +75,9 @@ class Shares:
 
         False when there was nothing to wait for.
         """
+        now = time.monotonic()
         with self._lock:
-            waiting = self._taken.pop(thread.id, [])
+            waiting = [files for files in self._taken.pop(thread.id, []) if files.until > now]
         for files in waiting:
             ts = ""
 

@@ -91,6 +91,10 @@ class Uploads:
             except SlackUnreachable as error:
                 log.info("upload_not_prepared", key=key, error=error)
 
+    def forget(self, key: str) -> None:
+        """Drop what was prepared for an upload that nobody has begun."""
+        self._prepared.pop(key, None)
+
     def upload(self, lease: Lease, thread: ThreadKey, key: str, files: Sequence[Upload], comment: str) -> None:
         """Put files into the thread as one message, once per `key`; returns when Slack has said yes.
 

@@ -261,6 +261,10 @@ class SlackWriter(Niceties):
         """Send the bytes of an upload that nobody has begun before. See `Uploads.prepare`."""
         self._uploads.prepare(thread, key, files)
 
+    def forget_upload(self, key: str) -> None:
+        """Drop what was prepared for an upload, if it was not begun."""
+        self._uploads.forget(key)
+
     def upload(self, lease: Lease, thread: ThreadKey, key: str, files: Sequence[Upload], comment: str = "") -> None:
         """Put files into the thread as one message, once per `key`. See `Uploads.upload`."""
         self._uploads.upload(lease, thread, key, files, comment)
@@ -272,6 +276,10 @@ class SlackWriter(Niceties):
     def note_now(self, lease: Lease) -> bool:
         """Note what is not noted yet; True when something was, and so the lease was checked. Raises LeaseLost."""
         return self._owed.note_now(lease)
+
+    def forget_later(self, lease: Lease) -> None:
+        """The turn ends. What is not noted by now is looked up by whoever goes on with it."""
+        self._owed.forget(lease.thread_id)
 
     def unshown(self, lease: Lease, thread: ThreadKey, *, but: str) -> list[OutboxRow]:
         """The files that Slack took long ago and does not show. See `Shares.unshown`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,7 @@ from typing import Any
 import psycopg
 from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
 from sqlalchemy.exc import DisconnectionError, InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from core.errors import OursToFix, outline
 from core.private import mend_mode
@@ -28,10 +30,21 @@ IDLE_IN_TRANSACTION_S = 10
 ANSWER_S = 12.0
 """A connection on which Postgres says nothing for so long is given up: a firewall or proxy may have swallowed the data.
 Longer than `STATEMENT_TIMEOUT_S`, so that a Postgres that is merely slow says so itself."""
+CONNECTIONS, MORE_CONNECTIONS = 5, 5
+"""Of one process, however many threads it has: kept open, and opened while those are in use. A statement takes
+milliseconds, so threads hardly wait for one, and several nodes fit into the 100 that Postgres allows."""
+POOL_TIMEOUT_S = 15.0
 PATIENT_S = 600.0
 """The same for migrations, and for commands that only read, but may read much."""
 _MIGRATION_LOCK = 7_405_112_236
 """Any fixed number: the name of our advisory lock in Postgres."""
+
+
+_POOL: dict[str, Any] = {
+    "pool_size": CONNECTIONS,
+    "max_overflow": MORE_CONNECTIONS,
+    "pool_timeout": POOL_TIMEOUT_S,
+}
 
 
 class StoreUnreachable(OursToFix, SQLAlchemyError):
@@ -41,7 +54,8 @@ class StoreUnreachable(OursToFix, SQLAlchemyError):
 class Database:
     """Transactions that read (`reading`) or write (`writing`), on either database. Both raise StoreUnreachable.
 
-    After `close` it may be used again, also by a fork. Its cache of compiled statements is kept.
+    Safe to share between threads, except for `rolled_back`. After `close` it may be used again, also by a fork. Its
+    cache of compiled statements is kept.
     """
 
     def __init__(self, url: str, *, patient: bool = False) -> None:
@@ -49,6 +63,9 @@ class Database:
         self._engine = _engine(url, patient=patient)
         self.dialect = self._engine.dialect.name
         self._rolled_back: Connection | None = None
+        # SQLite has one writer at a time, and lets the others ask again after ever longer pauses. Threads of one
+        # process wait here instead, where the next one goes on at once.
+        self._writer = threading.Lock() if self.dialect == "sqlite" else None
         # In Postgres each statement of a READ COMMITTED transaction has a snapshot of its own anyway: a transaction
         # around reads would only add two round trips.
         self._read_options: dict[str, Any] = {"threadbook_reads": True}
@@ -82,8 +99,25 @@ class Database:
             yield self._rolled_back
             return
         options = self._single_options if single else {}
-        with _reachable(), self._engine.connect().execution_options(**options) as connection, connection.begin():
+        with (
+            _reachable(),
+            self._turn_to_write(),
+            self._engine.connect().execution_options(**options) as connection,
+            connection.begin(),
+        ):
             yield connection
+
+    @contextmanager
+    def _turn_to_write(self) -> Iterator[None]:
+        if self._writer is None:
+            yield
+            return
+        if not self._writer.acquire(timeout=BUSY_TIMEOUT_MS / 1000):
+            raise StoreUnreachable("other threads have been writing for too long")
+        try:
+            yield
+        finally:
+            self._writer.release()
 
     @contextmanager
     def rolled_back(self) -> Iterator[None]:
@@ -128,7 +162,7 @@ class Database:
 def _reachable() -> Iterator[None]:
     try:
         yield
-    except (OperationalError, InterfaceError) as error:
+    except (OperationalError, InterfaceError, PoolTimeoutError) as error:
         raise StoreUnreachable(outline(error)) from error
 
 
@@ -174,7 +208,9 @@ def _postgres(url: URL, *, patient: bool) -> Engine:
     }
     if "options" not in url.query:
         arguments["options"] = " ".join(f"-c {name}={int(seconds * 1000)}" for name, seconds in limits.items())
-    engine = create_engine(url, connect_args=arguments, hide_parameters=True)  # an error must not quote its row
+    engine = create_engine(
+        url, connect_args=arguments, hide_parameters=True, **_POOL
+    )  # an error must not quote its row
 
     def connect(_dialect: object, _record: object, given: Any, named: dict[str, Any]) -> _Postgres:
         connection = _Postgres.connect(*given, **named)
@@ -200,7 +236,8 @@ def _engine(given: str, *, patient: bool) -> Engine:
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
             mend_mode(path.with_name(name))  # of an older version; never opened here, which would undo SQLite's locks
-    engine = create_engine(url, hide_parameters=True)  # an error must not quote its row
+    in_memory = not url.database or url.database == ":memory:"
+    engine = create_engine(url, hide_parameters=True, **({} if in_memory else _POOL))  # an error must not quote its row
     event.listen(engine, "connect", _prepare_sqlite)
     event.listen(engine, "begin", _begin_sqlite)
     return engine

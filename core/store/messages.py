@@ -132,6 +132,13 @@ class Messages(Part):
         with self._reading() as db:
             return db.execute(query).first() is not None
 
+    def stops_asked(self, thread_ids: Collection[str]) -> set[str]:
+        """Those of the threads that have an unread stop, in one read."""
+        stop = t.messages.c.kind == "stop"
+        query = select(t.messages.c.thread_id).where(t.UNREAD, t.messages.c.thread_id.in_(list(thread_ids)), stop)
+        with self._reading() as db:
+            return set(db.execute(query).scalars()) if thread_ids else set()
+
     def thread_at_work(self, team: str, channel: str, ts: str) -> str | None:
         """The thread with an open turn that this Slack message belongs to: the turn's card, or a person's message."""
         here = t.turns.c.thread_id.startswith(f"{team}:{channel}:", autoescape=True)

@@ -66,7 +66,7 @@ def read_reply(reply: Replied, number: int) -> Reading:
     return _read(reply.text, reply.calls, reply.finish, number)
 
 
-@lru_cache(maxsize=256)  # each decision of a turn reads its replies again
+@lru_cache(maxsize=1_024)  # each decision of a turn reads its replies again, and a process has many turns
 def _read(said: str, asked: tuple[ToolCall, ...], end: str, number: int) -> Reading:
     text = clean(_THOUGHTS.sub("", said)).strip()
     if asked:

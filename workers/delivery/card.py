@@ -74,7 +74,7 @@ class Card:
         else:
             self._thread.join(SETTLE_S)
         if self._thread.is_alive():
-            _late.append(self._thread)
+            _late[:] = [*(late for late in _late if late.is_alive()), self._thread]
 
     def show(self, view: ProgressView | None, status: str) -> None:
         """Draw this when its time comes. Without a view only the status line is set."""

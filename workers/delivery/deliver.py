@@ -107,6 +107,7 @@ class Delivery:
     ) -> None:
         with suppress(Exception):  # a row that is not noted as sent is looked up by the next worker
             self._slack.note_now(self._lease)
+        self._slack.forget_later(self._lease)
         self._card.stop()
 
     # --- the card and the signs
@@ -245,9 +246,13 @@ class Delivery:
                     found.uploads.append(self._upload(file, Path(folder) / str(number)))
                 except BlobMissing:
                     found.gone.append(file.name)
+            key = f"{self._turn.id}:{slot}"
             if not self._resumed:
-                self._slack.prepare_upload(self._thread, f"{self._turn.id}:{slot}", found.uploads)
-            yield found
+                self._slack.prepare_upload(self._thread, key, found.uploads)
+            try:
+                yield found
+            finally:
+                self._slack.forget_upload(key)
 
     def _share(self, slot: str, copies: _Copies, comment: str = "") -> None:
         if copies.gone:

@@ -76,7 +76,7 @@ class _Failure:
 
 
 class OpenAIModel:
-    """A Model behind a Chat Completions endpoint. Safe to use from one thread at a time; close it or use `with`."""
+    """A Model behind a Chat Completions endpoint. Safe to share between threads; close it or use `with`."""
 
     def __init__(
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import platform
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -34,7 +34,9 @@ from workers.turn.files import ThreadFiles
 from workers.turn.limits import limits_of
 from workers.turn.prompts import load_prompts
 from workers.turn.session_transfer import SessionTransfer
+from workers.turn.stop_check import StopBoard
 from workers.turn.unexported import Unexported
+from workers.turn.waiting import Waiting
 
 LEASE_TTL_S = 10
 """How long a killed worker blocks its thread at most. A live one renews its lease after every third of that time."""
@@ -64,18 +66,31 @@ class WorkerContext:
     wakes: Wakes
     backoff: Backoff
     admission: Admission
+    is_shared: bool = False
+    """Whether turns of other threads run in this process too."""
+    hand_over: Callable[[], None] = lambda: None
+    """Adds what this process has counted to the counts of its node."""
 
 
 @contextmanager
-def opened(settings: Settings, model: Model | None = None, store: Store | None = None) -> Iterator[WorkerContext]:
+def opened(
+    settings: Settings,
+    model: Model | None = None,
+    store: Store | None = None,
+    *,
+    holder: str = "",
+    waiting: Waiting | None = None,
+    is_shared: bool = False,
+) -> Iterator[WorkerContext]:
     """Open everything in this order, close it in the opposite one. Call it after a fork, never before it.
 
-    `store` is one that was closed before the fork; without it a new one is opened. `model` is for tests.
+    All of it is safe to share between threads. `store` is one that was closed before the fork; without it a new one is
+    opened. `model` is for tests. `holder` names the process in its leases, `waiting` counts the turns that only wait.
     """
     with ExitStack() as stack:
         store = stack.enter_context(closing(store or Store(settings.database_url)))
         redis = stack.enter_context(closing(connect_redis(settings.redis_url)))
-        stack.enter_context(handing_over(redis, settings.node_id))
+        hand_over = stack.enter_context(handing_over(redis, settings.node_id))
         client = web_client(settings, redis)
         slack = SlackWriter(client, store)
         downloader = stack.enter_context(_downloader(settings, client))
@@ -84,7 +99,7 @@ def opened(settings: Settings, model: Model | None = None, store: Store | None =
         files = ThreadFiles(store=store, slack=slack, sessions=sessions, blobs=blobs, downloader=downloader)
         transfer = session_transfer(settings, store, blobs, sessions)
         model = model or stack.enter_context(opened_model(settings))
-        leases = Leases(redis, store, LEASE_TTL_S)
+        leases = Leases(redis, store, LEASE_TTL_S, holder=holder)
         yield WorkerContext(
             context=TurnContext(
                 settings=settings,
@@ -97,12 +112,16 @@ def opened(settings: Settings, model: Model | None = None, store: Store | None =
                 model=model,
                 prompts=load_prompts(),
                 environment=environment(settings),
+                stops=StopBoard(store.stops_asked),
+                waiting=waiting or Waiting(),
                 broker=BrokerClient(settings.broker_socket) if settings.sources else None,
             ),
             leases=leases,
             wakes=Wakes(redis, store),
             backoff=Backoff(redis),
             admission=Admission(redis, leases, settings.fairness),
+            is_shared=is_shared,
+            hand_over=hand_over,
         )
 
 

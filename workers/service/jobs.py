@@ -1,14 +1,6 @@
-"""The RQ job: advance one thread until it rests. RQ carries the wake only; the Store says what is to be done.
-
-A job's process takes further threads while it is young: a fork, with the pages that it copies, costs about a third of a
-short turn (docs/performance.md).
-"""
+"""The RQ job: advance one thread until it rests. RQ carries the wake only; the Store says what is to be done."""
 
 from __future__ import annotations
-
-import os
-import signal
-import time
 
 from core.errors import LeaseLost, OursToFix
 from core.leases import HeldLease
@@ -32,57 +24,47 @@ class JobFailed(OursToFix):
 
 
 _prepared: list[tuple[Settings, Store]] = []
-"""What the worker that forks the jobs gives them. RQ hands a job its arguments only, and those must hold no secret."""
-
-TAKE_MORE_S = 5.0
-"""How long after its start the process of a job takes further threads."""
-
-STOP_AFTER_THREAD = signal.SIGUSR1
-"""A worker that is told to stop sends this to the process of its job: end after the thread at work."""
+"""What the worker that forks the processes of turns gives them: a job has its arguments only, and those must hold no
+secret."""
 
 
 def prepare(settings: Settings, store: Store) -> None:
-    """Let the jobs of this process and of its forks use these settings and this Store, which must be closed."""
+    """Let the turns of this process and of its forks use these settings and this Store, which must be closed."""
     _prepared[:] = [(settings, store)]
 
 
-def block_stop_signal() -> None:
-    """Block `STOP_AFTER_THREAD`: it stays pending until a job's process checks for it. Call it before the forks."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, {STOP_AFTER_THREAD})
+def prepared() -> tuple[Settings, Store | None]:
+    """What was prepared; else the settings of the environment."""
+    return _prepared[0] if _prepared else (load_settings(), None)
 
 
-def advance(thread_id: str) -> None:
-    """What RQ calls, in a fork of its own. Everything is opened here and closed here.
+def advance(thread_id: str, holder: str = "") -> None:
+    """Advance this one thread, in a process of its own. Everything is opened here and closed here.
 
-    Further waiting threads follow while the process is young, was not told to stop, and its worker still watches it.
+    The processes that hold many turns are in `turn_process.py`. `holder` names this process in its lease.
     """
+    settings, store = prepared()
     try:
-        _advance_threads(thread_id)
+        with job_tempdir(settings), opened(settings, store=store, holder=holder) as worker:
+            with bind_fields(thread=thread_id):
+                run(worker, thread_id)
+            finish_late_cards()
     except Exception:
         log.exception("job_failed", thread=thread_id)
         # RQ logs the error of a failed job and keeps it in Redis, with all that its message quotes.
         raise JobFailed(thread_id) from None
 
 
-def _advance_threads(thread_id: str) -> None:
-    settings, store = _prepared[0] if _prepared else (load_settings(), None)
-    parent, old_at = os.getppid(), time.monotonic() + TAKE_MORE_S
-    next_thread: str | None = thread_id
-    with job_tempdir(settings), opened(settings, store=store) as worker:
-        while next_thread:
-            with bind_fields(thread=next_thread):
-                run(worker, next_thread)
-            told_to_stop = STOP_AFTER_THREAD in signal.sigpending()
-            takes_more = time.monotonic() < old_at and not told_to_stop and os.getppid() == parent
-            next_thread = worker.wakes.take(settings.node_id) if takes_more else None
-        finish_late_cards()
+class NeedsOwnProcess(Exception):
+    """Processes have died at this turn. It must not take the other turns of a process along."""
 
 
 def run(worker: WorkerContext, thread_id: str) -> None:
     """Take the thread's lease and work until nothing is left to do.
 
     Does nothing when another worker has the lease, or when the limits on running turns say that the thread must wait.
-    After the lease is given back the mail is read again, so mail that came in between is not forgotten.
+    After the lease is given back the mail is read again, so mail that came in between is not forgotten. Raises
+    NeedsOwnProcess, in a process that is shared.
     """
     worker.wakes.claimed(thread_id)
     store, here = worker.context.store, worker.context.settings.node_id
@@ -125,8 +107,12 @@ def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> bool
     """Advance the thread once under its lease; False when it is to be left alone for now."""
     lease = held.lease
     step = state.progress  # a key for the backoff: it changes with every stored step and every message sent
+    begun = worker.backoff.begin(step)
+    if begun.is_suspect and worker.is_shared:
+        worker.backoff.withdraw(step)
+        raise NeedsOwnProcess(lease.thread_id)
     try:
-        if worker.backoff.begin(step):
+        if not begun.is_hopeless:
             runner.advance(worker.context, lease, state, held.is_lost)
         else:
             runner.abandon(worker.context, lease, state)

@@ -3,7 +3,7 @@
     supervisor (this process: one thread, no database, one Redis connection)
       ├── session host       exec'ed with a clean environment; knows no secret
       ├── broker             exec'ed, if there are data sources; alone knows their URLs
-      ├── RQ worker × N      forked from here with the imports done; each forks a horse for a job and what follows soon
+      ├── RQ worker × N      forked from here with the imports done; each forks a process that holds many turns
       ├── janitor            forked; wakes threads that were left behind
       └── health             forked, if it has a port; answers /healthz and /metrics
 

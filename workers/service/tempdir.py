@@ -20,8 +20,7 @@ def _folder(settings: Settings) -> Path:
 def job_tempdir(settings: Settings) -> Iterator[None]:
     """Inside the block `tempfile` works in a folder named by this process's id, which is removed at the end.
 
-    The setting holds for the whole process, so use it only in a process of one job. Raises OSError when the folder
-    cannot be made.
+    The setting holds for the whole process, so use it once in a process. Raises OSError when the folder cannot be made.
     """
     mine = _folder(settings) / str(os.getpid())
     mine.mkdir(mode=0o700, parents=True, exist_ok=True)

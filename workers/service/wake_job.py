@@ -11,14 +11,8 @@ from typing import Any
 
 from rq.job import Job
 
-from core.queue import ADVANCE
-from core.telemetry import get_logger
+from core.queue import thread_of
 from workers.service import jobs
-
-log = get_logger(__name__)
-
-_SHOWN = 100
-_ID_LIMIT = 500
 
 
 class ForgedJobError(Exception):
@@ -33,11 +27,7 @@ class WakeJob(Job):
     @property
     def func(self) -> Callable[[str], None]:
         """What the worker calls. Raises ForgedJobError."""
-        name, args = self.func_name, self.args
-        thread_id = args[0] if isinstance(args, list | tuple) and len(args) == 1 else None
-        is_ours = name == ADVANCE and not self.kwargs and isinstance(thread_id, str) and len(thread_id) <= _ID_LIMIT
-        if not is_ours:
-            log.error("forged_job_dropped", job=self.id[:_SHOWN], function=f"{name}"[:_SHOWN])
+        if thread_of(self) is None:
             raise ForgedJobError("a job that Threadbook has not made was dropped")
         return jobs.advance
 

@@ -1,7 +1,7 @@
 """Does the first-time work of a turn once, before a worker forks.
 
-A horse is a fresh fork for each job. It gets what its parent has in memory (parsed prompts and phrases, compiled
-templates and schemas) for nothing. Making it itself would cost a quarter of a second per turn.
+The processes of turns are forked again and again. Each gets what its parent has in memory (parsed prompts and phrases,
+compiled templates and schemas) for nothing. Making it itself would cost it a quarter of a second.
 """
 
 from __future__ import annotations
@@ -63,6 +63,8 @@ def warm_up_store(store: Store) -> None:
         store.append_step(lease, turn.id, _STEPS[1])
         store.steps(turn.id)
         store.stop_asked(thread)
+        store.stops_asked([thread])
+        store.fences([thread])
         store.check(lease)
         store.add_thread_file(lease, _FILE)
         store.thread_files(thread)

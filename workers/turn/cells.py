@@ -101,7 +101,7 @@ def _run(turn: OpenTurn, action: RunCell, live: LiveProgress, sources: SourceReq
     def show(stream: str, text: str) -> None:
         live.add(text)
 
-    with stopped_by(turn.stop_asked, stop):
+    with stopped_by(turn.stop_asked, stop), context.waiting.one_more():
         if action.language == "bash":  # nobody can approve a command of bash yet, so the session host's answer is no
             return context.sessions.bash(thread_id, action.cell_id, action.code, on_output=show)
         return context.sessions.run(thread_id, action.cell_id, action.code, on_output=show, on_request=sources)

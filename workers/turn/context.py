@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from core.blobs import Blobs
 from core.errors import ThreadbookError
@@ -15,6 +15,8 @@ from workers.models.base import Model
 from workers.sources.broker.client import BrokerClient
 from workers.turn.files import ThreadFiles
 from workers.turn.session_transfer import SessionTransfer
+from workers.turn.stop_check import StopBoard
+from workers.turn.waiting import Waiting
 
 
 class RetryLater(ThreadbookError):
@@ -35,5 +37,7 @@ class TurnContext:
     model: Model
     prompts: Prompts
     environment: Environment
+    stops: StopBoard
     broker: BrokerClient | None = None
     """What asks the data sources; None where there are none."""
+    waiting: Waiting = field(default_factory=Waiting)

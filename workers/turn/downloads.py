@@ -7,6 +7,7 @@ owner. One that passes by itself is a `FileUnreachable`: the turn waits and trie
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Collection
 from functools import partial
 from pathlib import Path
@@ -68,7 +69,7 @@ class _LaterPerhaps(Exception):
 
 
 class Downloader:
-    """Downloads files with the bot's token. Use as a `with` block; safe to use from one thread at a time."""
+    """Downloads files with the bot's token. Use as a `with` block; safe to share between threads."""
 
     def __init__(
         self,
@@ -86,6 +87,7 @@ class Downloader:
         # Without "identity" a compressed answer would never have the size that Slack announced.
         headers = {"Authorization": f"Bearer {token}", "Accept-Encoding": "identity"}
         self._opened: httpx.Client | None = None
+        self._opening = threading.Lock()
         self._open = partial(
             httpx.Client, follow_redirects=False, timeout=TIMEOUT, headers=headers, verify=_TLS, transport=transport
         )
@@ -93,9 +95,10 @@ class Downloader:
     @property
     def _client(self) -> httpx.Client:
         """Made with the first file: most turns bring none."""
-        if self._opened is None:
-            self._opened = self._open()
-        return self._opened
+        with self._opening:
+            if self._opened is None:
+                self._opened = self._open()
+            return self._opened
 
     def fetch(self, file: FileRef, to: Path) -> FileRef:
         """Write the file's bytes to `to`; returns the file with its true name, type and size.

@@ -49,7 +49,8 @@ def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
     try:
         # The judge answers in JSON, which is for nobody's eyes.
         show = live.add if action.purpose == "act" else _show_nothing
-        reply = complete_unless_stopped(context.model, request, show, turn.is_unwanted)
+        with context.waiting.one_more():
+            reply = complete_unless_stopped(context.model, request, show, turn.is_unwanted)
     except ModelError as error:
         log.warning("model_failed", failure=type(error).__name__, error=error)
         failed = ModelFailed(purpose=action.purpose, reason=_reason(error), prompt_chars=size(action.messages))

@@ -186,11 +186,10 @@ class OpenTurn:
 
     def stop_asked(self) -> bool:
         """Whether a person asked for a stop that is not read yet."""
-        store = self.context.store
-        if not store.stop_asked(self.thread_id):
+        if not self.context.stops.asked(self.thread_id):
             return False
         permitted_mail(self.context, self.lease, lambda: self.steps)  # a stop of somebody who may not is taken out
-        return store.stop_asked(self.thread_id)
+        return self.context.store.stop_asked(self.thread_id)
 
     def is_unwanted(self) -> bool:
         """Whether nobody waits for a reply of the model any more: a stop was asked for, or another worker goes on.

@@ -7,6 +7,7 @@ does nothing, because a thread can only come back to where it was.
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +29,8 @@ from workers.turn.unexported import Unexported
 
 log = get_logger(__name__)
 
+MOST_KNOWN = 200
+"""Threads whose last packs a process remembers."""
 _UNUSABLE = (BlobMissing, ProtocolError, RequestError, ValueError, KeyError, TypeError)
 """The errors with which a pack that is not whole, or not ours, may be refused."""
 
@@ -82,9 +85,10 @@ class SessionTransfer:
         """Whether sessions are kept in the file store at all."""
         self._unexported = unexported
         self._limits = limits
-        self._known: dict[tuple[str, int], list[Pack]] = {}
-        """The last packs of a thread, the one that counts first, by thread and token: under one lease nobody else
-        exports."""
+        self._known: dict[str, tuple[int, list[Pack]]] = {}
+        """The last packs of a thread, the one that counts first, with its token: under one lease nobody else exports.
+        Threads that were not exported for longest leave it."""
+        self._lock = threading.Lock()
 
     def begin_cell(self, lease: Lease, cell_id: str) -> None:
         """Note that a cell begins here. If this node dies during the cell, the next node does not run it again."""
@@ -145,7 +149,7 @@ class SessionTransfer:
         """
         contents = {sha256 for pack in self._known_packs(lease) for sha256 in (pack.name, *pack.session.contents)}
         self._store.forget_contents(lease, contents, made)
-        self._known = {(lease.thread_id, lease.token): []}
+        self._remember(lease, [])
         self._packs.sweep(lease.thread_id, lease.token, [])
         delete_contents(self._store, self._blobs)
 
@@ -177,7 +181,7 @@ class SessionTransfer:
         row = ExportedRow(pack.name, before[0].name if before else None, size_of(kept))
         blobs = {sha256 for each in kept for sha256 in each.session.contents if sha256 not in each.contents}
         self._store.set_exported_session(lease, row, blobs)
-        self._known = {(lease.thread_id, lease.token): kept}
+        self._remember(lease, kept)
         try:
             return None, self._packs.sweep(lease.thread_id, lease.token, kept)
         except BlobsUnreachable:
@@ -185,13 +189,22 @@ class SessionTransfer:
         return None, True
 
     def _known_packs(self, lease: Lease) -> list[Pack]:
-        key = (lease.thread_id, lease.token)
-        if key not in self._known:
-            row = self._store.exported_session(lease.thread_id)
-            names = [] if row is None else [row.name, *([row.before] if row.before else [])]
-            found = [pack for name in names if (pack := self._loaded(lease.thread_id, name)) is not None]
-            self._known = {key: found}
-        return self._known[key]
+        with self._lock:
+            token, known = self._known.get(lease.thread_id, (-1, []))
+        if token == lease.token:
+            return known
+        row = self._store.exported_session(lease.thread_id)
+        names = [] if row is None else [row.name, *([row.before] if row.before else [])]
+        found = [pack for name in names if (pack := self._loaded(lease.thread_id, name)) is not None]
+        self._remember(lease, found)
+        return found
+
+    def _remember(self, lease: Lease, packs: list[Pack]) -> None:
+        with self._lock:
+            self._known.pop(lease.thread_id, None)
+            self._known[lease.thread_id] = (lease.token, packs)
+            while len(self._known) > MOST_KNOWN:
+                del self._known[next(iter(self._known))]
 
     def _loaded(self, thread_id: str, name: str) -> Pack | None:
         try:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextvars
+import math
 import threading
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Collection, Iterator
 from concurrent.futures import Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import contextmanager
@@ -18,8 +20,56 @@ log = get_logger(__name__)
 
 LOOK_EVERY_S = 0.4
 
+_FORGET_S = 5.0
+"""A thread that has not asked for so long is not looked up any more."""
+
 StopCheck = Callable[[], bool]
 Result = TypeVar("Result")
+
+
+class StopBoard:
+    """Which of many turns has an unread stop: one read of the Store for all that ask, however many wait.
+
+    Safe to share between threads. An answer may be `fresh_s` seconds old.
+    """
+
+    def __init__(
+        self,
+        stops_asked: Callable[[Collection[str]], set[str]],
+        *,
+        fresh_s: float | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """`stops_asked` gives those of these threads that have an unread stop."""
+        self._stops_asked = stops_asked
+        self._fresh_s = LOOK_EVERY_S * 0.9 if fresh_s is None else fresh_s  # each look of one turn alone reads
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._asked_at: dict[str, float] = {}
+        self._answer: tuple[frozenset[str], set[str], Exception | None] = (frozenset(), set(), None)
+        self._read_at = -math.inf
+
+    def asked(self, thread_id: str) -> bool:
+        """Whether the thread has an unread stop. Raises what the Store raised when it was asked last."""
+        with self._lock:
+            now = self._clock()
+            self._asked_at[thread_id] = now
+            if thread_id not in self._answer[0] or now - self._read_at >= self._fresh_s:
+                self._read(now)
+            _, stops, error = self._answer
+        if error is not None:
+            raise error
+        return thread_id in stops
+
+    def _read(self, now: float) -> None:
+        self._asked_at = {each: at for each, at in self._asked_at.items() if now - at < _FORGET_S}
+        threads = frozenset(self._asked_at)
+        try:
+            self._answer = threads, self._stops_asked(threads), None
+        except Exception as error:
+            # The others that wait for this answer get it too: each would wait for the Store's time-out again.
+            self._answer = threads, set(), error
+        self._read_at = self._clock()
 
 
 class _NotWanted(Exception):

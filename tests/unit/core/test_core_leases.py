@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import fakeredis
@@ -11,7 +13,7 @@ from patience import eventually
 from redis import ConnectionError as RedisConnectionError
 
 from core.errors import LeaseLost
-from core.leases import Leases
+from core.leases import Leases, drop_leases
 from core.store import Store
 from core.values import IncomingMessage
 
@@ -173,3 +175,80 @@ def test_a_job_that_fails_gives_its_lease_back(leases: Leases) -> None:
     with pytest.raises(RuntimeError, match="boom"), leases.hold(THREAD):
         raise RuntimeError("boom")
     assert not leases.is_held(THREAD)
+
+
+def more_threads(store: Store, count: int) -> list[str]:
+    """Threads that a lease can be taken of."""
+    for number in range(count):
+        ts = f"2.{number}"
+        store.record_message(
+            IncomingMessage(team="T1", channel="C1", channel_type="im", ts=ts, root_ts=ts, user="U1", text="hi")
+        )
+    return [f"T1:C1:2.{number}" for number in range(count)]
+
+
+def test_many_leases_are_renewed_together_each_with_its_own_outcome(
+    redis: fakeredis.FakeRedis, store: Store, leases: Leases
+) -> None:
+    good, taken, emptied, overtaken = [leases.take(thread) for thread in more_threads(store, 4)]
+    assert good
+    assert taken
+    assert emptied
+    assert overtaken
+    redis.set(f"threadbook:lease:{taken.thread_id}", "another worker")
+    redis.delete(f"threadbook:lease:{emptied.thread_id}")
+    store.raise_fence(overtaken.thread_id)
+    assert leases.renew_all([good, taken, emptied, overtaken]) == [good, emptied]
+    assert leases.is_held(emptied.thread_id)
+    assert not leases.is_held(overtaken.thread_id), "a newer holder is not kept out"
+
+
+def test_one_thread_renews_all_leases_and_ends_with_the_last(redis: fakeredis.FakeRedis, store: Store) -> None:
+    leases = Leases(redis, store, ttl_s=0.3)
+
+    def renewers() -> list[threading.Thread]:
+        return [each for each in threading.enumerate() if each.name == "leases"]
+
+    with ExitStack() as stack:
+        for thread in more_threads(store, 20):
+            stack.enter_context(leases.hold(thread))
+        assert len(renewers()) == 1
+    eventually(lambda: not renewers(), "the end of the renewals")
+    with leases.hold(THREAD):
+        assert len(renewers()) == 1
+
+
+def test_a_lease_that_is_lost_takes_no_other_along(redis: fakeredis.FakeRedis, store: Store) -> None:
+    leases = Leases(redis, store, ttl_s=0.3)
+    first, second = more_threads(store, 2)
+    with leases.hold(first) as lost, leases.hold(second) as kept:
+        assert lost
+        assert kept
+        redis.set(f"threadbook:lease:{first}", "another worker")
+        eventually(lost.is_lost, "the loss")
+        redis.set(f"threadbook:lease:{second}", kept.lease.owner)
+        eventually(lambda: redis.ttl(f"threadbook:lease:{second}") != -1, "a renewal after it")
+        assert not kept.is_lost()
+
+
+def test_the_leases_of_a_dead_process_are_dropped_and_no_others(redis: fakeredis.FakeRedis, store: Store) -> None:
+    first, second, third = more_threads(store, 3)
+    dead, other = (Leases(redis, store, holder=holder) for holder in ("dead:", "other:"))
+    assert dead.take(first)
+    assert dead.take(second)
+    assert other.take(third)
+    assert drop_leases(redis, "dead:", [first, third, "unknown"]) == 1
+    assert other.held([first, second, third]) == {second, third}
+    assert drop_leases(redis, "dead:", []) == 0
+
+
+def test_a_process_that_ends_gives_all_its_leases_back_and_renews_none(
+    redis: fakeredis.FakeRedis, store: Store
+) -> None:
+    leases = Leases(redis, store, ttl_s=0.3, holder="me:")
+    threads = more_threads(store, 3)
+    with ExitStack() as stack:
+        for thread in threads:
+            stack.enter_context(leases.hold(thread))
+        leases.release_all()
+        assert leases.held(threads) == set()

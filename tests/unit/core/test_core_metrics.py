@@ -236,3 +236,16 @@ def test_without_redis_counting_begins_with_the_process(tmp_path: Path, store: S
     write_turn(store, [ASKED])
     with fakeredis.FakeRedis(server=server) as away:
         assert counted(tmp_path, away, lambda: write_turn(store, [ASKED], channel="C2")) == 1
+
+
+def test_a_process_that_lives_long_hands_over_what_was_counted_since(
+    redis: fakeredis.FakeRedis, shown: CollectorRegistry
+) -> None:
+    labels = {"part": "turn", "cause": "long"}
+    with handing_over(redis, "here") as hand_over:
+        for _ in range(3):
+            RETRIES.labels(**labels).inc()
+            hand_over()
+            hand_over()
+        assert shown.get_sample_value("threadbook_retries_total", labels) == 3
+    assert shown.get_sample_value("threadbook_retries_total", labels) == 3

@@ -100,13 +100,15 @@ def _received(peer: socket.socket, stop: threading.Event, deadline: float) -> tu
     """The reply frame and its descriptor. Raises Cancelled when `stop` is set first, ProtocolError."""
     reader = FrameReader(LIMIT)
     held: list[int] = []
+    readable = select.poll()
+    readable.register(peer, select.POLLIN)
     try:
         while True:
             if stop.is_set():
                 raise errors.Cancelled("The query was stopped at the server. Nothing of its result was kept.")
             if time.monotonic() > deadline:
                 raise errors.SourceAway(STUCK)
-            if not select.select([peer], [], [], _LOOK_S)[0]:
+            if not readable.poll(_LOOK_S * 1000):  # not `select`, which takes no descriptor above 1,023
                 continue
             data, descriptors, _, _ = socket.recv_fds(peer, _CHUNK, 4)
             held += descriptors

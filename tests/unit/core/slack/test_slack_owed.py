@@ -60,3 +60,11 @@ def test_another_thread_is_noted_at_once(owed: Owed, noted: Noted) -> None:
     owed.note_later(LEASE.thread_id)
     owed.add(LEASE, "T1:C1:2.0", CARD)
     assert noted.writes == [[CARD]]
+
+
+def test_what_a_turn_leaves_behind_is_forgotten(owed: Owed, noted: Noted) -> None:
+    owed.note_later(LEASE.thread_id)
+    owed.add(LEASE, LEASE.thread_id, Sent("k", "1.0", {}))
+    owed.forget(LEASE.thread_id)
+    assert owed.take(LEASE.thread_id) == []
+    assert not owed.note_now(LEASE)

@@ -184,3 +184,18 @@ def test_a_frame_that_slack_was_too_busy_for_is_drawn_later_and_an_older_one_nev
     eventually(lambda: drawn, "the frame")
     card.stop()
     assert drawn == [frame]
+
+
+def test_a_process_of_many_turns_keeps_no_card_that_was_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    over = threading.Thread(target=lambda: None)
+    over.start()
+    over.join()
+    monkeypatch.setattr(card_module, "_late", [over])
+    monkeypatch.setattr(card_module, "SETTLE_S", 0.05)
+    wall = Wall()
+    with running(wall) as card:
+        card.settle(view("slow"))
+    (late,) = card_module._late
+    assert late is not over
+    wall.go.set()
+    finish_late_cards()

@@ -1,4 +1,4 @@
-"""An RQ worker that is told to stop tells the process of its job, and is told twice even without a supervisor."""
+"""An RQ worker gives its jobs to a pool while there is room, and ends soon after it was told to."""
 
 from __future__ import annotations
 
@@ -12,12 +12,15 @@ import fakeredis
 import pytest
 import redis
 from rq import Queue, Worker
+from rq.job import Job
 
-from core.queue import SERIALIZER, SHARED_QUEUE
+from core.queue import ADVANCE, SERIALIZER, SHARED_QUEUE
 from core.settings import load_settings
+from core.store import Store
 from workers.service import jobs, rq_worker
 from workers.service.forked_processes import DRAIN_S
-from workers.service.rq_worker import NodeWorker
+from workers.service.rq_worker import CUT_OFF_S, LOST_S, NodeWorker, node_worker
+from workers.service.turn_pool import TurnPool
 
 
 class FakeTimer:
@@ -34,31 +37,140 @@ class FakeTimer:
         self.started = True
 
 
+class FakePool(TurnPool):
+    """Takes so many turns; each look may end one."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.started: list[str] = []
+        self.drained: list[tuple[float, bool]] = []
+        self.killed = False
+        self.ends_one_at_each_wait = False
+
+    def has_room(self) -> bool:
+        return self.room > 0
+
+    def start(self, thread_id: str) -> None:
+        self.started.append(thread_id)
+        self.room -= 1
+
+    def look(self) -> None:
+        """Nothing happens."""
+
+    def wait(self, seconds: float) -> None:
+        self.room += 1
+
+    def drain(self, seconds: float, *, cut_off: bool) -> None:
+        self.drained.append((seconds, cut_off))
+
+    def kill(self) -> None:
+        self.killed = True
+
+    @property
+    def pids(self) -> list[int]:
+        return [4711]
+
+
 @pytest.fixture
-def worker(monkeypatch: pytest.MonkeyPatch) -> Iterator[NodeWorker]:
+def pool() -> FakePool:
+    return FakePool(room=10)
+
+
+@pytest.fixture
+def worker(tmp_path: Path, pool: FakePool, monkeypatch: pytest.MonkeyPatch) -> Iterator[NodeWorker]:
     monkeypatch.setattr(FakeTimer, "made", [], raising=False)
     monkeypatch.setattr(rq_worker.threading, "Timer", FakeTimer)
     monkeypatch.setattr(Worker, "request_stop", lambda *_: None)
-    with closing(fakeredis.FakeRedis(server=fakeredis.FakeServer())) as connection:
-        queue = Queue(SHARED_QUEUE, connection=connection, serializer=SERIALIZER)
-        yield NodeWorker([queue], connection=connection, serializer=SERIALIZER)
+    settings = load_settings({"THREADBOOK_HOME": str(tmp_path), "THREADBOOK_NODE_ID": "here"}, tmp_path)
+    store = Store(f"sqlite:///{tmp_path}/store.db")
+    with closing(store), closing(fakeredis.FakeRedis(server=fakeredis.FakeServer())) as connection:
+        yield node_worker(settings, connection, store, pool)
 
 
-def test_the_process_of_the_job_ends_after_its_thread(worker: NodeWorker, monkeypatch: pytest.MonkeyPatch) -> None:
-    sent: list[tuple[int, int]] = []
-    monkeypatch.setattr(os, "kill", lambda pid, signum: sent.append((pid, signum)))
-    worker._horse_pid = 4711
-    worker.request_stop(signal.SIGTERM, None)
-    assert sent == [(4711, jobs.STOP_AFTER_THREAD)]
+def queue_of(worker: NodeWorker) -> Queue:
+    return Queue(SHARED_QUEUE, connection=worker.connection, serializer=SERIALIZER)
 
 
-def test_a_job_that_ended_at_that_moment_is_no_error(worker: NodeWorker, monkeypatch: pytest.MonkeyPatch) -> None:
-    def gone(pid: int, signum: int) -> None:
-        raise ProcessLookupError
+def job_for(worker: NodeWorker, thread_id: object, function: str = ADVANCE) -> Job:
+    """A job that RQ has taken out of the queue."""
+    queue = queue_of(worker)
+    job = queue.enqueue_job(queue.create_job(function, args=(thread_id,)))
+    queue.remove(job)
+    return job
 
-    monkeypatch.setattr(os, "kill", gone)
-    worker._horse_pid = 4711
-    worker.request_stop(signal.SIGTERM, None)
+
+def test_a_job_and_all_that_wait_go_to_the_pool_while_it_has_room(worker: NodeWorker, pool: FakePool) -> None:
+    job = job_for(worker, "first")
+    waiting = [queue_of(worker).enqueue(ADVANCE, f"waits {number}") for number in range(12)]
+    worker.execute_job(job, queue_of(worker))
+    assert pool.started == ["first", *(f"waits {number}" for number in range(9))]
+    left = [each for each in [job, *waiting] if Job.exists(each.id, connection=worker.connection)]
+    assert left == waiting[9:]
+
+
+def test_a_full_pool_is_waited_for_before_the_next_job(worker: NodeWorker, pool: FakePool) -> None:
+    pool.room = 1
+    worker.execute_job(job_for(worker, "first"), queue_of(worker))
+    assert pool.has_room()
+
+
+@pytest.mark.parametrize("forged", [("os.system", "ls"), (ADVANCE, ["a", "list"]), (ADVANCE, "x" * 501)])
+def test_a_job_that_is_not_ours_is_dropped_and_the_next_one_is_taken(
+    worker: NodeWorker, pool: FakePool, forged: tuple[str, object]
+) -> None:
+    function, argument = forged
+    queue_of(worker).enqueue(function, argument)
+    queue_of(worker).enqueue(ADVANCE, "ours")
+    job = job_for(worker, argument, function)
+    worker.execute_job(job, queue_of(worker))
+    assert pool.started == []
+    assert not Job.exists(job.id, connection=worker.connection)
+    worker.execute_job(job_for(worker, "first"), queue_of(worker))
+    assert pool.started == ["first", "ours"]
+
+
+def test_a_redis_that_is_away_while_turns_are_at_work_does_not_end_their_worker(
+    worker: NodeWorker, pool: FakePool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*_: object, **__: object) -> None:
+        raise redis.TimeoutError
+
+    pool.room = 1
+    job = job_for(worker, "first")
+    monkeypatch.setattr(worker, "take", away)
+    monkeypatch.setattr(worker.connection, "hset", away)
+    worker.execute_job(job, queue_of(worker))
+    assert pool.started == ["first"]
+
+
+def test_a_worker_that_is_told_to_stop_begins_nothing_more(
+    worker: NodeWorker, pool: FakePool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    queue_of(worker).enqueue(ADVANCE, "waits")
+    told: list[int] = []
+    monkeypatch.setattr(Worker, "request_stop", lambda self, signum, frame: told.append(signum))
+
+    def start(thread_id: str) -> None:
+        pool.started.append(thread_id)
+        worker.request_stop(signal.SIGTERM, None)
+        assert told == [], "a process that was just forked must be known before anything is raised"
+
+    monkeypatch.setattr(pool, "start", start)
+    worker.execute_job(job_for(worker, "first"), queue_of(worker))
+    assert (pool.started, told) == (["first"], [signal.SIGTERM])
+    worker.drain()
+    assert pool.drained == [(DRAIN_S - CUT_OFF_S, True)]
+
+
+def test_a_worker_that_lost_redis_cuts_nobody_off(worker: NodeWorker, pool: FakePool) -> None:
+    worker.drain()
+    assert pool.drained == [(LOST_S, False)]
+
+
+def test_the_second_signal_kills_the_processes(worker: NodeWorker, pool: FakePool) -> None:
+    assert worker.horse_pid == 4711
+    worker.kill_horse()
+    assert pool.killed
 
 
 def test_the_second_signal_comes_from_itself_when_the_time_to_drain_is_over(worker: NodeWorker) -> None:
@@ -68,26 +180,15 @@ def test_the_second_signal_comes_from_itself_when_the_time_to_drain_is_over(work
     assert (timer.daemon, timer.started) == (True, True)
 
 
-def test_a_redis_that_is_away_while_a_job_runs_does_not_end_its_worker(
-    worker: NodeWorker, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def away(*_: object, **__: object) -> None:
-        raise redis.TimeoutError
-
-    monkeypatch.setattr(worker.connection, "pipeline", away)
-    monkeypatch.setattr(worker.connection, "hset", away)
-    job = Queue(SHARED_QUEUE, connection=worker.connection, serializer=SERIALIZER).create_job(print)
-    worker.set_current_job_working_time(3)
-    worker.maintain_heartbeats(job)
-
-
 def test_a_worker_takes_a_silent_redis_as_gone_within_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[NodeWorker] = []
     monkeypatch.setattr(NodeWorker, "work", lambda self, **_: made.append(self))
     monkeypatch.setattr(rq_worker, "connect_redis", lambda _: fakeredis.FakeRedis(server=fakeredis.FakeServer()))
     monkeypatch.setattr(rq_worker.gc, "freeze", lambda: None)
-    monkeypatch.setattr(jobs, "block_stop_signal", lambda: None)
-    rq_worker.run(load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path))
+    settings = load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path)
+    store = Store(settings.database_url)
+    monkeypatch.setattr(jobs, "_prepared", [(settings, store)])
+    rq_worker.run(settings)
     assert made[0].dequeue_timeout == 3
     assert made[0].connection.connection_pool.connection_kwargs["socket_timeout"] == 13
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Collection
 
 import pytest
 from patience import PATIENCE_S
 
 from workers.models.base import ModelReply, ModelRequest, ModelUnavailable, OnDelta
-from workers.turn.stop_check import complete_unless_stopped, stopped_by
+from workers.turn.stop_check import StopBoard, complete_unless_stopped, stopped_by
 
 REQUEST = ModelRequest(())
 
@@ -100,3 +101,44 @@ def test_work_that_nobody_stops_is_left_alone() -> None:
     with stopped_by(asked, lambda: calls.append(1)):
         assert looked.wait(PATIENCE_S)
     assert calls == []
+
+
+def test_many_turns_that_wait_are_looked_up_in_one_read() -> None:
+    reads: list[set[str]] = []
+    now = 100.0
+
+    def stops_asked(threads: Collection[str]) -> set[str]:
+        reads.append(set(threads))
+        return {"t2"} & set(threads)
+
+    board = StopBoard(stops_asked, fresh_s=0.4, clock=lambda: now)
+    assert [board.asked(f"t{number}") for number in range(4)] == [False, False, True, False]
+    reads.clear()
+    now += 0.4
+    assert [board.asked(f"t{number}") for number in range(4)] == [False, False, True, False]
+    assert reads == [{"t0", "t1", "t2", "t3"}]
+
+
+def test_a_thread_that_asks_no_more_is_looked_up_no_more() -> None:
+    reads: list[set[str]] = []
+    now = 100.0
+    board = StopBoard(lambda threads: reads.append(set(threads)) or set(), fresh_s=0.4, clock=lambda: now)
+    board.asked("t1")
+    now += 60.0
+    board.asked("t2")
+    assert reads == [{"t1"}, {"t2"}]
+
+
+def test_a_store_that_is_away_fails_all_that_wait_with_one_read() -> None:
+    reads: list[set[str]] = []
+
+    def away(threads: Collection[str]) -> set[str]:
+        reads.append(set(threads))
+        raise ConnectionError
+
+    now = 100.0
+    board = StopBoard(away, fresh_s=0.4, clock=lambda: now)
+    for _ in range(3):
+        with pytest.raises(ConnectionError):
+            board.asked("t1")
+    assert len(reads) == 1
