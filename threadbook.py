@@ -180,8 +180,16 @@ def run(
 
 
 @app.command()
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    *,
+    model: Annotated[bool, typer.Option("--model", help="Ask the model endpoint ten questions instead.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """What works on this node, with a one-line fix for what does not; exit code 1 if something is missing."""
+    if model:
+        from tryout import model_probes
+
+        _exit(model_probes.run(_quiet(_settings()), as_json=as_json))
     from tryout import doctor as doctor_room
 
     _exit(doctor_room.run(_settings(), as_json=as_json))
