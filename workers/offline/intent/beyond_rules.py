@@ -19,6 +19,8 @@ def beyond_rules(heard: Heard, intent: Intent, frame: Join) -> list[str]:
     if not kinds:
         return []
     found = _phrases("beyond_rules", heard.text)
+    if len(find(lexicon()["one_side"], heard.text)) == 1 and "compare" not in kinds:
+        found += _phrases("one_side", heard.text)
     if not kinds & {"change", "compare", "trend", "predict"}:
         found += _phrases("differences", heard.text)
     if intent.aggregate == "count":
