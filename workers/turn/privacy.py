@@ -29,7 +29,7 @@ def masked_messages(turn: OpenTurn, action: AskModel) -> tuple[tuple[Message, ..
     shown = list(masker.messages(action.messages))
     if shown and shown[0]["role"] == "system":
         note = turn.context.prompts.render("redacted", kinds=list(kinds))
-        shown[0] = {**shown[0], "content": f"{shown[0]['content']}{note}"}
+        shown[0] = {**shown[0], "content": f"{shown[0]['content'].rstrip()}\n\n{note}"}
     return tuple(shown), tuple(masker.new)
 
 

@@ -317,7 +317,7 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
         ],
         "redacted": [{"kinds": ["email", "card"]}],
         "rubric": [
-            {"question": "> How much?", "report": "> **42** EUR.", "criteria": ["It names 42.", "It names the currency."]}
+            {"question": "> How much?", "report": "> **42** EUR.", "criteria": ["It names 42.", "It names EUR."]}
         ],
     }  # fmt: skip
     texts = [
