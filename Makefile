@@ -87,4 +87,8 @@ test-all: test test-integration test-attacks test-faults test-browser  ## everyt
 bench: .venv/.dev  ## side-by-side measurements, printed as ratios, raw figures in bench/results.json
 	$(BIN)/python -m bench
 
-.PHONY: help install run demo check fix test coverage test-again test-integration test-browser test-faults soak soak-postgres soak-year test-all bench
+eval: .venv/.dev  ## our suite of questions: MODEL=offline, or any model that the key opens; JOBS=2 at once
+	$(BIN)/python -m bench.suite .eval/suite
+	$(BIN)/threadbook eval .eval/suite/suite.jsonl --model $(or $(MODEL),offline) -j $(or $(JOBS),2) --out .eval/$(or $(MODEL),offline)
+
+.PHONY: help install run demo check fix test coverage test-again test-integration test-browser test-faults soak soak-postgres soak-year test-all bench eval

@@ -114,6 +114,43 @@ def ask(
     _exit(ask_room.run(question, file or [], follow_up or [], interactive=interactive, as_json=as_json))
 
 
+@app.command("eval")
+def evaluate(
+    suite: Annotated[Path, typer.Argument(help="A file of questions, one JSON object a line.", dir_okay=False)],
+    *,
+    model: Annotated[str, typer.Option(help="A model's name, `offline`, or `scripted:FILE`; else as set.")] = "",
+    repeat: Annotated[int, typer.Option(help="Ask each question so many times.", min=1, max=100)] = 1,
+    at_once: Annotated[int, typer.Option("--jobs", "-j", help="Questions at once, at most 8.", min=1, max=8)] = 1,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder of results and transcripts; a run that it holds goes on.")
+    ] = None,
+    against: Annotated[Path | None, typer.Option(help="Results of another run to compare with.", exists=True)] = None,
+    plain: Annotated[
+        bool | None, typer.Option("--plain/--tags", help="Ask without the format; as for `offline`.")
+    ] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Only questions with this id or tag; several times.")] = None,
+    at_least: Annotated[float | None, typer.Option(help="Exit code 3 below this share.", min=0, max=1)] = None,
+    judge_model: Annotated[str, typer.Option(help="Model that judges by rubrics; else OPENAI_MODEL.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """Ask a suite of questions with known answers, and say how many are right (docs/eval.md)."""
+    from tryout.evals import run as eval_room
+
+    options = eval_room.Options(
+        model=model,
+        repeat=repeat,
+        at_once=at_once,
+        out=out,
+        against=against,
+        plain=plain,
+        only=tuple(only or ()),
+        at_least=at_least,
+        judge_model=judge_model,
+        as_json=as_json,
+    )
+    _exit(eval_room.run(_quiet(_settings()), suite, options))
+
+
 @app.command()
 def run(
     files: Annotated[
@@ -143,8 +180,16 @@ def run(
 
 
 @app.command()
-def doctor(as_json: AsJson = False) -> None:
+def doctor(
+    *,
+    model: Annotated[bool, typer.Option("--model", help="Ask the model endpoint ten questions instead.")] = False,
+    as_json: AsJson = False,
+) -> None:
     """What works on this node, with a one-line fix for what does not; exit code 1 if something is missing."""
+    if model:
+        from tryout import model_probes
+
+        _exit(model_probes.run(_quiet(_settings()), as_json=as_json))
     from tryout import doctor as doctor_room
 
     _exit(doctor_room.run(_settings(), as_json=as_json))

@@ -32,11 +32,13 @@ from core.team_settings import (
     ApprovalSettings,
     BudgetSettings,
     ChannelApprovals,
+    ChannelPrivacy,
     ChannelSettings,
     FairnessSettings,
     Limits,
     ModelSettings,
     PriceSettings,
+    PrivacySettings,
     ReportSettings,
     RetentionSettings,
     SandboxSettings,
@@ -160,6 +162,7 @@ class Settings(BaseSettings):
     access: AccessSettings = AccessSettings()
     approvals: ApprovalSettings = ApprovalSettings()
     retention: RetentionSettings = RetentionSettings()
+    privacy: PrivacySettings = PrivacySettings()
     sources: dict[str, SourceSettings] = {}
 
     @classmethod
@@ -269,6 +272,12 @@ class Settings(BaseSettings):
         own = self.channels.get(channel, ChannelSettings()).approvals
         given = {name: getattr(own, name) for name in own.model_fields_set}
         return ChannelApprovals.model_validate({**self.approvals.model_dump(), **given})
+
+    def privacy_in(self, channel: str) -> ChannelPrivacy:
+        """What the model does not see of this channel."""
+        own = self.channels.get(channel, ChannelSettings()).privacy
+        given = {name: getattr(own, name) for name in own.model_fields_set}
+        return ChannelPrivacy.model_validate({**self.privacy.model_dump(), **given})
 
     def session_limits(self, channel: str = "") -> dict[str, float]:
         """What a cell in this channel may use, by the names of `SessionLimits`; without a channel, as in `[limits]`."""

@@ -11,7 +11,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from core.settings import NAMED_TABLES, environment_names, tables
-from core.team_settings import ChannelAccess, ChannelApprovals, SessionLimits, tables_in
+from core.team_settings import ChannelAccess, ChannelApprovals, ChannelPrivacy, SessionLimits, tables_in
 
 
 def settings_markdown() -> str:
@@ -44,7 +44,7 @@ def settings_markdown() -> str:
     return "\n".join(lines)
 
 
-_OWN = (SessionLimits, ChannelAccess, ChannelApprovals)
+_OWN = (SessionLimits, ChannelAccess, ChannelApprovals, ChannelPrivacy)
 """Tables of one channel: what is left out is as for all."""
 
 

@@ -109,6 +109,13 @@ class Usage(Value):
     completion_tokens: int = 0
 
 
+class Masked(Value):
+    """A personal value that the model was shown as a placeholder, such as `<email_1>`."""
+
+    placeholder: str
+    value: str = Field(repr=False)
+
+
 class Asked(Value):
     """A person wrote: the question that opened the turn, a message that joined it, or an answer to our question."""
 
@@ -139,7 +146,8 @@ class Replied(Value):
 
     `purpose` is what it was asked for: the next action ("act") or a check of its report ("check"). `finish` is the
     endpoint's finish_reason; "length" means that the reply was cut. `cost_micros` is the call's cost in millionths of
-    the currency that prices are in, None when the model has no price.
+    the currency that prices are in, None when the model has no price. `masked` are the placeholders that its prompt had
+    for the first time in the thread.
     """
 
     kind: Literal["replied"] = "replied"
@@ -151,6 +159,7 @@ class Replied(Value):
     model: str = ""
     cost_micros: int | None = None
     duration_s: float = 0.0
+    masked: tuple[Masked, ...] = ()
 
 
 Scalar = bool | int | float | str | None

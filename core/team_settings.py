@@ -241,6 +241,29 @@ class ApprovalSettings(ChannelApprovals):
     """`[approvals]`: which cells run only after a person said yes. `docs/working-together.md` shows it."""
 
 
+PersonalKind = Literal["email", "phone", "iban", "card", "id"]
+
+
+class ChannelPrivacy(Table):
+    """`[channels.C0123456789.privacy]`: what the model does not see there; what is left out is as in `[privacy]`."""
+
+    redact: tuple[PersonalKind, ...] = Field(
+        default=(),
+        description="Kinds of personal values that the model sees as placeholders: `email`, `phone`, `iban`, `card`, "
+        "`id`.",
+    )
+    reports: Literal["placeholders", "values"] = Field(
+        default="placeholders",
+        description="What people read in a report in the place of such a value: the placeholder, or the value.",
+    )
+
+
+class PrivacySettings(ChannelPrivacy):
+    """`[privacy]`: which personal values are masked before anything goes to the model. `docs/privacy.md` says what that
+    cannot find.
+    """
+
+
 class StorageSettings(Table):
     """`[storage]`: how much the file store keeps of saved sessions, where threads move between nodes; 0: no limit.
 
@@ -266,6 +289,7 @@ class ChannelSettings(Table):
     limits: SessionLimits = SessionLimits()
     access: ChannelAccess = ChannelAccess()
     approvals: ChannelApprovals = ChannelApprovals()
+    privacy: ChannelPrivacy = ChannelPrivacy()
 
 
 class SourceSettings(Table):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ThreadbookError
+from core.store import TurnRow
 from tryout import show
 from tryout.blocks_text import message_text
 from tryout.conversation import Conversation, NoAnswer
@@ -72,7 +73,7 @@ def _document(talk: Conversation, names: dict[str, str], paths: dict[str, Path])
             }
             for message in talk.messages()
         ],
-        "turns": [_turn(talk, turn) for turn in turns],
+        "turns": [turn_document(talk, turn) for turn in turns],
         "model": turns[-1].model if turns else "",
     }
 
@@ -82,7 +83,8 @@ def _file(file: Json, paths: dict[str, Path]) -> Json:
     return {"name": file["name"], "mimetype": file["mimetype"], "path": str(paths[file["id"]]), "size": size}
 
 
-def _turn(talk: Conversation, turn: Any) -> Json:
+def turn_document(talk: Conversation, turn: TurnRow) -> Json:
+    """A turn as `--json` shows it: its cells and its report."""
     report = talk.stack.store.report(turn.id)
     return {
         "status": turn.status,

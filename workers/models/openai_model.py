@@ -59,10 +59,19 @@ _TOO_LONG = re.compile(
     re.IGNORECASE,
 )
 """What compatible servers say in place of OpenAI's code."""
+_NO_TOOLS = re.compile(
+    r"tool.*support|support.*tool|--jinja|--enable-auto-tool-choice|--tool-call-parser", re.IGNORECASE | re.DOTALL
+)
+"""What servers say that call no tools: because of the model, or of how they were started."""
 _MESSAGE_CHARS = 300
 _QUOTE_CHARS = 16
 """When an error and a prompt share so many characters in a row, the error quotes the prompt."""
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|key)-[\w*.-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
+
+
+def speaks_of_length(status: int, said: str) -> bool:
+    """Whether an endpoint's words mean that a prompt has more tokens than the model takes."""
+    return status in (400, 413, 422) and bool(_TOO_LONG.search(said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,12 +228,13 @@ class OpenAIModel:
             return _Failure(ModelRefused(text), without_usage=True)
         if code in _QUOTA:
             return _Failure(ModelRefused(text))
-        if code in _TOO_LONG_CODES or (status in (400, 413, 422) and _TOO_LONG.search(said)):
+        if code in _TOO_LONG_CODES or speaks_of_length(status, said):
             return _Failure(ContextTooLong(text))
+        if status in (400, 422, 500) and _NO_TOOLS.search(said) and self._native:
+            text += ' (set mode = "fenced" under [model] in threadbook.toml for models without tools)'
+            return _Failure(ModelRefused(text))
         if status in _TRANSIENT or status >= 500:
             return _Failure(ModelUnavailable(text), again=True, pause_s=_retry_after(dict(error.response.headers)))
-        if status == 400 and "tool" in said.lower() and "support" in said.lower() and self._native:
-            text += ' (set mode = "fenced" under [model] in threadbook.toml for models without tools)'
         return _Failure(ModelRefused(text))
 
     def _in_stream(self, error: object) -> _Failure:

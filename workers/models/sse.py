@@ -150,7 +150,7 @@ class Assembly:
         key: object = index if isinstance(index, int) else place
         call_id = piece.get("id") if isinstance(piece.get("id"), str) else ""
         call = self._by_index.get(key)
-        if call is None or (call_id and call.id and call_id != call.id):
+        if call is None or (call_id and call.id and call_id != call.id) or _begins_anew(piece, call):
             if len(self._calls) >= MAX_CALLS:
                 self.full = True
                 return
@@ -172,6 +172,18 @@ class Assembly:
     def _count(self, text: str) -> None:
         self._chars += len(text)
         self.full = self.full or self._chars > self.max_chars
+
+
+def _begins_anew(piece: Mapping[str, Any], call: _Call) -> bool:
+    """Whether a piece without an id is a further call under the same index: it names a tool, and the call is whole."""
+    function = piece.get("function")
+    named = isinstance(function, Mapping) and bool(function.get("name"))
+    if not named or piece.get("id") or call.id or not call.arguments:
+        return False
+    try:
+        return isinstance(json.loads("".join(call.arguments)), dict)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _content(content: object) -> str:

@@ -17,6 +17,7 @@ from workers.agent.actions import RunCell
 from workers.turn.cell_results import cell_ran
 from workers.turn.live import LiveProgress
 from workers.turn.open_turn import OpenTurn
+from workers.turn.privacy import with_values
 from workers.turn.sessions import ready_session, with_session_host
 from workers.turn.source_requests import SourceRequests
 from workers.turn.stop_check import stopped_by
@@ -104,4 +105,5 @@ def _run(turn: OpenTurn, action: RunCell, live: LiveProgress, sources: SourceReq
     with stopped_by(turn.stop_asked, stop), context.waiting.one_more():
         if action.language == "bash":  # nobody can approve a command of bash yet, so the session host's answer is no
             return context.sessions.bash(thread_id, action.cell_id, action.code, on_output=show)
-        return context.sessions.run(thread_id, action.cell_id, action.code, on_output=show, on_request=sources)
+        code = with_values(turn, action.code)
+        return context.sessions.run(thread_id, action.cell_id, code, on_output=show, on_request=sources)

@@ -20,6 +20,7 @@ from workers.turn.context import RetryLater
 from workers.turn.inbox import author_of
 from workers.turn.live import show_progress
 from workers.turn.open_turn import OpenTurn
+from workers.turn.privacy import as_people_see
 
 log = get_logger(__name__)
 
@@ -93,7 +94,7 @@ def _status_of(end: Finished | Forgot | GaveUp) -> TurnStatus:
 def _report(turn: OpenTurn) -> None:
     """Post the report and its files. The same steps make the same report."""
     context = turn.context
-    earlier, steps = turn.effective()
+    earlier, steps = as_people_see(turn)
     given = report_input(
         steps,
         turn.language,

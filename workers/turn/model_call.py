@@ -23,6 +23,7 @@ from workers.models.base import (
 from workers.turn.budgets import spent_of
 from workers.turn.live import LiveProgress
 from workers.turn.open_turn import OpenTurn
+from workers.turn.privacy import masked_messages
 from workers.turn.stop_check import complete_unless_stopped
 
 log = get_logger(__name__)
@@ -45,7 +46,8 @@ def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
     context = turn.context
     live = LiveProgress(turn, "status_thinking" if action.purpose == "act" else "status_checking")
     started = time.monotonic()
-    request = ModelRequest(action.messages, action.tools, action.purpose, view)
+    shown, masked = masked_messages(turn, action)
+    request = ModelRequest(shown, action.tools, action.purpose, view)
     try:
         # The judge answers in JSON, which is for nobody's eyes.
         show = live.add if action.purpose == "act" else _show_nothing
@@ -68,6 +70,7 @@ def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
         model=context.model.name,
         cost_micros=spent.cost_micros,
         duration_s=round(time.monotonic() - started, 3),
+        masked=masked,
     )
     turn.append_reply(step, *follow_up(view, step), spent=spent, user=asker(turn.steps))
 

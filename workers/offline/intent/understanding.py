@@ -6,6 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
+from workers.offline.intent.beyond_rules import beyond_rules
 from workers.offline.intent.clauses import clauses
 from workers.offline.intent.following import followed, is_whole_question
 from workers.offline.intent.fresh import asked_anew
@@ -43,7 +44,7 @@ def understand(text: str, frame: Join, previous: Sequence[Intent], known: Known)
         fresh = [replace(intent, text=clause, unplaced=heard.unplaced) for intent in changed] or [
             _widened(asked_anew(heard, frame, before[-1] if before else None), before)
         ]
-        whole = [_with_the_rest(heard, intent) for intent in fresh]
+        whole = [_with_the_rest(heard, intent, frame) for intent in fresh]
         parts += [replace(each, saved=exported, unplaced=(*each.unplaced, *other)) for each in whole]
     return _within_bounds(_together(parts))
 
@@ -55,7 +56,7 @@ def _widened(intent: Intent, before: Sequence[Intent]) -> Intent:
     return replace(intent, widened=tuple(item for item in earlier if item.column not in kept))
 
 
-def _with_the_rest(heard: Heard, intent: Intent) -> Intent:
+def _with_the_rest(heard: Heard, intent: Intent, frame: Join) -> Intent:
     """The intent, with what the text names and its analyses do not use; without analyses when that changes the
     question itself."""
     if intent.beyond or intent.lacks:
@@ -68,7 +69,7 @@ def _with_the_rest(heard: Heard, intent: Intent) -> Intent:
     amiss = amiss if heard.aggregate and not kinds & {"predict", "correlate", "distribution", "profile"} else []
     amiss += [heard.counted] if intent.aggregate == "count" and heard.counted else []
     amiss += ["each"] if find(["each"], heard.text) and not grouped else []
-    amiss += _misread(heard, intent)
+    amiss += [*_misread(heard, intent), *beyond_rules(heard, intent, frame)]
     german = has("german", heard.text)
     unknown = [word.text for word in intent.unplaced if german or not word.named]
     if amiss or (unknown and (intent.assumed or german)):

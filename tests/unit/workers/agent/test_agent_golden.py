@@ -315,6 +315,10 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
             {"came": True, "cells": [], "lost": ["connection"]},
             {"came": True, "cells": ["Sum"], "lost": ["connection", "lock"]},
         ],
+        "redacted": [{"kinds": ["email", "card"]}],
+        "rubric": [
+            {"question": "> How much?", "report": "> **42** EUR.", "criteria": ["It names 42.", "It names EUR."]}
+        ],
     }  # fmt: skip
     texts = [
         f"=== {name} {json.dumps(variables, ensure_ascii=False)} ===\n{PROMPTS.render(name, **variables)}\n"

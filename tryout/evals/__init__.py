@@ -1,0 +1,1 @@
+"""`threadbook eval`: questions with known answers, asked through the whole product. `docs/eval.md` has the format."""

@@ -1,0 +1,48 @@
+"""Words that turn a question into one that no analysis here answers: the figures would be right, and not asked for."""
+
+from __future__ import annotations
+
+import re
+
+from workers.offline.intent.hearing import Heard
+from workers.offline.lexicon import find, lexicon, stem, words
+from workers.offline.values import Intent, Join
+
+_YEAR = re.compile(r"(?<![\w.,/-])(?:1[5-9]\d\d|20\d\d)(?![\w/-]|[.,]\d)")
+_HOW_MANY = re.compile(r"\bhow many\s+(\w+)", re.IGNORECASE)
+_TIMELY = {"trend", "change", "forecast"}
+
+
+def beyond_rules(heard: Heard, intent: Intent, frame: Join) -> list[str]:
+    """The words that no analysis of this intent does justice to; none when it answers what was asked."""
+    kinds = {each.kind for each in intent.analyses}
+    if not kinds:
+        return []
+    found = _phrases("beyond_rules", heard.text)
+    if len(find(lexicon()["one_side"], heard.text)) == 1 and "compare" not in kinds:
+        found += _phrases("one_side", heard.text)
+    if not kinds & {"change", "compare", "trend", "predict"}:
+        found += _phrases("differences", heard.text)
+    if intent.aggregate == "count":
+        found += [*_phrases("distinct", heard.text), *_counted_measure(heard, frame)]
+        found += _phrases("spends", heard.text) if intent.measure is None else []
+    bounds = any(value.startswith(("<", ">")) for item in intent.filters for value in item.values)
+    if heard.shares and bounds and not intent.target:
+        found += _phrases("shares", heard.text)
+    if not kinds & _TIMELY and not intent.period:
+        used = " ".join(value for item in (*intent.filters, *intent.widened) for value in item.values)
+        found += [year for year in _YEAR.findall(heard.text) if year not in used]
+    return found
+
+
+def _phrases(group: str, text: str) -> list[str]:
+    return [text[span.start : span.end] for span in find(lexicon()[group], text)][:1]
+
+
+def _counted_measure(heard: Heard, frame: Join) -> list[str]:
+    """ "How many visitors", where a column holds their numbers: its sum is asked for, not the number of rows."""
+    said = _HOW_MANY.search(heard.text)
+    if said is None:
+        return []
+    numbers = {word.stem for column in frame.columns if column.kind == "number" for word in words(column.name)}
+    return [said[1]] if stem(said[1].lower()) in numbers else []

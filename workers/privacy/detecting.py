@@ -1,0 +1,135 @@
+"""Finds personal values in text: patterns, each with the rule that a match must keep. `docs/privacy.md` lists them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass
+
+from core.team_settings import PersonalKind
+from workers.privacy import checksums
+
+# A backslash before n, r or t ends a word: text that was printed as Python or JSON has its line breaks so.
+_START = r"(?:(?<=\\n)|(?<=\\r)|(?<=\\t)|(?<![\w\\]))"
+_EMAIL = re.compile(
+    r"(?:(?<=\\n)|(?<=\\r)|(?<=\\t)|(?<![\w.+%\\-]))"
+    r"[\w%+][\w.%+-]{0,63}@(?:(?:[^\W_](?:[\w-]{0,61}[^\W_])?\.){1,8}(?P<top>[^\W\d_]{2,24})(?![\w-])"
+    r"|[\w.-]{1,60}(?=\u2026|\.\.\.))"
+)
+_MEMBERS = "iloc loc at iat values mean sum dot shape astype index columns apply copy head transpose"
+_NO_TOP = frozenset(_MEMBERS.split())
+"""Names behind a matrix product in code: `X@W.values`."""
+_IBAN = re.compile(_START + r"[A-Za-z]{2}\d{2}(?=[ \-]?[A-Za-z0-9])")
+_CARD = re.compile(_START + r"(?<!\d\.)(?<!\+)\d(?:[ -]?\d){11,18}(?!\w)(?!\.\d*[1-9])")
+_ALONE = r"(?<![.+-])"
+_WHOLE = r"(?![\w-])(?!\.\d)"
+_INTERNATIONAL = re.compile(_START + r"(?<!\+)(?:\+|00(?=[1-9]))\d(?:[ ().\-/\u00a0]{0,2}\d){6,14}(?!\w)(?!\.\d)")
+_AMERICAN = re.compile(_START + r"(?<![.+-])\(?[2-9]\d{2}\)?[ .-]{1,2}[2-9]\d{2}[ .-]\d{4}" + _WHOLE)
+_TRUNK = re.compile(_START + _ALONE + r"\(?0[1-9]\d{0,4}\)?[ /\-]\d{3,8}(?:[ \-]\d{1,5}){0,3}" + _WHOLE)
+_FRENCH = re.compile(_START + _ALONE + r"0[1-9](?:[ .\-]\d{2}){4}" + _WHOLE)
+_CHINESE = re.compile(_START + _ALONE + r"1[3-9]\d(?:[ -]?\d{4}){2}(?![\w-])(?!\.\d*[1-9])")
+_Check = Callable[[str], bool]
+_IDS: tuple[tuple[re.Pattern[str], _Check], ...] = (
+    (re.compile(_START + r"(?<![\d-])\d{3}-\d{2}-\d{4}(?![\w-])"), checksums.us_social_security),
+    (re.compile(_START + r"[1-9]\d{16}[\dXx](?!\w)"), checksums.chinese_resident),
+    (re.compile(_START + r"(?:\d{8}-?[A-Za-z]|[XYZxyz]-?\d{7}-?[A-Za-z])(?!\w)"), checksums.spanish_dni),
+    (
+        re.compile(_START + r"[A-CEGHJ-PR-TW-Z][A-CEGHJ-NPR-TW-Z] ?\d{2} ?\d{2} ?\d{2} ?[A-D](?!\w)", re.IGNORECASE),
+        checksums.british_insurance,
+    ),
+    (re.compile(_START + r"756[. ]?\d{4}[. ]?\d{4}[. ]?\d{2}(?!\d)(?!\.\d)"), checksums.swiss_insurance),
+    (
+        re.compile(_START + r"[12] ?\d{2} ?\d{2} ?\d{2} ?\d{3} ?\d{3} ?\d{2}(?!\d)(?!\.\d)"),
+        checksums.french_insurance,
+    ),
+    (re.compile(_START + r"\d{3}\.\d{3}\.\d{3}-\d{2}(?!\w)"), checksums.brazilian_cpf),
+    (
+        re.compile(_START + r"[A-Za-z]{6}\d{2}[A-EHLMPRSTa-ehlmprst]\d{2}[A-Za-z]\d{3}[A-Za-z](?!\w)"),
+        checksums.italian_fiscal,
+    ),
+)
+_IBAN_MAX = 64
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Found:
+    """A personal value at a place of a text."""
+
+    start: int
+    end: int
+    kind: PersonalKind
+
+
+def find(text: str, kinds: Collection[PersonalKind]) -> list[Found]:
+    """The personal values of these kinds in a text, in order, none inside another. Checked kinds come first."""
+    taken: list[Found] = []
+    free = bytearray(len(text))
+    for kind, finder in _FINDERS.items():
+        if kind in kinds:
+            for found in finder(text):
+                if not any(free[found.start : found.end]):
+                    free[found.start : found.end] = b"\x01" * (found.end - found.start)
+                    taken.append(found)
+    return sorted(taken)
+
+
+def _ibans(text: str) -> Iterator[Found]:
+    """The characters of a country's length are taken, with a blank or dash between; what follows must not go on."""
+    for match in _IBAN.finditer(text):
+        wanted = checksums.IBAN_LENGTHS.get(match.group()[:2].upper(), 0)
+        plain, place = "", match.start()
+        while len(plain) < wanted and place < min(len(text), match.start() + _IBAN_MAX):
+            char = text[place]
+            if char.isascii() and char.isalnum():
+                plain += char
+            elif char not in " -" or text[place - 1] in " -":
+                break
+            place += 1
+        ends = place >= len(text) or not (text[place].isalnum() or text[place] == "_")
+        if wanted and len(plain) == wanted and ends and checksums.iban(plain):
+            yield Found(match.start(), place, "iban")
+
+
+def _cards(text: str) -> Iterator[Found]:
+    for match in _CARD.finditer(text):
+        if checksums.card(re.sub(r"[ -]", "", match.group())):
+            yield Found(match.start(), match.end(), "card")
+
+
+def _ids(text: str) -> Iterator[Found]:
+    for pattern, check in _IDS:
+        for match in pattern.finditer(text):
+            if check(re.sub(r"[ .\-]", "", match.group())):
+                yield Found(match.start(), match.end(), "id")
+
+
+def _emails(text: str) -> Iterator[Found]:
+    for match in _EMAIL.finditer(text):
+        if match["top"] not in _NO_TOP:
+            yield Found(match.start(), match.end(), "email")
+
+
+def _phones(text: str) -> Iterator[Found]:
+    for pattern in (_INTERNATIONAL, _AMERICAN, _TRUNK, _FRENCH, _CHINESE):
+        for match in pattern.finditer(text):
+            if _may_be_phone(pattern, match.group()):
+                yield Found(match.start(), match.end(), "phone")
+
+
+def _may_be_phone(pattern: re.Pattern[str], written: str) -> bool:
+    digits = re.sub(r"\D", "", written)
+    if pattern is _INTERNATIONAL:
+        # "+12345678" may be a change as well: without a mark between its digits it must be longer.
+        bare = digits.removeprefix("00")
+        return checksums.international_phone(bare) and (len(bare) >= 10 or bool(re.search(r"\d[^\d]+\d", written)))
+    return pattern is not _TRUNK or 9 <= len(digits) <= 12
+
+
+_FINDERS: dict[PersonalKind, Callable[[str], Iterator[Found]]] = {
+    "iban": _ibans,
+    "card": _cards,
+    "id": _ids,
+    "email": _emails,
+    "phone": _phones,
+}
+"""In the order in which a value that fits two kinds is taken: what has a check digit first."""
