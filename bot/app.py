@@ -15,10 +15,11 @@ from slack_bolt.error import BoltUnhandledRequestError
 from slack_sdk import WebClient
 
 from bot.approvals import Approvals
-from bot.buttons import APPROVAL_BUTTONS, BUTTONS, FORMS, Reader
+from bot.buttons import APPROVAL_BUTTONS, BUTTONS, FORMS, MENU_BUTTONS, MENU_FORMS, SHORTCUTS, Reader
 from bot.changes import deleted_in
 from bot.commands import stop_from_reaction, stop_from_session
 from bot.intake import Ignored
+from bot.menu import MessageMenu
 from bot.message_handler import MessageHandler
 from bot.retry_buffer import RetryBuffer
 from core.spool import Spooled
@@ -65,6 +66,13 @@ def build_app(
         app.action(button.pattern())(_approval_listener(approvals))
     for form in FORMS:
         app.view(form.pattern())(_form_listener(approvals))
+    menu = MessageMenu(store, handler.slack, handler)
+    for shortcut in SHORTCUTS:
+        app.message_shortcut(shortcut.pattern())(_menu_listener(menu.open, "menu"))
+    for form in MENU_FORMS:
+        app.view(form.pattern())(_menu_form_listener(menu))
+    for button in MENU_BUTTONS:
+        app.action(button.pattern())(_menu_listener(menu.again, "again"))
     app.error(_on_error)
     return app
 
@@ -122,6 +130,21 @@ def _form_listener(approvals: Approvals) -> Callable[..., None]:
             ack(response_action="errors", errors=wrong)
         else:
             ack()
+
+    return on_submit
+
+
+def _menu_listener(act: Callable[[Mapping[str, Any], str], str], what: str) -> Callable[..., None]:
+    def on_press(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
+        log.info("menu_used", what=what, outcome=act(body, context.team_id or ""))
+        ack()
+
+    return on_press
+
+
+def _menu_form_listener(menu: MessageMenu) -> Callable[..., None]:
+    def on_submit(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
+        ack(**menu.submit(body, context.team_id or ""))
 
     return on_submit
 

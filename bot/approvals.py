@@ -20,7 +20,7 @@ from core.rows import TurnRow
 from core.slack import approvals as drawn
 from core.slack.text import escape
 from core.slack.writer import SlackWriter
-from core.steps import Commanded, Decided, Questioned, Step, decision_on, open_question
+from core.steps import Commanded, Decided, Questioned, Step, agreed_on, decision_on, open_question
 from core.store import Store
 from core.telemetry import get_logger
 from core.values import IncomingMessage, ThreadKey
@@ -47,6 +47,7 @@ class Asked(NamedTuple):
     question: Questioned
     is_open: bool
     end: Decided | Commanded | None
+    agreed: frozenset[str] = frozenset()
 
     @property
     def key(self) -> ThreadKey:
@@ -89,6 +90,9 @@ class Approvals:
             view = drawn.edit_view if button.do == "edit" else drawn.hint_view
             self._open(asked, user, trigger, view(asked.question, button.turn, asked.turn.language))
             return "form"
+        if button.do == "run" and user in asked.agreed:
+            self._slack.whisper(asked.key, user, escape(say("approval_agreed_twice", asked.turn.language)))
+            return "agreed before"
         self._handler.take_decision(_message(asked, Decision(call=button.call, do=_DECIDES[button.do]), ts, user))
         return "taken"
 
@@ -114,6 +118,8 @@ class Approvals:
         if isinstance(form, HintForm):
             decision = Decision(call=form.call, do="redo", hint=texts[0].strip())
         else:
+            if not "".join(texts).strip():
+                return {drawn.field_id(0): say("menu_empty", asked.turn.language)}
             if asked.question.approval.what == "python" and (wrong := drawn.syntax_error(texts, asked.turn.language)):
                 return wrong
             code = "\n".join(texts)
@@ -133,7 +139,8 @@ class Approvals:
         if not isinstance(question, Questioned) or question.approval is None:
             return None
         is_open = turn.status in ("running", "waiting") and open_question(steps) is question
-        return Asked(turn, question, is_open, _end(steps[places[-1] :], call))
+        agreed = frozenset(step.user for step in agreed_on(steps, call))
+        return Asked(turn, question, is_open, _end(steps[places[-1] :], call), agreed)
 
     def _open(self, asked: Asked, user: str, trigger: str, view: drawn.View) -> None:
         if not self._slack.open_form(asked.key, trigger, view):
@@ -150,7 +157,14 @@ class Approvals:
 
     def _tell_late(self, asked: Asked, user: str) -> None:
         language = asked.turn.language
-        text = say("approval_late", language, line=drawn.decided_line(asked.end, language))
+        approval = asked.question.approval
+        is_review = approval is not None and approval.what in ("plan", "stage")
+        line = (
+            drawn.reviewed_line(approval, asked.end, language)
+            if approval is not None and is_review
+            else drawn.decided_line(asked.end, language)
+        )
+        text = say("approval_late", language, line=line)
         self._slack.whisper(asked.key, user, escape(text))
 
 

@@ -13,7 +13,21 @@ from typing import Any, Final
 from bot.answers import to_answer
 from bot.commands import leave_from_press, stop_from_press
 from bot.intake import Ignored
-from core.interactions import ApprovalButton, EditForm, HintForm, Interaction, LeaveButton, OptionButton, StopButton
+from core.interactions import (
+    AgainButton,
+    ApprovalButton,
+    AskForm,
+    ContextForm,
+    EditForm,
+    HintForm,
+    Interaction,
+    LeaveButton,
+    Menu,
+    MenuForm,
+    OptionButton,
+    SpeakForm,
+    StopButton,
+)
 from core.store import Store
 from core.values import IncomingMessage
 
@@ -28,6 +42,13 @@ BUTTONS: Final[tuple[tuple[type[Interaction], Reader], ...]] = (
 
 APPROVAL_BUTTONS: Final[tuple[type[Interaction], ...]] = (ApprovalButton,)
 """Buttons that `bot/approvals.py` listens to: a press may open a form, or draw its message again."""
+
+SHORTCUTS: Final[tuple[type[Interaction], ...]] = (Menu,)
+"""Shortcuts of messages; `bot/menu.py` listens to them, to the forms behind them, and to its button."""
+
+MENU_FORMS: Final[tuple[type[Interaction], ...]] = (MenuForm, AskForm, ContextForm, SpeakForm)
+
+MENU_BUTTONS: Final[tuple[type[Interaction], ...]] = (AgainButton,)
 
 FORMS: Final[tuple[type[Interaction], ...]] = (EditForm, HintForm)
 """Forms that people submit; `bot/approvals.py` listens to them too."""

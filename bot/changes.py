@@ -51,8 +51,8 @@ def change_in(event: Mapping[str, Any], context: EventContext) -> Change | None:
     return None
 
 
-def follow(change: Change, store: Store, wake: Callable[[str], None]) -> bool:
-    """Do in the Store what was done in Slack; True when a stored message was touched.
+def follow(change: Change, store: Store, wake: Callable[[str], None]) -> Touched | None:
+    """Do in the Store what was done in Slack. Returns the stored message that was touched.
 
     A turn that works with a deleted message is stopped; one that works with a changed message reads how it is now.
     """
@@ -63,12 +63,10 @@ def follow(change: Change, store: Store, wake: Callable[[str], None]) -> bool:
         text = change.message.text
         touched = store.change_message(change.team, change.channel, change.ts, text)
         news, kind = say("message_changed", detect(text), text=text), "text"
-    if touched is None:
-        return False
-    if touched.turn_id is not None:
+    if touched is not None and touched.turn_id is not None:
         store.record_message(_word(change, touched, news, kind))
         wake(touched.thread_id)
-    return True
+    return touched
 
 
 def _word(change: Change, touched: Touched, text: str, kind: str) -> IncomingMessage:

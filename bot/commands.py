@@ -23,7 +23,7 @@ TS = re.compile(r"\d{1,20}\.\d{1,10}")
 
 def command_of(message: IncomingMessage) -> str | None:
     """The name of the command that a message says, when it says nothing else and brings no file."""
-    command = None if message.files else command_in(message.text)
+    command = None if message.files else command_in(message.text, mention=message.mention)
     return command.name if command else None
 
 

@@ -18,23 +18,25 @@ from redis import RedisError
 from bot.changes import Change, change_in, follow
 from bot.commands import command_of
 from bot.intake import EventContext, Ignored, is_empty, to_message
-from core.access import ALLOWED, Verdict
+from core.access import ALLOWED, Verdict, is_pressed
 from core.actions import Action
-from core.approvals import DECISION, PRESSES
+from core.approvals import PRESSES
 from core.authorization import Authorizer
-from core.commands import Command, commands, is_command
+from core.commands import Command, argument_of, commands, is_command
 from core.errors import OursToFix, SlackUnreachable
-from core.interactions import Reaction
+from core.interactions import AgainButton, Reaction
 from core.metrics import FIRST_SIGN, MESSAGES
 from core.phrases import say
 from core.queue import Wakes
 from core.rows import Recorded
 from core.settings import Settings
+from core.slack.menu import again_blocks
 from core.slack.replies import HELP, HELP_STRICT, reply_key, reply_message
 from core.slack.text import escape
 from core.slack.writer import SlackWriter
 from core.steps import Step, open_question
 from core.store import Store
+from core.store.changes import Touched
 from core.telemetry import bind_fields, get_logger
 from core.values import FileRef, IncomingMessage, Standing, ThreadKey
 
@@ -114,8 +116,16 @@ class MessageHandler:
 
     def follow(self, change: Change) -> None:
         """A message was deleted or changed in Slack. Raises StoreUnreachable: then no ack."""
-        if follow(change, self._store, self._wake):
+        if (touched := follow(change, self._store, self._wake)) is not None:
             log.info("message_followed", ts=change.ts, deleted=change.message is None)
+            if touched.was_answered and change.message is not None and touched.user == change.message.user:
+                self._submit(self._offer_again, touched, change.ts)
+
+    def _offer_again(self, touched: Touched, ts: str) -> None:
+        """Offer the author of an answered question that has changed to ask it again."""
+        thread, language = ThreadKey.parse(touched.thread_id), self._slack.user_language(touched.user)
+        blocks = again_blocks(AgainButton(thread=thread.id, ts=ts), language)
+        self._slack.whisper(thread, touched.user, escape(say("again_offer", language)), blocks)
 
     def _authorized(self, message: IncomingMessage) -> tuple[Standing, Action, Verdict]:
         """What is known of the author, what the message would do, and whether it may.
@@ -148,7 +158,7 @@ class MessageHandler:
         self._store.audit(message.user, action.value, thread.id, "refused", key=f"{key}:{message.ts}")
         author = escape(self._slack.user_name(message.user))
         text = say(phrase, self._slack.user_language(message.user), author=author)
-        if message.kind == DECISION:
+        if is_pressed(message.kind):
             self._slack.whisper(thread, message.user, text)
             return
         try:
@@ -161,6 +171,9 @@ class MessageHandler:
         if command.leaves:
             self._take_leave(message, command, context)
             return
+        if command.keeps:
+            self._keep(message, command, context)
+            return
         applies = self._applies(message.thread, command)
         if command.in_turn == "words":
             self._take_message(message if applies else message.model_copy(update={"kind": "text"}), context)
@@ -168,11 +181,11 @@ class MessageHandler:
         recorded = self._store.record_message(message, context.name_of(message.user), quiet=not applies)
         if recorded.to_notify:
             self._wake(message.thread.id, recorded)
-            if message.text:
+            if message.text and not command.by_form:
                 sign = Reaction.STOPPED if command.name == "stop" else Reaction.RECEIVED
                 self._submit(self._slack.react, message.thread, message.ts, sign)
-        elif recorded.new and message.text:
-            self._submit(self._answer_once, message, command.reply or command.nothing)
+        elif recorded.new and message.text and (phrase := command.reply or command.nothing):
+            self._submit(self._answer_once, message, phrase)
 
     def _take_leave(self, message: IncomingMessage, command: Command, context: EventContext) -> None:
         """Leave the thread, whatever is known of it. For the worker of an open turn it is a stop."""
@@ -193,10 +206,22 @@ class MessageHandler:
             self._store.audit(message.user, action.value, thread_id, "done", key=key)
             self._submit(self._answer_once, message, command.reply)
 
+    def _keep(self, message: IncomingMessage, command: Command, context: EventContext) -> None:
+        """Keep a message for the next question of its thread. Nobody is woken; a sign says that it is kept."""
+        if not argument_of(command.name, message.text):
+            self._store.note_thread(message.thread)
+            self._submit(self._answer_once, message, command.nothing)
+            return
+        recorded = self._store.record_message(message, context.name_of(message.user), quiet=True)
+        if recorded.new:
+            self._submit(self._slack.react, message.thread, message.ts, Reaction.NOTED)
+
     def _applies(self, thread: ThreadKey, command: Command) -> bool:
         """Whether the thread has something that the command could be about."""
         if command.reply:
             return False
+        if command.takes:
+            return True
         if self._store.unread(thread.id):
             return True
         if command.at_rest == "drop":

@@ -107,3 +107,8 @@ def reset_answer(text: str, question: Questioned) -> str | None:
         if text.strip().casefold() == option.strip().casefold() or commands()[name].is_said_in(text):
             return name
     return None
+
+
+def is_pressed(kind: str) -> bool:
+    """Whether a message of this kind came by a button or a form that only concerns who used it."""
+    return kind == DECISION or (is_command(kind) and commands()[kind].by_form)

@@ -66,6 +66,14 @@ class Authorizer:
                     return Verdict("source_person", source)
         return ALLOWED
 
+    def may_approve(self, user: str, thread: ThreadKey) -> Verdict:
+        """Whether this person may decide what runs in the thread. Raises SlackUnreachable."""
+        message = IncomingMessage(
+            team=thread.team, channel=thread.channel, channel_type="", ts="", root_ts=thread.root_ts, user=user, text=""
+        )
+        person = self._person(message, self.standing(message), Action.APPROVE)
+        return may(person, Action.APPROVE, self._thread(message, Action.APPROVE, None))
+
     def _person(self, message: IncomingMessage, standing: Standing, action: Action) -> Person:
         named = {*self._settings.access_rules(message.channel)[action], *self._settings.access.admins}
         groups = {name for name in named if name.startswith("S")}

@@ -6,6 +6,7 @@ command's name as its `kind`, and `workers/turn/commands/` carries it out.
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from functools import cache
@@ -20,6 +21,10 @@ from core.values import Language
 
 _MAX_CHARS = 40
 _MARKS = " \t\r\n.!?,。！？，~…"
+_COLONS = ":："
+_FENCE = "```"
+_LANGUAGE = re.compile(r"\A[ \t]*(?:python3?|py)[ \t]*\r?\n", re.IGNORECASE)
+_ONE_BLOCK = 3
 
 
 class Command(BaseModel):
@@ -35,6 +40,42 @@ class Command(BaseModel):
     reply: str = ""
     action: Action | None = None
     leaves: bool = False
+    takes: Literal["", "code", "words"] = ""
+    keeps: bool = False
+    session: bool = True
+
+    @property
+    def by_form(self) -> bool:
+        """Whether only a form gives it: there is no message of a person in the thread that says it."""
+        return not self.words
+
+    def argument_in(self, text: str, *, mention: bool = True) -> str | None:
+        """What follows this command's word in a text: code between fences, or words; None when it is not said so.
+
+        Words that follow without a colon count only in a message that `mention`s the bot: "note that…" is said among
+        people too.
+        """
+        if not self.takes:
+            return None
+        fenced = text.split(_FENCE) if self.takes == "code" else [text]
+        said = unicodedata.normalize("NFKC", fenced[0]).casefold() if self.takes == "code" else text.lstrip()
+        if self.takes == "code":
+            is_said = any(said.strip(_MARKS + ":") == word for words in self.words.values() for word in words)
+            around = [part.strip() for part in fenced[2::2]]
+            if not is_said or len(fenced) < _ONE_BLOCK or len(fenced) % 2 == 0 or any(around):
+                return None
+            return "\n".join(_LANGUAGE.sub("", part).strip("\r\n") for part in fenced[1::2])
+        for word in sorted((word for words in self.words.values() for word in words), key=len, reverse=True):
+            rest = said[len(word) :]
+            if said[: len(word)].casefold() == word and _follows(rest, mention=mention):
+                return rest.lstrip(_COLONS + " \t\r\n").rstrip()
+        return None
+
+    def is_in(self, text: str, *, mention: bool) -> bool:
+        """Whether a message says this command: its word alone, or with what it takes."""
+        if self.takes:
+            return self.argument_in(text, mention=mention) is not None
+        return self.is_said_in(text)
 
     def is_said_in(self, text: str) -> bool:
         """Whether a text says this command and nothing else, in any language, in any case, with any marks around it."""
@@ -43,6 +84,7 @@ class Command(BaseModel):
 
 
 CONFIRM, DECLINE = "confirm", "decline"
+RUN, NOTE, CONTEXT, SPEAK = "run", "note", "context", "speak"
 ANSWERS = frozenset({CONFIRM, DECLINE})
 """Commands that only answer a question of ours."""
 
@@ -55,14 +97,30 @@ def commands() -> dict[str, Command]:
     return TypeAdapter(dict[str, Command]).validate_python(entries)
 
 
-def command_in(text: str) -> Command | None:
-    """The command that a message says, if it says nothing else."""
-    return next((each for each in commands().values() if each.name not in ANSWERS and each.is_said_in(text)), None)
+def command_in(text: str, *, mention: bool = True) -> Command | None:
+    """The command that a message says, if it says nothing else than the command and what it takes.
+
+    `mention`: whether the message mentions the bot.
+    """
+    words = (each for each in commands().values() if each.name not in ANSWERS)
+    return next((each for each in words if each.is_in(text, mention=mention)), None)
+
+
+def argument_of(kind: str, text: str) -> str:
+    """What the command of this kind takes, from the text of its message; "" when there is nothing."""
+    return (commands()[kind].argument_in(text) or "") if kind in commands() else ""
 
 
 def is_command(kind: str) -> bool:
     """Whether a message of this kind is a command."""
     return kind in commands()
+
+
+def _follows(rest: str, *, mention: bool) -> bool:
+    """Whether what comes behind a command's word is what the command takes."""
+    if rest and rest[0] in _COLONS:
+        return True
+    return mention and (not rest.strip() or rest[0].isspace())
 
 
 def _plain(text: str) -> str:

@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 TurnId = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,300}$")]
 CallId = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,100}$")]
+Ts = Annotated[str, Field(pattern=r"^[0-9]{1,20}[.][0-9]{1,10}$")]
 ThreadId = Annotated[str, Field(pattern=r"^[A-Z0-9]{1,50}:[A-Z0-9]{1,50}:[0-9.]{1,40}$")]
 
 
@@ -149,6 +150,56 @@ class HintForm(Interaction):
     call: CallId
 
 
+class Menu(Interaction):
+    """The shortcut “Threadbook…” of every message; `manifest.yaml` names its id too."""
+
+    ID = "threadbook_menu"
+
+
+class MenuForm(Interaction):
+    """The menu of a message: what to do with the message `ts` of this thread."""
+
+    ID = "menu"
+
+    thread: ThreadId
+    ts: Ts
+
+
+class AskForm(Interaction):
+    """The form for a question about a message."""
+
+    ID = "menu_ask"
+
+    thread: ThreadId
+    ts: Ts
+
+
+class ContextForm(Interaction):
+    """The form with what the analyst reads of a message, to be changed."""
+
+    ID = "menu_edit"
+
+    thread: ThreadId
+    ts: Ts
+
+
+class SpeakForm(Interaction):
+    """The form for the analyst's next message or cell, written by a person."""
+
+    ID = "menu_speak"
+
+    thread: ThreadId
+
+
+class AgainButton(Interaction):
+    """The button that asks a changed question again: the thread, and the ts of the question."""
+
+    ID = "again"
+
+    thread: ThreadId
+    ts: Ts
+
+
 FORM_FIELD: Final = "field"
 """The ids of a form's fields, and of the blocks around them, begin so; then comes the field's place, from 0."""
 
@@ -160,6 +211,12 @@ INTERACTIONS: Final[tuple[type[Interaction], ...]] = (
     ApprovalButton,
     EditForm,
     HintForm,
+    Menu,
+    MenuForm,
+    AskForm,
+    ContextForm,
+    SpeakForm,
+    AgainButton,
 )
 
 
@@ -173,5 +230,11 @@ class Reaction:
     PARTIAL: Final = "speech_balloon"
     """On a question that got a reply, but no full answer."""
     FAILED: Final = "warning"
+    LEFT_OUT: Final = "no_entry_sign"
+    """On a message that the analyst does not read."""
+    EDITED: Final = "pencil2"
+    """On a message that the analyst reads in another form."""
+    NOTED: Final = "memo"
+    """On a note that is kept for the next question."""
     MEANS_STOP: Final = frozenset({"x", STOPPED, "negative_squared_cross_mark"})
     """A person's reaction with one of these stops the turn."""

@@ -117,9 +117,39 @@ class Masked(Value):
 
 
 class Asked(Value):
-    """A person wrote: the question that opened the turn, a message that joined it, or an answer to our question."""
+    """A person wrote: the question that opened the turn, a message that joined it, or an answer to our question.
+
+    `left_out` is never stored: it follows from a `Changed`.
+    """
 
     kind: Literal["asked"] = "asked"
+    user: str
+    author: str
+    text: str
+    ts: str
+    left_out: bool = Field(default=False, exclude=True)
+
+
+class Changed(Value):
+    """A person changed what the analyst reads of the thread. Nothing that was stored before is touched.
+
+    `target` names it: "message:TS" of a person, "cell:ID", or "report:N" of the thread's turn N. "edit" puts `text` in
+    its place, later edits count; "put_back" undoes a "leave_out".
+    """
+
+    kind: Literal["changed"] = "changed"
+    do: Literal["leave_out", "put_back", "edit"]
+    target: str
+    text: str = ""
+    user: str
+    author: str
+    ts: str
+
+
+class Noted(Value):
+    """A person left a note for the model. It asks nothing and starts nothing."""
+
+    kind: Literal["noted"] = "noted"
     user: str
     author: str
     text: str
@@ -147,7 +177,8 @@ class Replied(Value):
     `purpose` is what it was asked for: the next action ("act") or a check of its report ("check"). `finish` is the
     endpoint's finish_reason; "length" means that the reply was cut. `cost_micros` is the call's cost in millionths of
     the currency that prices are in, None when the model has no price. `masked` are the placeholders that its prompt had
-    for the first time in the thread.
+    for the first time in the thread. `user` and `author` are the person who wrote the reply in the model's place, ""
+    when the model did.
     """
 
     kind: Literal["replied"] = "replied"
@@ -160,6 +191,8 @@ class Replied(Value):
     cost_micros: int | None = None
     duration_s: float = 0.0
     masked: tuple[Masked, ...] = ()
+    user: str = ""
+    author: str = ""
 
 
 Scalar = bool | int | float | str | None
@@ -218,6 +251,8 @@ class CellRan(Value):
 
     `notice` is the executor's own text about the cell, `notice_text` the same in the language of the thread. No cell is
     stored with the status "undone": it counts as undone once a person took it back (`effective_steps`).
+    `user` and `author` are the person who wrote the code, "" when the model did. `left_out` is never stored: it follows
+    from a `Changed`.
     """
 
     kind: Literal["cell"] = "cell"
@@ -244,6 +279,14 @@ class CellRan(Value):
     whole_outputs: tuple[StoredFile, ...] = ()
     notice: str = ""
     notice_text: str = Field(default="", validation_alias=AliasChoices("notice_text", "told"))
+    user: str = ""
+    author: str = ""
+    left_out: bool = Field(default=False, exclude=True)
+
+    @property
+    def is_own(self) -> bool:
+        """Whether a person had their own code run, beside what the model does."""
+        return self.call_id.startswith(OWN_CALL)
 
 
 class Queried(Value):
@@ -273,16 +316,18 @@ class Finding(Value):
 
 
 class Approval(Value):
-    """What waits for a person's yes: a cell before it runs, or a statement that a cell wants to send.
+    """What waits for a person's yes: a cell before it runs, a statement that a cell wants to send, a plan, or the
+    result of a stage of it. Their text is `code` too; the code of a stage's cells is `folded`.
 
     `call` is the model's call that asked for the cell, "" for a statement. `risks`, `reads` and `writes` are what can
     be told without running the code: rules that it falls under, and the names of files and sources.
     """
 
-    what: Literal["python", "bash", "statement"]
+    what: Literal["python", "bash", "statement", "plan", "stage"]
     title: str
     code: str
     call: str = ""
+    folded: str = ""
     risks: tuple[Finding, ...] = ()
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
@@ -291,9 +336,10 @@ class Approval(Value):
 class Questioned(Value):
     """A question was put to the people in the thread; the turn is parked until an `Asked` or a `Decided` follows.
 
-    With an `approval` it is ours: whether a cell or a statement may run. Its options are words that decide it, in the
-    order of `WORDS_DECIDE`, and a decision counts `until` a moment in seconds since 1970. The question about a
-    statement may stand before the step of the cell that asked.
+    With an `approval` it is ours: whether a cell or a statement may run, whether a plan or a result is right. Its
+    options are words that decide it, in the order of `words_of`, and a yes counts once so many `people` said it. A
+    decision counts `until` a moment in seconds since 1970. The question about a statement may stand before the step of
+    the cell that asked.
     """
 
     kind: Literal["questioned"] = "questioned"
@@ -302,9 +348,23 @@ class Questioned(Value):
     options: tuple[str, ...] = ()
     until: float | None = None
     approval: Approval | None = None
+    people: int = 1
 
+
+OWN_CALL = "own:"
+"""The call ids of cells with a person's own code begin so; then comes the ts of the command."""
 
 Outcome = Literal["run", "edited", "skip", "reject", "redo", "other", "expired"]
+
+
+class Agreed(Value):
+    """A person said yes where more people have to. The question stays open."""
+
+    kind: Literal["agreed"] = "agreed"
+    call_id: str
+    user: str
+    author: str
+    ts: str
 
 
 class Decided(Value):
@@ -324,8 +384,14 @@ class Decided(Value):
     hint: str = ""
 
 
-WORDS_DECIDE: tuple[Literal["run", "skip", "reject"], ...] = ("run", "skip", "reject")
-"""What the options of our question mean, in their order. A question about a statement has the first two."""
+Word = Literal["run", "skip", "reject"]
+
+
+def words_of(approval: Approval) -> tuple[Word, ...]:
+    """What the options of our question mean, in their order."""
+    if approval.what == "plan":
+        return ("run", "reject")
+    return ("run", "skip") if approval.what in ("statement", "stage") else ("run", "skip", "reject")
 
 
 class Checked(Value):
@@ -365,12 +431,14 @@ class FigureSource(Value):
 
 class Finished(Value):
     """The report as it is posted (Markdown, answer first), figures that nothing backs marked. `partial`: it says that
-    the question, or a part of it, has no answer; it gets no sign of success. `sources`: where its figures come from."""
+    the question, or a part of it, has no answer; it gets no sign of success. `sources`: where its figures come from.
+    `author`: the person who wrote it in the analyst's place."""
 
     kind: Literal["finished"] = "finished"
     report: str
     partial: bool = False
     sources: tuple[FigureSource, ...] = ()
+    author: str = ""
 
 
 STOPPED = "stopped"
@@ -398,6 +466,12 @@ class GaveUp(Value):
     reason: str
     text: str
     fault: Literal["model", "user", "ours"] = "model"
+
+
+class Closed(Value):
+    """The end of a turn in which nobody asked the analyst anything: people only gave commands."""
+
+    kind: Literal["closed"] = "closed"
 
 
 class Commanded(Value):
@@ -509,6 +583,8 @@ class UnknownStep(Value):
 
 KnownStep = Annotated[
     Asked
+    | Noted
+    | Changed
     | Briefed
     | Unread
     | Replied
@@ -516,6 +592,7 @@ KnownStep = Annotated[
     | Queried
     | Corrected
     | Questioned
+    | Agreed
     | Decided
     | Checked
     | Finished
@@ -527,6 +604,7 @@ KnownStep = Annotated[
     | Resumed
     | Undone
     | Forgot
+    | Closed
     | Moved,
     Field(discriminator="kind"),
 ]
@@ -549,18 +627,21 @@ def dump_step(step: Step) -> dict[str, Any]:
     return dict(step.body) if isinstance(step, UnknownStep) else step.model_dump(mode="json")
 
 
+_OF_PEOPLE = (Asked, Noted, Changed, Agreed, Commanded, Resumed, Undone, Forgot, Decided)
+
+
 def user_of(step: Step) -> str:
     """The Slack user id of the person behind a step; "" when no person is."""
-    return step.user if isinstance(step, Asked | Commanded | Resumed | Undone | Forgot | Decided) else ""
+    return step.user if isinstance(step, _OF_PEOPLE) else ""
 
 
 def open_question(steps: Sequence[Step]) -> Questioned | None:
-    """The question that nobody answered yet. Words, a decision and the answer to a reset close one; a stop leaves it
-    open."""
+    """The question that nobody answered yet. Words, a decision, the answer to a reset and what a person says in the
+    analyst's place close one; a stop leaves it open."""
     for step in reversed(steps):
         if isinstance(step, Questioned):
             return step
-        if isinstance(step, Asked | Decided) or answers_reset(step):
+        if isinstance(step, Asked | Decided | Replied) or answers_reset(step):
             return None
     return None
 
@@ -568,6 +649,11 @@ def open_question(steps: Sequence[Step]) -> Questioned | None:
 def decision_on(steps: Sequence[Step], call_id: str) -> Decided | None:
     """The last decision on the question with this id; None while there is none."""
     return next((step for step in reversed(steps) if isinstance(step, Decided) and step.call_id == call_id), None)
+
+
+def agreed_on(steps: Sequence[Step], call_id: str) -> list[Agreed]:
+    """Who said yes so far to the question with this id, which needs more people."""
+    return [step for step in steps if isinstance(step, Agreed) and step.call_id == call_id]
 
 
 def option_of(text: str, question: Questioned) -> int | None:

@@ -227,11 +227,13 @@ def rules_of(access: ChannelAccess, own: ChannelAccess | None = None) -> Mapping
 class ChannelApprovals(Table):
     """`[channels.C0123456789.approvals]`: what waits for a yes there; what is left out is as in `[approvals]`."""
 
-    ask: Literal["never", "first cell", "risky", "every cell"] = Field(
+    ask: Literal["never", "plan", "first cell", "risky", "every cell"] = Field(
         default="never",
-        description="Which cells wait for a person's yes: none, the first of each question, those that fall under a "
-        "rule of `docs/working-together.md`, all. Who may say yes: `approve` of `[access]`.",
+        description="What waits for a person's yes: nothing, the plan and then each stage's result, the first cell of "
+        "each question, cells that fall under a rule of `docs/working-together.md`, all cells. Who may say yes: "
+        "`approve` of `[access]`.",
     )
+    people: Literal[1, 2] = Field(default=1, description="How many different people have to say yes.")
     hours: Annotated[float, Field(gt=0)] = Field(
         default=24.0, description="Hours after which a question parks its turn; “continue” goes on from there."
     )

@@ -185,6 +185,12 @@ async def press(hub: Playground, _request: Request, given: Json) -> Json:
     }
 
 
+async def shortcut(hub: Playground, _request: Request, given: Json) -> Json:
+    """Chooses a shortcut of the app on a message: channel + ts, callback_id, user. Waits for the app's ack."""
+    message, callback_id = _message(hub, given), str(given["callback_id"])
+    return {"response": await interactions.shortcut(hub, _user(hub, given), message, callback_id)}
+
+
 async def read_views(hub: Playground, _request: Request, given: Json) -> Json:
     """Open modals, and home tabs by user."""
     homes = {user: view_object(hub.space, each) for user, each in hub.space.homes.items()}
@@ -297,6 +303,7 @@ ROUTES = [
     Route("/messages/{channel}/{ts}", door(delete), methods=["DELETE"]),
     Route("/reactions", door(react), methods=["POST"]),
     Route("/press", door(press), methods=["POST"]),
+    Route("/shortcut", door(shortcut), methods=["POST"]),
     Route("/views", door(read_views)),
     Route("/views/{view_id}/submit", door(submit_view), methods=["POST"]),
     Route("/views/{view_id}/close", door(close_view), methods=["POST"]),

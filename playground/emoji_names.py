@@ -22,6 +22,8 @@ GLYPHS = {
     "bulb": "💡",
     "tada": "🎉",
     "octagonal_sign": "🛑",
+    "no_entry_sign": "🚫",
+    "pencil2": "✏️",
     "page_facing_up": "📄",
     "paperclip": "📎",
     "mag": "🔍",

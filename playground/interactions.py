@@ -60,6 +60,29 @@ async def press(
     return await hub.sockets.deliver_interaction(payload)
 
 
+async def shortcut(hub: Playground, user: User, message: Message, callback_id: str) -> Json:
+    """One person chooses a shortcut of the app on a message. Returns what the app answered.
+
+    Raises SlackError shortcut_not_found for one that the app has not, and for a message that only one person sees.
+    """
+    known = [each.partition("=")[0] for each in hub.options.shortcuts]
+    if callback_id not in known or "commands" not in hub.options.scopes or message.only_for:
+        raise SlackError("shortcut_not_found")
+    channel = hub.space.channels[message.channel]
+    if user.id not in channel.members:
+        raise SlackError("not_in_channel")
+    payload = {
+        **_payload(hub, user, "message_action"),
+        "callback_id": callback_id,
+        "action_ts": hub.space.clock.next(),
+        "message_ts": message.ts,
+        "channel": {"id": channel.id, "name": channel.name or "directmessage"},
+        "message": hub.shown(message),
+        "response_url": f"{hub.base_url}/response/{hub.space.new_response(channel.id, message.ts, user.id)}",
+    }
+    return await hub.sockets.deliver_interaction(payload)
+
+
 async def press_in_view(hub: Playground, view: View, action_id: str, values: Json, value: str = "") -> Json:
     """The same inside a modal or the home tab."""
     owner, element = find_element(view.payload.get("blocks", []), action_id)

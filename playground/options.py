@@ -13,6 +13,7 @@ SCOPES = (
     "channels:join",
     "channels:read",
     "chat:write",
+    "commands",
     "files:read",
     "files:write",
     "groups:history",
@@ -38,7 +39,8 @@ class Options:
     the twins `message` and `app_mention`; `mention_files` False leaves the files out of `app_mention`. `connect_files`
     gives files in events as Slack Connect does: an id to look up and nothing else. `revoked`: the bot token is.
     `keeps_metadata` False: messages lose their metadata. `most_replies` is the longest page of a thread that is given;
-    Slack gives some apps 15.
+    Slack gives some apps 15. `shortcuts` are what the app offers on every message, as "callback_id=name"; they need the
+    scope `commands`.
     """
 
     bot_token: str = "xoxb-playground"  # noqa: S105  the playground's public default, worth nothing elsewhere
@@ -59,6 +61,7 @@ class Options:
     most_replies: int = 1000
     connect_files: bool = False
     revoked: bool = False
+    shortcuts: tuple[str, ...] = ("threadbook_menu=Threadbook…",)
     subscriptions: tuple[str, ...] = (
         "app_mention",
         "message.channels",

@@ -74,6 +74,7 @@ SAMPLES: Mapping[str, Any] = {
     "message_ids": [1],
     "method": "chat.postMessage",
     "model": "gpt-x",
+    "notes": True,
     "name": TURN,
     "node_id": "here",
     "payload": {"text": "working"},

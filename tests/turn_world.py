@@ -272,7 +272,7 @@ class World:
             files=files,
         )
         with self._unwatched():
-            self.store.record_message(message, quiet=kind == "text" and not text and not files)
+            self.store.record_message(message, quiet=kind == "note" or (kind == "text" and not text and not files))
 
     # --- what workers do
 

@@ -23,10 +23,13 @@ from core.rows import Spent, money
 from core.settings import Settings
 from core.steps import (
     Acknowledged,
+    Agreed,
     Asked,
     Briefed,
     CellRan,
+    Changed,
     Checked,
+    Closed,
     Commanded,
     Compacted,
     Corrected,
@@ -37,6 +40,7 @@ from core.steps import (
     LeaseGone,
     ModelFailed,
     Moved,
+    Noted,
     Queried,
     Questioned,
     Replied,
@@ -182,6 +186,13 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912 - one case per kind of step
     match step:
         case Asked():
             return _Shown(f"person    {step.author or step.user}", "magenta", [step.text])
+        case Changed():
+            done = {"leave_out": "left out", "put_back": "put back", "edit": "edited"}[step.do]
+            return _Shown(f"{done:9} {step.target} by {step.author or step.user}", "magenta", [step.text])
+        case Noted():
+            return _Shown(f"note      {step.author or step.user}", "magenta", [step.text])
+        case Closed():
+            return _Shown("closed    nobody asked the analyst anything", "magenta", [])
         case Briefed():
             files = [f"{file.path} ({file.format}, {file.size} bytes)" for file in step.files]
             problems = [f"not used: {problem.name}: {problem.why}" for problem in step.problems]
@@ -200,6 +211,8 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912 - one case per kind of step
             return _Shown(f"shortened to {step.context_chars} characters, the model takes no more", "yellow", [])
         case Questioned():
             return _Shown("question", "magenta", [step.question, " / ".join(step.options)])
+        case Agreed():
+            return _Shown(f"agreed    {step.author or step.user}, more people are needed", "magenta", [])
         case Decided():
             return _Shown(
                 f"decided   {step.outcome}, {step.author or step.user}".rstrip(", "), "magenta", [step.code, step.hint]
@@ -215,7 +228,8 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912 - one case per kind of step
             kept = "" if step.done else ", but withdrawn"
             return _Shown(f"reset by {step.author or step.user}{kept}", "magenta", [])
         case Finished():
-            return _Shown("report", "bold green", [step.report])
+            by = f" by {step.author} in the analyst's place" if step.author else ""
+            return _Shown(f"report{by}", "bold green", [step.report])
         case GaveUp():
             return _Shown(f"gave up   {step.reason}, {step.fault}", "bold red", [step.text])
         case Commanded():
@@ -242,6 +256,8 @@ def _reply(step: Replied) -> _Shown:
     tokens = f"{step.usage.prompt_tokens} + {step.usage.completion_tokens} tokens{cost}"
     calls = ", ".join(call.name for call in step.calls) or step.finish
     title = f"model     {step.purpose}: {calls} ({step.duration_s:.2f} s, {tokens})"
+    if step.user:
+        title = f"by hand   {calls}, {step.author or step.user} in the analyst's place"
     return _Shown(title, "cyan", [_head(step.text)])
 
 
@@ -258,6 +274,8 @@ def _cell(step: CellRan) -> _Shown:
     whole = [f"whole {file.name}: {file.size:,} bytes in the file store" for file in step.whole_outputs]
     made = [f"📎 {file.name}" for file in (*step.figures, *step.files)]
     title = f"cell      {step.title or step.cell_id}: {step.status} in {step.duration_s:.2f} s"
+    if step.user:
+        title += f", written by {step.author or step.user}"
     return _Shown(title, "green" if step.status == "ok" else "red", [step.code, *asked, *outputs, *whole, *made])
 
 

@@ -10,10 +10,12 @@ import warnings
 from collections.abc import Sequence
 from typing import Any
 
+from core.commands import SPEAK
 from core.interactions import FORM_FIELD, ApprovalButton, EditForm, HintForm, Interaction
 from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import Block, Limit, SlackMessage
+from core.slack.sanitize import sanitize
 from core.slack.text import clip, escape
 from core.steps import Approval, Commanded, Decided, Questioned
 from core.values import Language
@@ -21,6 +23,8 @@ from core.values import Language
 View = dict[str, Any]
 """A modal, as Slack's JSON has it."""
 
+REVIEW_CHARS = 6_000
+"""Characters of a plan or of a stage's result that stand in the message."""
 SHOWN_LINES, SHOWN_CHARS = 12, 1_500
 """The first lines of code that stand in the message; a statement is shown whole."""
 PART_CHARS, FIELD_CHARS = 2_000, 3_000
@@ -31,9 +35,16 @@ _TITLE = 24
 _MOST_RISKS = 6
 
 
-def approval_message(question: Questioned, turn_id: str, language: Language) -> SlackMessage:
-    """The open question: title, first lines of the code, what it reads and writes, the buttons."""
+def approval_message(
+    question: Questioned, turn_id: str, language: Language, agreed: Sequence[str] = ()
+) -> SlackMessage:
+    """The open question: title, first lines of the code, what it reads and writes, the buttons.
+
+    `agreed` are the names of those who said yes so far, where more people have to.
+    """
     approval = _of(question)
+    if approval.what in ("plan", "stage"):
+        return _review_message(question, approval, turn_id, language, agreed)
     shown, more = _shown(approval.code, whole=approval.what == "statement")
     blocks: list[Block] = [kit.paragraph(clip(question.question, Limit.SECTION)), kit.code(shown)]
     if more:
@@ -43,13 +54,68 @@ def approval_message(question: Questioned, turn_id: str, language: Language) -> 
     blocks.append(kit.actions(*_buttons(question, approval, turn_id, language, is_cut=bool(more))))
     hint = "approval_hint" if approval.what != "statement" else "approval_hint_statement"
     blocks.append(kit.context(escape(say(hint, language))))
+    blocks += _people(question, agreed, language)
     options = "\n".join(f"{n}. {option}" for n, option in enumerate(question.options, start=1))
     return SlackMessage(kit.fallback(f"{question.question}\n{shown}\n{options}"), blocks)
+
+
+def _review_message(
+    question: Questioned, approval: Approval, turn_id: str, language: Language, agreed: Sequence[str]
+) -> SlackMessage:
+    """A plan, or the result of a stage with its code folded."""
+    shown = clip(approval.code, REVIEW_CHARS)
+    blocks: list[Block] = [kit.paragraph(clip(question.question, Limit.SECTION)), *_result(approval, shown)]
+    blocks.append(kit.actions(*_review_buttons(question, approval, turn_id, language, is_cut=shown != approval.code)))
+    blocks.append(kit.context(escape(say(f"approval_{approval.what}_hint", language))))
+    blocks += _people(question, agreed, language)
+    options = "\n".join(f"{n}. {option}" for n, option in enumerate(question.options, start=1))
+    return SlackMessage(kit.fallback(f"{question.question}\n{shown}\n{options}"), blocks)
+
+
+def _result(approval: Approval, shown: str) -> list[Block]:
+    if not shown.strip():
+        return []
+    return [kit.markdown(sanitize(shown))]
+
+
+def _people(question: Questioned, agreed: Sequence[str], language: Language) -> list[Block]:
+    if question.people < 2:
+        return []
+    names = ", ".join(clip(name, 80) for name in agreed)
+    key = "approval_agreed" if names else "approval_people"
+    return [kit.context(escape(say(key, language, names=names, count=question.people - len(agreed))))]
+
+
+def _review_buttons(
+    question: Questioned, approval: Approval, turn_id: str, language: Language, *, is_cut: bool
+) -> list[dict[str, Any]]:
+    def press(do: Any) -> ApprovalButton:
+        return ApprovalButton(turn=turn_id, call=question.call_id, do=do)
+
+    yes, other = question.options
+    edit = [kit.button(say("review_change", language), press("edit"))] if _may_edit(question, approval) else []
+    buttons = [kit.button(yes, press("run"), style="primary")]
+    if approval.what == "plan":
+        buttons += [*edit, kit.button(say("review_ask_else", language), press("redo"))]
+        buttons.append(kit.button(other, press("reject"), style="danger"))
+    else:
+        buttons += [kit.button(say("review_redo", language), press("redo")), *edit, kit.button(other, press("skip"))]
+    if approval.folded or is_cut:
+        key = "review_show_code" if approval.folded else "approval_show"
+        buttons.append(kit.button(say(key, language), press("show")))
+    return buttons
+
+
+def _may_edit(question: Questioned, approval: Approval) -> bool:
+    """Where several people say yes, nobody changes what the others have seen."""
+    return question.people < 2 and bool(code_parts(approval.code))
 
 
 def decided_message(question: Questioned, end: Decided | Commanded | None, language: Language) -> SlackMessage:
     """The question once it is decided, or once the turn was stopped there: no buttons, who decided what."""
     approval = _of(question)
+    if approval.what in ("plan", "stage"):
+        return _reviewed_message(question, approval, end, language)
     is_edited = isinstance(end, Decided) and end.outcome == "edited"
     shown, more = _shown(end.code if is_edited and isinstance(end, Decided) else approval.code, whole=False)
     line = decided_line(end, language)
@@ -60,11 +126,38 @@ def decided_message(question: Questioned, end: Decided | Commanded | None, langu
     return SlackMessage(kit.fallback(f"{question.question}\n{line}"), blocks)
 
 
+def _reviewed_message(
+    question: Questioned, approval: Approval, end: Decided | Commanded | None, language: Language
+) -> SlackMessage:
+    """A plan or a result once it is decided; what was sent back is folded away."""
+    line = reviewed_line(approval, end, language)
+    outcome = end.outcome if isinstance(end, Decided) else ""
+    blocks: list[Block] = [kit.paragraph(clip(question.question, Limit.SECTION))]
+    if outcome in ("run", "edited"):
+        text = end.code if isinstance(end, Decided) and outcome == "edited" else approval.code
+        blocks += _result(approval, clip(text, REVIEW_CHARS))
+    blocks.append(kit.context(escape(line)))
+    return SlackMessage(kit.fallback(f"{question.question}\n{line}"), blocks)
+
+
+def reviewed_line(approval: Approval, end: Decided | Commanded | None, language: Language) -> str:
+    """Who decided what on a plan or a stage, in a sentence; not escaped."""
+    if isinstance(end, Decided):
+        author, hint = clip(end.author or end.user, 80), clip(end.hint, 300)
+        if approval.what == "plan":
+            return say(f"plan_was_{end.outcome}", language, author=author, hint=hint)
+        return say(f"stage_was_{end.outcome}", language, author=author, hint=hint)
+    author = "" if end is None else clip(end.author or end.user, 80)
+    return say("review_was_stopped", language, author=author) if author else say("review_is_over", language)
+
+
 def decided_line(end: Decided | Commanded | None, language: Language) -> str:
     """Who decided what, in a sentence; not escaped."""
     if isinstance(end, Decided):
         author = clip(end.author or end.user, 80)
         return say(f"approval_was_{end.outcome}", language, author=author, hint=clip(end.hint, 300))
+    if end is not None and end.command == SPEAK:
+        return say("approval_was_other", language, author=clip(end.author or end.user, 80))
     author = "" if end is None else clip(end.author or end.user, 80)
     return say("approval_was_stopped", language, author=author) if author else say("approval_is_over", language)
 
@@ -85,8 +178,16 @@ def about_lines(approval: Approval, language: Language) -> list[str]:
 
 
 def edit_view(question: Questioned, turn_id: str, language: Language) -> View:
-    """The form with the code in parts."""
-    parts = code_parts(_of(question).code)
+    """The form with the code, the plan or the result in parts."""
+    approval = _of(question)
+    parts = code_parts(approval.code)
+    if approval.what in ("plan", "stage"):
+        label = say("plan_label" if approval.what == "plan" else "stage_label", language)
+        field = _field(0, label, parts[0])
+        more = [_field(n, say("menu_part", language, n=n + 1, of=len(parts)), p) for n, p in enumerate(parts[1:], 1)]
+        form = EditForm(turn=turn_id, call=question.call_id)
+        title, submit = say("review_change", language), say(f"approval_{approval.what}_run", language)
+        return _form(form, title, submit, [field, *more], language)
     labels = [
         say("approval_code", language) if len(parts) == 1 else say("approval_part", language, n=n, of=len(parts))
         for n in range(1, len(parts) + 1)
@@ -105,7 +206,8 @@ def hint_view(question: Questioned, turn_id: str, language: Language) -> View:
 
 def code_view(question: Questioned, language: Language) -> View:
     """The whole code, to be read. What is longer than a modal is cut with a line that says so."""
-    lines = _chunks(_of(question).code)
+    approval = _of(question)
+    lines = _chunks(approval.folded or approval.code)
     blocks = [kit.code(part) for part in lines[:MOST_PARTS]]
     if len(lines) > MOST_PARTS:
         blocks.append(kit.context(escape(say("approval_cut", language))))
@@ -199,7 +301,7 @@ def _buttons(
     run, skip, *reject = question.options
     buttons = [kit.button(run, press("run"), style="primary")]
     if approval.what != "statement":
-        if code_parts(approval.code):
+        if _may_edit(question, approval):
             buttons.append(kit.button(say("approval_edit", language), press("edit")))
         buttons.append(kit.button(say("approval_redo", language), press("redo")))
     buttons.append(kit.button(skip, press("skip")))

@@ -86,14 +86,22 @@ class Niceties(SlackReader):
         """Raise LeaseLost when another worker took the thread. For signs without a lease that follow at once."""
         self._outbox.check(lease)
 
-    def whisper(self, key: ThreadKey, user: str, text: str, *, lease: Lease | None = None) -> None:
+    def whisper(
+        self,
+        key: ThreadKey,
+        user: str,
+        text: str,
+        blocks: list[dict[str, Any]] | None = None,
+        *,
+        lease: Lease | None = None,
+    ) -> None:
         """A sentence in the thread that only this person sees, until they reload. `text` is mrkdwn, escaped."""
         self._nicety(
             lease,
             key,
             _WHISPER,
             lambda: self._once.chat_postEphemeral(
-                channel=key.channel, thread_ts=key.root_ts, user=user, text=without_pings(text)
+                channel=key.channel, thread_ts=key.root_ts, user=user, text=without_pings(text), blocks=blocks
             ),
         )
 

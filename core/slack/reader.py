@@ -190,6 +190,14 @@ class SlackReader:
 
         Raises SlackUnreachable when Slack does not answer now.
         """
+        message = self.message(thread, ts)
+        return file_refs(message.get("files")) if message else ()
+
+    def message(self, thread: ThreadKey, ts: str) -> dict[str, Any] | None:
+        """One message as Slack has it; None when it is not there or may not be read.
+
+        Raises SlackUnreachable when Slack does not answer now.
+        """
         try:
             reply = self._repeatable.conversations_replies(
                 channel=thread.channel, ts=thread.root_ts, oldest=ts, latest=ts, inclusive=True, limit=10
@@ -199,11 +207,11 @@ class SlackReader:
             if isinstance(failure, SlackUnreachable):
                 raise failure from error
             self._shortcomings.note("conversations.replies", error)
-            return ()
+            return None
         except LOST as error:
-            raise SlackUnreachable(f"the files of {ts} could not be looked up: {outline(error)}") from error
+            raise SlackUnreachable(f"the message {ts} could not be looked up: {outline(error)}") from error
         messages = reply.get("messages") or []
-        return next((file_refs(message.get("files")) for message in messages if message.get("ts") == ts), ())
+        return next((each for each in messages if isinstance(each, dict) and each.get("ts") == ts), None)
 
     def _person(self, user_id: str, newer_than: float = float("-inf")) -> _Person:
         with self._people_lock:

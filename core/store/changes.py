@@ -29,6 +29,18 @@ class Touched:
     channel_type: str
     user: str
     turn_id: str | None
+    was_answered: bool = False
+    """Whether a turn that is over has read it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A stored message: where it stands, who wrote it, its kind, its text."""
+
+    thread_id: str
+    user: str
+    kind: str
+    text: str
 
 
 class Changes(Part):
@@ -50,6 +62,12 @@ class Changes(Part):
             db.execute(update(t.messages).where(t.messages.c.id == row.id).values(**gone))
             _redact(db, row.thread_id, texts, {ts})
             return _touched(row)
+
+    def written(self, team: str, channel: str, ts: str) -> Written | None:
+        """A stored message as it is now; None when it is not stored or was deleted."""
+        with self._reading() as db:
+            row = _found(db, team, channel, ts)
+        return None if row is None else Written(row.thread_id, row.user, row.kind, row.text)
 
     @writes
     def change_message(self, team: str, channel: str, ts: str, new_text: str) -> Touched | None:
@@ -83,6 +101,7 @@ def _found(db: Connection, team: str, channel: str, ts: str) -> Any:
         c.user,
         c.text,
         c.channel_type,
+        c.kind,
         t.threads.c.root_ts,
         t.turns.c.id.label("turn_id"),
         t.turns.c.status,
@@ -93,7 +112,9 @@ def _found(db: Connection, team: str, channel: str, ts: str) -> Any:
 
 def _touched(row: Row[Any]) -> Touched:
     is_open = row.status in ("running", "waiting")
-    return Touched(row.thread_id, row.root_ts, row.channel_type, row.user, row.turn_id if is_open else None)
+    open_turn = row.turn_id if is_open else None
+    is_over = row.turn_id is not None and not is_open and row.kind == "text"
+    return Touched(row.thread_id, row.root_ts, row.channel_type, row.user, open_turn, was_answered=is_over)
 
 
 def _redact(db: Connection, thread_id: str, texts: Iterable[str], deleted: Collection[str]) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, exists, or_, select, union, update
+from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, exists, or_, select, text, union, update
 
+from core.commands import NOTE
 from core.rows import Recorded, StoredMessage
 from core.store import tables as t
 from core.store.changes import DELETED
@@ -17,10 +18,12 @@ from core.store.participation import moment, part_of, set_part
 from core.store.wait_queue import QueuedThread, read_wait_queue
 from core.values import FileRef, IncomingMessage, Lease, ThreadKey
 
-_UNREAD_OF = (
+_TO_READ = and_(t.NOT_READ, text(f"(kind = '{NOTE}' OR NOT quiet OR talk_wanted)"))
+"""SQL: unread mail, and the notes that the next one to read the mail reads along."""
+_TO_READ_OF = (
     select(t.messages, t.threads.c.root_ts)
     .join(t.threads)
-    .where(t.UNREAD, t.messages.c.thread_id == bindparam("mail_thread"))
+    .where(_TO_READ, t.messages.c.thread_id == bindparam("mail_thread"))
 )
 
 
@@ -120,10 +123,14 @@ class Messages(Part):
             **storable(message.model_dump(mode="json", include=set(IncomingMessage.model_fields) - {"root_ts"})),
         )
 
-    def unread(self, thread_id: str) -> list[StoredMessage]:
-        """The thread's unread messages, in the order in which they were written."""
+    def unread(self, thread_id: str, *, notes: bool = False) -> list[StoredMessage]:
+        """The thread's unread messages with its notes, in the order in which they were written.
+
+        Notes alone are nothing to be done: they are told of only with `notes`.
+        """
         with self._reading() as db:
-            return [message for message, _ in unread_messages(db, thread_id)]
+            found = [message for message, _ in unread_messages(db, thread_id)]
+        return found if notes or any(message.kind != NOTE for message in found) else []
 
     def stop_asked(self, thread_id: str) -> bool:
         """Whether the thread has an unread stop."""
@@ -163,13 +170,13 @@ class Messages(Part):
             return read_wait_queue(db)
 
 
-HAS_UNREAD: ColumnElement[bool] = exists().where(t.UNREAD, t.messages.c.thread_id == bindparam("mail_thread"))
-"""SQL: whether the thread `mail_thread` has unread messages."""
+HAS_UNREAD: ColumnElement[bool] = exists().where(_TO_READ, t.messages.c.thread_id == bindparam("mail_thread"))
+"""SQL: whether the thread `mail_thread` has unread messages or notes."""
 
 
 def unread_messages(db: Connection, thread_id: str) -> list[tuple[StoredMessage, datetime]]:
-    """The thread's unread messages in the order in which they were written, each with the time when it was received."""
-    rows = db.execute(_UNREAD_OF, {"mail_thread": thread_id}).all()
+    """The thread's unread messages and notes in the order in which they were written, with the times of receipt."""
+    rows = db.execute(_TO_READ_OF, {"mail_thread": thread_id}).all()
     found = [(_message(row), row.received_at) for row in rows]
     return sorted(found, key=lambda one: (moment(one[0].ts), one[0].id))
 

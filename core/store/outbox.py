@@ -122,6 +122,12 @@ class Outbox(Part):
             row = db.execute(select(t.outbox).where(t.outbox.c.key == key)).first()
         return None if row is None else _outbox(row)
 
+    def outbox_slot(self, thread_id: str, ts: str) -> str | None:
+        """The key of the row that sent the message with this ts; None when none of the thread did."""
+        o = t.outbox.c
+        with self._reading() as db:
+            return db.execute(select(o.key).where(o.thread_id == thread_id, o.ts == ts).limit(1)).scalar()
+
     def outbox_known(self, thread_id: str) -> frozenset[str]:
         """The ts of all messages of a thread that rows are known to have sent."""
         o = t.outbox.c

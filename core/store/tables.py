@@ -78,7 +78,8 @@ OPEN = text("status IN ('running', 'waiting')")
 UNREAD = text("turn_id IS NULL AND (NOT quiet OR talk_wanted)")
 """Conditions of the partial indexes. A query uses such an index only when it holds exactly the same text."""
 
-_UNREAD_OR_QUIET = text("turn_id IS NULL")
+NOT_READ = text("turn_id IS NULL")
+"""All of these, and those that nobody has to read: what people said to a bot that had nothing to do."""
 
 threads = Table(
     "threads",
@@ -148,7 +149,7 @@ messages = Table(
     Index("ix_messages_mail", "thread_id", sqlite_where=UNREAD, postgresql_where=UNREAD),
     Index("ix_messages_turn_id", "turn_id"),
     # Only code before revision 0004 asks for this one; a migration after the next release may drop it.
-    Index("ix_messages_unread", "thread_id", sqlite_where=_UNREAD_OR_QUIET, postgresql_where=_UNREAD_OR_QUIET),
+    Index("ix_messages_unread", "thread_id", sqlite_where=NOT_READ, postgresql_where=NOT_READ),
     Index("ix_messages_received_at", "received_at"),
 )
 """`talk_wanted`: this message called the bot into a talk of people, and no worker has read that talk yet."""

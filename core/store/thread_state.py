@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import bindparam, func, select
 
+from core.commands import NOTE
 from core.phrases import detect
 from core.rows import StoredMessage, TurnRow
 from core.steps import Step, load_step, user_of
@@ -69,6 +70,8 @@ class ThreadState:
             found = QueuedThread(self.thread_id, user_of(first[0]) if first else "", turn.created_at, turn.language)
         came = sorted(zip(self.mail, self.since, strict=True), key=lambda one: one[0].id)
         for message, since in came:
+            if message.kind == NOTE:  # it starts nothing
+                continue
             text = message.text[:LANGUAGE_CHARS]
             found = found or QueuedThread(self.thread_id, message.user, since, detect(text))
             found = found.joined(message.user, since, stops=message.kind == "stop")

@@ -106,6 +106,10 @@ class Pages:
             "repliers": [self.user_of(each) for each in dict.fromkeys(reply.user for reply in replies)][:4],
             "status": self.space.status(channel.id, message.ts),
             "viewer": viewer,
+            "shortcuts": [
+                {"id": callback_id, "name": name}
+                for callback_id, _, name in (each.partition("=") for each in self.hub.options.shortcuts)
+            ],
         }
 
 

@@ -24,11 +24,13 @@ import bot.service
 from bot import running_bot
 from bot.retry_buffer import RetryBuffer
 from core.approvals import Decision
+from core.interactions import AskForm, Menu
 from core.queue import SERIALIZER, SHARED_QUEUE
 from core.rows import StoredMessage
 from core.settings import Settings, load_settings
 from core.slack.approvals import approval_message, field_id
 from core.slack.client import web_client
+from core.slack.menu import CHOICE
 from core.slack.writer import SlackWriter
 from core.steps import Approval, Asked, Questioned
 from core.store import Store, StoreUnreachable
@@ -736,3 +738,33 @@ def test_two_bots_keep_a_message_once(
         assert len(workspace.bells()) == 4
         posts = [call for call in workspace.calls("chat.postMessage") if call["args"]["channel"] == "C0GENERAL1"]
         assert len(posts) == 1
+
+
+def choose(workspace: Workspace, ts: str, user: str = "ana", callback_id: str = Menu.ID) -> dict[str, Any]:
+    given = {"channel": "#sales", "ts": ts, "user": user, "callback_id": callback_id}
+    return workspace.control("POST", "/shortcut", json=given)
+
+
+def test_the_menu_of_any_message_opens_and_asks_about_it_in_the_name_of_who_chose(workspace: Workspace) -> None:
+    ts = workspace.say("herons: 4", user="ben")
+    choose(workspace, ts)
+    (view,) = eventually(lambda: open_views(workspace))
+    submit = f"/views/{view['id']}/submit"
+    chosen = {"values": {CHOICE: {CHOICE: {"type": "radio_buttons", "selected_option": {"value": "ask"}}}}}
+    workspace.control("POST", submit, json=chosen)
+    (form,) = open_views(workspace)
+    assert form["callback_id"] == AskForm.ID
+    empty = workspace.control("POST", submit, json=filled(" "))["response"]
+    assert empty["response_action"] == "errors"
+    workspace.control("POST", submit, json=filled("is that a lot?"))
+    (mail,) = eventually(workspace.mail)
+    assert mail.text.startswith("is that a lot?")
+    assert mail.talk_wanted
+    assert any("asks: is that a lot?" in str(message) for message in workspace.messages(ts))
+    assert open_views(workspace) == []
+
+
+def test_a_shortcut_that_the_app_has_not_is_refused(workspace: Workspace) -> None:
+    ts = workspace.say("herons: 4", user="ben")
+    with pytest.raises(AssertionError, match="shortcut_not_found"):
+        choose(workspace, ts, callback_id="another")

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeGuard
 
+from core.commands import SPEAK
 from core.steps import (
     Acknowledged,
     Asked,
     Briefed,
     CellRan,
+    Closed,
     Commanded,
     Decided,
     Finished,
@@ -37,10 +39,10 @@ def cells(steps: Sequence[Step]) -> list[CellRan]:
     return [step for step in steps if isinstance(step, CellRan)]
 
 
-def ending(steps: Sequence[Step]) -> Finished | Forgot | GaveUp | None:
+def ending(steps: Sequence[Step]) -> Finished | Forgot | GaveUp | Closed | None:
     """The step that closed the turn, when it is the last one."""
     last = steps[-1] if steps else None
-    return last if isinstance(last, Finished | Forgot | GaveUp) else None
+    return last if isinstance(last, Finished | Forgot | GaveUp | Closed) else None
 
 
 def last_answer(steps: Sequence[Step]) -> tuple[Questioned, Asked | Commanded | Decided] | None:
@@ -58,13 +60,18 @@ def last_answer(steps: Sequence[Step]) -> tuple[Questioned, Asked | Commanded | 
 
 
 def _ends_question(step: Step) -> TypeGuard[Commanded]:
-    return answers_reset(step) or (isinstance(step, Commanded) and step.command == "stop")
+    return answers_reset(step) or (isinstance(step, Commanded) and step.command in ("stop", SPEAK))
 
 
 def pending_command(steps: Sequence[Step]) -> Commanded | None:
     """The first command that was not carried out yet."""
     done = {step.ts for step in steps if isinstance(step, Acknowledged)}
     return next((step for step in steps if isinstance(step, Commanded) and step.ts not in done), None)
+
+
+def asks_analyst(steps: Sequence[Step]) -> bool:
+    """Whether a turn is there for the analyst to answer: somebody wrote to it, or it has replied."""
+    return any(isinstance(step, Asked | Resumed) or (isinstance(step, Replied) and not step.user) for step in steps)
 
 
 def opens_turn(steps: Sequence[Step], command: Commanded) -> bool:

@@ -26,7 +26,8 @@ class AskModel:
 class RunCell:
     """Run this code in the thread's session → `CellRan`. A bash command runs only after a person approved it.
 
-    Deciding on the same steps again gives the same id.
+    Deciding on the same steps again gives the same id. `user` and `author` are the person who wrote the code, "" when
+    the model did.
     """
 
     call_id: str
@@ -34,6 +35,13 @@ class RunCell:
     title: str
     code: str
     language: Literal["python", "bash"] = "python"
+    user: str = ""
+    author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Close:
+    """End a turn in which nobody asked the analyst anything → `Closed`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,11 +84,12 @@ class RecordVerdict:
 @dataclass(frozen=True, slots=True)
 class Finish:
     """Render and post the report, close the turn → `Finished`. `partial`: without a sign of success. `sources`: where
-    its figures come from; they follow from the report and the turn's steps."""
+    its figures come from; they follow from the report and the turn's steps. `author`: a person wrote it."""
 
     report: str
     partial: bool = False
     sources: tuple[FigureSource, ...] = field(default=(), compare=False)
+    author: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +134,7 @@ Action = (
     | RecordVerdict
     | Finish
     | GiveUp
+    | Close
     | Obey
     | Compact
     | LetGo

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.steps import Checked, Compacted, Corrected, Finished, GaveUp, Questioned, Step
-from workers.agent.actions import Action, AskHuman, Compact, CorrectModel, Finish, GiveUp, RecordVerdict
+from core.steps import Checked, Closed, Compacted, Corrected, Finished, GaveUp, Questioned, Step
+from workers.agent.actions import Action, AskHuman, Close, Compact, CorrectModel, Finish, GiveUp, RecordVerdict
 from workers.agent.decide import decide
 from workers.agent.turn import Turn
 
-IsStep = AskHuman | CorrectModel | RecordVerdict | Compact | Finish | GiveUp
+IsStep = AskHuman | CorrectModel | RecordVerdict | Compact | Finish | GiveUp | Close
 
 
 def step_of(action: IsStep) -> Step:
@@ -23,10 +23,12 @@ def step_of(action: IsStep) -> Step:
             return Checked(is_final=is_final, reason=reason)
         case Compact(context_chars):
             return Compacted(context_chars=context_chars)
-        case Finish(report, partial, sources):
-            return Finished(report=report, partial=partial, sources=sources)
+        case Finish(report, partial, sources, author):
+            return Finished(report=report, partial=partial, sources=sources, author=author)
         case GiveUp(reason, text, fault):
             return GaveUp(reason=reason, text=text, fault=fault)
+        case Close():
+            return Closed()
 
 
 def follow_up(turn: Turn, step: Step) -> list[Step]:

@@ -2,8 +2,9 @@
 next worker resumes a turn by asking again.
 
     another worker has the thread                     → LetGo
-    a person gave a command                           → Obey
+    a person gave a command                           → Obey; their own code → RunCell first
     nobody asked, closed, or a question is open       → Wait
+    nobody asked the analyst anything                 → Close
     the model could not be asked                      → Compact when the prompt was too long, else GiveUp
     files came and none can be read                   → GiveUp
     the model's last reply has an open intent         → do it: run the cell, ask the person, judge and post the report
@@ -23,14 +24,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
+from core.commands import RUN, argument_of
 from core.phrases import say
 from core.steps import (
     APPROVAL_REJECTED,
     APPROVE_CALL,
+    OWN_CALL,
     Approval,
     Asked,
     CellRan,
     Checked,
+    Commanded,
     Corrected,
     Decided,
     LeaseGone,
@@ -38,13 +42,14 @@ from core.steps import (
     Questioned,
     Replied,
 )
-from workers.agent import guards
-from workers.agent.about_steps import only_unreadable_files, pending_command
+from workers.agent import guards, stages
+from workers.agent.about_steps import asks_analyst, only_unreadable_files, pending_command
 from workers.agent.actions import (
     Action,
     AskApproval,
     AskHuman,
     AskModel,
+    Close,
     Compact,
     CorrectModel,
     Finish,
@@ -62,7 +67,7 @@ from workers.agent.parse import read_reply
 from workers.agent.risks import touched
 from workers.agent.sourcing import marked, sources_of, told, trace_report
 from workers.agent.text import one_line, quoted
-from workers.agent.tools import TOOLS, TOOLS_WITH_BASH
+from workers.agent.tools import TOOLS, TOOLS_WITH_BASH, title_of
 from workers.agent.turn import Episode, Turn, episodes
 from workers.agent.verdict import read_verdict
 
@@ -79,7 +84,7 @@ def decide(turn: Turn) -> Action:
     if any(isinstance(step, LeaseGone) for step in turn.steps):
         return LetGo()
     if command := pending_command(turn.steps):
-        return Obey(command)
+        return _own_cell(turn, command) or Obey(command)
     if turn.resting:
         return Wait()
     if isinstance(failure := turn.steps[-1], ModelFailed):
@@ -93,7 +98,23 @@ def decide(turn: Turn) -> Action:
         for intent in intents:
             if intent.call_id not in done:
                 return _follow(turn, episode, intent, alone=intent is intents[0])
+    if not asks_analyst(turn.steps):
+        return Close()
     return _stop_or_change(turn) or _ask(turn)
+
+
+def _own_cell(turn: Turn, command: Commanded) -> RunCell | None:
+    """The cell of a person who has their own code run; None once it ran, when there is no code, or after a stop."""
+    code = argument_of(command.command, command.text) if command.command == RUN else ""
+    call_id = f"{OWN_CALL}{command.ts}"
+    own = [step.call_id for step in turn.steps if isinstance(step, CellRan) and step.is_own]
+    stopped = any(isinstance(step, Commanded) and step.command == "stop" for step in turn.steps_after_command(command))
+    if not code.strip() or call_id in own or stopped:
+        return None
+    author = command.author or command.user
+    title = say("own_cell", turn.language, author=sanitize_name(author), title=title_of(code))
+    cell_id = f"{turn.id}/p{len(own) + 1}"
+    return RunCell(call_id, cell_id, title, code, user=command.user, author=author)
 
 
 def _after_failure(turn: Turn, failure: ModelFailed) -> Action:
@@ -118,8 +139,12 @@ def _follow(turn: Turn, episode: Episode, intent: Intent, alone: bool) -> Action
             what = "question" if isinstance(intent, Question) else "report"
             if not alone:
                 return _correct(turn, "too_early", intent.call_id, what=what)
+            if isinstance(intent, Report) and episode.reply.user:
+                return Finish(intent.text, author=episode.reply.author)
             if _has_news(episode, intent) and guards.replies_left(turn):
                 return _correct(turn, "new_message", intent.call_id, what=what)
+            if isinstance(intent, Report) and turn.staged:
+                return _staged(turn, episode, intent)
             if isinstance(intent, Question):
                 return AskHuman(intent.call_id, intent.question, intent.options)
             return _finish(turn, episode, intent)
@@ -128,7 +153,9 @@ def _follow(turn: Turn, episode: Episode, intent: Intent, alone: bool) -> Action
 
 
 def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
-    if any(isinstance(step, CellRan) and step.status != "ok" for step in episode.steps):
+    if not episode.reply.user and (first := _before_plan(turn, intent.call_id)) is not None:
+        return first
+    if any(isinstance(step, CellRan) and step.status != "ok" and not step.is_own for step in episode.steps):
         return _correct(turn, "skipped", intent.call_id)
     if any(isinstance(step, Decided) and step.outcome in ("redo", "other") for step in episode.steps):
         settled = decided_on_cell(episode.steps, intent.call_id)
@@ -146,6 +173,9 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
         cell = RunCell(intent.call_id, cell_id, intent.title, intent.command, "bash")
     else:
         cell = RunCell(intent.call_id, cell_id, intent.title, intent.code)
+    if user := episode.reply.user:
+        title = say("spoken_cell", turn.language, author=sanitize_name(episode.reply.author), title=cell.title)
+        return replace(cell, title=title, user=user, author=episode.reply.author)
     decided = decided_on_cell(episode.steps, intent.call_id)
     if decided is None or decided.outcome == "expired":
         return _ask_approval(turn, cell) or cell
@@ -157,13 +187,13 @@ def _ask_approval(turn: Turn, cell: RunCell) -> AskApproval | None:
     found = touched(cell.code, cell.language)
     asks = {
         "never": False,
+        "plan": False,
         "first cell": not guards.cells_run(turn),
         "risky": bool(found.risks),
         "every cell": True,
     }
     if not asks[turn.approvals]:
         return None
-    asked = sum(isinstance(step, Questioned) and step.call_id.startswith(APPROVE_CALL) for step in turn.steps)
     approval = Approval(
         what=cell.language,
         title=cell.title,
@@ -173,7 +203,75 @@ def _ask_approval(turn: Turn, cell: RunCell) -> AskApproval | None:
         reads=found.reads,
         writes=found.writes,
     )
+    return _asking(turn, approval)
+
+
+def _asking(turn: Turn, approval: Approval) -> AskApproval:
+    asked = sum(isinstance(step, Questioned) and step.call_id.startswith(APPROVE_CALL) for step in turn.steps)
     return AskApproval(approval, asked + 1)
+
+
+def _staged(turn: Turn, episode: Episode, report: Report) -> Action:
+    """A report in staged review: first the plan, then the result of each stage. People decide on each."""
+    plan, done = stages.plan_of(turn.steps), stages.results(turn.steps)
+    decided = decided_on_cell(episode.steps, report.call_id)
+    if decided is not None and decided.outcome in ("run", "edited", "skip") and plan is not None:
+        if len(done) >= len(plan):
+            return Finish(stages.report_of(done, turn.language), partial=all(result.skipped for result in done))
+        return _stop_or_change(turn) or _ask(turn)
+    if decided is not None and decided.outcome in ("redo", "other", "reject"):
+        return _sent_back(turn, report.call_id, decided)
+    if plan is None:
+        listed = stages.read_stages(report.text) or _whole_question(turn)
+        return _ask_plan(turn, listed, report.call_id)
+    provenance = trace_report(turn, report.text)
+    if provenance.unsourced and guards.reports_sent_back(turn) < turn.limits.max_refusals and guards.replies_left(turn):
+        figures = told(provenance)
+        more = len(provenance.unsourced) - len(figures)
+        return _correct(turn, guards.UNSOURCED, report.call_id, figures=figures, more=more)
+    stage = plan[min(len(done), len(plan) - 1)]
+    title = say("stage_title", turn.language, number=len(done) + 1, count=len(plan), title=stage.title)
+    folded = stages.code_since_last_stage(turn.steps)
+    text = marked(provenance, turn.language)
+    return _asking(turn, Approval(what="stage", title=title, code=text, call=report.call_id, folded=folded))
+
+
+def _before_plan(turn: Turn, call_id: str) -> Action | None:
+    """What comes before a cell in staged review, None once the plan is approved.
+
+    The model is asked for a plan once. If it goes on with code, the whole question becomes the plan's only stage.
+    """
+    if not turn.staged or stages.plan_of(turn.steps) is not None:
+        return None
+    last = stages.last_plan(turn.steps)
+    decided = last[1] if last is not None else None
+    if decided is not None and decided.outcome == "reject":
+        return _sent_back(turn, call_id, decided)
+    if decided is not None and decided.outcome in ("redo", "other"):
+        after = turn.steps[turn.steps.index(decided) :]
+        if not any(isinstance(step, Corrected) for step in after):
+            return _sent_back(turn, call_id, decided)
+    if not guards.corrections(turn, stages.PLAN_FIRST):
+        return _correct(turn, stages.PLAN_FIRST, call_id, native_tools=turn.native_tools)
+    return _ask_plan(turn, _whole_question(turn), stages.PLAN_CALL)
+
+
+def _ask_plan(turn: Turn, listed: Sequence[stages.Stage], call_id: str) -> AskApproval:
+    title = say("plan_title", turn.language, count=len(listed))
+    return _asking(turn, Approval(what="plan", title=title, code=stages.plan_text(listed), call=call_id))
+
+
+def _whole_question(turn: Turn) -> tuple[stages.Stage, ...]:
+    asked = [step.text for step in turn.steps if isinstance(step, Asked) and step.text.strip()]
+    return (stages.Stage(one_line(asked[0], 120) if asked else say("progress_report", turn.language), ""),)
+
+
+def _sent_back(turn: Turn, call_id: str, decided: Decided) -> Action:
+    author = decided.author or decided.user
+    if decided.outcome == "reject":
+        return GiveUp(APPROVAL_REJECTED, say("plan_stopped", turn.language, author=author), "user")
+    hint = quoted(decided.hint)
+    return _correct(turn, "stage_sent_back", call_id, author=sanitize_name(author), hint=hint)
 
 
 def _as_decided(turn: Turn, cell: RunCell, decided: Decided) -> Action:
@@ -307,6 +405,9 @@ def _with_budget_note(turn: Turn, report: str) -> str:
 
 def _give_up(turn: Turn, reason: str, count: int) -> GiveUp | Finish:
     """Stops with the last report that the judge sent back, marked as incomplete, or else with what is known."""
+    if done := stages.results(turn.steps):
+        note = say("stages_unfinished", turn.language, count=len(stages.plan_of(turn.steps) or ()))
+        return Finish(f"{stages.report_of(done, turn.language)}\n\n{note}", partial=True)
     if reason != "data_not_read" and (refused := _refused_report(turn)) is not None:
         return refused
     text = turn.prompts.render(

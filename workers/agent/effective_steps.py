@@ -20,8 +20,8 @@ from core.steps import (
     UnknownStep,
 )
 from workers.agent.about_steps import statements
-
-_SILENT = {"stdout": "", "stderr": "", "result": "", "error": "", "tables": (), "charts": ()}
+from workers.agent.changes import SILENT, with_changes
+from workers.agent.stages import without_feedback
 
 
 def effective_steps(turns: Sequence[Sequence[Step]]) -> tuple[tuple[Step, ...], ...]:
@@ -31,11 +31,12 @@ def effective_steps(turns: Sequence[Sequence[Step]]) -> tuple[tuple[Step, ...], 
     counts as skipped then. A cell that was undone
     has the status "undone". A question about a reset that nobody confirmed is left out, and so are steps that this
     version does not know, and statements whose cell tells of them. A turn of which nothing is left is empty. Once a
-    thread with rows of data sources was reset, the cells before have no output.
+    thread with rows of data sources was reset, the cells before have no output. What people left out of the context or
+    edited there is as they want it (`changes.py`), and what they approved stands without its rounds of feedback.
     """
-    known = [[step for step in steps if not isinstance(step, UnknownStep)] for steps in turns]
+    known = with_changes([[step for step in steps if not isinstance(step, UnknownStep)] for steps in turns])
     undone = {step.cell_id for steps in known for step in steps if isinstance(step, Undone)}
-    return tuple(_standing(_without_queries(steps), undone) for steps in _without_rows(known))
+    return tuple(_standing(without_feedback(_without_queries(steps)), undone) for steps in _without_rows(known))
 
 
 def _without_queries(steps: Sequence[Step]) -> Sequence[Step]:
@@ -49,7 +50,7 @@ def _without_rows(turns: Sequence[Sequence[Step]]) -> Sequence[Sequence[Step]]:
     if not any(ran.rows for steps in before for ran in statements(steps)):
         return turns
     silent = [
-        [step.model_copy(update=_SILENT) if isinstance(step, CellRan) else step for step in steps] for steps in before
+        [step.model_copy(update=SILENT) if isinstance(step, CellRan) else step for step in steps] for steps in before
     ]
     return [*silent, *turns[len(before) :]]
 

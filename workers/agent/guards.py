@@ -50,13 +50,13 @@ class Repetition(NamedTuple):
 
 
 def cells_run(turn: Turn) -> int:
-    """Cells of this turn so far."""
-    return sum(isinstance(step, CellRan) for step in turn.steps)
+    """Cells of this turn so far, without people's own code."""
+    return sum(isinstance(step, CellRan) and not step.is_own for step in turn.steps)
 
 
 def replies_left(turn: Turn) -> int:
     """Model calls that this turn may still make, by its limit and the budgets. The judge's calls count too."""
-    left = turn.limits.max_model_calls - sum(isinstance(step, Replied) for step in turn.steps)
+    left = turn.limits.max_model_calls - sum(isinstance(step, Replied) and not step.user for step in turn.steps)
     return max(left if turn.allowance is None else min(left, turn.allowance.calls), 0)
 
 
@@ -105,7 +105,7 @@ def repetition(turn: Turn) -> Repetition | None:
             cells.clear()
         elif isinstance(step, Questioned) and step.call_id.startswith(CONFIRM_CALL):
             asks = True  # the cell that asked ends behind this step, and comes again when a person allows it
-        elif isinstance(step, CellRan) and step.status != "undone":
+        elif isinstance(step, CellRan) and step.status != "undone" and not step.is_own:
             if not asks:
                 cells.append(step)
             asks = False

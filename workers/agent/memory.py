@@ -23,6 +23,7 @@ from core.steps import (
     Forgot,
     GaveUp,
     Moved,
+    Noted,
     Questioned,
     Step,
     Undone,
@@ -84,7 +85,34 @@ def remember(turn: Turn, steps: Sequence[Step], thread: Sequence[Step], first: b
         blocks.append(Block(lambda detail: [_ended(turn, clip(text, detail.message))]))
     name = "task" if first else "follow_up"
     moved = _moved(turn, opening)
-    return Memory(Block(lambda detail: [_opening(turn, name, opening, detail, files_chars), *moved]), tuple(blocks))
+    beside = [step for step in opening if isinstance(step, CellRan | Noted | Undone) and not _is_left_out(step)]
+
+    def told(detail: Detail) -> list[Message]:
+        asked = [_opening(turn, name, opening, detail, files_chars)] if _asks(opening) or not beside else []
+        said = [user(text) for step in beside if (text := _of_person(turn, step, thread, detail))]
+        return [*asked, *said, *moved]
+
+    return Memory(Block(told), tuple(blocks))
+
+
+def _asks(opening: Sequence[Step]) -> bool:
+    return any(isinstance(step, Briefed) or (isinstance(step, Asked) and not step.left_out) for step in opening)
+
+
+def _is_left_out(step: Step) -> bool:
+    return isinstance(step, CellRan | Asked) and step.left_out
+
+
+def _of_person(turn: Turn, step: CellRan | Noted | Undone, thread: Sequence[Step], detail: Detail) -> str:
+    """What a person did beside the model: their own code with what came of it, a note, a cell taken back."""
+    name = sanitize_name(step.author or step.user)
+    if isinstance(step, Noted):
+        return turn.prompts.render("note", author=name, text=quoted(clip(step.text, detail.message)))
+    if isinstance(step, Undone):
+        return turn.prompts.render("undone", author=name, title=one_line(step.title, 120))
+    seen = observation(turn, step, _before(thread, step), detail.observation)
+    code = fenced_off("python", clip(step.code, detail.code))
+    return turn.prompts.render("own_cell", author=name, code=code, observation=seen)
 
 
 def _moved(turn: Turn, steps: Sequence[Step]) -> list[Message]:
@@ -129,7 +157,7 @@ def sanitize_name(name: str) -> str:
 
 def questions(steps: Sequence[Step], limit: int) -> list[dict[str, str]]:
     """The people's messages among these steps, quoted and bounded, for a prompt."""
-    asked = [step for step in steps if isinstance(step, Asked)]
+    asked = [step for step in steps if isinstance(step, Asked) and not step.left_out]
     return [{"author": author(step), "text": quoted(clip(step.text, limit // len(asked)))} for step in asked]
 
 
@@ -219,6 +247,8 @@ def _outcome(turn: Turn, intent: Intent, episode: Episode, thread: Sequence[Step
     """The result of one intent, "" when there is none (yet)."""
     for place, step in enumerate(episode.steps):
         if isinstance(step, CellRan) and step.call_id == intent.call_id:
+            if step.left_out:
+                return turn.prompts.render("left_out_cell")
             seen = observation(turn, step, _before(thread, step), detail.observation)
             return _edited(turn, intent, episode, step, detail) + seen
         if isinstance(step, Corrected) and step.call_id == intent.call_id:
@@ -226,6 +256,11 @@ def _outcome(turn: Turn, intent: Intent, episode: Episode, thread: Sequence[Step
         if isinstance(step, Questioned) and step.call_id == intent.call_id:
             answer = _answer(episode.steps[place + 1 :])
             return _said(turn, "answer", answer, detail) if answer else "The question was posted."
+        if isinstance(step, Questioned) and step.approval is not None and isinstance(intent, Report):
+            decided = decided_on_cell(episode.steps, intent.call_id)
+            if decided is not None and decided.outcome in ("run", "edited", "skip"):
+                name = sanitize_name(decided.author or decided.user)
+                return turn.prompts.render("stage_decided", outcome=decided.outcome, author=name)
         if isinstance(step, Finished) and isinstance(intent, Report):
             return "The report was posted." if turn.native_tools and episode.reply.calls else ""
     return ""
@@ -255,7 +290,8 @@ def _before(thread: Sequence[Step], cell: CellRan) -> Sequence[Step]:
 
 
 def _answer(steps: Sequence[Step]) -> Asked | None:
-    return next((step for step in steps if isinstance(step, Asked)), None)
+    answer = next((step for step in steps if isinstance(step, Asked)), None)
+    return None if answer is None or answer.left_out else answer
 
 
 def _said(turn: Turn, name: str, asked: Asked, detail: Detail, **variables: object) -> str:
@@ -267,6 +303,9 @@ def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail)
     """What an episode holds beside the results of its calls: messages that joined, their files, corrections."""
     waiting: Questioned | None = None
     for step in episode.steps:
+        if _is_left_out(step):
+            waiting = None if isinstance(step, Asked) else waiting
+            continue
         if isinstance(step, Finished | GaveUp):
             return  # an undo that comes later is shown where the cell ran
         if isinstance(step, Questioned):
@@ -282,9 +321,8 @@ def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail)
         elif isinstance(step, Briefed):
             if text := files_text(turn, [step], turn.limits.files_chars // 2):
                 yield text
-        elif isinstance(step, Undone):
-            name = sanitize_name(step.author or step.user)
-            yield turn.prompts.render("undone", author=name, title=one_line(step.title, 120))
+        elif isinstance(step, Undone | Noted) or (isinstance(step, CellRan) and step.is_own):
+            yield _of_person(turn, step, thread, detail)
         elif isinstance(step, Corrected) and step.call_id is None and step.text:
             yield clip(step.text, detail.message)
 

@@ -12,7 +12,7 @@ from functools import partial
 from itertools import groupby
 
 from core.steps import Asked, Briefed, CellRan
-from workers.agent import guards
+from workers.agent import guards, stages
 from workers.agent.actions import Message
 from workers.agent.memory import Block, Detail, Memory, files_text, questions, remember, user
 from workers.agent.observation import observation
@@ -41,7 +41,7 @@ _ERROR = Detail(observation=3_000, code=2_000, report=1_000, message=1_000)
 def messages(turn: Turn) -> tuple[Message, ...]:
     """What to send to the model for its next action, at most about `turn.context_chars` characters in all."""
     system: Message = {"role": "system", "content": _system(turn)}
-    ending = _ending(turn)
+    ending = [*_staging(turn), *_ending(turn)]
     budget = turn.context_chars - size([system, *ending])
     told = _fit(turn, budget)
     return (system, *_joined([*told, *ending]))
@@ -54,12 +54,12 @@ def check_messages(turn: Turn, report: str) -> tuple[Message, ...]:
     """
     thread = list(turn.thread_steps)
     first = len(thread) - len(turn.steps)
-    cells = [(place, step) for place, step in enumerate(thread) if isinstance(step, CellRan)]
+    cells = [(place, step) for place, step in enumerate(thread) if isinstance(step, CellRan) and not step.left_out]
     now, before = [pair for pair in cells if pair[0] >= first], [pair for pair in cells if pair[0] < first]
     chosen = [*before[-_CHECK_EARLIER_CELLS:], *now[-_CHECK_CELLS:]]
     room = min(_CHECK_CHARS, turn.context_chars // 2)
     granted = shares([min(_shown(cell), _CHECK_CELL_CHARS) for _, cell in chosen], room)
-    asked = [step for step in thread[:first] if isinstance(step, Asked)][-_CHECK_QUESTIONS:]
+    asked = [step for step in thread[:first] if isinstance(step, Asked) and not step.left_out][-_CHECK_QUESTIONS:]
     text = turn.prompts.render(
         "check",
         earlier=questions(asked, 3_000) if asked else [],
@@ -105,6 +105,28 @@ def _procedures(turn: Turn) -> tuple[str, ...]:
     """The how-tos for what people asked last."""
     asked = [step.text for step in turn.thread_steps if isinstance(step, Asked)]
     return turn.prompts.procedures("\n".join(asked[-_PROCEDURE_MESSAGES:])[:_PROCEDURE_CHARS])
+
+
+def _staging(turn: Turn) -> list[Message]:
+    """In staged review: what is to be done now."""
+    if not turn.staged:
+        return []
+    plan = stages.plan_of(turn.steps)
+    if plan is None:
+        return [user(turn.prompts.render("stage_plan", native_tools=turn.native_tools))]
+    done = len(stages.results(turn.steps))
+    if done >= len(plan):
+        return []
+    text = turn.prompts.render(
+        "stage_work",
+        native_tools=turn.native_tools,
+        plan=stages.plan_text(plan),
+        number=done + 1,
+        count=len(plan),
+        title=plan[done].title,
+        delivers=plan[done].delivers,
+    )
+    return [user(text)]
 
 
 def _ending(turn: Turn) -> list[Message]:
@@ -189,7 +211,8 @@ class _Draft:
                 else:
                     found.extend(message for _, one in run for message in one or ())
         if self._note:
-            found[0] = user(f"{found[0]['content']}\n\n{self._note}")
+            first = f"{found[0]['content']}\n\n" if found else ""
+            found[:1] = [user(f"{first}{self._note}")]
         return found
 
 

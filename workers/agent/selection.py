@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.approvals import PRESSES
-from core.commands import commands, is_command
+from core.commands import NOTE, commands, is_command
 from core.rows import StoredMessage
 from core.steps import APPROVAL_EXPIRED, APPROVAL_REJECTED, STOPPED, Finished, Forgot, GaveUp, Step
 
@@ -56,11 +56,11 @@ Selection = Drop | CarryOut | Reopen | Open | Rest
 
 def select(mail: Sequence[StoredMessage], past: Sequence[Sequence[Step]]) -> Selection:
     """What a thread without an open turn does with its unread mail. `past` are its closed turns, oldest first."""
-    if not mail:
+    if all(message.kind == NOTE for message in mail):  # they wait for a question
         return Rest()
     if past and (late := _late(mail)):
         return Drop(late)
-    first = mail[0]
+    first = next(message for message in mail if message.kind != NOTE)
     if past and is_command(first.kind):
         at_rest = commands()[first.kind].at_rest
         if at_rest == "last_turn":
@@ -82,7 +82,7 @@ def resumable(past: Sequence[Sequence[Step]]) -> int | None:
 
 def _late(mail: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
     """Presses of answers and decisions, and commands to drop at rest that nothing else came before."""
-    others = [message.id for message in mail if message.kind not in PRESSES and not _is_dropped(message.kind)]
+    others = [message.id for message in mail if message.kind not in {*PRESSES, NOTE} and not _is_dropped(message.kind)]
     first = min(others, default=None)
     return tuple(
         message
@@ -92,4 +92,4 @@ def _late(mail: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
 
 
 def _is_dropped(kind: str) -> bool:
-    return is_command(kind) and commands()[kind].at_rest == "drop"
+    return is_command(kind) and kind != NOTE and commands()[kind].at_rest == "drop"

@@ -6,8 +6,21 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from core.steps import CellRan, Compacted, FileAbstract, Finished, Forgot, GaveUp, Replied, Step, open_question
+from core.steps import (
+    CellRan,
+    Closed,
+    Commanded,
+    Compacted,
+    FileAbstract,
+    Finished,
+    Forgot,
+    GaveUp,
+    Replied,
+    Step,
+    open_question,
+)
 from core.values import Language
+from workers.agent.stages import asks_for_stages
 
 
 class Prompts(Protocol):
@@ -53,8 +66,9 @@ class Allowance:
     scope: Literal["turn", "thread", "person", "day"]
 
 
-ApprovalPolicy = Literal["never", "first cell", "risky", "every cell"]
-"""Which cells wait for a person's yes: none, the first of the turn, those with a finding of `risks.py`, all."""
+ApprovalPolicy = Literal["never", "plan", "first cell", "risky", "every cell"]
+"""What waits for a person's yes: nothing, the plan and each stage's result, the first cell of the turn, cells with a
+finding of `risks.py`, all cells."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +148,11 @@ class Turn:
         return min([self.limits.context_chars, *compacted])
 
     @property
+    def staged(self) -> bool:
+        """Whether people approve the plan, and then each stage of it."""
+        return self.approvals == "plan" or asks_for_stages(self.steps)
+
+    @property
     def has_bash(self) -> bool:
         """Whether the analyst may ask for shell commands: the thread has a shell, and the model has native tools."""
         return self.environment.bash and self.native_tools
@@ -141,9 +160,14 @@ class Turn:
     @property
     def resting(self) -> bool:
         """True when the turn waits for a person: it is closed, nobody asked yet, or a question of ours is open."""
-        if not self.steps or any(isinstance(step, Finished | GaveUp | Forgot) for step in self.steps):
+        if not self.steps or any(isinstance(step, Finished | GaveUp | Forgot | Closed) for step in self.steps):
             return True
         return open_question(self.steps) is not None
+
+    def steps_after_command(self, command: Commanded) -> tuple[Step, ...]:
+        """The steps that came behind a command."""
+        place = next(n for n, step in enumerate(self.steps) if step == command)
+        return self.steps[place + 1 :]
 
     @property
     def episode(self) -> Episode | None:

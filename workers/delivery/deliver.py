@@ -16,6 +16,7 @@ from types import TracebackType
 from typing import NamedTuple, TypeGuard
 
 from core.blobs import Blobs
+from core.commands import RUN, SPEAK, commands
 from core.errors import BlobMissing, OursToFix, SlackFailed
 from core.interactions import Reaction
 from core.phrases import say
@@ -30,6 +31,7 @@ from core.steps import (
     STOPPED,
     Asked,
     CellRan,
+    Closed,
     Commanded,
     Decided,
     Finished,
@@ -37,6 +39,7 @@ from core.steps import (
     Questioned,
     Resumed,
     Step,
+    agreed_on,
     answers_reset,
 )
 from core.store import CARD_SLOT, Store, TurnRow
@@ -44,6 +47,7 @@ from core.telemetry import get_logger
 from core.values import Lease, StoredFile, ThreadKey, TurnStatus
 from workers.delivery.card import Card
 from workers.delivery.endings import gave_up_blocks
+from workers.delivery.own_cells import own_cell_message
 from workers.delivery.progress import ProgressView, TurnState, bare_title, progress_blocks, progress_of
 from workers.delivery.questions import answered_blocks, question_blocks, question_slots
 
@@ -128,11 +132,13 @@ class Delivery:
     def rest(self, steps: Sequence[Step], status: TurnStatus) -> None:
         """Show that the turn came to rest: the card's last state, no status line, the outcome on what was asked."""
         view = progress_of(steps, self._turn.language, status)
-        self._above(view)
+        if not _is_silent(steps):
+            self._above(view)
         is_checked = self._slack.note_now(self._lease) and view == self._drawn
         signs = [*self._outcome_signs(steps, status), *self._last_signs(status)]
         may = (lambda: None) if is_checked else partial(self._slack.check, self._lease)
-        self._card.settle(None if view == self._drawn else view, signs, may)
+        is_drawn = view == self._drawn or _is_silent(steps)
+        self._card.settle(None if is_drawn else view, signs, may)
 
     def _last_signs(self, status: TurnStatus) -> Iterator[Callable[[], None]]:
         if self._works or status == "waiting":
@@ -210,6 +216,10 @@ class Delivery:
     def say_once_per_thread(self, slot: str, text: str) -> None:
         """A sentence of ours that a thread hears only once, however many turns it has."""
         self._slack.post(self._lease, self._thread, f"{self._turn.thread_id}:{slot}", text)
+
+    def own_cell(self, step: CellRan) -> None:
+        """All that a person's own code showed."""
+        self._post(f"own:{step.cell_id}", own_cell_message(step, self._turn.language), below_card=True)
 
     def figures(self, step: CellRan) -> None:
         """A cell's charts, in one message under the cell's title.
@@ -289,10 +299,22 @@ class Delivery:
     def question(self, steps: Sequence[Step], step: Questioned) -> None:
         """A question of these steps, with its buttons; once more when the turn was stopped there and goes on."""
         if step.approval:
-            message = approval_message(step, self._turn.id, self._turn.language)
+            names = [each.author or each.user for each in agreed_on(steps, step.call_id)]
+            message = approval_message(step, self._turn.id, self._turn.language, names)
         else:
             message = question_blocks(step.question, step.options, self._turn.id, step.call_id, self._turn.language)
         self._post(question_slots(steps, step)[-1], message, below_card=True)
+
+    def agreed(self, steps: Sequence[Step], step: Questioned) -> None:
+        """The same question with who said yes so far, where more people have to."""
+        if not (ts := self.question_ts(steps, step)):
+            return
+        names = [each.author or each.user for each in agreed_on(steps, step.call_id)]
+        message = approval_message(step, self._turn.id, self._turn.language, names)
+        try:
+            self._slack.update(self._lease, self._thread, ts, message.text, message.blocks)
+        except OursToFix as error:
+            log.warning("question_not_redrawn", error=error)
 
     def answered(self, steps: Sequence[Step], step: Questioned, answer: Asked | Commanded | Decided) -> None:
         """The same question without buttons: who answered what, or stopped there."""
@@ -302,7 +324,9 @@ class Delivery:
         if isinstance(answer, Decided) or (step.approval and isinstance(answer, Commanded)):
             message = decided_message(step, answer, self._turn.language)
         else:
-            text = answer.text or say("stop_button", self._turn.language)
+            spoke = isinstance(answer, Commanded) and answer.command == SPEAK
+            text = say("spoke_instead", self._turn.language) if spoke else answer.text
+            text = text or say("stop_button", self._turn.language)
             message = answered_blocks(step.question, text, answer.author or answer.user, self._turn.language)
         try:
             self._slack.update(self._lease, self._thread, ts, message.text, message.blocks)
@@ -336,9 +360,17 @@ class Delivery:
             self._line = ""  # Slack clears it with every message of ours
 
 
+def _is_silent(steps: Sequence[Step]) -> bool:
+    """Whether a turn needs no card: people gave commands, and nothing ran."""
+    ends = bool(steps) and isinstance(steps[-1], Closed)
+    return ends and not any(isinstance(step, CellRan) for step in steps)
+
+
 def _shows_outcome(step: Step, *, opens: bool) -> TypeGuard[Asked | Resumed | Commanded]:
     """Whether the message of this step carries the outcome of its turn. A command that opened the turn does."""
-    return isinstance(step, Asked | Resumed) or (isinstance(step, Commanded) and (opens or answers_reset(step)))
+    if isinstance(step, Commanded):  # of a command that only did something of its own, that has put its sign
+        return answers_reset(step) or (opens and step.command != RUN and not commands()[step.command].by_form)
+    return isinstance(step, Asked | Resumed)
 
 
 def _outdated(steps: Sequence[Step], outcome: str) -> list[str]:

@@ -14,7 +14,7 @@ from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import Block, SlackMessage, TaskStatus
 from core.slack.text import clip, escape
-from core.steps import Asked, Briefed, CellRan, Finished, Moved, Questioned, Resumed, StatementRan, Step, Undone
+from core.steps import Asked, Briefed, CellRan, Finished, Moved, Noted, Questioned, Resumed, StatementRan, Step, Undone
 from core.values import Language
 from workers.agent.about_steps import statements_of
 from workers.agent.actions import RunCell
@@ -71,7 +71,7 @@ def progress_of(
     note: str = "",
 ) -> ProgressView:
     """The view of a turn: its stored steps and the cell that runs right now, with the last of its output."""
-    opening = next((n for n, step in enumerate(steps) if not isinstance(step, Asked | Moved)), len(steps))
+    opening = next((n for n, step in enumerate(steps) if not isinstance(step, Asked | Noted | Moved)), len(steps))
     tasks = [task for n, step in enumerate(steps) if n >= opening for task in _tasks_of(n, step, language)]
     if running is not None:
         title = running.title or say("progress_cell", language)

@@ -7,8 +7,10 @@ import re
 from dataclasses import dataclass
 
 from core.steps import CellRan, ToolCall
+from workers.agent import stages
 from workers.agent.intents import Report
 from workers.agent.parse import read_reply
+from workers.agent.text import one_line
 from workers.agent.turn import Turn
 from workers.models.base import ModelReply, ModelRequest, OnDelta
 from workers.offline import preparing
@@ -60,7 +62,7 @@ class OfflineAnalyst:
             on_delta(text)
             return ModelReply(text)
         thread = understand_thread(read(request.turn))
-        move = next_move(thread)
+        move = _staged_move(request.turn, thread) or next_move(thread)
         calls = sum(turn.calls for turn in thread.turns)
         text = move.text if calls else say("talk", "first", thread.language) + move.text
         on_delta(text)
@@ -68,6 +70,21 @@ class OfflineAnalyst:
         return ModelReply(
             text, (ToolCall(id=f"call-{calls + 1}", name=move.tool, arguments=arguments),), finish="tool_calls"
         )
+
+
+def _staged_move(turn: Turn, thread: Thread) -> Move | None:
+    """What comes first in staged review: the plan, then its earlier stages. None for its last stage."""
+    if not turn.staged or thread.join is None:
+        return None
+    plan = stages.plan_of(turn.steps)
+    if plan is None:
+        answer = say("talk", "stage_answer", thread.language, {"question": one_line(thread.text, 100)})
+        return _finish("", f"{say('talk', 'stage_data', thread.language)}\n{answer}")
+    if len(stages.results(turn.steps)) >= len(plan) - 1 or not thread.ready:
+        return None
+    return _finish(
+        "", say("talk", "prepared", thread.language, {"names": [table.path for table in thread.join.tables]})
+    )
 
 
 def next_move(thread: Thread) -> Move:

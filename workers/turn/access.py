@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import cache
 
-from core.access import ALLOWED, Verdict
+from core.access import ALLOWED, Verdict, is_pressed
 from core.actions import Action
 from core.approvals import DECISION, PRESSES
 from core.authorization import Authorizer
@@ -25,7 +25,7 @@ log = get_logger(__name__)
 
 OpenSteps = Callable[[], Sequence[Step] | None]
 
-_WORDS = frozenset({Action.ASK, Action.STEER, Action.ANSWER, Action.APPROVE})
+_WORDS = frozenset({Action.ASK, Action.STEER, Action.ANSWER, Action.APPROVE, Action.RUN})
 """What the analyst acts on, with all that the thread's session holds. Who approves may have changed the code."""
 
 
@@ -37,10 +37,10 @@ def permitted_mail(
     `open_turn` gives the steps of the open turn, None without one. `state` is the thread as it was just read; without
     it the Store is asked. Raises SlackUnreachable, LeaseLost.
     """
-    mail = context.store.unread(lease.thread_id) if state is None else state.mail
+    turn = open_turn()
+    mail = context.store.unread(lease.thread_id, notes=turn is not None) if state is None else state.mail
     if not mail:
         return []
-    turn = open_turn()
     began = _began(mail, turn)
     authorizer = Authorizer(context.settings, context.store, context.slack)
     turns = cache(lambda: context.store.thread_steps(lease.thread_id) if state is None else state.steps)
@@ -106,7 +106,7 @@ def _tell(context: TurnContext, lease: Lease, message: StoredMessage, action: Ac
     author = escape(message.author or slack.user_name(message.user))
     language = slack.user_language(message.user)
     text = say(verdict.phrase, language, author=author, source=source)
-    if message.kind == DECISION:
+    if is_pressed(message.kind):
         slack.whisper(thread, message.user, text, lease=lease)
         return
     if source:

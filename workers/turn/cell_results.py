@@ -70,6 +70,8 @@ def cell_ran(
         rejected=tuple(FileProblem(name=refused.name, why=refused.why) for refused in result.rejected),
         files_read=result.files_read,
         duration_s=result.duration_s,
+        user=action.user,
+        author=action.author,
         notice=worded(result, "en"),
         notice_text=worded(result, language),
     )

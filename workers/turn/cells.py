@@ -30,7 +30,9 @@ def run_cell(turn: OpenTurn, action: RunCell) -> None:
     with bind_fields(cell=action.cell_id):
         live = LiveProgress(turn, "status_running", action)
         sources = (
-            SourceRequests(turn, action.cell_id, live.again, action.code) if turn.context.broker is not None else None
+            SourceRequests(turn, action.cell_id, live.again, action.code, action.user)
+            if turn.context.broker is not None
+            else None
         )
         result = _lost_with_its_node(turn, action)
         if result is None:
@@ -57,9 +59,15 @@ def export(turn: OpenTurn) -> None:
 def show_cell(turn: OpenTurn, cell: CellRan) -> None:
     """Show a cell's charts, what it says of its session, and metrics that it computes otherwise than the team.
 
+    Of a person's own code all is shown that came of it, with its files.
+
     For a stopped cell the card says that.
     """
+    if cell.is_own:
+        turn.show.own_cell(cell)
     turn.show.figures(cell)
+    if cell.is_own:
+        turn.show.files(f"made:{cell.cell_id}", cell.files)
     if cell.notice and cell.status == "ok":
         text = say("session_notice", turn.language, notice=cell.notice_text or cell.notice)
         turn.show.say(f"notice:{cell.cell_id}", escape(text), below_card=True)

@@ -6,14 +6,15 @@ import uuid
 from collections.abc import Iterator
 from contextlib import suppress
 
+from core.commands import NOTE
 from core.errors import BlobMissing, OursToFix, SlackUnreachable
 from core.phrases import say
 from core.slack.text import escape
-from core.steps import CellRan, Finished, Forgot, GaveUp, Replied, Step
+from core.steps import CellRan, Closed, Finished, Forgot, GaveUp, Replied, Step
 from core.telemetry import get_logger
 from core.values import StoredFile, TurnStatus
 from workers.agent.about_steps import cells, ending
-from workers.agent.inbox import as_asked
+from workers.agent.inbox import as_asked, as_noted
 from workers.delivery.reports import render_report, report_input
 from workers.turn.cells import export
 from workers.turn.context import RetryLater
@@ -25,7 +26,7 @@ from workers.turn.privacy import as_people_see
 log = get_logger(__name__)
 
 
-def close(turn: OpenTurn, end: Finished | Forgot | GaveUp) -> None:
+def close(turn: OpenTurn, end: Finished | Forgot | GaveUp | Closed) -> None:
     """Show the end and close the turn; safe to do again."""
     if isinstance(end, Finished):
         show_progress(turn, "status_reporting")
@@ -33,6 +34,8 @@ def close(turn: OpenTurn, end: Finished | Forgot | GaveUp) -> None:
     elif isinstance(end, Forgot):
         turn.show.ends(_status_of(end))
         turn.show.say("end", escape(end.text), below_card=True)
+    elif isinstance(end, Closed):
+        turn.show.ends("done")
     else:
         turn.show.ends(_status_of(end))
         turn.show.gave_up(turn.steps, end)
@@ -58,7 +61,11 @@ def close_as_ours(turn: OpenTurn, *, at_last: bool = False) -> None:
     mail = store.unread(turn.thread_id)
     end = GaveUp(reason="our_fault", text=say("our_fault", turn.language, reference=reference), fault="ours")
     author = author_of(turn.context)
-    words: list[Step] = [as_asked(message, author) for message in mail if message.kind != "stop"]
+    words: list[Step] = [
+        as_noted(message, author) if message.kind == NOTE else as_asked(message, author)
+        for message in mail
+        if message.kind != "stop"
+    ]
     turn.take(mail, [*words, end])
     try:
         turn.show.ends("failed")
@@ -85,7 +92,7 @@ def close_at_last(turn: OpenTurn) -> None:
         turn.show.rest(turn.steps, status)
 
 
-def _status_of(end: Finished | Forgot | GaveUp) -> TurnStatus:
+def _status_of(end: Finished | Forgot | GaveUp | Closed) -> TurnStatus:
     if isinstance(end, GaveUp):
         return "failed" if end.fault == "ours" else "stopped"
     return "done"

@@ -10,13 +10,16 @@ from core.rows import StoredMessage
 from core.slack.text import escape
 from core.steps import (
     APPROVAL_EXPIRED,
+    Agreed,
     Asked,
     Briefed,
     Decided,
     GaveUp,
+    Noted,
     Questioned,
     Step,
     Unread,
+    agreed_on,
     open_question,
 )
 from core.values import FileRef, Language
@@ -40,7 +43,8 @@ def join_mail(turn: OpenTurn) -> None:
     mail = turn.known_mail()
     if mail is None:
         mail = unread_mail(turn.context, turn.lease, lambda: turn.steps)
-    reading = read_mail(mail, question, author_of(turn.context), _shown_at(turn, question))
+    agreed = {step.user for step in agreed_on(turn.steps, question.call_id)} if question is not None else set()
+    reading = read_mail(mail, question, author_of(turn.context), _shown_at(turn, question), agreed)
     steps: list[Step] = list(reading.steps)
     if reading.stops:
         if files := turn.context.files.announced(reading.words):
@@ -57,6 +61,8 @@ def join_mail(turn: OpenTurn) -> None:
                 return
             steps.insert(_before_commands(reading), briefed)
     turn.take(reading.mail, _with_end(steps, question, reading, turn.language))
+    if question is not None and any(isinstance(step, Agreed) for step in steps):
+        turn.show.agreed(turn.steps, question)
     show_answer(turn)
     tell_file_problems(turn)
 
@@ -98,7 +104,7 @@ def tell_file_problems(turn: OpenTurn) -> None:
 
 def _before_commands(reading: Reading) -> int:
     """Where the files of a reading belong among its steps: behind the words, before the first command."""
-    return next((n for n, step in enumerate(reading.steps) if not isinstance(step, Asked)), len(reading.steps))
+    return next((n for n, step in enumerate(reading.steps) if not isinstance(step, Asked | Noted)), len(reading.steps))
 
 
 def _files_to_read(turn: OpenTurn, words: Sequence[StoredMessage]) -> tuple[FileRef, ...]:

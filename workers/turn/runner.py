@@ -13,7 +13,7 @@ from contextlib import suppress
 from core.errors import BlobsUnreachable, FileUnreachable, LeaseLost, SlackUnreachable
 from core.phrases import say
 from core.slack.text import escape
-from core.steps import APPROVE_CALL, WORDS_DECIDE, Acknowledged, Commanded, Questioned, open_question
+from core.steps import APPROVE_CALL, Acknowledged, Commanded, Questioned, open_question, words_of
 from core.store import StoreUnreachable
 from core.store.thread_state import ThreadState
 from core.telemetry import bind_fields, get_logger
@@ -159,13 +159,16 @@ def _question(turn: OpenTurn, action: AskApproval) -> Questioned:
     """Our question whether a cell may run, which counts for so many hours."""
     language = turn.language
     policy = turn.context.settings.approvals_in(ThreadKey.parse(turn.thread_id).channel)
+    what = action.approval.what
     title = action.approval.title or say("progress_cell", language)
+    kind = f"{what}_" if what in ("plan", "stage") else ""
     return Questioned(
         call_id=f"{APPROVE_CALL}{action.number}",
-        question=say("approval_question", language, title=title),
-        options=tuple(say(f"approval_{word}", language) for word in WORDS_DECIDE),
+        question=say(f"approval_{kind}question", language, title=title),
+        options=tuple(say(f"approval_{kind}{word}", language) for word in words_of(action.approval)),
         until=time.time() + policy.hours * 3_600,
         approval=action.approval,
+        people=policy.people,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.commands import RUN, SPEAK, commands
 from core.errors import BlobsUnreachable, SlackUnreachable
 from core.phrases import detect
 from core.rows import StoredMessage, TurnRow
@@ -82,10 +83,13 @@ def _carry_out(
     last, turns = state.turns[-1], list(state.steps.values())
     thread = _thread(context, lease, message, turns)
     command = thread.command
+    needs_session = commands()[command.command].session
     try:
-        _arrive(thread, last, state.node_id)
+        if needs_session:
+            _arrive(thread, last, state.node_id)
         steps = handler_of(command.command)(thread)
-        context.transfer.export_state(lease)
+        if needs_session:
+            context.transfer.export_state(lease)
     except HostUnavailable as error:
         raise RetryLater("the session host is away") from error
     except BlobsUnreachable as error:
@@ -119,7 +123,7 @@ def _reopened(
 
 def _language_of(context: TurnContext, mail: Sequence[StoredMessage], past: Sequence[TurnRow]) -> Language:
     """That of the words; of a file without words, that of the thread so far, else what its owner has set in Slack."""
-    text = "\n".join(message.text for message in mail)
+    text = "\n".join(message.text for message in mail if message.kind not in (RUN, SPEAK))  # code is in no language
     if text.strip():
         return detect(text)
     return past[-1].language if past else context.slack.user_language(mail[0].user)

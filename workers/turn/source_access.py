@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from typing import TypeGuard
 
 from core.authorization import Authorizer
+from core.commands import RUN
 from core.errors import SlackUnreachable
-from core.steps import Asked, Decided, Resumed, Step
+from core.steps import Agreed, Asked, Commanded, Decided, Noted, Resumed, Step
 from core.team_settings import SourceSettings
 from core.telemetry import get_logger
 from core.values import ThreadKey
@@ -41,8 +43,13 @@ def refusal_of(context: TurnContext, thread_id: str, steps: Sequence[Step], sour
 
 
 def people_of(steps: Sequence[Step]) -> frozenset[str]:
-    """Who wrote in a turn, or decided what runs in it."""
-    return frozenset(step.user for step in steps if isinstance(step, Asked | Resumed | Decided) and step.user)
+    """Who wrote in a turn, decided what runs in it, or had their own code run."""
+    said = (step for step in steps if isinstance(step, Asked | Noted | Resumed | Agreed | Decided) or _runs(step))
+    return frozenset(step.user for step in said if step.user)
+
+
+def _runs(step: Step) -> TypeGuard[Commanded]:
+    return isinstance(step, Commanded) and step.command == RUN
 
 
 def allowed_sources(context: TurnContext, thread_id: str, steps: Sequence[Step]) -> tuple[SourceNote, ...]:

@@ -11,9 +11,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from core.authorization import Authorizer
+from core.errors import SlackUnreachable
 from core.phrases import say
 from core.steps import CONFIRM_CALL, Approval, CellRan, Queried, Questioned, StatementRan, decision_on, open_question
 from core.telemetry import get_logger
+from core.values import ThreadKey
 from executor.client import WithFile
 from workers.agent.about_steps import statements_of
 from workers.agent.source import computed_names
@@ -44,9 +47,16 @@ class SourceRequests:
     """Answers the requests of one cell. Called by the thread that runs the cell; `stop` may be called by any."""
 
     def __init__(
-        self, turn: OpenTurn, cell_id: str, on_ran: Callable[[], object] = lambda: None, code: str = ""
+        self,
+        turn: OpenTurn,
+        cell_id: str,
+        on_ran: Callable[[], object] = lambda: None,
+        code: str = "",
+        user: str = "",
     ) -> None:
-        """`on_ran` is called after each statement that gave rows. `code` is that of the cell."""
+        """`on_ran` is called after each statement that gave rows. `code` is that of the cell, `user` the person whose
+        own it is."""
+        self._user = user
         self._names = computed_names(code)
         self.statements: list[StatementRan] = statements_of(turn.steps, cell_id)
         """What was run for the cell, oldest first; also by a worker that died."""
@@ -66,7 +76,10 @@ class SourceRequests:
         ask = ask.model_copy(update={"source": self._named(ask.source)})
         self._require_allowed(ask.source)
         if self._turn.context.settings.sources[ask.source].strict and ask.ask in ("rows", "sample"):
-            self._require_confirmed(ask)
+            if self._user:
+                self._require_may_approve(ask.source)
+            else:
+                self._require_confirmed(ask)
         return self._asked(ask)
 
     def begin(self) -> None:
@@ -76,6 +89,17 @@ class SourceRequests:
     def stop(self) -> None:
         """Somebody wants the cell to end: its statement is ended at the server."""
         self._stop.set()
+
+    def _require_may_approve(self, source: str) -> None:
+        """Raise Refused unless the person whose own code this is may approve statements: they need ask nobody."""
+        turn = self._turn
+        authorizer = Authorizer(turn.context.settings, turn.context.store, turn.context.slack)
+        try:
+            verdict = authorizer.may_approve(self._user, ThreadKey.parse(turn.thread_id))
+        except SlackUnreachable:
+            raise Refused(say("source_unknown_people", turn.language, source=source)) from None
+        if not verdict:
+            raise Refused(say("run_strict", turn.language, source=source))
 
     def _require_confirmed(self, ask: Ask) -> None:
         """Raise Refused unless a person allowed this very statement in this turn. Where nobody said no, they are asked.
@@ -183,7 +207,7 @@ class SourceRequests:
 
     def _require_allowed(self, name: str) -> None:
         turn = self._turn
-        if is_private(turn.context, turn.thread_id, turn.steps, name):
+        if not self._user and is_private(turn.context, turn.thread_id, turn.steps, name):
             author = take_to_direct_message(turn, name)
             raise Refused(say("source_private", turn.language, source=name, author=author))
         if phrase := refusal_of(turn.context, turn.thread_id, turn.steps, name):

@@ -207,11 +207,19 @@ async function showView() {
   if (!html && modal.open) modal.close();
 }
 
+function option(radio) {
+  return { text: { type: "plain_text", text: radio.dataset.text }, value: radio.value };
+}
+
 function stateValues(form) {
   const state = {};
   for (const field of form.querySelectorAll("[name][data-type]")) {
     const [block, action] = field.name.split("/");
     const type = field.dataset.type;
+    if (type === "radio_buttons") {
+      if (field.checked) state[block] = { ...state[block], [action]: { type, selected_option: option(field) } };
+      continue;
+    }
     const chosen = field.selectedOptions?.[0];
     const value = field.tagName === "SELECT"
       ? { type, selected_option: field.value ? { text: { type: "plain_text", text: chosen.text }, value: field.value } : null }
@@ -275,6 +283,19 @@ async function press(element, value) {
   }
 }
 
+async function chooseShortcut(button) {
+  const { channel, ts } = button.closest(".message").dataset;
+  const callback = button.dataset.shortcut;
+  button.classList.add("busy");
+  try {
+    await send("/control/shortcut", { channel, ts, user: viewer, callback_id: callback });
+  } catch {
+    toast("The app did not answer this shortcut in time.");
+  } finally {
+    button.classList.remove("busy");
+  }
+}
+
 async function react(button) {
   const { channel, ts } = button.closest(".message").dataset;
   const remove = button.classList.contains("mine");
@@ -293,6 +314,7 @@ document.addEventListener("click", (event) => {
   if (at(".open-sidebar")) return toggleSidebar(true);
   if (at(".shade")) return toggleSidebar(false);
   if (at("button.act")) return press(at("button.act"), at("button.act").dataset.value ?? "");
+  if (at(".shortcut")) return chooseShortcut(at(".shortcut"));
   if (at(".reaction")) return react(at(".reaction"));
   if (at(".close-view")) return send(`/control/views/${at(".view").dataset.view}/close`, {}).catch(() => {});
   if (at(".stop")) {

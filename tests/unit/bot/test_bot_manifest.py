@@ -8,12 +8,16 @@ from typing import Any
 import pytest
 import yaml
 
+from bot.buttons import SHORTCUTS
+from playground import Options
+
 # Which bot scope stands behind what we do; chat:write is also the one of assistant.threads.setStatus.
 USED = {
     "app_mentions:read": "the app_mention event",
     "assistant:write": "the agent view, agents.sessions.setStatus and the agent_session_stopped event",
     "channels:history": "the message.channels event, conversations.replies",
     "channels:read": "part of conversations in public channels",
+    "commands": "the shortcut of messages",
     "chat:write": "posts, redraws and the status line",
     "files:read": "downloads and files.info",
     "files:write": "uploads",
@@ -53,6 +57,15 @@ def test_the_manifest_keeps_slacks_limits(manifest: dict[str, Any]) -> None:
     assert len(manifest["display_information"]["description"]) <= 140
     assert len(manifest["features"]["agent_view"]["agent_description"]) <= 300
     assert len(manifest["features"]["bot_user"]["display_name"]) <= 80
+
+
+def test_the_shortcuts_are_those_that_the_bot_listens_to_and_the_playground_offers(manifest: dict[str, Any]) -> None:
+    shortcuts = manifest["features"]["shortcuts"]
+    assert [each["callback_id"] for each in shortcuts] == [each.ID for each in SHORTCUTS]
+    assert [f"{each['callback_id']}={each['name']}" for each in shortcuts] == list(Options().shortcuts)
+    assert all(each["type"] == "message" and len(each["name"]) <= 24 for each in shortcuts)
+    assert all(len(each["description"]) <= 150 for each in shortcuts)
+    assert len(shortcuts) <= 10
 
 
 def test_presses_and_socket_mode_are_switched_on(manifest: dict[str, Any]) -> None:

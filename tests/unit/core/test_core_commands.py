@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from core.commands import ANSWERS, command_in, commands
+from core.commands import ANSWERS, argument_of, command_in, commands
 from core.phrases import phrases
 
 
@@ -43,6 +43,61 @@ def test_yes_and_no_are_commands_only_as_answers(text: str, name: str) -> None:
     assert name in ANSWERS
 
 
+CODE = "```"
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        (f"run {CODE}x = 1{CODE}", "x = 1"),
+        (f"Run this:\n{CODE}\nx = 1\ny = 2\n{CODE}", "x = 1\ny = 2"),
+        (f"run {CODE}python\n  x = 1{CODE}", "  x = 1"),
+        (f"运行\n{CODE}x = 1{CODE}", "x = 1"),
+        (f"run {CODE}a = 1{CODE}\n{CODE}b = 2{CODE}", "a = 1\nb = 2"),
+        (f"run {CODE}{CODE}", ""),
+    ],
+)
+def test_run_takes_the_code_between_fences(text: str, code: str) -> None:
+    assert command_in(text) == commands()["run"]
+    assert argument_of("run", text) == code
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "run the regression again",
+        "run",
+        f"run {CODE}x = 1",
+        f"run {CODE}x = 1{CODE} and tell me why it fails",
+        f"please explain {CODE}x = 1{CODE}",
+        f"{CODE}run{CODE}",
+    ],
+)
+def test_run_without_a_whole_block_or_with_words_beside_it_is_a_question(text: str) -> None:
+    assert command_in(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "note"),
+    [
+        ("note amounts are in thousands", "amounts are in thousands"),
+        ("Note: a\nb", "a\nb"),
+        ("备注：金额以千为单位", "金额以千为单位"),
+        ("note", ""),
+    ],
+)
+def test_note_takes_the_words_behind_it(text: str, note: str) -> None:
+    assert command_in(text) == commands()["note"]
+    assert argument_of("note", text) == note
+
+
+def test_a_sentence_among_people_that_begins_with_note_is_no_note_and_with_a_colon_it_is() -> None:
+    assert command_in("note that the north is closed", mention=False) is None
+    assert command_in("note", mention=False) is None
+    assert command_in("notebooks are nice") is None
+    assert command_in("note: the north is closed", mention=False) == commands()["note"]
+
+
 def test_no_word_means_two_things() -> None:
     every = [word for command in commands().values() for words in command.words.values() for word in words]
     assert len(every) == len(set(every))
@@ -50,6 +105,8 @@ def test_no_word_means_two_things() -> None:
 
 def test_every_command_has_words_in_each_language_and_phrases_that_exist() -> None:
     for command in commands().values():
+        if command.by_form:
+            continue
         assert set(command.words) == {"en", "zh"}
         assert all(command.words.values())
         assert {key for key in (command.nothing, command.reply) if key} <= set(phrases())

@@ -12,15 +12,23 @@ from hypothesis import strategies as st
 
 from core.interactions import (
     INTERACTIONS,
+    AgainButton,
     ApprovalButton,
+    AskForm,
+    ContextForm,
     EditForm,
     HintForm,
     Interaction,
     LeaveButton,
+    Menu,
+    MenuForm,
     OptionButton,
+    SpeakForm,
     StopButton,
 )
 
+THREADS = st.from_regex(r"\A[A-Z0-9]{1,50}:[A-Z0-9]{1,50}:[0-9.]{1,40}\Z")
+TS = st.from_regex(r"\A[0-9]{1,20}\.[0-9]{1,10}\Z")
 BUILT = {
     StopButton: st.builds(StopButton, turn=st.from_regex(r"\A[\x21-\x7e]{1,300}\Z")),
     OptionButton: st.builds(
@@ -35,7 +43,9 @@ BUILT = {
         )
         for form in (ApprovalButton, EditForm, HintForm)
     },
-    LeaveButton: st.builds(LeaveButton, thread=st.from_regex(r"\A[A-Z0-9]{1,50}:[A-Z0-9]{1,50}:[0-9.]{1,40}\Z")),
+    **{form: st.builds(form, thread=THREADS) for form in (LeaveButton, SpeakForm)},
+    **{form: st.builds(form, thread=THREADS, ts=TS) for form in (MenuForm, AskForm, ContextForm, AgainButton)},
+    Menu: st.builds(Menu),
 }
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

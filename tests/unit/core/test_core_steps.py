@@ -13,9 +13,12 @@ from turn_kit import ASKED, CELL, CORRECTED, FINISHED, GAVE_UP, QUESTION, REPLIE
 
 from core.steps import (
     Acknowledged,
+    Agreed,
     Briefed,
     CellRan,
+    Changed,
     Checked,
+    Closed,
     Commanded,
     Compacted,
     Decided,
@@ -24,6 +27,7 @@ from core.steps import (
     KnownStep,
     ModelFailed,
     Moved,
+    Noted,
     Queried,
     Replied,
     StatementRan,
@@ -53,6 +57,10 @@ STEPS: tuple[Step, ...] = (
     ModelFailed(purpose="act", reason="model_down", prompt_chars=9),
     Undone(cell_id="x1", title="Totals", ts="1.0", **BY_ANA),
     Forgot(done=True, text="Reset.", **BY_ANA),
+    Noted(text="Amounts are in thousands.", ts="1.0", **BY_ANA),
+    Changed(do="edit", target="message:1.0", text="how many?", ts="2.0", **BY_ANA),
+    Closed(),
+    Agreed(call_id="approve:1", ts="1.0", **BY_ANA),
 )
 KINDS = tuple(kind.model_fields["kind"].default for kind in get_args(get_args(KnownStep)[0]))
 
@@ -137,6 +145,9 @@ def test_the_person_behind_a_step_is_known_where_there_is_one() -> None:
         "undone",
         "forgot",
         "decided",
+        "noted",
+        "changed",
+        "agreed",
     }
     assert user_of(UnknownStep(body={"user": "U1"})) == ""
 

@@ -67,7 +67,7 @@ def footer(given: ReportInput) -> str:
     """One quiet line of plain text: who worked, how much, how long, at what cost if that can be told."""
     failed = _failed(given)
     parts = [
-        given.model,
+        say("report_spoken", given.language, author=given.author) if given.author else given.model,
         say("report_cells", given.language, count=len(given.cells), failed=failed) if given.cells else "",
         _duration(given) if given.duration_s > 0 else "",
         _tokens(given),

@@ -13,6 +13,7 @@ from typing import Any
 from nbformat import from_dict, v4
 
 from core.phrases import say
+from core.slack.markdown import escape_markdown
 from core.slack.text import clip
 from core.steps import CellRan
 from core.values import Language
@@ -107,6 +108,8 @@ def notebook(given: ReportInput) -> str:
         heading = f"### {number}. {_title(part.cell, given.language)}"
         if part.kept != "whole":
             heading += f"\n\n{_why(part, given.language)}"
+        if part.cell.left_out:
+            heading += f"\n\n{say('context_left_out_cell', given.language)}"
         if asked := statements([part.cell], given):
             heading += "\n\n" + "\n".join(f"- {line}" for line in asked)
         cells.append(_markdown(heading))
@@ -114,6 +117,8 @@ def notebook(given: ReportInput) -> str:
             outputs = _outputs(part.cell, given, number) if part.kept == "whole" else []
             cells.append(_code(part.code, number, outputs))
     cells.append(_markdown(given.safe_report))
+    if given.author:
+        cells.append(_markdown(say("report_spoken", given.language, author=escape_markdown(given.author))))
     if told := figures(given):
         cells.append(_markdown(told))
     for number, cell in enumerate(cells):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from core.phrases import say
 from core.rows import Spent
 from core.slack.blocks import SlackMessage
 from core.slack.sanitize import addresses, sanitize
@@ -32,7 +33,8 @@ class ReportInput:
     and the script need them to run. `pictures` are PNG bytes of figures by their sha256; the notebook embeds those
     it is given. `unshown` are the ids of cells whose charts Slack did not take, `sources` where the
     report's figures come from. `duration_s` is the whole turn,
-    `spent` what its model calls took, its cost in `currency`.
+    `spent` what its model calls took, its cost in `currency`. `author` is the person who wrote the report in the
+    analyst's place.
     """
 
     question: str
@@ -50,6 +52,7 @@ class ReportInput:
     pictures: Mapping[str, bytes] = field(default_factory=dict)
     unshown: frozenset[str] = frozenset()
     sources: tuple[FigureSource, ...] = ()
+    author: str = ""
 
     @property
     def safe_report(self) -> str:
@@ -88,6 +91,12 @@ def _since_reset(turns: Sequence[Sequence[Step]]) -> Sequence[Sequence[Step]]:
     return turns
 
 
+def _text(asked: Asked, language: Language) -> str:
+    return (
+        say("context_left_out_message", language, author=asked.author or asked.user) if asked.left_out else asked.text
+    )
+
+
 def report_input(
     steps: Sequence[Step],
     language: Language,
@@ -109,11 +118,12 @@ def report_input(
     asked = [step for step in steps if isinstance(step, Asked)]
     briefed = [step for turn in (*earlier, steps) for step in turn if isinstance(step, Briefed)]
     return ReportInput(
-        question="\n".join(step.text for step in asked if step.text.strip()),
+        question="\n".join(text for step in asked if (text := _text(step, language)).strip()),
         asker=asked[0].author or asked[0].user if asked else "",
         language=language,
         report=finished.report,
         sources=finished.sources,
+        author=finished.author,
         cells=tuple(step for step in steps if isinstance(step, CellRan)),
         earlier=tuple(step for turn in _since_reset(earlier) for step in turn if isinstance(step, CellRan)),
         files=tuple({file.path: file for step in briefed for file in step.files}.values()),

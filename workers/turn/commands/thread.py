@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from core.commands import commands
 from core.interactions import Reaction
+from core.slack.blocks import Block
 from core.slack.text import escape
 from core.steps import Commanded, Step
 from core.values import Language, Lease, ThreadKey
@@ -33,9 +35,19 @@ class CommandThread:
         """Whether the present turn was opened by this command."""
         return bool(self.turns) and opens_turn(self.turns[-1], self.command)
 
-    def answer(self, text: str) -> None:
-        """Post a sentence once and mark the command's message as dealt with. Data in the sentence is escaped here."""
+    def answer(self, text: str, blocks: list[Block] | None = None, *, done: bool = True) -> None:
+        """Post a sentence once and mark the command's message as dealt with. Data in the sentence is escaped here.
+
+        With `blocks` it is their text for notifications. `done`: the command did what it is for.
+        """
+        key = f"{self.lease.thread_id}/{self.command.command}:{self.command.ts}"
+        self.context.slack.post(self.lease, self.key, key, escape(text), blocks)
+        self.sign(done=done)
+
+    def sign(self, *, done: bool) -> None:
+        """Mark the command's message as dealt with. What came by a form has no message."""
+        if commands()[self.command.command].by_form:
+            return
         slack, ts = self.context.slack, self.command.ts
-        slack.post(self.lease, self.key, f"{self.lease.thread_id}/{self.command.command}:{ts}", escape(text))
         slack.unreact(self.key, ts, Reaction.RECEIVED, lease=self.lease)
-        slack.react(self.key, ts, Reaction.DONE, lease=self.lease)
+        slack.react(self.key, ts, Reaction.DONE if done else Reaction.FAILED, lease=self.lease)

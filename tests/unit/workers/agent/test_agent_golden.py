@@ -307,6 +307,20 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
             {"outcome": "behind", "author": "", "hint": ""},
             {"outcome": "other", "author": "Ben", "hint": ""},
         ],
+        "own_cell": [{"author": "Ben", "code": "<python>\nn = 1\n</python>", "observation": "Cell 1: ok"}],
+        "note": [{"author": "Ben", "text": "> amounts are in thousands"}],
+        "left_out_cell": [{}],
+        "stage_plan": [{"native_tools": True}, {"native_tools": False}],
+        "stage_work": [
+            {
+                "native_tools": native, "plan": "1. Load — a clean table\n2. Compare — the winner", "number": 2,
+                "count": 2, "title": "Compare", "delivers": delivers,
+            }
+            for native, delivers in ((True, "the winner"), (False, ""))
+        ],
+        "stage_decided": [{"outcome": outcome, "author": "Ben"} for outcome in ("run", "edited", "skip")],
+        "stage_sent_back": [{"author": "Ben", "hint": "> by month"}, {"author": "Ben", "hint": ""}],
+        "plan_first": [{"native_tools": True}, {"native_tools": False}],
         "confirmed": [{"outcome": outcome} for outcome in ("run", "skip", "expired", "other")],
         "undone": [{"author": "Ana", "title": "Sum by region"}],
         "moved": [

@@ -22,7 +22,7 @@ from core.slack.approvals import (
     syntax_error,
 )
 from core.slack.blocks import broken_limits, broken_view
-from core.steps import WORDS_DECIDE, Approval, Commanded, Decided, Questioned
+from core.steps import Approval, Commanded, Decided, Questioned
 from core.values import Language
 from workers.agent.risks import touched
 
@@ -38,7 +38,7 @@ def asked(language: Language = "en", code: str = CODE) -> Questioned:
     return Questioned(
         call_id="approve:1",
         question=say("approval_question", language, title="Clean the sales & keep <them>"),
-        options=tuple(say(f"approval_{word}", language) for word in WORDS_DECIDE),
+        options=tuple(say(f"approval_{word}", language) for word in ("run", "skip", "reject")),
         approval=Approval(
             what="python", title="Clean", code=code, risks=found.risks, reads=found.reads, writes=found.writes
         ),

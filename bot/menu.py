@@ -1,0 +1,315 @@
+"""The menu “Threadbook…” of a message: analyse it, ask about it, leave it out, edit it, answer for the analyst.
+
+What is asked stands in the thread as a message of ours that says who asks, and is taken in with the ts of that message:
+so it has its signs, and asking twice is asking once. Everything else becomes a command that only a form gives. Whether
+it counts is the worker's to say. Nothing is kept in memory.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+from bot.commands import TS
+from core.commands import CONTEXT, NOTE, SPEAK, argument_of
+from core.errors import SlackFailed, SlackUnreachable
+from core.interactions import AgainButton, AskForm, ContextForm, Menu, MenuForm, SpeakForm
+from core.phrases import say
+from core.slack import menu as drawn
+from core.slack.approvals import View, field_id, syntax_error
+from core.slack.files import file_refs
+from core.slack.incoming import MAX_TEXT
+from core.slack.text import escape, plain
+from core.slack.writer import SlackWriter
+from core.stepping_in import ContextChange, Speech
+from core.steps import Step
+from core.store import Store
+from core.telemetry import get_logger
+from core.values import FileRef, IncomingMessage, Language, ThreadKey
+
+log = get_logger(__name__)
+
+_ERRORS: Final = "errors"
+
+
+class Takes(Protocol):
+    """What takes messages in, as `MessageHandler` does."""
+
+    def take_decision(self, message: IncomingMessage) -> None:
+        """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
+
+    def may(self, message: IncomingMessage) -> bool:
+        """Whether its author may do what it does; if not, they are told."""
+
+
+Ack = dict[str, Any]
+"""What the ack of a submitted form says: {} closes it."""
+
+
+class _Used(NamedTuple):
+    """Who used a form, where, and the language they get sentences in."""
+
+    thread: ThreadKey
+    user: str
+    view_id: str
+    language: Language
+
+
+class _Asking(NamedTuple):
+    """A question about a message: our sentence, the message as it is shown, what the analyst reads, its files."""
+
+    line: str
+    shown: str
+    text: str
+    files: tuple[FileRef, ...] = ()
+
+
+class MessageMenu:
+    """The listeners of `Menu`, its forms, and `AgainButton`."""
+
+    def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
+        self._store = store
+        self._slack = slack
+        self._handler = handler
+
+    def open(self, body: Mapping[str, Any], team: str) -> str:
+        """Open the menu for the person who chose the shortcut. Returns what came of it, a word for the log."""
+        try:
+            message, user = body["message"], str(body["user"]["id"])
+            channel, ts = str(body["channel"]["id"]), str(message.get("ts") or body.get("message_ts") or "")
+            root, trigger = str(message.get("thread_ts") or ts), str(body.get("trigger_id") or "")
+        except (KeyError, TypeError, AttributeError):
+            return "malformed"
+        if body.get("callback_id") != Menu.ID or not (TS.fullmatch(ts) and TS.fullmatch(root)):
+            return "malformed"
+        thread = ThreadKey(team, channel, root)
+        try:
+            form = MenuForm(thread=thread.id, ts=ts)
+        except ValueError:
+            return "malformed"
+        language = self._slack.user_language(user)
+        view = drawn.menu_view(form, self._choices(thread, ts), language)
+        if not self._slack.open_form(thread, trigger, view):
+            self._slack.whisper(thread, user, escape(say("approval_no_form", language)))
+            return "not opened"
+        return "opened"
+
+    def submit(self, body: Mapping[str, Any], team: str) -> Ack:
+        """Take in a form. Returns what its ack says. Raises StoreUnreachable: then no ack."""
+        try:
+            view, user = body["view"], str(body["user"]["id"])
+            callback, metadata, view_id = str(view["callback_id"]), view["private_metadata"], str(view.get("id") or "")
+        except (KeyError, TypeError, AttributeError):
+            return {}
+        kinds = (MenuForm, AskForm, ContextForm, SpeakForm)
+        form = next((kind.decode(metadata) for kind in kinds if callback == kind.ID), None)
+        if form is None or not user or ThreadKey.parse(form.thread).team != team:
+            log.info("form_ignored", form=callback[:40])
+            return {}
+        used = _Used(ThreadKey.parse(form.thread), user, view_id, self._slack.user_language(user))
+        match form:
+            case MenuForm():
+                return self._chosen(drawn.choice_in(view), form, used)
+            case AskForm():
+                texts = drawn.texts_in(view)
+                question = texts[0].strip() if texts else ""
+                if not question:
+                    return _wrong(field_id(0), say("menu_empty", used.language))
+                return self._ask(used, form.ts, question, field_id(0))
+            case ContextForm():
+                return self._edit(view, form, used)
+            case _:
+                return self._speak(view, used)
+
+    def again(self, body: Mapping[str, Any], team: str) -> str:
+        """Ask a changed question again. Returns what came of it, a word for the log."""
+        try:
+            button, user = AgainButton.decode(body["actions"][0]["value"]), str(body["user"]["id"])
+            channel = str(body["container"]["channel_id"])
+        except (KeyError, IndexError, TypeError, AttributeError):
+            return "malformed"
+        thread = ThreadKey.parse(button.thread) if button else None
+        if button is None or thread is None or (thread.team, thread.channel) != (team, channel):
+            return "malformed"
+        written = self._store.written(team, channel, button.ts)
+        if written is None or written.user != user or written.kind != "text":
+            return "not theirs"
+        text, language = written.text, self._slack.user_language(user)
+        key = f"again:{button.ts}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
+        line = say("about_again", language, author=self._slack.user_name(user))
+        try:
+            return self._asked(_Used(thread, user, "", language), key, _Asking(line, text, text))
+        except (SlackFailed, SlackUnreachable) as error:
+            log.warning("not_asked_again", error=error)
+            return "not posted"
+
+    def _choices(self, thread: ThreadKey, ts: str) -> list[str]:
+        if not self._store.turns(thread.id):
+            return ["analyse", "ask"]
+        return ["analyse", "ask", "put_back" if self._is_left_out(thread, ts) else "leave_out", "edit", "speak"]
+
+    def _is_left_out(self, thread: ThreadKey, ts: str) -> bool:
+        """Whether the last change of this message left it out. A press may be on its way: the worker decides."""
+        changes = [
+            change for step in self._steps(thread) if (change := _change_in(step, ts)) in ("leave_out", "put_back")
+        ]
+        return bool(changes) and changes[-1] == "leave_out"
+
+    def _steps(self, thread: ThreadKey) -> list[Step]:
+        return [step for steps in self._store.thread_steps(thread.id).values() for step in steps]
+
+    def _chosen(self, choice: str | None, form: MenuForm, used: _Used) -> Ack:
+        match choice:
+            case "analyse":
+                return self._ask(used, form.ts, "", drawn.CHOICE)
+            case "ask":
+                return _then(drawn.ask_view(AskForm(thread=form.thread, ts=form.ts), used.language))
+            case "leave_out" | "put_back":
+                self._command(used, CONTEXT, ContextChange(do=choice, message=form.ts).encode())
+                return {}
+            case "edit":
+                edit = self._edit_view(form, used.thread, used.language)
+                if edit is None:
+                    return _wrong(drawn.CHOICE, say("context_not_there", used.language))
+                return _then(edit)
+            case "speak":
+                return _then(drawn.speak_view(SpeakForm(thread=form.thread), used.language))
+            case _:
+                return {}
+
+    def _edit(self, view: Any, form: ContextForm, used: _Used) -> Ack:
+        text = "\n".join(drawn.texts_in(view) or ())
+        if not text.strip():
+            return _wrong(field_id(0), say("menu_empty", used.language))
+        self._command(used, CONTEXT, ContextChange(do="edit", message=form.ts, text=text).encode())
+        return {}
+
+    def _edit_view(self, form: MenuForm, thread: ThreadKey, language: Language) -> View | None:
+        text = self._text_of(thread, form.ts)
+        if text is None:
+            return None
+        return drawn.edit_view(ContextForm(thread=thread.id, ts=form.ts), text, language)
+
+    def _text_of(self, thread: ThreadKey, ts: str) -> str | None:
+        """What the analyst reads of a message now: a person's words, or the report of a turn."""
+        steps = self._steps(thread)
+        if (written := self._store.written(thread.team, thread.channel, ts)) is not None:
+            if written.kind not in ("text", NOTE):
+                return None
+            target, text = f"message:{ts}", argument_of(written.kind, written.text) or written.text
+        else:
+            slot = self._store.outbox_slot(thread.id, ts) or ""
+            number, _, name = slot.removeprefix(f"{thread.id}/t").partition(":report:")
+            if not name or not number.isdigit():
+                return None
+            report = self._store.report(f"{thread.id}/t{number}")
+            if report is None:
+                return None
+            ended = [step.report for step in self._store.steps(f"{thread.id}/t{number}") if step.kind == "finished"]
+            target, text = f"report:{number}", ended[-1] if ended else ""
+        edits = [step.text for step in steps if step.kind == "changed" and (step.do, step.target) == ("edit", target)]
+        return edits[-1] if edits else text
+
+    def _speak(self, view: Any, used: _Used) -> Ack:
+        texts, what = drawn.texts_in(view), drawn.choice_in(view)
+        text = texts[0] if texts else ""
+        if not text.strip():
+            return _wrong(field_id(0), say("menu_empty", used.language))
+        if what == "cell" and (wrong := syntax_error([text], used.language)):
+            return {"response_action": _ERRORS, _ERRORS: wrong}
+        speech = Speech(what="cell" if what == "cell" else "message", text=text)
+        self._command(used, SPEAK, speech.encode())
+        return {}
+
+    def _command(self, used: _Used, kind: str, text: str) -> None:
+        message = _message(used.thread, f"{time.time():.6f}", used.user, text)
+        self._handler.take_decision(message.model_copy(update={"kind": kind}))
+
+    def _ask(self, used: _Used, ts: str, question: str, field: str) -> Ack:
+        """Ask about a message, in the name of the person who chose that. `field` shows what goes wrong."""
+        thread, language = used.thread, used.language
+        try:
+            found = self._slack.message(thread, ts)
+            if found is None:
+                return _wrong(field, say("menu_not_here", language))
+            asking = self._asking(found, used, question, comes_along=self._comes_along(thread, ts))
+            if asking is None:
+                return _wrong(field, say("menu_no_text", language))
+            self._asked(used, f"about:{used.view_id or ts}", asking)
+        except SlackFailed as error:
+            log.info("not_asked", error=error)
+            return _wrong(field, say("menu_not_here", language))
+        except SlackUnreachable as error:
+            log.info("not_asked", error=error)
+            return _wrong(field, say("menu_away", language))
+        return {}
+
+    def _comes_along(self, thread: ThreadKey, ts: str) -> bool:
+        """Whether the message is read anyhow: a talk that the bot is called into brings its first message."""
+        return ts == thread.root_ts and not self._store.knows_thread(thread)
+
+    def _asking(self, found: Mapping[str, Any], used: _Used, question: str, *, comes_along: bool) -> _Asking | None:
+        """What is asked about a message of Slack; None when there is nothing in it."""
+        files = file_refs(found.get("files"))
+        text = plain(str(found.get("text") or "")[:MAX_TEXT], "", self._slack.user_name)
+        if not text and not files:
+            return None
+        writer, language = str(found.get("user") or ""), used.language
+        name, author = self._slack.user_name(writer) if writer else "…", self._slack.user_name(used.user)
+        quoted = "\n".join(f"> {line}" for line in text.splitlines())
+        if comes_along:
+            quoted, files = "", ()
+        if question:
+            line = say("about_ask", language, author=author, question=question)
+            asks = "\n".join([question, "", say("about_prompt_ask", language), quoted]) if quoted else question
+        else:
+            phrase = "about_analyse_own" if writer in ("", used.user) else "about_analyse"
+            line = say(phrase, language, author=author, writer=name)
+            asks = "\n".join([say("about_prompt", language), quoted]).rstrip()
+        return _Asking(line, text, asks[:MAX_TEXT], files)
+
+    def _asked(self, used: _Used, key: str, asking: _Asking) -> str:
+        """Post who asks what, once per key, and take it in. Raises SlackFailed, SlackUnreachable."""
+        thread = used.thread
+        if not self._handler.may(_message(thread, thread.root_ts, used.user, asking.text)):
+            return "refused"
+        self._store.note_thread(thread)
+        blocks = drawn.quoted_blocks(asking.line, asking.shown)
+        ts = self._slack.post(None, thread, f"{thread.id}/{key}", escape(asking.line), blocks)
+        message = _message(thread, ts, used.user, asking.text)
+        self._handler.take_decision(message.model_copy(update={"files": asking.files}))
+        return "asked"
+
+
+def _change_in(step: Step, ts: str) -> str:
+    """What a step changed about the message with this ts; "" for every other step.
+
+    A step names a cell or a report where the message is ours, so what was asked for is looked at, not what it meant.
+    """
+    if step.kind != "commanded" or step.command != CONTEXT:
+        return ""
+    change = ContextChange.decode(step.text)
+    return change.do if change is not None and change.message == ts else ""
+
+
+def _wrong(field: str, text: str) -> Ack:
+    return {"response_action": _ERRORS, _ERRORS: {field: text}}
+
+
+def _then(view: View) -> Ack:
+    return {"response_action": "update", "view": view}
+
+
+def _message(thread: ThreadKey, ts: str, user: str, text: str) -> IncomingMessage:
+    return IncomingMessage(
+        team=thread.team,
+        channel=thread.channel,
+        channel_type="im" if thread.channel.startswith("D") else "channel",
+        ts=ts,
+        root_ts=thread.root_ts,
+        user=user,
+        text=text,
+        mention=True,
+    )

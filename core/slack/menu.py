@@ -1,0 +1,124 @@
+"""The menu “Threadbook…” of a message, and the forms behind its choices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from core.interactions import FORM_FIELD, AgainButton, AskForm, ContextForm, Interaction, MenuForm, SpeakForm
+from core.phrases import say
+from core.slack import blocks as kit
+from core.slack.approvals import FIELD_CHARS, View, code_parts, field_id
+from core.slack.blocks import Block
+from core.slack.text import clip
+from core.stepping_in import SPEECH_CHARS
+from core.values import Language
+
+CHOICE = f"{FORM_FIELD}:choice"
+"""The id of a form's choice, and of the block around it."""
+
+_TITLE = 24
+_OPTION = 75
+
+
+def menu_view(form: MenuForm, choices: Sequence[str], language: Language) -> View:
+    """The menu with these choices, keys of phrases behind "menu_"."""
+    options = [
+        {
+            "text": _plain(say(f"menu_{each}", language), _OPTION),
+            "description": _plain(say(f"menu_{each}_about", language), _OPTION),
+            "value": each,
+        }
+        for each in choices
+    ]
+    choice = _choice(say("menu_label", language), options)
+    return _form(form, "menu_title", "menu_next", [choice], language)
+
+
+def ask_view(form: AskForm, language: Language) -> View:
+    """The form for a question about a message."""
+    return _form(form, "menu_ask", "approval_send", [_field(0, say("menu_question", language), "")], language)
+
+
+def edit_view(form: ContextForm, text: str, language: Language) -> View | None:
+    """The form with what the analyst reads, in parts; None when it is too long for one."""
+    parts = code_parts(text)
+    if not parts:
+        return None
+    labels = [
+        say("menu_text", language) if len(parts) == 1 else say("menu_part", language, n=n, of=len(parts))
+        for n in range(1, len(parts) + 1)
+    ]
+    fields = [_field(n, label, part) for n, (label, part) in enumerate(zip(labels, parts, strict=True))]
+    return _form(form, "menu_edit", "menu_save", fields, language)
+
+
+def speak_view(form: SpeakForm, language: Language) -> View:
+    """The form for the analyst's next message or cell."""
+    options = [{"text": _plain(say(f"menu_{each}", language), _OPTION), "value": each} for each in ("message", "cell")]
+    what = _choice(say("menu_what", language), options)
+    field = _field(0, say("menu_speech", language), "", SPEECH_CHARS)
+    return _form(form, "menu_speak", "approval_send", [what, field], language)
+
+
+def again_blocks(button: AgainButton, language: Language) -> list[Block]:
+    """What the author of a changed question is offered."""
+    return [
+        kit.paragraph(say("again_offer", language)),
+        kit.actions(kit.button(say("again_button", language), button, style="primary")),
+    ]
+
+
+def quoted_blocks(line: str, text: str) -> list[Block]:
+    """A sentence of ours above a message of a person, quoted. Nothing in either is parsed."""
+    shown = clip(" ".join(text.split()), 300)
+    return [kit.paragraph(line), *([kit.quote(shown)] if shown else [])]
+
+
+def choice_in(view: Any) -> str | None:
+    """What was chosen in a submitted form; None when nothing was."""
+    try:
+        value = view["state"]["values"][CHOICE][CHOICE]["selected_option"]["value"]
+    except (KeyError, TypeError):
+        return None
+    return value if isinstance(value, str) else None
+
+
+def texts_in(view: Any) -> list[str] | None:
+    """What stands in the fields of a submitted form beside its choice, in their order; None when it is not ours."""
+    try:
+        values = {key: value for key, value in view["state"]["values"].items() if key != CHOICE}
+        texts = [values[field_id(n)][field_id(n)]["value"] or "" for n in range(len(values))]
+    except (AttributeError, KeyError, TypeError):
+        return None
+    return texts if texts and all(isinstance(text, str) and len(text) <= FIELD_CHARS for text in texts) else None
+
+
+def _form(form: Interaction, title: str, submit: str, fields: list[Block], language: Language) -> View:
+    return {
+        "type": "modal",
+        "callback_id": form.id,
+        "private_metadata": form.encode(),
+        "title": _plain(say(title, language), _TITLE),
+        "submit": _plain(say(submit, language), _TITLE),
+        "close": _plain(say("approval_close", language), _TITLE),
+        "blocks": fields,
+    }
+
+
+def _choice(label: str, options: list[dict[str, Any]]) -> Block:
+    element = {"type": "radio_buttons", "action_id": CHOICE, "options": options, "initial_option": options[0]}
+    return {"type": "input", "block_id": CHOICE, "label": _plain(label, 2_000), "element": element}
+
+
+def _field(n: int, label: str, value: str, longest: int = FIELD_CHARS) -> Block:
+    element: dict[str, Any] = {"type": "plain_text_input", "action_id": field_id(n), "multiline": True}
+    element["max_length"] = longest
+    if value:
+        element["initial_value"] = value
+    label_text = _plain(label, 2_000)
+    return {"type": "input", "block_id": field_id(n), "label": label_text, "element": element, "optional": True}
+
+
+def _plain(text: str, longest: int) -> dict[str, Any]:
+    return {"type": "plain_text", "text": clip(text, longest), "emoji": False}

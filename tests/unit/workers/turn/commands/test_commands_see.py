@@ -1,0 +1,107 @@
+"""vars, status, plan, cost and explain say what is so, at rest and while a turn is open, and change nothing."""
+
+from __future__ import annotations
+
+import pytest
+from turn_world import BEN, Json, Meanwhile, World, cell, finish, question
+
+from core.values import ThreadKey
+from workers.models.scripted import ScriptedModel
+
+WORDS = ("vars", "status", "plan", "cost", "explain")
+
+
+def asked(world: World, *script: Json) -> ThreadKey:
+    world.model = Meanwhile(ScriptedModel(list(script)), {})
+    key = world.say("which region wins?")
+    world.settle(key)
+    return key
+
+
+def asked_of(world: World) -> int:
+    assert isinstance(world.model, Meanwhile)
+    return len(world.model.requests)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_word_is_answered_once_at_rest_and_asks_no_model(world: World, word: str) -> None:
+    key = asked(world, cell("n = 1\nprint(n)", "Count"), finish("Done."))
+    requests = asked_of(world)
+    before = len(world.messages(key, ours=True))
+    world.say(word, thread=key, user=BEN)
+    world.settle(key)
+    world.settle(key)
+    assert len(world.messages(key, ours=True)) == before + 1
+    assert asked_of(world) == requests
+    assert world.statuses(key) == ["done"]
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_word_is_answered_while_a_question_is_open_and_the_turn_waits_on(world: World, word: str) -> None:
+    key = asked(world, cell("n = 1", "Count"), question("Which year?"), finish("Done."))
+    before = len(world.messages(key, ours=True))
+    world.say(word, thread=key)
+    world.settle(key)
+    assert len(world.messages(key, ours=True)) == before + 1
+    assert world.statuses(key) == ["waiting"]
+
+
+def test_vars_name_each_variable_with_the_cell_and_the_person_that_set_it(world: World) -> None:
+    key = asked(world, cell("rows = [1, 2, 3]", "Load"), finish("Done."))
+    world.say("run ```limit = 5```", thread=key, user=BEN)
+    world.settle(key)
+    world.say("vars", thread=key)
+    world.settle(key)
+    said = world.text(key).splitlines()
+    assert any("rows" in line and "list" in line and "1. Load" in line for line in said)
+    assert any("limit" in line and "2. Code of ben" in line for line in said)
+
+
+def test_after_a_failed_cell_vars_name_what_kept_an_older_value(world: World) -> None:
+    key = asked(world, finish("Done."))
+    for code in ("total = 1\nother = 1", "other = 2\nprint(missing)\ntotal = 2"):
+        world.say(f"run ```{code}```", thread=key)
+        world.settle(key)
+    world.say("vars", thread=key)
+    world.settle(key)
+    assert "still hold older values: total" in world.text(key)
+
+
+def test_status_says_what_is_waited_for(world: World) -> None:
+    key = asked(world, cell("1"), question("Which year?"))
+    world.say("status", thread=key)
+    world.settle(key)
+    said = world.text(key)
+    assert "Question 1: which region wins?" in said
+    assert "I wait for an answer: Which year?" in said
+    assert "1 cell ran for it" in said
+
+
+def test_plan_tells_the_cells_with_their_state(world: World) -> None:
+    key = asked(world, cell("1", "Load"), cell("1 / 0", "Divide"), finish("Done."))
+    world.say("plan", thread=key)
+    world.settle(key)
+    assert "✓ Load\n✗ Divide" in world.text(key)
+
+
+def test_explain_says_in_words_what_the_last_code_did(world: World) -> None:
+    code = (
+        "import pandas as pd\n"
+        "d = pd.DataFrame({'region': ['N', 'S'], 'amount': [1, 2]})\n"
+        "d = d[d['amount'] > 0]\n"
+        "print(d.groupby('region')['amount'].sum().sort_values())"
+    )
+    key = asked(world, cell(code, "Totals"), finish("Done."))
+    world.say("explain", thread=key)
+    world.settle(key)
+    said = world.text(key)
+    for words in ("The last code: Totals", "fit a condition", "by region", "adds up amount", "sorts the rows"):
+        assert words in said
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_in_a_thread_without_turns_a_word_of_the_bot_is_enough(world: World, word: str) -> None:
+    key = world.say(word)
+    world.settle(key)
+    assert world.statuses(key) in ([], ["done"])
+    assert world.steps(key, "replied") == [] if world.turns(key) else True

@@ -1,0 +1,353 @@
+"""The menu of a message: left out, put back, edited, analysed, asked about; and a person in the analyst's place.
+
+The presses go through the bot's own listeners, on the Slack of whole turns.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import fakeredis
+import pytest
+from test_turn_approvals import AtOnce
+from turn_world import ANA, BEN, CHANNEL, Death, Json, Meanwhile, NewWorld, World, cell, finish, question
+
+from bot.menu import MessageMenu
+from bot.message_handler import MessageHandler
+from core.interactions import FORM_FIELD, AgainButton, Menu
+from core.queue import Wakes
+from core.slack.menu import CHOICE
+from core.slack.writer import SlackWriter
+from core.values import ThreadKey
+from workers.models.scripted import ScriptedModel
+
+
+class Office:
+    """A thread, the bot that people press at, and what the model was asked."""
+
+    def __init__(self, world: World, *script: Json) -> None:
+        world.model = Meanwhile(ScriptedModel(list(script)), {})
+        self.world = world
+        slack = SlackWriter(world.slack.client(), world.store)
+        self.handler = MessageHandler(
+            settings=world.settings,
+            store=world.store,
+            wakes=Wakes(fakeredis.FakeRedis(server=fakeredis.FakeServer()), world.store),
+            slack=slack,
+            later=AtOnce(),
+            lookups=AtOnce(),
+        )
+        self.menu = MessageMenu(world.store, slack, self.handler)
+
+    def say(self, text: str, **more: Any) -> ThreadKey:
+        key = self.world.say(text, **more)
+        self.world.settle(key)
+        return key
+
+    def choose(self, ts: str, key: ThreadKey, choice: str, *, user: str = ANA) -> Json:
+        """Open the menu of a message and choose. Returns the ack."""
+        with self.world._unwatched():
+            message = {"ts": ts, "thread_ts": key.root_ts}
+            body = {"callback_id": Menu.ID, "trigger_id": "1.2.x", "user": {"id": user}, "message": message}
+            assert self.menu.open({**body, "channel": {"id": key.channel}}, key.team) == "opened"
+            view = self.world.slack.views[-1]
+            offered = [option["value"] for option in view["blocks"][0]["element"]["options"]]
+            assert choice in offered, offered
+            values = {CHOICE: {CHOICE: {"selected_option": {"value": choice}}}}
+            return self.submit(view, values, key, user=user)
+
+    def submit(self, view: Json, values: Json, key: ThreadKey, *, user: str = ANA, view_id: str = "V1") -> Json:
+        with self.world._unwatched():
+            sent = {"id": view_id, **view, "state": {"values": values}}
+            return self.menu.submit({"view": sent, "user": {"id": user}}, key.team)
+
+    def fill(self, view: Json, text: str, key: ThreadKey, *, what: str = "", user: str = ANA) -> Json:
+        field = f"{FORM_FIELD}:0"
+        values: Json = {field: {field: {"value": text}}}
+        if what:
+            values[CHOICE] = {CHOICE: {"selected_option": {"value": what}}}
+        return self.submit(view, values, key, user=user)
+
+    def prompts(self, since: int = 0) -> str:
+        assert isinstance(self.world.model, Meanwhile)
+        requests = self.world.model.requests[since:]
+        return "\n".join(json.dumps(request.messages, ensure_ascii=False) for request in requests)
+
+    @property
+    def asked(self) -> int:
+        assert isinstance(self.world.model, Meanwhile)
+        return len(self.world.model.requests)
+
+    def signs(self, key: ThreadKey, ts: str) -> list[str]:
+        message = next(each for each in self.world.messages(key) if each["ts"] == ts)
+        return [sign["name"] for sign in message.get("reactions", ())]
+
+    def report_ts(self, key: ThreadKey, words: str) -> str:
+        return next(m["ts"] for m in self.world.messages(key, ours=True) if words in json.dumps(m) and m.get("blocks"))
+
+
+def test_a_left_out_message_is_in_no_later_prompt_and_put_back_restores_it(world: World) -> None:
+    office = Office(world, finish("Done."), finish("Done."), finish("Done."))
+    key = office.say("the secret word is heron")
+    since = office.asked
+    assert office.choose(key.root_ts, key, "leave_out") == {}
+    world.settle(key)
+    assert "no_entry_sign" in office.signs(key, key.root_ts)
+    office.say("and now?", thread=key)
+    assert office.asked > since
+    assert "heron" not in office.prompts(since)
+    since = office.asked
+    office.choose(key.root_ts, key, "put_back")
+    world.settle(key)
+    assert "no_entry_sign" not in office.signs(key, key.root_ts)
+    office.say("and then?", thread=key)
+    assert "heron" in office.prompts(since)
+
+
+def test_a_left_out_report_and_chart_are_in_no_later_prompt(world: World) -> None:
+    office = Office(world, cell("print('kestrel')"), finish("The bird is a kestrel."), finish("Done."))
+    key = office.say("which bird?")
+    office.choose(office.report_ts(key, "The bird is a kestrel"), key, "leave_out")
+    world.settle(key)
+    since = office.asked
+    office.say("and now?", thread=key)
+    requests = world.model.requests[since:]  # type: ignore[attr-defined]
+    assert "The bird is a kestrel" not in json.dumps(requests[0].messages)  # the script gives its reply once more
+
+
+def test_own_code_that_is_left_out_is_in_no_later_prompt(world: World) -> None:
+    office = Office(world, finish("Done."))
+    key = office.say("run ```bird = 'osprey'\nprint(bird)```")
+    office.choose(key.root_ts, key, "leave_out")
+    world.settle(key)
+    office.say("which bird?", thread=key)
+    assert "osprey" not in office.prompts()
+
+
+def test_leaving_out_twice_or_by_two_people_at_once_is_one_state(world: World) -> None:
+    office = Office(world, finish("Done."), finish("Done."))
+    key = office.say("heron")
+    office.choose(key.root_ts, key, "leave_out")
+    office.choose(key.root_ts, key, "leave_out", user=BEN)
+    world.settle(key)
+    since = office.asked
+    office.say("and now?", thread=key)
+    assert "heron" not in office.prompts(since)
+    assert office.signs(key, key.root_ts).count("no_entry_sign") == 1
+
+
+@pytest.mark.parametrize("at", range(1, 6))
+def test_a_message_is_left_out_wherever_a_worker_dies(new_world: NewWorld, at: int) -> None:
+    world = new_world()
+    office = Office(world, finish("Done."), finish("Done."))
+    key = office.say("heron")
+    office.choose(key.root_ts, key, "leave_out")
+    world.settle(key, Death(at))
+    since = office.asked
+    office.say("and now?", thread=key)
+    assert "heron" not in office.prompts(since)
+
+
+def test_the_only_question_of_an_open_turn_stays_and_who_tried_is_told(world: World) -> None:
+    office = Office(world, question("Which year?"), finish("Done."))
+    key = office.say("heron")
+    office.choose(key.root_ts, key, "leave_out")
+    world.settle(key)
+    assert [text for _, text in world.slack.whispers if "only question" in text]
+    office.say("2024", thread=key)
+    assert world.statuses(key) == ["done"]
+
+
+def test_whoever_may_not_change_the_context_is_told_alone(new_world: NewWorld) -> None:
+    world = new_world(team=f'[access]\ncontext = ["{ANA}"]\n')
+    office = Office(world, finish("Done."), finish("Done."))
+    key = office.say("heron")
+    before = world.seen(key)
+    office.choose(key.root_ts, key, "leave_out", user=BEN)
+    world.settle(key)
+    assert world.seen(key) == before
+    assert [user for user, text in world.slack.whispers if "may not do this" in text] == [BEN]
+
+
+def test_a_message_that_is_edited_for_the_model_keeps_its_original(world: World) -> None:
+    office = Office(world, finish("Done."), finish("Done."), finish("Done."))
+    key = office.say("count the herons")
+    ack = office.choose(key.root_ts, key, "edit")
+    assert ack["view"]["blocks"][0]["element"]["initial_value"] == "count the herons"
+    office.fill(ack["view"], "count the ospreys", key, user=BEN)
+    world.settle(key)
+    since = office.asked
+    office.say("and now?", thread=key)
+    assert "ospreys" in office.prompts(since)
+    assert "herons" not in office.prompts(since)
+    first = world.store.steps(world.turns(key)[0].id)
+    assert next(step.text for step in first if step.kind == "asked") == "count the herons"
+    assert [(step.text, step.user) for step in first if step.kind == "changed"] == [("count the ospreys", BEN)]
+    assert office.choose(key.root_ts, key, "edit")["view"]["blocks"][0]["element"]["initial_value"] == (
+        "count the ospreys"
+    )
+
+
+def test_a_note_that_no_turn_has_read_is_edited_without_its_word(world: World) -> None:
+    office = Office(world, finish("Done."), finish("Done."))
+    key = office.say("how many?")
+    world.say("note: in thousands", thread=key)
+    ts = world.messages(key)[-1]["ts"]
+    ack = office.choose(ts, key, "edit")
+    assert ack["view"]["blocks"][0]["element"]["initial_value"] == "in thousands"
+    office.fill(ack["view"], "in millions", key)
+    world.settle(key)
+    since = office.asked
+    office.say("and now?", thread=key)
+    assert "in millions" in office.prompts(since)
+    assert "in thousands" not in office.prompts(since)
+
+
+def test_a_report_that_is_edited_is_read_as_it_is_now(world: World) -> None:
+    office = Office(world, finish("The bird is a heron."), finish("Done."))
+    key = office.say("which bird?")
+    ack = office.choose(office.report_ts(key, "The bird is a heron"), key, "edit")
+    office.fill(ack["view"], "The bird is an osprey.", key)
+    world.settle(key)
+    since = office.asked
+    office.say("and now?", thread=key)
+    assert "osprey" in office.prompts(since)
+    assert "heron" not in office.prompts(since)
+
+
+@pytest.mark.parametrize("choice", ["leave_out", "edit"])
+def test_a_message_that_the_analyst_does_not_read_is_not_changed(world: World, choice: str) -> None:
+    office = Office(world, finish("Done."))
+    key = office.say("heron")
+    card = world.messages(key, ours=True)[0]["ts"]
+    ack = office.choose(card, key, choice)
+    world.settle(key)
+    told = json.dumps(ack) + "".join(text for _, text in world.slack.whispers)
+    assert "reads nothing of that message" in told
+
+
+def test_any_message_is_analysed_in_the_name_of_who_chose_that(world: World) -> None:
+    office = Office(world, cell("print(open('birds.csv').read())"), finish("Done."))
+    posted = world.slack.say("herons: 4, ospreys: 5", user=BEN, files={"birds.csv": b"bird,n\nheron,4\n"})
+    key = ThreadKey(world.slack.team, CHANNEL, posted["ts"])
+    assert office.choose(posted["ts"], key, "analyse") == {}
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    asked = world.steps(key, "asked")
+    assert [step["user"] for step in asked] == [BEN, ANA]  # the talk comes along
+    assert json.dumps(world.model.requests[0].messages).count("herons: 4") == 1  # type: ignore[attr-defined]
+    assert "birds.csv" in office.prompts()
+    assert "asks me to analyse" in world.text(key)
+
+
+def test_a_question_about_a_message_is_asked_once_however_often_the_form_is_sent(world: World) -> None:
+    office = Office(world, finish("Done."), finish("Done."))
+    posted = world.slack.say("herons: 4", user=BEN)
+    key = ThreadKey(world.slack.team, CHANNEL, posted["ts"])
+    view = office.choose(posted["ts"], key, "ask")["view"]
+    assert office.fill(view, "  ", key)["response_action"] == "errors"
+    for _ in range(2):
+        assert office.fill(view, "is that a lot?", key) == {}
+    world.settle(key)
+    assert len(world.turns(key)) == 1
+    assert "is that a lot?" in office.prompts()
+    assert "herons: 4" in office.prompts()
+
+
+def test_whoever_may_not_ask_starts_nothing_by_the_menu(new_world: NewWorld) -> None:
+    world = new_world(team=f'[access]\nask = ["{ANA}"]\n')
+    office = Office(world)
+    posted = world.slack.say("herons: 4", user=BEN)
+    key = ThreadKey(world.slack.team, CHANNEL, posted["ts"])
+    office.choose(posted["ts"], key, "analyse", user=BEN)
+    world.settle(key)
+    assert world.turns(key) == []
+
+
+def test_a_person_writes_the_analysts_answer_to_an_open_question_and_is_named(world: World) -> None:
+    office = Office(world, question("Which year?"))
+    key = office.say("how many?")
+    view = office.choose(key.root_ts, key, "speak")["view"]
+    assert office.fill(view, "There are 12 of them.", key, what="message") == {}
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    (end,) = world.steps(key, "finished")
+    assert (end["report"], end["author"]) == ("There are 12 of them.", "ana")
+    assert "Written by ana in the analyst's place" in world.text(key)
+    assert "[" not in world.text(key).split("Which year?")[1].split("\n")[1]
+
+
+def test_a_person_writes_the_analysts_next_cell_and_the_analyst_goes_on(new_world: NewWorld) -> None:
+    world = new_world(team='[approvals]\nask = "every cell"\n')
+    office = Office(world, question("Which year?"), finish("unused"), finish("Done."))
+    key = office.say("how many?")
+    view = office.choose(key.root_ts, key, "speak")["view"]
+    assert office.fill(view, "n = (", key, what="cell")["response_action"] == "errors"
+    office.fill(view, "n = 5\nprint(n)", key, what="cell")
+    world.settle(key)
+    (ran,) = world.steps(key, "cell")
+    assert (ran["stdout"], ran["user"]) == ("5\n", ANA)
+    assert "ana in the analyst's place" in ran["title"]
+    assert world.statuses(key) == ["done"]
+    assert world.steps(key, "decided") == []
+
+
+def test_only_the_asker_or_an_admin_speaks_for_the_analyst(world: World) -> None:
+    office = Office(world, question("Which year?"))
+    key = office.say("how many?")
+    view = office.choose(key.root_ts, key, "speak", user=BEN)["view"]
+    office.fill(view, "There are 12.", key, what="message", user=BEN)
+    world.settle(key)
+    assert world.statuses(key) == ["waiting"]
+    assert [user for user, text in world.slack.whispers if "only the person who asked" in text] == [BEN]
+
+
+def test_a_changed_question_that_was_answered_is_offered_again_and_asked_once(world: World) -> None:
+    office = Office(world, finish("Done."), finish("Done."), finish("Done."))
+    key = office.say("how many herons?")
+    event = {
+        "type": "message",
+        "subtype": "message_changed",
+        "channel": key.channel,
+        "channel_type": "channel",
+        "event_ts": "1999999999.000001",
+        "message": {
+            "type": "message",
+            "user": ANA,
+            "text": "how many ospreys?",
+            "ts": key.root_ts,
+            "edited": {"user": ANA, "ts": "1999999999.000001"},
+        },
+    }
+    with world._unwatched():
+        office.handler.take_event(event, key.team, "U0FAKEBOT1")
+    assert [user for user, text in world.slack.whispers if "old text" in text] == [ANA]
+    assert world.statuses(key) == ["done"]
+    payload = AgainButton(thread=key.id, ts=key.root_ts).encode()
+    body = {"actions": [{"value": payload}], "container": {"channel_id": key.channel, "is_ephemeral": True}}
+    with world._unwatched():
+        assert office.menu.again({**body, "user": {"id": BEN}}, key.team) == "not theirs"
+        assert office.menu.again({**body, "user": {"id": ANA}}, "T0OTHER") == "malformed"
+        for _ in range(2):
+            assert office.menu.again({**body, "user": {"id": ANA}}, key.team) == "asked"
+    world.settle(key)
+    assert world.statuses(key) == ["done", "done"]
+    assert "how many ospreys?" in office.prompts()
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {},
+        {"view": None, "user": {"id": ANA}},
+        {"view": {"callback_id": "menu", "private_metadata": "{}"}, "user": {"id": ANA}},
+        {"view": {"callback_id": "menu", "private_metadata": '{"thread":"T1:C1:1.0","ts":"x"}'}, "user": {"id": ANA}},
+        {"view": {"callback_id": "menu", "private_metadata": '{"thread":"T1:C1:1.0","ts":"1.0"}'}, "user": {"id": ANA}},
+    ],
+)
+def test_a_form_that_is_none_of_ours_does_nothing(world: World, body: Any) -> None:
+    office = Office(world)
+    assert office.menu.submit(body, "T0FAKE0001") == {}
+    assert office.menu.open(body, "T0FAKE0001") == "malformed"
+    assert office.menu.again(body, "T0FAKE0001") == "malformed"

@@ -1,0 +1,165 @@
+"""Staged review: the plan and its stages, read from the steps of a turn. Pure.
+
+The plan and each stage's result are questions of ours (`Questioned` with an `Approval`), decided as cells are. The plan
+is a list, one stage a line: "Title — what it delivers".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+from core.phrases import say
+from core.steps import Asked, CellRan, Corrected, Decided, Finished, Questioned, Replied, Step, decision_on
+from core.values import Language
+from workers.agent.text import one_line
+
+MOST_STAGES = 12
+PLAN_CALL = "plan"
+"""What a plan is about, when we make it ourselves because the model gives none."""
+PLAN_FIRST = "plan_first"
+"""The reason of the correction that asks the model for a plan."""
+
+_TITLE_CHARS, _DELIVERS_CHARS = 120, 300
+_ITEM = re.compile(r"^[ \t]*(?:[-*•]|\d{1,2}[.)、])[ \t]*(\S.*)$", re.MULTILINE)
+_DASH = re.compile(r"\s+[—–-]\s+|：|:\s+")
+_MARKS = re.compile(r"[*_`#]+")
+_WORDS = re.compile(r"\bstep[ -]by[ -]step\b|\bstage[ -]by[ -]stage\b|逐步|分步|一步一步|分阶段", re.IGNORECASE)
+
+
+class Stage(NamedTuple):
+    """One stage of a plan: its title, and what it delivers."""
+
+    title: str
+    delivers: str
+
+
+class Result(NamedTuple):
+    """A stage that people have decided on: what it gave, whether it counts, who decided, at a ts of Slack."""
+
+    stage: Stage
+    text: str
+    skipped: bool
+    author: str
+    ts: str
+
+
+def asks_for_stages(steps: Sequence[Step]) -> bool:
+    """Whether somebody asked in a turn to go step by step."""
+    return any(isinstance(step, Asked) and _WORDS.search(step.text) for step in steps)
+
+
+def read_stages(text: str) -> tuple[Stage, ...]:
+    """The stages of a plan, at most `MOST_STAGES`; none when the text is no list."""
+    found = []
+    for item in _ITEM.findall(text)[:MOST_STAGES]:
+        title, _, delivers = _split(_MARKS.sub("", item))
+        if title:
+            found.append(Stage(one_line(title, _TITLE_CHARS), one_line(delivers, _DELIVERS_CHARS)))
+    return tuple(found)
+
+
+def plan_text(stages: Sequence[Stage]) -> str:
+    """A plan as people read and edit it."""
+    lines = (f"{stage.title} — {stage.delivers}" if stage.delivers else stage.title for stage in stages)
+    return "\n".join(f"{number}. {line}" for number, line in enumerate(lines, start=1))
+
+
+def plan_of(steps: Sequence[Step]) -> tuple[Stage, ...] | None:
+    """The plan that people let go, as they changed it; None while there is none."""
+    for question in reversed(_questions(steps, "plan")):
+        decided = decision_on(steps, question.call_id)
+        if decided is not None and decided.outcome in ("run", "edited") and question.approval is not None:
+            return read_stages(decided.code if decided.outcome == "edited" else question.approval.code)
+    return None
+
+
+def last_plan(steps: Sequence[Step]) -> tuple[Questioned, Decided | None] | None:
+    """The last question about a plan, with what came of it."""
+    questions = _questions(steps, "plan")
+    return (questions[-1], decision_on(steps, questions[-1].call_id)) if questions else None
+
+
+def results(steps: Sequence[Step]) -> list[Result]:
+    """The stages that people have decided on, in their order."""
+    stages = plan_of(steps) or ()
+    found: list[Result] = []
+    for question in _questions(steps, "stage"):
+        decided = decision_on(steps, question.call_id)
+        if decided is None or question.approval is None or decided.outcome not in ("run", "edited", "skip"):
+            continue
+        if len(found) < len(stages):
+            text = decided.code if decided.outcome == "edited" else question.approval.code
+            author = decided.author or decided.user
+            found.append(Result(stages[len(found)], text, decided.outcome == "skip", author, decided.ts))
+    return found
+
+
+def code_since_last_stage(steps: Sequence[Step]) -> str:
+    """The code of the cells since people last decided on the plan or on a stage."""
+    reviews = {question.call_id for what in ("plan", "stage") for question in _questions(steps, what)}
+    ends = [n for n, step in enumerate(steps) if isinstance(step, Decided) and step.call_id in reviews]
+    ran = (step for step in steps[ends[-1] if ends else 0 :] if isinstance(step, CellRan) and not step.is_own)
+    return "\n\n".join(f"# %% {one_line(cell.title, _TITLE_CHARS)}\n{cell.code}" for cell in ran)
+
+
+def report_of(found: Sequence[Result], language: Language) -> str:
+    """The report: the approved stages in their order, with who approved what and when."""
+    parts = []
+    for number, result in enumerate(found, start=1):
+        key = "stage_skipped" if result.skipped else "stage_approved"
+        line = say(key, language, author=result.author, at=_moment(result.ts))
+        body = "" if result.skipped else f"{result.text.strip()}\n\n"
+        parts.append(f"## {number}. {result.stage.title}\n\n{body}*{line}*")
+    return "\n\n".join(parts)
+
+
+def without_feedback(steps: Sequence[Step]) -> list[Step]:
+    """The steps without the rounds of feedback on what was approved since: results that were sent back, and why.
+
+    Cells stay: the session holds what they set.
+    """
+    gone: set[int] = set()
+    for what in ("plan", "stage"):
+        rounds: list[int] = []
+        for place, step in enumerate(steps):
+            if not (isinstance(step, Questioned) and step.approval is not None and step.approval.what == what):
+                continue
+            decided = decision_on(steps, step.call_id)
+            if decided is not None and decided.outcome in ("redo", "other"):
+                rounds.append(place)
+            elif decided is not None and decided.outcome in ("run", "edited", "skip"):
+                for one in rounds:
+                    gone |= set(_round(steps, one))
+                rounds = []
+    return [step for place, step in enumerate(steps) if place not in gone]
+
+
+def _round(steps: Sequence[Step], place: int) -> range | list[int]:
+    """The places of a result that was sent back: the reply, our question, what people said, the correction."""
+    question = steps[place]
+    reply = next((n for n in range(place - 1, -1, -1) if isinstance(steps[n], Replied)), place)
+    end = next((n for n in range(place, len(steps)) if isinstance(steps[n], Replied)), len(steps))
+    kinds: tuple[type[Step], ...] = (Replied, Questioned, Decided, Corrected, Asked)
+    if isinstance(question, Questioned) and question.approval is not None and question.approval.call == PLAN_CALL:
+        reply = place  # the reply asked for a cell, which ran later
+        kinds = (Questioned, Decided, Asked)
+    return [n for n in range(reply, end) if isinstance(steps[n], kinds) and not isinstance(steps[n], Finished)]
+
+
+def _questions(steps: Sequence[Step], what: str) -> list[Questioned]:
+    return [s for s in steps if isinstance(s, Questioned) and s.approval is not None and s.approval.what == what]
+
+
+def _split(text: str) -> tuple[str, str, str]:
+    found = _DASH.split(text, maxsplit=1)
+    return found[0].strip(), "", found[1].strip() if len(found) > 1 else ""
+
+
+def _moment(ts: str) -> str:
+    try:
+        return f"{datetime.fromtimestamp(float(ts), UTC):%Y-%m-%d %H:%M} UTC"
+    except (ValueError, OverflowError, OSError):
+        return "…"

@@ -1,0 +1,44 @@
+"""plan: what the analyst means to do, and how far it is."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.phrases import say
+from core.steps import CellRan, Replied, Step
+from workers.agent import stages
+from workers.agent.about_steps import asks_analyst, cells
+from workers.agent.text import clip, one_line
+from workers.turn.commands.thread import CommandThread
+
+_PLAN_CHARS = 1_200
+_MOST_CELLS = 20
+
+
+def carry_out(thread: CommandThread) -> Sequence[Step]:
+    """Say it: the approved stages with their state, else the analyst's own words and the cells that ran."""
+    language = thread.language
+    steps = next((each for each in reversed(thread.turns) if asks_analyst(each)), None)
+    if steps is None:
+        thread.answer(say("plan_none", language))
+        return ()
+    if listed := stages.plan_of(steps):
+        thread.answer("\n".join(_stages(steps, listed)))
+        return ()
+    first = next((each.text for each in steps if isinstance(each, Replied) and each.text.strip()), "")
+    ran = [f"{_sign(cell)} {one_line(cell.title, 120)}" for cell in cells(steps)[-_MOST_CELLS:]]
+    thread.answer("\n".join([clip(first.strip(), _PLAN_CHARS), *ran]).strip() or say("plan_none", language))
+    return ()
+
+
+def _stages(steps: Sequence[Step], listed: Sequence[stages.Stage]) -> list[str]:
+    done = stages.results(steps)
+    signs = ["–" if result.skipped else "✓" for result in done]
+    signs += ["◐"] * min(1, len(listed) - len(done))
+    signs += ["○"] * (len(listed) - len(signs))
+    lines = stages.plan_text(listed).splitlines()
+    return [f"{sign} {line}" for sign, line in zip(signs, lines, strict=True)]
+
+
+def _sign(cell: CellRan) -> str:
+    return {"ok": "✓", "undone": "–"}.get(cell.status, "✗")
