@@ -13,7 +13,18 @@ from typing import Any, Final
 from bot.answers import to_answer
 from bot.commands import leave_from_press, stop_from_press
 from bot.intake import Ignored
-from core.interactions import ApprovalButton, EditForm, HintForm, Interaction, LeaveButton, OptionButton, StopButton
+from core.interactions import (
+    ApprovalButton,
+    EditForm,
+    HintForm,
+    Interaction,
+    LeaveButton,
+    OptionButton,
+    PageButton,
+    ReasonForm,
+    ReportButton,
+    StopButton,
+)
 from core.store import Store
 from core.values import IncomingMessage
 
@@ -31,3 +42,9 @@ APPROVAL_BUTTONS: Final[tuple[type[Interaction], ...]] = (ApprovalButton,)
 
 FORMS: Final[tuple[type[Interaction], ...]] = (EditForm, HintForm)
 """Forms that people submit; `bot/approvals.py` listens to them too."""
+
+REPORT_BUTTONS: Final[tuple[type[Interaction], ...]] = (ReportButton, PageButton)
+"""Buttons that `bot/reports.py` listens to: most presses show something to one person and are no message."""
+
+REPORT_FORMS: Final[tuple[type[Interaction], ...]] = (ReasonForm,)
+"""Forms that people submit; `bot/reports.py` listens to them too."""

@@ -190,6 +190,18 @@ class SlackReader:
 
         Raises SlackUnreachable when Slack does not answer now.
         """
+        return file_refs(self._message(thread, ts).get("files"))
+
+    def message_blocks(self, thread: ThreadKey, ts: str) -> list[dict[str, Any]]:
+        """The blocks of one message, as Slack has them now; empty when it has none or may not be read.
+
+        Raises SlackUnreachable when Slack does not answer now.
+        """
+        blocks = self._message(thread, ts).get("blocks")
+        return [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+
+    def _message(self, thread: ThreadKey, ts: str) -> dict[str, Any]:
+        """One message; empty when it is gone or may not be read."""
         try:
             reply = self._repeatable.conversations_replies(
                 channel=thread.channel, ts=thread.root_ts, oldest=ts, latest=ts, inclusive=True, limit=10
@@ -199,11 +211,11 @@ class SlackReader:
             if isinstance(failure, SlackUnreachable):
                 raise failure from error
             self._shortcomings.note("conversations.replies", error)
-            return ()
+            return {}
         except LOST as error:
-            raise SlackUnreachable(f"the files of {ts} could not be looked up: {outline(error)}") from error
+            raise SlackUnreachable(f"the message {ts} could not be looked up: {outline(error)}") from error
         messages = reply.get("messages") or []
-        return next((file_refs(message.get("files")) for message in messages if message.get("ts") == ts), ())
+        return next((message for message in messages if message.get("ts") == ts), {})
 
     def _person(self, user_id: str, newer_than: float = float("-inf")) -> _Person:
         with self._people_lock:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from bot.buttons import APPROVAL_BUTTONS, BUTTONS, FORMS
+from bot.buttons import APPROVAL_BUTTONS, BUTTONS, FORMS, REPORT_BUTTONS, REPORT_FORMS
 from core.interactions import INTERACTIONS, OptionButton, Reaction
 
 ROOT = Path(__file__).parents[2]
@@ -69,4 +69,5 @@ def test_a_label_is_no_id() -> None:
 
 
 def test_every_interaction_has_one_listener() -> None:
-    assert [*(kind for kind, _ in BUTTONS), *APPROVAL_BUTTONS, *FORMS] == list(INTERACTIONS)
+    listened = [*(kind for kind, _ in BUTTONS), *APPROVAL_BUTTONS, *FORMS, *REPORT_BUTTONS, *REPORT_FORMS]
+    assert listened == list(INTERACTIONS)

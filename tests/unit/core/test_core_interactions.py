@@ -18,6 +18,9 @@ from core.interactions import (
     Interaction,
     LeaveButton,
     OptionButton,
+    PageButton,
+    ReasonForm,
+    ReportButton,
     StopButton,
 )
 
@@ -34,6 +37,10 @@ BUILT = {
             form, turn=st.from_regex(r"\A[\x21-\x7e]{1,300}\Z"), call=st.from_regex(r"\A[\x21-\x7e]{1,100}\Z")
         )
         for form in (ApprovalButton, EditForm, HintForm)
+    },
+    **{
+        kind: st.builds(kind, turn=st.from_regex(r"\A[\x21-\x7e]{1,300}\Z"))
+        for kind in (ReportButton, PageButton, ReasonForm)
     },
     LeaveButton: st.builds(LeaveButton, thread=st.from_regex(r"\A[A-Z0-9]{1,50}:[A-Z0-9]{1,50}:[0-9.]{1,40}\Z")),
 }
