@@ -42,10 +42,12 @@ def run(
             while interactive and (text := _prompt()):
                 status = talk.say(text, [])
             paths = talk.save_files(folder / "files")
+            kept = {turn.id: talk.save_report(turn, folder / "reports" / str(turn.number)) for turn in talk.turns()}
             if as_json:
-                print(json.dumps(_document(talk, names, paths), ensure_ascii=False))
+                print(json.dumps(_document(talk, names, paths, kept), ensure_ascii=False))
             else:
                 show.saved(paths)
+                show.saved(next((each for each in reversed(kept.values()) if each), {}), "report")
     except FAILURES as error:
         print(f"threadbook ask: {error}", file=sys.stderr)
         return 1
@@ -59,7 +61,9 @@ def _prompt() -> str:
         return ""
 
 
-def _document(talk: Conversation, names: dict[str, str], paths: dict[str, Path]) -> Json:
+def _document(
+    talk: Conversation, names: dict[str, str], paths: dict[str, Path], kept: dict[str, dict[str, Path]]
+) -> Json:
     """The JSON of the command: {"thread": [...], "turns": [...], "model"}; its shape is public (DESIGN §6)."""
     turns = talk.turns()
     return {
@@ -72,7 +76,7 @@ def _document(talk: Conversation, names: dict[str, str], paths: dict[str, Path])
             }
             for message in talk.messages()
         ],
-        "turns": [_turn(talk, turn) for turn in turns],
+        "turns": [_turn(talk, turn, kept[turn.id]) for turn in turns],
         "model": turns[-1].model if turns else "",
     }
 
@@ -82,7 +86,7 @@ def _file(file: Json, paths: dict[str, Path]) -> Json:
     return {"name": file["name"], "mimetype": file["mimetype"], "path": str(paths[file["id"]]), "size": size}
 
 
-def _turn(talk: Conversation, turn: Any) -> Json:
+def _turn(talk: Conversation, turn: Any, kept: dict[str, Path]) -> Json:
     report = talk.stack.store.report(turn.id)
     return {
         "status": turn.status,
@@ -99,5 +103,8 @@ def _turn(talk: Conversation, turn: Any) -> Json:
             for cell in talk.cells(turn)
         ],
         "report": report
-        and {"markdown": report.markdown, "files": [file.model_dump(mode="json") for file in report.files]},
+        and {
+            "markdown": report.markdown,
+            "files": [{**file.model_dump(mode="json"), "path": str(kept[file.name])} for file in report.files],
+        },
     }

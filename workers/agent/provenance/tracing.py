@@ -8,6 +8,7 @@ from typing import Literal
 
 from workers.agent.provenance.arithmetic import arithmetic, number
 from workers.agent.provenance.binding import Scene
+from workers.agent.provenance.charted import against, chart_facts
 from workers.agent.provenance.claims import Claim, read_report
 from workers.agent.provenance.deriving import derive
 from workers.agent.provenance.facts import Fact, Facts, Label, Place
@@ -64,6 +65,7 @@ class _Backed:
 class _Work:
     scene: Scene
     facts: Facts
+    charted: Sequence[Fact] = ()
     states: dict[int, Traced] = field(default_factory=dict)
     backed: dict[int, _Backed] = field(default_factory=dict)
 
@@ -73,7 +75,7 @@ def trace(report: str, facts: Facts) -> Provenance:
     plain, tokens = find_tokens(report)
     reading = read_report(plain)
     scene = Scene(reading, facts)
-    work = _Work(scene, facts)
+    work = _Work(scene, facts, chart_facts(facts))
     by_end = {token.place: token for token in tokens}
     waiting: list[tuple[Claim, list[Candidate]]] = []
     for claim in reading.claims:
@@ -101,7 +103,9 @@ def _trace_one(claim: Claim, token: Token | None, work: _Work, waiting: list[tup
         return
     found = candidates(claim, work.scene, work.facts)
     best = _best(found, claim, work)
-    if best is not None:
+    if best is not None and (other := against(claim, best.fact, work.charted, work.scene)) is not None:
+        _note(claim, work, "unsourced", reason="chart", near=(_shown(other), _shown(best.fact)))
+    elif best is not None:
         _back(claim, best.fact, work)
     elif claim.small and not claim.in_table:
         _note(claim, work, "left")

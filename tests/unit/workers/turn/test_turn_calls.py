@@ -12,7 +12,7 @@ from workers.delivery import card
 from workers.models.scripted import ScriptedModel
 from workers.turn.live import LiveProgress
 
-PLAIN = [cell("x = 20"), cell("y = x * 2"), cell("print(x + y)"), finish("It is **60**.")]
+PLAIN = [cell("x = 20"), cell("y = x * 2"), cell("print(x + y)"), finish("It is **60**.\n\n| x | y |\n|---|---|\n| 20 | 40 |")]
 CHART = "import matplotlib.pyplot as plt\nplt.plot([1])"
 CHARTS = [cell(CHART, "Sales"), cell(CHART, "Costs"), cell("print(1)"), finish("See above.")]
 BY_BOT = Counter({"reactions.add": 1, "users.info": 1})
@@ -114,7 +114,7 @@ def test_files_that_slack_took_and_never_showed_are_told_with_the_next_question(
     for _ in range(2):
         world.say("and now?", thread=key)
         world.settle(key)
-    assert world.text(key).count("does not show them: report.md") == 1
+    assert world.text(key).count("does not show them: report.html") == 1
     assert calls(world)["files.completeUploadExternal"] == 3
 
 
