@@ -21,10 +21,14 @@ def chart_facts(facts: Facts) -> list[Fact]:
 def against(claim: Claim, backing: Fact, charted: Sequence[Fact], scene: Scene) -> Fact | None:
     """The point of a chart that shows another value for what the claim is about; None when no chart does.
 
-    A chart speaks only where the claim names one of its points, and where what the chart measures is named too: beside
-    the value that backs the claim, or in the claim's own sentence. A chart that agrees ends the doubt.
+    A chart speaks only where the claim names one of its points, the value that backs the claim stands in a table in
+    the row of that name, and its column is named as what the chart measures; where the output names no column, the
+    claim's sentence must. So a share, a change, or a sum over months says nothing against a point. A chart that agrees
+    ends the doubt.
     """
     if not charted or backing.place.what == "chart" or backing.given or claim.numeral.kind != "number":
+        return None
+    if backing.grid is None or backing.grid.record:
         return None
     other: Fact | None = None
     for fact in _about(claim, backing, charted, scene):
@@ -35,14 +39,16 @@ def against(claim: Claim, backing: Fact, charted: Sequence[Fact], scene: Scene) 
 
 
 def _about(claim: Claim, backing: Fact, charted: Sequence[Fact], scene: Scene) -> Iterator[Fact]:
-    around = backing.words | scene.words_of(claim)
+    measures = {label for family, label in backing.keys if family.columns}
+    labels = {label for family, label in backing.keys if not family.columns}
+    said = scene.words_of(claim)
     for fact in charted:
-        if backing.unit and fact.unit and backing.unit != fact.unit:
+        names = {name for name in fact.grid.names if name} if fact.grid is not None else set()
+        if not (measures & names if measures else any(said >= set(name) for name in names)):
             continue
-        named = [scene.allowed(claim, family) == frozenset({label}) for family, label in fact.keys]
-        if not named or not all(named) or fact.grid is None:
+        if not any(label in labels for _, label in fact.keys) or (backing.unit and fact.unit not in ("", backing.unit)):
             continue
-        if any(name and set(name) <= around for name in fact.grid.names) and _is_alone(fact):
+        if all(scene.allowed(claim, family) == {label} for family, label in fact.keys) and _is_alone(fact):
             yield fact
 
 

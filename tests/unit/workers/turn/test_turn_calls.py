@@ -12,7 +12,12 @@ from workers.delivery import card
 from workers.models.scripted import ScriptedModel
 from workers.turn.live import LiveProgress
 
-PLAIN = [cell("x = 20"), cell("y = x * 2"), cell("print(x + y)"), finish("It is **60**.\n\n| x | y |\n|---|---|\n| 20 | 40 |")]
+PLAIN = [
+    cell("x = 20"),
+    cell("y = x * 2"),
+    cell("print(x + y)"),
+    finish("It is **60**.\n\n| x | y |\n|---|---|\n| 20 | 40 |"),
+]
 CHART = "import matplotlib.pyplot as plt\nplt.plot([1])"
 CHARTS = [cell(CHART, "Sales"), cell(CHART, "Costs"), cell("print(1)"), finish("See above.")]
 BY_BOT = Counter({"reactions.add": 1, "users.info": 1})

@@ -58,6 +58,13 @@ def test_a_chart_that_agrees_or_is_of_something_else_says_nothing(cell: CellRan)
     assert [one.state for one in traced("North earned a revenue of 130.", cell)] == ["sourced"]
 
 
+def test_another_column_of_the_same_row_is_no_disagreement() -> None:
+    printed = "        revenue  share  change\nNorth       120   0.55      20\nSouth       100   0.45     -10\n"
+    cell = charted(("North", 120), ("South", 100)).model_copy(update={"stdout": printed})
+    report = "North leads with a revenue of 120 (55 %), a change of 20; South fell by 10."
+    assert [one.reason for one in traced(report, cell)] == ["", "", "", ""]
+
+
 def test_a_figure_that_only_the_chart_shows_is_sourced_by_it() -> None:
     cell = charted(("North", 120), ("South", 100)).model_copy(update={"stdout": ""})
     assert [one.state for one in traced("North earned a revenue of 120.", cell)] == ["sourced"]
