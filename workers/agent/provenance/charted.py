@@ -48,7 +48,7 @@ def _about(claim: Claim, backing: Fact, charted: Sequence[Fact], scene: Scene) -
             continue
         if not any(label in labels for _, label in fact.keys) or (backing.unit and fact.unit not in ("", backing.unit)):
             continue
-        if all(scene.allowed(claim, family) == {label} for family, label in fact.keys) and _is_alone(fact):
+        if all(scene.allowed(claim, family) == frozenset({label}) for family, label in fact.keys) and _is_alone(fact):
             yield fact
 
 

@@ -9,7 +9,7 @@ import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.metadata import packages_distributions
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from pathlib import PurePosixPath
 
 from core.phrases import say
@@ -108,13 +108,21 @@ def safe_path(path: str) -> str:
 def requirements(given: PackInput) -> str:
     """requirements.txt: what the code imports, and what its files need, in the versions that it ran with."""
     versions = dict(line.rsplit(" ", 1) for line in given.packages if " " in line)
-    known = {name.lower().replace("_", "-"): version for name, version in versions.items()}
+    known = {name.lower().replace("_", "-"): number for name, number in versions.items()}
     script = next((file.data.decode() for file in given.files if file.name == "analysis.py"), "")
     wanted = set(_imported(script))
     wanted |= {name for end, name in _BY_FILE.items() if any(path.lower().endswith(end) for path in given.inputs)}
     wanted |= {name for end, name in _BY_FILE.items() if end in script}
-    lines = (f"{name}=={known[name]}" if name in known else name for name in sorted(wanted))
-    return "".join(f"{line}\n" for line in lines)
+    pinned = ((name, known.get(name) or _installed(name)) for name in sorted(wanted))
+    return "".join(f"{name}=={number}\n" if number else f"{name}\n" for name, number in pinned)
+
+
+def _installed(name: str) -> str:
+    """The version that is installed here, where the session host runs the same interpreter; "" when it is not."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
 
 
 def _imported(script: str) -> Iterator[str]:

@@ -72,7 +72,7 @@ def test_a_turn_that_takes_its_time_shows_a_card_with_a_stop_button_and_an_agent
 
 
 def test_the_report_that_is_kept_is_the_one_in_the_thread(world: World) -> None:
-    world.model = ScriptedModel([finish("Together **7** were sold.\n\n| a | b |\n|---|---|\n| 1 | 2 |")])
+    world.model = ScriptedModel([finish("Together **7** were sold.\n\n| a | b |\n|---|---|\n| x | y |")])
     key = world.say("what is six times seven?")
     world.settle(key)
     kept = world.store.report(world.turns(key)[-1].id)
