@@ -35,6 +35,6 @@
   window.addEventListener("hashchange", reveal);
   reveal();
   window.addEventListener("beforeprint", function () {
-    Array.prototype.forEach.call(document.querySelectorAll("details"), function (each) { each.open = true; });
+    Array.prototype.forEach.call(document.querySelectorAll("#sources details"), function (each) { each.open = true; });
   });
 })();

@@ -187,7 +187,7 @@ def _chart_table(chart: ChartData, given: ReportInput) -> dict[str, Any]:
         ]
     else:
         columns = [say("page_series", language), along, chart.y or say("page_y", language)]
-        rows = [(series.name, x, y) for series in chart.series for x, y in series.points]
+        rows = [(series.name or chart.y, x, y) for series in chart.series for x, y in series.points]
     total = max((series.total_points for series in chart.series), default=0)
     cut = len(rows) > _ROWS or any(series.total_points > len(series.points) for series in chart.series)
     caption = say("page_chart_data", language)
@@ -255,5 +255,5 @@ def _item(item: Scalar) -> dict[str, Any]:
         return {"text": "" if item is None else str(item), "number": False}
     if isinstance(item, float):
         return {"text": f"{item:,.6g}" if abs(item) < 1e6 else f"{item:,.2f}", "number": True}
-    text = f"{item:,}" if isinstance(item, int) else item
+    text = f"{item:,}" if isinstance(item, int) else item.removesuffix("T00:00:00")
     return {"text": text, "number": isinstance(item, int) or is_number(text)}
