@@ -210,11 +210,17 @@ def replay(
     outputs: Annotated[
         Path | None, typer.Option(help="Write the whole text of long outputs into this folder.", show_default=False)
     ] = None,
+    html: Annotated[
+        Path | None, typer.Option(help="Write the page of the last report to this file instead.", show_default=False)
+    ] = None,
+    pdf: Annotated[
+        Path | None, typer.Option(help="Print that page to this PDF. Needs Chromium.", show_default=False)
+    ] = None,
 ) -> None:
     """A turn's steps as they happened, with their times; of a thread, all its turns."""
     from tryout import replay as replay_room
 
-    _exit(replay_room.run(_settings(), turn, as_json=as_json, outputs=outputs))
+    _exit(replay_room.run(_settings(), turn, as_json=as_json, outputs=outputs, html=html, pdf=pdf))
 
 
 @app.command()

@@ -15,12 +15,23 @@ from slack_bolt.error import BoltUnhandledRequestError
 from slack_sdk import WebClient
 
 from bot.approvals import Approvals
-from bot.buttons import APPROVAL_BUTTONS, BUTTONS, FORMS, MENU_BUTTONS, MENU_FORMS, SHORTCUTS, Reader
+from bot.buttons import (
+    APPROVAL_BUTTONS,
+    BUTTONS,
+    FORMS,
+    MENU_BUTTONS,
+    MENU_FORMS,
+    REPORT_BUTTONS,
+    REPORT_FORMS,
+    SHORTCUTS,
+    Reader,
+)
 from bot.changes import deleted_in
 from bot.commands import stop_from_reaction, stop_from_session
 from bot.intake import Ignored
 from bot.menu import MessageMenu
 from bot.message_handler import MessageHandler
+from bot.reports import Reports
 from bot.retry_buffer import RetryBuffer
 from core.spool import Spooled
 from core.store import Store, StoreUnreachable
@@ -73,6 +84,11 @@ def build_app(
         app.view(form.pattern())(_menu_form_listener(menu))
     for button in MENU_BUTTONS:
         app.action(button.pattern())(_menu_listener(menu.again, "again"))
+    reports = Reports(store, handler.slack, handler)
+    for button, press in zip(REPORT_BUTTONS, (reports.press, reports.turn_page), strict=True):
+        app.action(button.pattern())(_report_listener(press))
+    for form in REPORT_FORMS:
+        app.view(form.pattern())(_report_listener(reports.submit))
     app.error(_on_error)
     return app
 
@@ -122,6 +138,14 @@ def _approval_listener(approvals: Approvals) -> Callable[..., None]:
         ack()
 
     return on_press
+
+
+def _report_listener(handle: Callable[[Mapping[str, Any], str], str]) -> Callable[..., None]:
+    def on_use(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
+        log.info("report_button_used", outcome=handle(body, context.team_id or ""))
+        ack()
+
+    return on_use
 
 
 def _form_listener(approvals: Approvals) -> Callable[..., None]:

@@ -25,6 +25,9 @@ from core.interactions import (
     Menu,
     MenuForm,
     OptionButton,
+    PageButton,
+    ReasonForm,
+    ReportButton,
     SpeakForm,
     StopButton,
 )
@@ -52,3 +55,9 @@ MENU_BUTTONS: Final[tuple[type[Interaction], ...]] = (AgainButton,)
 
 FORMS: Final[tuple[type[Interaction], ...]] = (EditForm, HintForm)
 """Forms that people submit; `bot/approvals.py` listens to them too."""
+
+REPORT_BUTTONS: Final[tuple[type[Interaction], ...]] = (ReportButton, PageButton)
+"""Buttons that `bot/reports.py` listens to: most presses show something to one person and are no message."""
+
+REPORT_FORMS: Final[tuple[type[Interaction], ...]] = (ReasonForm,)
+"""Forms that people submit; `bot/reports.py` listens to them too."""

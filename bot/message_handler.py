@@ -114,6 +114,38 @@ class MessageHandler:
             self._submit(self._refuse, message, action, verdict.phrase)
         return bool(verdict)
 
+    def may_look(self, message: IncomingMessage, sources: Sequence[str]) -> bool:
+        """Whether its author may see what a report rests on; if not, they are told.
+
+        Whoever looks must be allowed to ask each data `source` of which the thread holds rows. What Slack does not tell
+        in time counts as no: nobody asks again.
+        """
+
+        def ask() -> Verdict:
+            verdict = self._access.may(message, Action.LOOK)
+            held = (self._access.may_ask(source, message.thread, {message.user}) for source in sources if verdict)
+            return next((one for one in held if not one), verdict)
+
+        try:
+            verdict = self._lookups.submit(copy_context().run, ask).result(timeout=NAME_WAIT_S)
+        except (FutureTimeout, SlackUnreachable):
+            verdict = Verdict("look_unknown")
+        if not verdict:
+            self._submit(self._refuse_look, message, verdict)
+        return bool(verdict)
+
+    def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Have something done that must not delay the ack. What goes wrong there is logged."""
+        self._submit(work, *arguments)
+
+    def _refuse_look(self, message: IncomingMessage, verdict: Verdict) -> None:
+        thread, language = message.thread, self._slack.user_language(message.user)
+        key = f"{thread.id}/refused:{message.user}:{verdict.phrase}:{message.ts}"
+        self._store.audit(message.user, Action.LOOK.value, thread.id, "refused", key=key)
+        author = escape(self._slack.user_name(message.user))
+        text = say(verdict.phrase, language, author=author, source=escape(verdict.source))
+        self._slack.whisper(thread, message.user, text)
+
     def follow(self, change: Change) -> None:
         """A message was deleted or changed in Slack. Raises StoreUnreachable: then no ack."""
         if (touched := follow(change, self._store, self._wake)) is not None:

@@ -34,6 +34,7 @@ class Action(Enum):
     RESET = "reset", (ASKER, ADMINS), "Ask for a reset of the session."
     CONFIRM = "confirm", (ASKER, ADMINS), "Confirm or decline what cannot be undone."
     APPROVE = "approve", (ASKER, ADMINS), "Decide whether a cell or a statement may run."
+    LOOK = "look", (MEMBERS,), "See the sources and the code of a report, and say what one thinks of it."
     REPLAY = "replay", (ASKER, ADMINS, OPERATORS), "See the steps of a thread."
     STATUS = "status", (ADMINS, OPERATORS), "See what goes on in all threads."
     AUDIT = "audit", (ADMINS, OPERATORS), "Read who did what."

@@ -39,6 +39,11 @@ class Authorizer:
         action = action_of(message.kind, message.text, is_open=steps is not None, question=question)
         return action, may(self._person(message, standing, action), action, self._thread(message, action, steps))
 
+    def may(self, message: IncomingMessage, action: Action) -> Verdict:
+        """Whether the author of a press may do this to the message's thread. Raises SlackUnreachable."""
+        person = self._person(message, self.standing(message), action)
+        return may(person, action, self._thread(message, action, None))
+
     def may_ask(self, source: str, thread: ThreadKey, people: Collection[str]) -> Verdict:
         """Whether cells of this thread may ask a data source, for all of these people. Raises SlackUnreachable.
 

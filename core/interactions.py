@@ -200,6 +200,57 @@ class AgainButton(Interaction):
     ts: Ts
 
 
+class ReportButton(Interaction):
+    """A button under a report, of the turn that it ends.
+
+    `sources` and `code` open something to read, `download` asks for all files, `up` and `down` say what somebody thinks
+    of the report, `again` asks its question once more.
+    """
+
+    ID = "report"
+
+    turn: TurnId
+    do: Literal["sources", "code", "download", "up", "down", "again"]
+
+    @property
+    def id(self) -> str:
+        """One id for each thing to do."""
+        return f"{self.ID}:{self.do}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of all of them."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
+
+
+class PageButton(Interaction):
+    """A button inside what a button of a report opened: shows another page of it. Pages count from 0."""
+
+    ID = "page"
+
+    turn: TurnId
+    shows: Literal["sources", "code"]
+    page: Annotated[int, Field(ge=0, le=999)]
+
+    @property
+    def id(self) -> str:
+        """One id for each page."""
+        return f"{self.ID}:{self.page}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of all pages."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]{{1,3}}\Z")
+
+
+class ReasonForm(Interaction):
+    """The form that asks why somebody thinks well or ill of a report."""
+
+    ID = "vote_reason"
+
+    turn: TurnId
+
+
 FORM_FIELD: Final = "field"
 """The ids of a form's fields, and of the blocks around them, begin so; then comes the field's place, from 0."""
 
@@ -217,6 +268,9 @@ INTERACTIONS: Final[tuple[type[Interaction], ...]] = (
     ContextForm,
     SpeakForm,
     AgainButton,
+    ReportButton,
+    PageButton,
+    ReasonForm,
 )
 
 

@@ -152,3 +152,15 @@ class OutboxRow:
     sent_at: datetime | None = None
     after_ts: str | None = None
     fresh: bool = field(default=False)
+
+
+Vote = Literal["up", "down"]
+
+
+@dataclass(frozen=True, slots=True)
+class VoteRow:
+    """What one person thinks of a report, and why if they said so."""
+
+    user: str
+    vote: Vote
+    reason: str

@@ -405,13 +405,15 @@ class Checked(Value):
 class SourcePlace(Value):
     """A place that a figure comes from: an output, table, chart, statement or the code of a cell, a file, a question.
 
-    `line` counts from 1, and is 0 where there is none. `about` are the labels around the value.
+    `line` counts from 1, and is 0 where there is none. `about` are the labels around the value, `value` is what stands
+    there.
     """
 
     what: str
     cell_id: str = ""
     line: int = 0
     about: str = ""
+    value: str = ""
 
 
 class FigureSource(Value):
@@ -419,7 +421,9 @@ class FigureSource(Value):
 
     `sourced`: a cell showed it. `derived`: it follows from what cells showed by the step `how`. `given`: a person, a
     file or the code's parameters say it. `unsourced`: nothing backs it; it is marked in the report, and `reason` says
-    what was found instead (`workers/agent/provenance/matching.py`).
+    what was found instead (`workers/agent/provenance/matching.py`). `start` is its place in the report, -1 in steps of
+    versions that did not note it; `arithmetic` is the step `how` with its numbers; `near` are values that the outputs
+    show instead of an unsourced one.
     """
 
     figure: str
@@ -427,6 +431,9 @@ class FigureSource(Value):
     reason: str = ""
     how: str = ""
     places: tuple[SourcePlace, ...] = ()
+    start: int = -1
+    arithmetic: str = ""
+    near: tuple[str, ...] = ()
 
 
 class Finished(Value):

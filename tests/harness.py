@@ -16,6 +16,7 @@ import httpx
 from patience import PATIENCE_S, eventually
 
 from bot import running_bot
+from core.blobs import Blobs
 from core.settings import Settings, load_settings
 from core.store import Store, TurnRow
 from core.values import ThreadKey
@@ -204,6 +205,13 @@ class Talk:
         found = self.stack.store.report(self.turn.id)
         assert found is not None, f"turn {self.turn.status}, the thread says:\n{self.text}"
         return found.markdown
+
+    @property
+    def kept(self) -> dict[str, bytes]:
+        """The files of the last turn's report, also those that nobody has asked for."""
+        report = self.stack.store.report(self.turn.id)
+        blobs = Blobs(self.stack.settings.files)
+        return {file.name: blobs.get(file.sha256) for file in report.files} if report else {}
 
     @property
     def files(self) -> list[Json]:

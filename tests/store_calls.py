@@ -55,6 +55,7 @@ SAMPLES: Mapping[str, Any] = {
     "made": [],
     "new_text": "how many?",
     "outcome": "done",
+    "reason": "the wrong year",
     "resource": THREAD.id,
     "opens": new_turn(THREAD.id, 9, "en", "gpt-x"),
     "sent": [Sent(f"{TURN}:card", "100.000009", {})],
@@ -93,6 +94,7 @@ SAMPLES: Mapping[str, Any] = {
     "turn_id": TURN,
     "turn_ids": [TURN],
     "user": "U1",
+    "vote": "down",
 }
 """A value for each name of a parameter."""
 

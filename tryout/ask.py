@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -43,10 +43,12 @@ def run(
             while interactive and (text := _prompt()):
                 status = talk.say(text, [])
             paths = talk.save_files(folder / "files")
+            kept = {turn.id: talk.save_report(turn, folder / "reports" / str(turn.number)) for turn in talk.turns()}
             if as_json:
-                print(json.dumps(_document(talk, names, paths), ensure_ascii=False))
+                print(json.dumps(_document(talk, names, paths, kept), ensure_ascii=False))
             else:
                 show.saved(paths)
+                show.saved(next((each for each in reversed(kept.values()) if each), {}), "report")
     except FAILURES as error:
         print(f"threadbook ask: {error}", file=sys.stderr)
         return 1
@@ -60,7 +62,9 @@ def _prompt() -> str:
         return ""
 
 
-def _document(talk: Conversation, names: dict[str, str], paths: dict[str, Path]) -> Json:
+def _document(
+    talk: Conversation, names: dict[str, str], paths: dict[str, Path], kept: dict[str, dict[str, Path]]
+) -> Json:
     """The JSON of the command: {"thread": [...], "turns": [...], "model"}; its shape is public (DESIGN §6)."""
     turns = talk.turns()
     return {
@@ -73,7 +77,7 @@ def _document(talk: Conversation, names: dict[str, str], paths: dict[str, Path])
             }
             for message in talk.messages()
         ],
-        "turns": [turn_document(talk, turn) for turn in turns],
+        "turns": [turn_document(talk, turn, kept[turn.id]) for turn in turns],
         "model": turns[-1].model if turns else "",
     }
 
@@ -83,8 +87,8 @@ def _file(file: Json, paths: dict[str, Path]) -> Json:
     return {"name": file["name"], "mimetype": file["mimetype"], "path": str(paths[file["id"]]), "size": size}
 
 
-def turn_document(talk: Conversation, turn: TurnRow) -> Json:
-    """A turn as `--json` shows it: its cells and its report."""
+def turn_document(talk: Conversation, turn: TurnRow, kept: Mapping[str, Path]) -> Json:
+    """A turn as `--json` shows it: its cells and its report. `kept`: where its own files were saved, by name."""
     report = talk.stack.store.report(turn.id)
     return {
         "status": turn.status,
@@ -101,5 +105,8 @@ def turn_document(talk: Conversation, turn: TurnRow) -> Json:
             for cell in talk.cells(turn)
         ],
         "report": report
-        and {"markdown": report.markdown, "files": [file.model_dump(mode="json") for file in report.files]},
+        and {
+            "markdown": report.markdown,
+            "files": [{**file.model_dump(mode="json"), "path": str(kept.get(file.name, ""))} for file in report.files],
+        },
     }

@@ -107,3 +107,13 @@ class Conversation:
                 paths[file["id"]] = path if not path.exists() else folder / f"{file['id']}-{path.name}"
                 paths[file["id"]].write_bytes(self.stack.slack.file(file["id"]))
         return paths
+
+    def save_report(self, turn: TurnRow, folder: Path) -> dict[str, Path]:
+        """Write the files of a turn's report under `folder`, also those that people get only on request; by name."""
+        report = self.stack.store.report(turn.id)
+        paths: dict[str, Path] = {}
+        for file in report.files if report else ():
+            paths[file.name] = folder / Path(file.name).name
+            folder.mkdir(parents=True, exist_ok=True)
+            self.stack.blobs.fetch(file.sha256, paths[file.name])
+        return paths

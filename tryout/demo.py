@@ -33,7 +33,9 @@ def run_once() -> int:
             talk.say(follow_up["question"], [], user=follow_up["author"])
             paths = talk.save_files(HOME / "demo" / "thread")
             show.saved(paths)
-            missing = _missing(talk)
+            report = talk.save_report(talk.turns()[-1], HOME / "demo" / "report")
+            show.saved(report, "report")
+            missing = _missing(talk, report)
         show.line("the same with a database: the telco tables as a named data source")
         missing += ask_database(_fresh(HOME / "demo-database"), load_settings())
     except FAILURES as error:
@@ -82,13 +84,13 @@ def _begin(stack: Stack, story: dict[str, Any]) -> Conversation:
     return talk
 
 
-def _missing(talk: Conversation) -> list[str]:
-    """What should be in the thread and is not, as phrases for a person."""
+def _missing(talk: Conversation, report: dict[str, Path]) -> list[str]:
+    """What should be in the thread, or kept for whoever presses "Download all", and is not; as phrases for a person."""
     turns = talk.turns()
     if [turn.status for turn in turns] != ["done", "done"]:
         return [f"two answered turns (there are: {', '.join(turn.status for turn in turns) or 'none'})"]
-    names = [file["name"] for message in talk.messages() for file in message.get("files") or ()]
-    wanted = {"a chart": ".png", "a report": ".md", "a notebook": ".ipynb", "a program": ".py"}
+    names = [*report, *(file["name"] for message in talk.messages() for file in message.get("files") or ())]
+    wanted = {"a chart": ".png", "a page": ".html", "a report": ".md", "a notebook": ".ipynb", "a program": ".py"}
     missing = [what for what, ending in wanted.items() if not any(name.endswith(ending) for name in names)]
     first, second = ([cell.code for cell in talk.cells(turn) if cell.status == "ok"] for turn in turns)
     if not reused(first, second):

@@ -56,6 +56,7 @@ from core.steps import (
 from core.store import Store, TurnRow
 from core.store.history import History, Sent, TimedStep
 from tryout.operator import permitted
+from tryout.pages import NoPage, write_page
 from tryout.show import printable
 from workers.agent.about_steps import statements
 
@@ -65,10 +66,19 @@ OUTPUT_LINES = 12
 Json = dict[str, Any]
 
 
-def run(settings: Settings, name: str, *, as_json: bool = False, outputs: Path | None = None) -> int:
+def run(
+    settings: Settings,
+    name: str,
+    *,
+    as_json: bool = False,
+    outputs: Path | None = None,
+    html: Path | None = None,
+    pdf: Path | None = None,
+) -> int:
     """Print the turns that `name` means: a turn's id, a thread's, or a link to a Slack message. 1 if there is none.
 
-    `outputs` is a folder for the whole texts of outputs that their steps hold in part.
+    `outputs` is a folder for the whole texts of outputs that their steps hold in part. With `html` or `pdf` the page of
+    the last report is written there, and nothing else is printed.
     """
     with closing(History(settings.database_url)) as history, closing(Store(settings.database_url)) as store:
         try:
@@ -80,6 +90,8 @@ def run(settings: Settings, name: str, *, as_json: bool = False, outputs: Path |
         except SQLAlchemyError as error:
             Console(stderr=True).print(Text(f"The Store cannot be read: {type(error).__name__}. Check DATABASE_URL."))
             return 1
+        if turns and (html or pdf):
+            return _write_page(settings, store, [turn for turn, _, _ in turns], html, pdf)
     console = Console(highlight=False, soft_wrap=True)
     if as_json:
         print(json.dumps([as_document(*turn) for turn in turns], ensure_ascii=False))
@@ -97,6 +109,16 @@ def run(settings: Settings, name: str, *, as_json: bool = False, outputs: Path |
             console.print(text)
     steps = [step.step for _, each, _ in turns for step in each]
     return 0 if outputs is None else _write_outputs(settings, outputs, steps)
+
+
+def _write_page(settings: Settings, store: Store, turns: list[TurnRow], html: Path | None, pdf: Path | None) -> int:
+    try:
+        for path in write_page(store, Blobs(settings.files), turns, html, pdf):
+            print(path)
+    except (NoPage, OSError) as error:
+        Console(stderr=True, soft_wrap=True).print(Text(str(error)))
+        return 1
+    return 0
 
 
 def _write_outputs(settings: Settings, folder: Path, steps: Iterable[Step | UnknownStep]) -> int:

@@ -68,9 +68,11 @@ def message(posted: Json, names: Mapping[str, str]) -> None:
         console.print(Text(f"  📎 {file['name']} ({file.get('size', 0):,} bytes)", style="green"))
 
 
-def saved(paths: Mapping[str, Path]) -> None:
-    """Print where the files of the thread were written."""
-    console.print(Rule(Text("files", style="bold"), align="left", style="dim"))
+def saved(paths: Mapping[str, Path], what: str = "files") -> None:
+    """Print where files were written: those of the thread, or those that its last report has beside."""
+    if not paths:
+        return
+    console.print(Rule(Text(what, style="bold"), align="left", style="dim"))
     for path in paths.values():
         console.print(Text(f"  {path}"), soft_wrap=True)
 

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import httpx
 
+from core.blobs import Blobs
 from core.retry import wait_until
 from core.settings import Settings, environment_with, load_settings
 from core.store import Store
@@ -34,6 +35,11 @@ class Stack:
     slack: LocalSlack
     store: Store
     check: Callable[[], None]
+
+    @property
+    def blobs(self) -> Blobs:
+        """The file store."""
+        return Blobs(self.settings.files)
 
 
 @contextmanager

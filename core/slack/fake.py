@@ -250,6 +250,12 @@ class FakeSlack:
         self.views.append(deepcopy(view))
         return {"view": {"id": f"V0FAKE{next(self._numbers):04}", **view}}
 
+    def _views_update(self, view_id: str, view: Json, hash: str = "") -> Json:
+        if faults := broken_view(view):
+            raise _refused("views.update", "invalid_arguments", errors=faults)
+        self.views.append(deepcopy(view))
+        return {"view": {"id": view_id, "hash": hash, **view}}
+
     def _reactions_add(self, channel: str, timestamp: str, name: str) -> Json:
         reactions = self._reactions("reactions.add", channel, timestamp)
         if any(one["name"] == name for one in reactions):

@@ -27,7 +27,7 @@ AgentSession = Literal["processing", "suspended", "active"]
 
 UPLOAD = "files.getUploadURLExternal"
 _REACT, _UNREACT = "reactions.add", "reactions.remove"
-_WHISPER, _FORM = "chat.postEphemeral", "views.open"
+_WHISPER, _FORM, _PAGE = "chat.postEphemeral", "views.open", "views.update"
 _STATUS, _SESSION = "assistant.threads.setStatus", "agents.sessions.setStatus"
 _NOTHING_TO_DO = {"already_reacted", "no_reaction"}
 
@@ -41,7 +41,7 @@ class Niceties(SlackReader):
         self._outbox = outbox
         rates = rates_of(client)
         self._without = Without(
-            rates.redis if rates else None, (_REACT, _UNREACT, _STATUS, _SESSION, _WHISPER, _FORM, UPLOAD)
+            rates.redis if rates else None, (_REACT, _UNREACT, _STATUS, _SESSION, _WHISPER, _FORM, _PAGE, UPLOAD)
         )
 
     def react(self, key: ThreadKey, ts: str, name: str, *, lease: Lease | None = None) -> None:
@@ -116,6 +116,10 @@ class Niceties(SlackReader):
 
         self._nicety(None, key, _FORM, call)
         return opened
+
+    def update_form(self, key: ThreadKey, view_id: str, shown: str, view: dict[str, Any]) -> None:
+        """Show something else in an open modal, unless it changed since `shown`, the hash that the press came with."""
+        self._nicety(None, key, _PAGE, lambda: self._once.views_update(view_id=view_id, hash=shown or None, view=view))
 
     def _check(self, lease: Lease | None) -> None:
         if lease is not None:

@@ -42,6 +42,7 @@ BUDGETS: Mapping[str, Budget] = {
     "agents.sessions.setStatus": _TIER_3,
     "chat.postEphemeral": _TIER_4,
     "views.open": _TIER_4,
+    "views.update": _TIER_4,
     "files.getUploadURLExternal": _TIER_4,
     "files.completeUploadExternal": _TIER_4,
     "files.info": _TIER_4,

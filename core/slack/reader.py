@@ -193,6 +193,14 @@ class SlackReader:
         message = self.message(thread, ts)
         return file_refs(message.get("files")) if message else ()
 
+    def message_blocks(self, thread: ThreadKey, ts: str) -> list[dict[str, Any]]:
+        """The blocks of one message, as Slack has them now; empty when it has none or may not be read.
+
+        Raises SlackUnreachable when Slack does not answer now.
+        """
+        blocks = (self.message(thread, ts) or {}).get("blocks")
+        return [block for block in blocks if isinstance(block, dict)] if isinstance(blocks, list) else []
+
     def message(self, thread: ThreadKey, ts: str) -> dict[str, Any] | None:
         """One message as Slack has it; None when it is not there or may not be read.
 

@@ -157,6 +157,7 @@ def _rows_of(thread_id: str) -> list[tuple[Table, ColumnElement[bool]]]:
         (t.steps, t.steps.c.turn_id.in_(turns)),
         (t.model_calls, t.model_calls.c.thread_id == thread_id),
         (t.reports, t.reports.c.turn_id.in_(turns)),
+        (t.votes, t.votes.c.turn_id.in_(turns)),
         (t.turns, t.turns.c.thread_id == thread_id),
         (t.thread_files, t.thread_files.c.thread_id == thread_id),
         (t.outbox, t.outbox.c.thread_id == thread_id),

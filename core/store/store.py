@@ -23,6 +23,7 @@ from core.store.reports import Reports
 from core.store.spending import Spending
 from core.store.thread_state import ThreadStates
 from core.store.turns import Turns
+from core.store.votes import Votes
 from core.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -44,6 +45,7 @@ class Store(
     Audit,
     Purges,
     Changes,
+    Votes,
 ):
     """Safe to share between threads of one process. A fork may use it if it was closed before the fork.
 

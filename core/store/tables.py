@@ -3,7 +3,8 @@
 threads ─┬─ messages   what people wrote, unique by (team, channel, ts); `turn_id` is the turn that read it, or null
          ├─ turns ─┬─ steps        what happened, in order; append only
          │         ├─ model_calls  what each call of a model took, by thread, channel, person and time
-         │         └─ reports      how the turn ended for the people in the thread
+         │         ├─ reports      how the turn ended for the people in the thread
+         │         └─ votes        what people think of its report, one for each person
          ├─ thread_files        inputs of the thread, in the order in which they came
          └─ outbox              what was or is being sent to Slack, by deterministic key
 schema_versions                 which code works with the schema of each revision
@@ -207,6 +208,16 @@ reports = Table(
     Column("markdown", Text, nullable=False),
     Column("files", JSON, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
+)
+
+votes = Table(
+    "votes",
+    metadata,
+    Column("turn_id", ForeignKey("turns.id", ondelete="CASCADE"), primary_key=True),
+    Column("user", String(60), primary_key=True),
+    Column("vote", String(10), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("at", UtcDateTime, nullable=False),
 )
 
 outbox = Table(

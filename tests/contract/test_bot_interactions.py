@@ -8,7 +8,16 @@ from pathlib import Path
 
 import pytest
 
-from bot.buttons import APPROVAL_BUTTONS, BUTTONS, FORMS, MENU_BUTTONS, MENU_FORMS, SHORTCUTS
+from bot.buttons import (
+    APPROVAL_BUTTONS,
+    BUTTONS,
+    FORMS,
+    MENU_BUTTONS,
+    MENU_FORMS,
+    REPORT_BUTTONS,
+    REPORT_FORMS,
+    SHORTCUTS,
+)
 from core.interactions import INTERACTIONS, OptionButton, Reaction
 
 ROOT = Path(__file__).parents[2]
@@ -70,4 +79,5 @@ def test_a_label_is_no_id() -> None:
 
 def test_every_interaction_has_one_listener() -> None:
     listened = [*(kind for kind, _ in BUTTONS), *APPROVAL_BUTTONS, *FORMS, *SHORTCUTS, *MENU_FORMS, *MENU_BUTTONS]
+    listened += [*REPORT_BUTTONS, *REPORT_FORMS]
     assert listened == list(INTERACTIONS)

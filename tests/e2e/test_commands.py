@@ -63,14 +63,16 @@ def test_the_answer_holds_the_numbers_of_the_file(asked: dict[str, Any]) -> None
 
 def test_every_file_of_the_thread_lies_where_the_json_says(asked: dict[str, Any]) -> None:
     files = [file for message in asked["thread"] for file in message["files"]]
-    assert {"ledger.csv", "report.md", "analysis.ipynb", "analysis.py"} <= {file["name"] for file in files}
-    for file in files:
+    assert {"ledger.csv", "report.html"} <= {file["name"] for file in files}
+    kept = asked["turns"][-1]["report"]["files"]
+    assert {"report.html", "report.md", "analysis.ipynb", "analysis.py"} <= {file["name"] for file in kept}
+    for file in (*files, *kept):
         assert Path(file["path"]).stat().st_size == file["size"]
 
 
 def test_the_attached_program_and_notebook_run_beside_the_file(asked: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "ledger.csv").write_text(LEDGER)
-    files = [file for message in asked["thread"] for file in message["files"]]
+    files = asked["turns"][-1]["report"]["files"]
     program = next(file["path"] for file in files if file["name"] == "analysis.py")
     ran = subprocess.run(
         [sys.executable, program],

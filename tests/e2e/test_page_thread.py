@@ -34,7 +34,7 @@ def test_a_person_uploads_a_table_mentions_the_bot_and_reads_chart_report_and_fo
         chart = thread.locator(".files img").first
         page.wait_for_function("image => image.complete && image.naturalWidth > 0", arg=chart.element_handle())
         assert chart.evaluate("image => image.naturalWidth") >= 600
-        expect(thread.locator(".file-name").filter(has_text="analysis.ipynb")).to_be_visible()
+        expect(thread.locator(".file-name").filter(has_text="report.html")).to_be_visible()
 
         thread.locator("textarea").fill("and by region, only 2023?")
         thread.get_by_role("button", name="Send").click()

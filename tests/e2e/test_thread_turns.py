@@ -50,7 +50,8 @@ def test_a_question_with_a_file_ends_in_a_report_with_chart_and_files(start: Sta
     assert "42" in talk.report
     assert "Together **42** were sold." in talk.text
     names = [file["name"] for file in talk.files]
-    assert {"report.md", "analysis.ipynb", "analysis.py"} <= set(names)
+    assert "report.html" in names
+    assert {"report.md", "analysis.ipynb", "analysis.py"} <= set(talk.kept)
     assert any(file["mimetype"] == "image/png" for file in talk.files)
     assert talk.reactions() == {"white_check_mark"}
 

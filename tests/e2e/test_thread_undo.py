@@ -66,8 +66,7 @@ def test_the_notebook_and_the_prompt_know_of_it(start: Start) -> None:
     talk = sold(start)
     say_and_hear(talk, "undo", "undid the last step")
     after = talk.ask("and now?")
-    script = next(file for file in after.files[::-1] if file["name"] == "analysis.py")
-    text = after.stack.slack.file(script["id"]).decode()
+    text = after.kept["analysis.py"].decode()
     assert "total = 42" in text
     assert "total = 0" not in text
     assert "this step was undone" in text

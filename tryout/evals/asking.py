@@ -215,7 +215,7 @@ def _save_transcript(job: Job, talk: Conversation, turns: Sequence[TurnRow], man
     document = {
         "question": job.question.model_dump(mode="json"),
         "thread": [{"user": m.get("user", ""), "text": message_text(m)} for m in talk.messages()],
-        "turns": [turn_document(talk, turn) for turn in turns],
+        "turns": [turn_document(talk, turn, {}) for turn in turns],
     }
     manner.transcripts.mkdir(parents=True, exist_ok=True)
     (manner.transcripts / name).write_text(json.dumps(document, ensure_ascii=False, indent=1), encoding="utf-8")

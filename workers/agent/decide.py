@@ -340,7 +340,7 @@ def _post(turn: Turn, episode: Episode, report: Report) -> Action:
     last = next((step for step in episode.steps if isinstance(step, Checked)), None)
     if last is None and (reason := guards.last_refusal(turn)) is not None:
         text = f"{text}\n\n{turn.prompts.render('unchecked', language=turn.language, reason=reason)}"
-    return Finish(_with_budget_note(turn, text), report.partial, sources_of(provenance))
+    return Finish(_with_budget_note(turn, text), report.partial, sources_of(provenance, turn.language))
 
 
 def _hold(turn: Turn, episode: Episode, figures: Sequence[str]) -> AskHuman:
@@ -433,5 +433,5 @@ def _refused_report(turn: Turn) -> Finish | None:
             text = marked(provenance, turn.language)
             if checked:
                 text += "\n\n" + turn.prompts.render("incomplete", language=turn.language, reason=checked.reason)
-            return Finish(text, sources=sources_of(provenance))
+            return Finish(text, sources=sources_of(provenance, turn.language))
     return None

@@ -47,21 +47,27 @@ def marked(provenance: Provenance, language: Language) -> str:
 
     In a table the mark is the sign alone, and a line below the report says what it means.
     """
-    report, in_tables = provenance.report, False
-    for figure in sorted(provenance.unsourced, key=lambda each: each.start, reverse=True):
-        if figure.in_table:
-            mark, in_tables = f" {_SIGN}", True
-        else:
-            mark = f" ({say(_phrase(figure), language)})"
-        at = _behind_emphasis(report, figure.end)
+    report, marks = provenance.report, _marks(provenance, language)
+    for at, mark in reversed(marks):
         report = report[:at] + mark + report[at:]
-    if not in_tables:
+    if not any(figure.in_table for figure in provenance.unsourced):
         return report
     legend = say("unsourced_in_tables", language)
     return f"{report}\n\n_{legend}_"
 
 
+def _marks(provenance: Provenance, language: Language) -> list[tuple[int, str]]:
+    """The marks and where they go, in order."""
+    marks = []
+    for figure in sorted(provenance.unsourced, key=lambda each: each.start):
+        mark = f" {_SIGN}" if figure.in_table else f" ({say(_phrase(figure), language)})"
+        marks.append((_behind_emphasis(provenance.report, figure.end), mark))
+    return marks
+
+
 def _phrase(figure: Traced) -> str:
+    if figure.reason == "chart":
+        return "unsourced_chart"
     return "unsourced_other" if figure.reason in _OF_THE_OUTPUT else "unsourced_mark"
 
 
@@ -73,8 +79,9 @@ def _behind_emphasis(report: str, at: int) -> int:
     return end
 
 
-def sources_of(provenance: Provenance) -> tuple[FigureSource, ...]:
-    """The figures of the report with their sources, in order; those that need none are left out."""
+def sources_of(provenance: Provenance, language: Language) -> tuple[FigureSource, ...]:
+    """The figures of the marked report with their sources, in order; those that need none are left out."""
+    marks = _marks(provenance, language)
     return tuple(
         FigureSource(
             figure=one_line(figure.text, 60),
@@ -82,9 +89,18 @@ def sources_of(provenance: Provenance) -> tuple[FigureSource, ...]:
             reason=figure.reason,
             how=figure.how,
             places=tuple(
-                SourcePlace(what=place.what, cell_id=place.cell_id, line=place.line, about=one_line(place.about, 120))
+                SourcePlace(
+                    what=place.what,
+                    cell_id=place.cell_id,
+                    line=place.line,
+                    about=one_line(place.about, 120),
+                    value=place.value,
+                )
                 for place in figure.places
             ),
+            start=figure.start + sum(len(mark) for at, mark in marks if at <= figure.start),
+            arithmetic=one_line(figure.arithmetic, 300),
+            near=tuple(one_line(near, 160) for near in figure.near) if figure.state == "unsourced" else (),
         )
         for figure in provenance.figures
         if figure.state != "left"

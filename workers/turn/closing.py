@@ -3,25 +3,25 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterator
 from contextlib import suppress
 
 from core.commands import NOTE
-from core.errors import BlobMissing, OursToFix, SlackUnreachable
+from core.errors import OursToFix, SlackUnreachable
 from core.phrases import say
 from core.slack.text import escape
-from core.steps import CellRan, Closed, Finished, Forgot, GaveUp, Replied, Step
+from core.steps import Closed, Finished, Forgot, GaveUp, Step
 from core.telemetry import get_logger
 from core.values import StoredFile, TurnStatus
 from workers.agent.about_steps import cells, ending
 from workers.agent.inbox import as_asked, as_noted
-from workers.delivery.reports import render_report, report_input
+from workers.delivery.reports import render_report
 from workers.turn.cells import export
 from workers.turn.context import RetryLater
+from workers.turn.handover import report_of
 from workers.turn.inbox import author_of
 from workers.turn.live import show_progress
 from workers.turn.open_turn import OpenTurn
-from workers.turn.privacy import as_people_see
+from workers.turn.privacy import as_people_see, privacy_of
 
 log = get_logger(__name__)
 
@@ -101,16 +101,10 @@ def _status_of(end: Finished | Forgot | GaveUp | Closed) -> TurnStatus:
 def _report(turn: OpenTurn) -> None:
     """Post the report and its files. The same steps make the same report."""
     context = turn.context
-    earlier, steps = as_people_see(turn)
-    given = report_input(
-        steps,
-        turn.language,
-        earlier=earlier,
-        model=turn.row.model,
-        currency=context.settings.budget.currency,
-        duration_s=sum(step.duration_s for step in turn.steps if isinstance(step, Replied | CellRan)),
-        pictures=dict(_pictures(turn)),
-        unshown=[cell.cell_id for cell in cells(turn.steps) if not turn.show.figures_were_taken(cell)],
+    unshown = [cell.cell_id for cell in cells(turn.steps) if not turn.show.figures_were_taken(cell)]
+    seen = as_people_see(turn.turns, privacy_of(turn))
+    given = report_of(
+        context, turn.turns, seen, turn.language, model=turn.row.model, unshown=unshown, turn_id=turn.row.id
     )
     report = render_report(given)
     files = [
@@ -120,11 +114,5 @@ def _report(turn: OpenTurn) -> None:
     made = {file.name: file for cell in cells(turn.steps) for file in cell.files}
     context.store.save_report(turn.lease, turn.row.id, report.markdown, [*files, *made.values()])
     turn.show.ends("done")
-    turn.show.report(report.messages, [*files, *made.values()])
-
-
-def _pictures(turn: OpenTurn) -> Iterator[tuple[str, bytes]]:
-    """The charts by their hash; one that the file store has lost is left out of the report."""
-    for figure in (figure for cell in cells(turn.steps) for figure in cell.figures):
-        with suppress(BlobMissing):
-            yield figure.sha256, turn.context.blobs.get(figure.sha256)
+    shown = [file for file in files if file.name in report.shown]
+    turn.show.report(report.messages, [*shown, *made.values()])

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from core.steps import CellRan, Finished, Masked, Replied, Step, dump_step
 from core.team_settings import ChannelPrivacy
 from core.values import ThreadKey
 from workers.agent.actions import AskModel, Message
+from workers.agent.effective_steps import effective_steps
 from workers.privacy.masking import Masker, masked_in, restored
+from workers.turn.context import TurnContext
 from workers.turn.open_turn import OpenTurn
 
 
 def privacy_of(turn: OpenTurn) -> ChannelPrivacy:
     """What the model does not see of this thread."""
-    return turn.context.settings.privacy_in(ThreadKey.parse(turn.thread_id).channel)
+    return privacy_in(turn.context, turn.thread_id)
+
+
+def privacy_in(context: TurnContext, thread_id: str) -> ChannelPrivacy:
+    """The same, before a turn is open."""
+    return context.settings.privacy_in(ThreadKey.parse(thread_id).channel)
 
 
 def masked_messages(turn: OpenTurn, action: AskModel) -> tuple[tuple[Message, ...], tuple[Masked, ...]]:
@@ -38,15 +45,13 @@ def with_values(turn: OpenTurn, code: str) -> str:
     return restored(code, masked_in(turn.turns))
 
 
-def as_people_see(turn: OpenTurn) -> tuple[list[tuple[Step, ...]], tuple[Step, ...]]:
+def as_people_see(turns: Sequence[Sequence[Step]], privacy: ChannelPrivacy) -> tuple[tuple[Step, ...], ...]:
     """The effective steps for a report: with the values in place of the placeholders, if the team wants that."""
-    earlier, steps = turn.effective()
-    values = masked_in(turn.turns) if privacy_of(turn).reports == "values" else {}
+    effective = effective_steps(turns)
+    values = masked_in(turns) if privacy.reports == "values" else {}
     if not values:
-        return earlier, steps
-    return [tuple(_restored(step, values) for step in past) for past in earlier], tuple(
-        _restored(step, values) for step in steps
-    )
+        return effective
+    return tuple(tuple(_restored(step, values) for step in steps) for steps in effective)
 
 
 def _restored(step: Step, values: dict[str, str]) -> Step:

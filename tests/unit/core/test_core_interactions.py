@@ -23,6 +23,9 @@ from core.interactions import (
     Menu,
     MenuForm,
     OptionButton,
+    PageButton,
+    ReasonForm,
+    ReportButton,
     SpeakForm,
     StopButton,
 )
@@ -46,6 +49,10 @@ BUILT = {
     **{form: st.builds(form, thread=THREADS) for form in (LeaveButton, SpeakForm)},
     **{form: st.builds(form, thread=THREADS, ts=TS) for form in (MenuForm, AskForm, ContextForm, AgainButton)},
     Menu: st.builds(Menu),
+    **{
+        kind: st.builds(kind, turn=st.from_regex(r"\A[\x21-\x7e]{1,300}\Z"))
+        for kind in (ReportButton, PageButton, ReasonForm)
+    },
 }
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

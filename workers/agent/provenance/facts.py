@@ -25,7 +25,7 @@ class Place(NamedTuple):
     """Where a fact was found.
 
     `cell` counts the thread's cells from 1, and is 0 for what no cell showed. `line` counts from 1, and is 0 for none.
-    `about` are the labels around the value as people read them.
+    `about` are the labels around the value as people read them, `value` is the value itself where a figure names it.
     """
 
     what: What
@@ -33,6 +33,7 @@ class Place(NamedTuple):
     cell_id: str = ""
     line: int = 0
     about: str = ""
+    value: str = ""
 
 
 @dataclass(slots=True, eq=False)

@@ -24,8 +24,9 @@ from workers.agent.provenance.words import (
     has_word,
 )
 
-Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag"]
-"""Why no fact backs a claim: its value is of another row, unit, sign or turn, or nowhere; or its token is wrong."""
+Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag", "chart"]
+"""Why no fact backs a claim: its value is of another row, unit, sign or turn, or nowhere; its token is wrong; a chart
+shows another value."""
 
 _PLAN = re.compile(r"\b(?:budget|plan|target|limit|soll|ziel)|预算|目标", re.IGNORECASE)
 _MONEY = set(CURRENCIES.values())

@@ -176,6 +176,7 @@ def _chart(chart: ChartData, number: int, cell_id: str, turn: int, facts: Facts)
     unit, scale = unit_of(chart.y)
     for series in chart.series:
         points, grid = Family(), Grid(rows=series.total_points, whole=series.total_points == len(series.points))
+        grid.names = (key_of(series.name), key_of(chart.y))
         name = label_of(series.name)
         for row, (x, y) in enumerate(series.points):
             if isinstance(y, bool) or not isinstance(y, int | float):

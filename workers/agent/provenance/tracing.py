@@ -6,7 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from workers.agent.provenance.arithmetic import arithmetic, number
 from workers.agent.provenance.binding import Scene
+from workers.agent.provenance.charted import against, chart_facts
 from workers.agent.provenance.claims import Claim, read_report
 from workers.agent.provenance.deriving import derive
 from workers.agent.provenance.facts import Fact, Facts, Label, Place
@@ -22,7 +24,8 @@ _NEAREST = 3
 class Traced:
     """A figure of the report and what became of it. `places` are its sources; `how` the step that derives it.
 
-    `near` are the nearest facts when it is unsourced, for the model that is to mend it.
+    `near` are the nearest facts when it is unsourced, for the model that is to mend it; `arithmetic` is the step that
+    derives it, with its numbers.
     """
 
     start: int
@@ -35,6 +38,7 @@ class Traced:
     reason: Reason = ""
     near: tuple[str, ...] = ()
     in_table: bool = False
+    arithmetic: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +65,7 @@ class _Backed:
 class _Work:
     scene: Scene
     facts: Facts
+    charted: Sequence[Fact] = ()
     states: dict[int, Traced] = field(default_factory=dict)
     backed: dict[int, _Backed] = field(default_factory=dict)
 
@@ -70,7 +75,7 @@ def trace(report: str, facts: Facts) -> Provenance:
     plain, tokens = find_tokens(report)
     reading = read_report(plain)
     scene = Scene(reading, facts)
-    work = _Work(scene, facts)
+    work = _Work(scene, facts, chart_facts(facts))
     by_end = {token.place: token for token in tokens}
     waiting: list[tuple[Claim, list[Candidate]]] = []
     for claim in reading.claims:
@@ -98,7 +103,9 @@ def _trace_one(claim: Claim, token: Token | None, work: _Work, waiting: list[tup
         return
     found = candidates(claim, work.scene, work.facts)
     best = _best(found, claim, work)
-    if best is not None:
+    if best is not None and (other := against(claim, best.fact, work.charted, work.scene)) is not None:
+        _note(claim, work, "unsourced", reason="chart", near=(_shown(other), _shown(best.fact)))
+    elif best is not None:
         _back(claim, best.fact, work)
     elif claim.small and not claim.in_table:
         _note(claim, work, "left")
@@ -139,7 +146,7 @@ def _back(claim: Claim, fact: Fact, work: _Work) -> None:
     elif abs(abs(exact) - value) > abs(value) * 0.5:
         exact = value
     work.backed[id(claim)] = _Backed(exact, fact.slack, fact)
-    _note(claim, work, "given" if fact.given else "sourced", (fact.place,))
+    _note(claim, work, "given" if fact.given else "sourced", (_place(fact),))
 
 
 def _trace_date(claim: Claim, work: _Work) -> None:
@@ -204,9 +211,13 @@ def _derive(claim: Claim, found: Sequence[Candidate], work: _Work) -> bool:
     if one is None:
         return _count(claim, work)
     work.backed[id(claim)] = _Backed(one.value, 0.0, None)
-    places = tuple(dict.fromkeys(fact.place for fact in one.facts))
-    _note(claim, work, "derived", places[:4], how=one.how)
+    places = tuple(dict.fromkeys(map(_place, one.facts)))
+    _note(claim, work, "derived", places[:4], how=one.how, shown=arithmetic(one))
     return True
+
+
+def _place(fact: Fact) -> Place:
+    return fact.place._replace(value=f"{number(fact.value)}{'%' if fact.unit == '%' else ''}")
 
 
 def _count(claim: Claim, work: _Work) -> bool:
@@ -275,6 +286,7 @@ def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced
     how: str = "",
     reason: Reason = "",
     near: tuple[str, ...] = (),
+    shown: str = "",
 ) -> None:
     text = work.scene.reading.text
     sentence = " ".join(text[claim.span[0] : claim.span[1]].replace("\u2060", "").split())
@@ -289,4 +301,5 @@ def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced
         reason,
         near,
         claim.in_table,
+        shown,
     )

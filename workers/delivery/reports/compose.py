@@ -4,63 +4,58 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from core.figure_sources import source_line
 from core.phrases import say
 from core.rows import money
 from core.slack.markdown import escape_markdown, headings
-from core.steps import CellRan, FigureSource, FileAbstract, TableNote
-from workers.delivery.reports.replay import program
+from core.steps import CellRan, FileAbstract, TableNote
 from workers.delivery.reports.values import ReportInput
 
 _METHOD_WORDS = ("method", "approach", "how i ", "how it was", "steps taken", "方法", "步骤", "分析过程")
 _MOST_LINES = 30
 _MOST_FIGURES = 200
+_SHOWN_FILES = 6
 
 
-def sections(given: ReportInput) -> str:
+def sections(given: ReportInput, *, charts: bool = True) -> str:
     """Our part of the report, as Markdown below the model's: nothing that the model has a say in."""
     own = [heading.lower() for heading in headings(given.report)]
     has_method = any(word in heading for heading in own for word in _METHOD_WORDS)
     parts = (
-        _section(given, "report_charts", _charts(given)),
+        _section(given, "report_charts", _charts(given) if charts else []),
         _section(given, "report_method", [] if has_method else _method(given)),
         _section(given, "report_files", _files(given)),
         _section(given, "report_sources", statements(given.cells, given)),
-        _section(given, "report_limits", _limits(given)),
+        limits(given),
     )
     return "\n\n".join(part for part in parts if part)
 
 
+def files_line(given: ReportInput) -> str:
+    """The files of the thread in one quiet line of plain text, with what became of each; "" without any."""
+    mark, left, right = ("：", "（", "）") if given.language == "zh" else (": ", " (", ")")
+    parts = [line.replace("`", "").partition(mark) for line in _files(given)]
+    lines = [f"{name}{left}{facts}{right}" if facts else name for name, _, facts in parts]
+    if not lines:
+        return ""
+    shown = lines[:_SHOWN_FILES]
+    if more := len(lines) - len(shown):
+        shown.append(say("report_more", given.language, count=more))
+    return f"{say('report_files', given.language)}{mark}{' · '.join(shown)}"
+
+
+def limits(given: ReportInput) -> str:
+    """What this run could not do, as Markdown: it qualifies the answer, so the thread shows it too."""
+    return _section(given, "report_limits", _limits(given))
+
+
 def figures(given: ReportInput) -> str:
     """Each figure of the report with its source, as Markdown: figure, cell, line. Cells count as in the notebook."""
-    numbered = {part.cell.cell_id: number for number, part in enumerate(program((*given.earlier, *given.cells)), 1)}
-    titles = {cell.cell_id: cell.title for cell in (*given.earlier, *given.cells)}
-    lines = [f"{escape_markdown(one.figure)} ← {_source(one, numbered, titles, given)}" for one in given.sources]
-    return _section(given, "report_figures", list(dict.fromkeys(lines)), most=_MOST_FIGURES)
-
-
-def _source(one: FigureSource, numbered: dict[str, int], titles: dict[str, str], given: ReportInput) -> str:
-    if one.state == "unsourced":
-        return say("source_none", given.language)
-    shown = [
-        say(
-            f"source_{_PLACES.get(place.what, 'cell')}",
-            given.language,
-            number=numbered.get(place.cell_id, "–"),
-            title=escape_markdown(titles.get(place.cell_id, "")),
-            line=place.line,
-            about=escape_markdown(place.about),
-        )
-        for place in one.places
+    lines = [
+        f"{escape_markdown(one.figure)} ← {source_line(one, given.numbered, given.language, escape_markdown)}"
+        for one in given.sources
     ]
-    places = ("；" if given.language == "zh" else "; ").join(shown)
-    if one.state != "derived":
-        return places
-    return say("source_derived", given.language, how=say(f"source_how_{one.how}", given.language), places=places)
-
-
-_PLACES = {"output": "cell", "count": "cell"} | {
-    what: what for what in ("table", "chart", "statement", "code", "file", "question")
-}
+    return _section(given, "report_figures", list(dict.fromkeys(lines)), most=_MOST_FIGURES)
 
 
 def footer(given: ReportInput) -> str:

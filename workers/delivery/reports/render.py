@@ -8,10 +8,12 @@ from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import Block, Limit, SlackMessage
 from core.slack.markdown import Table, cut_markdown, plain_text, split_tables, with_emphasis
+from core.slack.report_views import report_buttons
 from core.slack.sanitize import addresses, sanitize
 from core.slack.text import clip, escape
 from workers.delivery.reports import compose
 from workers.delivery.reports.notebook import notebook, script
+from workers.delivery.reports.page import page
 from workers.delivery.reports.tables import alignments, preview, to_csv
 from workers.delivery.reports.values import Report, ReportFile, ReportInput
 
@@ -24,12 +26,16 @@ _TABLE_BLOCKS = 6
 _THREAD = 60_000
 """Characters of the model's report that the thread shows. A longer one would flood it; report.md holds all of it."""
 _QUESTION = 300
+_SHORT = 600
+"""Characters of an answer that is all there is to say."""
+PAGE = "report.html"
 
 
 def render_report(given: ReportInput) -> Report:
     """The report of a finished turn: messages, files, and the whole text.
 
-    No word of the model's report is lost: the messages hold all of it up to 60,000 characters, report.md always.
+    No word of the model's report is lost: the messages hold all of it up to 60,000 characters, its page always. How it
+    was done stands on the page and behind the buttons, not in the thread.
     """
     thread = _Thread(given)
     question = " ".join(given.question.split())
@@ -42,12 +48,16 @@ def render_report(given: ReportInput) -> Report:
     thread.add_markdown(with_emphasis(sanitize(report, addresses(given.question))))
     if rest:
         thread.add(kit.context(escape(say("report_rest_in_file", given.language))))
-    if ours := compose.sections(given):
-        thread.add_markdown(sanitize(ours))
-    if foot := compose.footer(given):
-        thread.add(kit.context(escape(foot)))
+    if limits := compose.limits(given):
+        thread.add_markdown(sanitize(limits))
+    if quiet := [line for line in (compose.files_line(given), compose.footer(given)) if line]:
+        thread.add(kit.context(*(escape(line) for line in quiet)))
+    if given.turn_id:
+        has = {"has_sources": bool(given.sources), "has_code": bool(given.cells)}
+        thread.add(report_buttons(given.turn_id, given.language, **has))
     whole = compose.whole(given)
     files = (
+        ReportFile(PAGE, "text/html", page(given).encode()),
         ReportFile("report.md", "text/markdown", whole.encode()),
         *thread.files,
         ReportFile("analysis.ipynb", "application/x-ipynb+json", notebook(given).encode()),
@@ -55,7 +65,14 @@ def render_report(given: ReportInput) -> Report:
     )
     if not given.cells and not given.earlier:
         files = files[:-2]
-    return Report(thread.messages(), files, whole)
+    shown = {file.name for file in thread.files} | ({PAGE} if _is_more_than_a_line(given) else set())
+    return Report(thread.messages(), files, whole, frozenset(shown))
+
+
+def _is_more_than_a_line(given: ReportInput) -> bool:
+    """Whether the answer is worth a file of its own in the thread; a short one has its button for all files."""
+    has_table = any(isinstance(part, Table) for part in split_tables(given.report))
+    return has_table or len(given.report) > _SHORT or any(cell.figures for cell in given.cells)
 
 
 class _Thread:

@@ -17,12 +17,20 @@ from core.steps import (
     FileAbstract,
     FileProblem,
     Finished,
-    Forgot,
     Replied,
     Step,
     total_spent,
 )
+from core.thread_cells import NumberedCell, numbered_cells, since_reset
 from core.values import Language
+
+
+@dataclass(frozen=True, slots=True)
+class PastReport:
+    """A question that the thread had before, and its report."""
+
+    question: str
+    report: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +42,7 @@ class ReportInput:
     it is given. `unshown` are the ids of cells whose charts Slack did not take, `sources` where the
     report's figures come from. `duration_s` is the whole turn,
     `spent` what its model calls took, its cost in `currency`. `author` is the person who wrote the report in the
-    analyst's place.
+    analyst's place. With a `turn_id` the report gets buttons. `past` are the thread's earlier answers, oldest first.
     """
 
     question: str
@@ -53,6 +61,13 @@ class ReportInput:
     unshown: frozenset[str] = frozenset()
     sources: tuple[FigureSource, ...] = ()
     author: str = ""
+    turn_id: str = ""
+    past: tuple[PastReport, ...] = ()
+
+    @property
+    def numbered(self) -> Mapping[str, NumberedCell]:
+        """The thread's cells by id, numbered as in the notebook."""
+        return numbered_cells(((*self.earlier, *self.cells),))
 
     @property
     def safe_report(self) -> str:
@@ -75,20 +90,22 @@ class ReportFile:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The report, ready to post: `messages` in order, then `files` in one upload. `markdown` is the whole text, as in
-    report.md."""
+    """The report, ready to post: `messages` in order, then those of the `files` that are `shown`, in one upload.
+
+    The others are kept: people get them in the hand-over pack. `markdown` is the whole text, as in report.md.
+    """
 
     messages: tuple[SlackMessage, ...]
     files: tuple[ReportFile, ...]
     markdown: str
+    shown: frozenset[str] = frozenset()
 
 
-def _since_reset(turns: Sequence[Sequence[Step]]) -> Sequence[Sequence[Step]]:
-    """The turns whose variables a session may still hold."""
-    for place in range(len(turns) - 1, -1, -1):
-        if any(isinstance(step, Forgot) and step.done for step in turns[place]):
-            return turns[place + 1 :]
-    return turns
+def _past(steps: Sequence[Step]) -> list[PastReport]:
+    """The answer of an earlier turn, if it has one."""
+    finished = [step.report for step in steps if isinstance(step, Finished)]
+    asked = "\n".join(step.text for step in steps if isinstance(step, Asked) and step.text.strip())
+    return [PastReport(asked, report) for report in finished[-1:]]
 
 
 def _text(asked: Asked, language: Language) -> str:
@@ -107,6 +124,7 @@ def report_input(
     currency: str = "USD",
     pictures: Mapping[str, bytes] | None = None,
     unshown: Collection[str] = (),
+    turn_id: str = "",
 ) -> ReportInput:
     """The input that a turn's steps hold. Files of earlier turns count: they are still in the workspace.
 
@@ -125,7 +143,7 @@ def report_input(
         sources=finished.sources,
         author=finished.author,
         cells=tuple(step for step in steps if isinstance(step, CellRan)),
-        earlier=tuple(step for turn in _since_reset(earlier) for step in turn if isinstance(step, CellRan)),
+        earlier=tuple(step for turn in since_reset(earlier) for step in turn if isinstance(step, CellRan)),
         files=tuple({file.path: file for step in briefed for file in step.files}.values()),
         problems=tuple(problem for step in steps if isinstance(step, Briefed) for problem in step.problems),
         model=model,
@@ -134,4 +152,6 @@ def report_input(
         currency=currency,
         pictures=pictures or {},
         unshown=frozenset(unshown),
+        turn_id=turn_id,
+        past=tuple(past for turn in earlier for past in _past(turn)),
     )

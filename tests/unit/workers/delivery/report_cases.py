@@ -73,6 +73,7 @@ def case(report: str, **changes: object) -> ReportInput:
         "model": "gpt-x",
         "duration_s": 75.2,
         "spent": Spent(prompt_tokens=12_000, completion_tokens=345),
+        "turn_id": "T1:C1:100.000001/t1",
     }
     return ReportInput(**(given | changes))  # type: ignore[arg-type]
 

@@ -11,7 +11,7 @@ from workers.models.scripted import ScriptedModel
 
 COUNT = cell("n = globals().get('n', 0) + 1\nprint('ran', n)", "Count")
 MORE = cell("n += 1\nprint('ran', n)", "Count on")
-REPORT = finish("It is **7**.")
+REPORT = finish("It is **7**.\n\n| a | b |\n|---|---|\n| x | y |")
 
 
 def outputs(world: World, key: object) -> list[str]:

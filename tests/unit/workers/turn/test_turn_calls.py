@@ -12,7 +12,12 @@ from workers.delivery import card
 from workers.models.scripted import ScriptedModel
 from workers.turn.live import LiveProgress
 
-PLAIN = [cell("x = 20"), cell("y = x * 2"), cell("print(x + y)"), finish("It is **60**.")]
+PLAIN = [
+    cell("x = 20"),
+    cell("y = x * 2"),
+    cell("print(x + y)"),
+    finish("It is **60**. " + "And that is what there is to say of it. " * 20),
+]
 CHART = "import matplotlib.pyplot as plt\nplt.plot([1])"
 CHARTS = [cell(CHART, "Sales"), cell(CHART, "Costs"), cell("print(1)"), finish("See above.")]
 BY_BOT = Counter({"reactions.add": 1, "users.info": 1})
@@ -36,7 +41,7 @@ def test_a_short_turn_of_three_cells_takes_four_calls_and_those_of_its_files(wor
     found = calls(world)
     files = Counter({method: found.pop(method) for method in list(found) if method.startswith("files.")})
     assert found == {"chat.postMessage": 2, "reactions.add": 1, "reactions.remove": 1}
-    assert files == {"files.getUploadURLExternal": 3, "files.completeUploadExternal": 1}
+    assert files == {"files.getUploadURLExternal": 1, "files.completeUploadExternal": 1}
     assert world.signs(key) == ["white_check_mark"]
     assert world.slack.status == {}
 
@@ -46,13 +51,13 @@ def test_a_turn_with_charts_takes_one_ticket_each_and_keeps_the_readers_order(wo
     key = world.say("draw it")
     world.settle(key)
     found = calls(world)
-    assert found["files.getUploadURLExternal"] == 2 + 3
+    assert found["files.getUploadURLExternal"] == 2 + 1
     assert found["files.completeUploadExternal"] == 3
     assert found["files.info"] == 2, "one look at each group of files that a message follows"
     posted = world.messages(key, ours=True)
     assert ["Done" in posted[0]["text"], posted[1]["text"], posted[2]["text"]] == [True, "Sales", "Costs"]
     assert "See above." in posted[3]["text"]
-    assert len(posted[4]["files"]) == 3
+    assert [file["name"] for file in posted[4]["files"]] == ["report.html"]
 
 
 def test_the_first_card_of_a_short_turn_is_its_last_state(world: World) -> None:
@@ -114,7 +119,7 @@ def test_files_that_slack_took_and_never_showed_are_told_with_the_next_question(
     for _ in range(2):
         world.say("and now?", thread=key)
         world.settle(key)
-    assert world.text(key).count("does not show them: report.md") == 1
+    assert world.text(key).count("does not show them: report.html") == 1
     assert calls(world)["files.completeUploadExternal"] == 3
 
 

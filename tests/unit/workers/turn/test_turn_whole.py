@@ -27,8 +27,8 @@ def test_a_question_with_a_file_ends_in_a_report_with_its_files(world: World) ->
         ("ok", "", "42"),
     ]
     assert "Together **7** were sold." in world.text(key)
-    assert "`sales.csv`: 2 rows × 2 columns, read by the code" in world.text(key)
-    assert world.files(key) == ["report.md", "analysis.ipynb", "analysis.py", "total.csv"]
+    assert "sales.csv (2 rows × 2 columns, read by the code)" in world.text(key)
+    assert world.files(key) == ["total.csv"]
     assert world.signs(key) == ["white_check_mark"]
 
 
@@ -72,14 +72,15 @@ def test_a_turn_that_takes_its_time_shows_a_card_with_a_stop_button_and_an_agent
 
 
 def test_the_report_that_is_kept_is_the_one_in_the_thread(world: World) -> None:
-    world.model = ScriptedModel([REPORT])
+    world.model = ScriptedModel([finish("Together **7** were sold.\n\n| a | b |\n|---|---|\n| x | y |")])
     key = world.say("what is six times seven?")
     world.settle(key)
     kept = world.store.report(world.turns(key)[-1].id)
     assert kept is not None
     assert "Together **7** were sold." in kept.markdown
-    (report,) = [f for m in world.messages(key, ours=True) for f in m.get("files", ()) if f["name"] == "report.md"]
-    assert world.slack.content(report["id"]).decode() == kept.markdown
+    (page,) = [file for file in kept.files if file.name == "report.html"]
+    (shown,) = [f for m in world.messages(key, ours=True) for f in m.get("files", ()) if f["name"] == "report.html"]
+    assert world.slack.content(shown["id"]) == world.worker().context.blobs.get(page.sha256)
 
 
 def test_an_error_goes_back_to_the_model_which_repairs_it(world: World) -> None:

@@ -62,13 +62,8 @@ def test_the_answer_stands_first_below_the_question() -> None:
     assert first.text.startswith("North sold most")
 
 
-def test_what_we_know_stands_below_in_the_language_of_the_question() -> None:
-    english = "\n".join(
-        block.get("text", "")
-        for m in render_report(SHORT).messages
-        for block in m.blocks
-        if block["type"] == "markdown"
-    )
+def test_what_we_know_stands_in_the_file_in_the_language_of_the_question() -> None:
+    english = render_report(SHORT).markdown
     for words in (
         "`revenue_by_region.png` — Sum by region",
         "- Load the ledger",
@@ -78,10 +73,33 @@ def test_what_we_know_stands_below_in_the_language_of_the_question() -> None:
         "1 of 3 code cells did not finish",
     ):
         assert words in english
-    chinese = "\n".join(str(m.blocks) for m in render_report(CHINESE).messages)
+    chinese = render_report(CHINESE).markdown
     for words in ("本消息列中的图表", "代码已读取", "我无法读取这种文件", "运行时间过长"):
         assert words in chinese
     assert "分析过程" not in chinese, "the model wrote a section on the method itself"
+
+
+def test_the_thread_shows_the_answer_its_limits_and_one_line_of_files() -> None:
+    shown = str([message.blocks for message in render_report(SHORT).messages])
+    assert "Load the ledger" not in shown
+    assert "1 of 3 code cells did not finish" in shown
+    assert "Files: sales.csv (1,234 rows × 1 column, read by the code) · notes.md (not used by the code)" in shown
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (case("There are 3.", cells=(LOAD,)), set()),
+        (SHORT, {"report.html"}),
+        (LONG_TABLE, {"report.html", "table-1.csv"}),
+        (case("There are 3."), {"report.html"}),
+    ],
+    ids=["a number", "a table", "a long table", "a chart"],
+)
+def test_a_short_answer_brings_no_file_and_a_report_brings_its_page(given: ReportInput, shown: set[str]) -> None:
+    report = render_report(given)
+    assert report.shown == shown
+    assert {file.name for file in report.files} >= {"report.html", "report.md", "analysis.ipynb", "analysis.py"}
 
 
 def test_an_error_that_was_mended_is_no_limit_of_the_run() -> None:
@@ -90,10 +108,10 @@ def test_an_error_that_was_mended_is_no_limit_of_the_run() -> None:
     assert "2 of 4 code cells" in render_report(case("x", cells=(LOAD, mended, FAILED, FAILED))).markdown
 
 
-def test_the_footer_is_quiet_and_last() -> None:
-    last = render_report(SHORT).messages[-1].blocks[-1]
+def test_the_footer_is_quiet_above_the_buttons() -> None:
+    last = render_report(SHORT).messages[-1].blocks[-2]
     assert last["type"] == "context"
-    assert last["elements"][0]["text"] == "gpt-x · 3 cells (1 failed) · 1 min 15 s · 12,345 tokens"
+    assert last["elements"][-1]["text"] == "gpt-x · 3 cells (1 failed) · 1 min 15 s · 12,345 tokens"
 
 
 @pytest.mark.parametrize(
@@ -102,9 +120,9 @@ def test_the_footer_is_quiet_and_last() -> None:
 )
 def test_the_footer_tells_the_cost_when_it_is_known(micros: int, said: str) -> None:
     spent = Spent(prompt_tokens=12_000, completion_tokens=345, cost_micros=micros)
-    foot = render_report(case("x", spent=spent, currency="EUR")).messages[-1].blocks[-1]["elements"][0]["text"]
+    foot = render_report(case("x", spent=spent, currency="EUR")).messages[-1].blocks[-2]["elements"][-1]["text"]
     assert foot.endswith(f"12,345 tokens · about {said} EUR")
-    chinese = render_report(case("x", spent=spent, language="zh")).messages[-1].blocks[-1]["elements"][0]["text"]
+    chinese = render_report(case("x", spent=spent, language="zh")).messages[-1].blocks[-2]["elements"][-1]["text"]
     assert chinese.endswith(f"约 {said} USD")
 
 
@@ -155,7 +173,7 @@ def test_an_endless_report_does_not_flood_the_thread_and_is_attached_whole() -> 
     markdown = "\n\n".join(f"Sentence {n} says something. " * 20 for n in range(400))
     report = render_report(case(markdown))
     assert len(report.messages) <= 8
-    assert any("report.md" in str(block) for block in report.messages[-1].blocks)
+    assert any("report.html" in str(block) for block in report.messages[-1].blocks)
     assert "Sentence 399" in file(report, "report.md")
 
 
@@ -207,7 +225,7 @@ def test_any_text_makes_a_report(markdown: str, question: str, asker: str) -> No
 
 
 def test_a_report_without_cells_has_no_code_files() -> None:
-    assert [file.name for file in render_report(case("Hi.", cells=(), files=())).files] == ["report.md"]
+    assert [file.name for file in render_report(case("Hi.", cells=(), files=())).files] == ["report.html", "report.md"]
 
 
 def test_cells_that_would_run_as_formulas_are_quoted_and_numbers_stay() -> None:

@@ -1,0 +1,234 @@
+"""Presses on the buttons under a report.
+
+Sources and code open a modal for the person who pressed. A vote goes into the Store and is shown under the report.
+"Download all" and "Run again" become messages: a command, and the question once more. Everything is read from the
+Store at each press, so a button works for as long as its turn is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, Protocol
+
+from bot.commands import TS
+from core.errors import SlackFailed, SlackUnreachable
+from core.interactions import PageButton, ReasonForm, ReportButton
+from core.phrases import say
+from core.rows import OutboxRow, TurnRow
+from core.slack.blocks import fallback
+from core.slack.markdown import plain_text
+from core.slack.report_views import REASON_CHARS, Shows, View, code_view, reason_field, reason_view, sources_view
+from core.slack.report_votes import with_votes
+from core.slack.text import escape
+from core.slack.writer import SlackWriter
+from core.steps import Asked, CellRan, Finished, Forgot, Step
+from core.store import Store
+from core.telemetry import get_logger
+from core.thread_cells import numbered_cells, sources_asked
+from core.values import IncomingMessage, ThreadKey
+
+log = get_logger(__name__)
+
+DOWNLOAD: Final = "download"
+"""The command of `core/commands.yaml` that the button for all files gives."""
+_REDRAWS: Final = 3
+_QUESTION: Final = 300
+
+
+class Takes(Protocol):
+    """What takes messages in and says who may, as `MessageHandler` does."""
+
+    def take_decision(self, message: IncomingMessage) -> None:
+        """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
+
+    def may_look(self, message: IncomingMessage, sources: Sequence[str]) -> bool:
+        """Whether its author may see what a report rests on; if not, they are told."""
+
+    def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Have something done that must not delay the ack."""
+
+
+class Told(NamedTuple):
+    """A report as it stands in the Store, with the steps of its thread up to it. `later` are those that came after."""
+
+    turn: TurnRow
+    finished: Finished
+    turns: tuple[Sequence[Step], ...]
+    later: tuple[Sequence[Step], ...]
+
+    @property
+    def key(self) -> ThreadKey:
+        """The thread that it was told in."""
+        return ThreadKey.parse(self.turn.thread_id)
+
+    @property
+    def is_reset(self) -> bool:
+        """Whether the thread was reset since: what its cells printed is not told any more."""
+        return any(isinstance(step, Forgot) and step.done for steps in self.later for step in steps)
+
+    @property
+    def question(self) -> str:
+        """What was asked, in people's own words."""
+        return "\n".join(step.text for step in self.turns[-1] if isinstance(step, Asked) and step.text.strip())
+
+
+class Reports:
+    """The listeners of `ReportButton`, `PageButton` and `ReasonForm`. Nothing is kept in memory."""
+
+    def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
+        self._store = store
+        self._slack = slack
+        self._handler = handler
+
+    def press(self, body: Mapping[str, Any], team: str) -> str:
+        """Do what a button says. Returns what came of it, a word for the log. Raises StoreUnreachable: then no ack."""
+        try:
+            action = body["actions"][0]
+            button = ReportButton.decode(action["value"])
+            channel, shown = str(body["container"]["channel_id"]), str(body["container"]["message_ts"])
+            ts, user = str(action.get("action_ts") or ""), str(body["user"]["id"])
+            trigger = str(body.get("trigger_id") or "")
+        except (KeyError, IndexError, TypeError, AttributeError):
+            return "malformed"
+        if button is None or not user or not TS.fullmatch(ts) or not TS.fullmatch(shown):
+            return "malformed"
+        told = self._told(button.turn, team)
+        if told is None or told.key.channel != channel:
+            return "unknown"
+        if button.do == "again":
+            return self._again(told, user, shown)
+        if button.do == "download":
+            self._handler.take_decision(_message(told.key, user, ts, kind=DOWNLOAD))
+            return "taken"
+        if not self._handler.may_look(_message(told.key, user, ts), sources_asked(told.turns)):
+            return "refused"
+        match button.do:
+            case "sources" | "code" as shows:
+                self._open(told, user, trigger, _view(told, shows, 0))
+                return "shown"
+            case vote:
+                self._store.save_vote(told.turn.id, user, vote)
+                self._handler.after_ack(self._redraw, told)
+        if button.do == "down":
+            mine = next((vote.reason for vote in self._store.votes(told.turn.id) if vote.user == user), "")
+            self._open(told, user, trigger, reason_view(told.turn.id, told.turn.language, mine))
+        return "voted"
+
+    def turn_page(self, body: Mapping[str, Any], team: str) -> str:
+        """Show another page of an open modal. Returns what came of it, a word for the log."""
+        try:
+            button = PageButton.decode(body["actions"][0]["value"])
+            view, user = str(body["view"]["id"]), str(body["user"]["id"])
+            shown, ts = str(body["view"].get("hash") or ""), str(body["actions"][0].get("action_ts") or "0.0")
+        except (KeyError, IndexError, TypeError, AttributeError):
+            return "malformed"
+        told = self._told(button.turn, team) if button is not None and user and TS.fullmatch(ts) else None
+        if button is None or told is None:
+            return "unknown"
+        if not self._handler.may_look(_message(told.key, user, ts), sources_asked(told.turns)):
+            return "refused"
+        self._slack.update_form(told.key, view, shown, _view(told, button.shows, button.page))
+        return "turned"
+
+    def submit(self, body: Mapping[str, Any], team: str) -> str:
+        """Take in the form with a reason. Returns what came of it. Raises StoreUnreachable: then no ack."""
+        try:
+            view, user = body["view"], str(body["user"]["id"])
+            form = ReasonForm.decode(view["private_metadata"])
+            reason = view["state"]["values"][reason_field()][reason_field()]["value"] or ""
+        except (KeyError, TypeError):
+            return "malformed"
+        told = self._told(form.turn, team) if form is not None and user else None
+        if told is None or not isinstance(reason, str) or len(reason) > REASON_CHARS:
+            return "malformed"
+        if not self._handler.may_look(_message(told.key, user, "0.0"), sources_asked(told.turns)):
+            return "refused"
+        if not self._store.save_reason(told.turn.id, user, " ".join(reason.split())):
+            return "no vote"
+        self._handler.after_ack(self._redraw, told)
+        return "taken"
+
+    def _told(self, turn_id: str, team: str) -> Told | None:
+        turn = self._store.turn(turn_id)
+        if turn is None or ThreadKey.parse(turn.thread_id).team != team:
+            return None
+        steps = self._store.thread_steps(turn.thread_id)
+        place = list(steps).index(turn_id)
+        turns = tuple(steps.values())
+        finished = next((step for step in reversed(turns[place]) if isinstance(step, Finished)), None)
+        return Told(turn, finished, turns[: place + 1], turns[place + 1 :]) if finished else None
+
+    def _again(self, told: Told, user: str, shown: str) -> str:
+        """Ask the question once more. Its message has the ts of the report's, so two presses are one question."""
+        key, language = told.key, told.turn.language
+        if self._store.known_messages(key.team, key.channel, [shown]):
+            self._slack.whisper(key, user, escape(say("again_known", language)))
+            return "known"
+        if self._store.current_turn(key.id) is not None or self._store.unread(key.id):
+            self._slack.whisper(key, user, escape(say("again_busy", language)))
+            return "busy"
+        self._handler.take_decision(_message(key, user, shown, text=told.question))
+        if self._store.known_messages(key.team, key.channel, [shown]):
+            self._handler.after_ack(self._tell_again, told, user)
+        return "taken"
+
+    def _tell_again(self, told: Told, user: str) -> None:
+        author, question = self._slack.user_name(user), " ".join(told.question.split())
+        shown = question if len(question) <= _QUESTION else f"{question[:_QUESTION]}…"
+        text = escape(say("again_asked", told.turn.language, author=author, question=shown))
+        try:
+            self._slack.post(None, told.key, f"{told.turn.id}:again", text)
+        except (SlackFailed, SlackUnreachable) as error:
+            log.warning("again_not_told", error=error)
+
+    def _open(self, told: Told, user: str, trigger: str, view: View) -> None:
+        if not self._slack.open_form(told.key, trigger, view):
+            self._slack.whisper(told.key, user, escape(say("view_not_opened", told.turn.language)))
+
+    def _redraw(self, told: Told) -> None:
+        """Show the votes under the report. Drawn once more when somebody voted meanwhile."""
+        key, language = told.key, told.turn.language
+        row = self._report_message(told.turn.id)
+        if row is None or not row.ts:
+            return
+        try:
+            blocks = self._slack.message_blocks(key, row.ts)
+            votes = self._store.votes(told.turn.id)
+            for _ in range(_REDRAWS if blocks else 0):
+                named = [(self._slack.user_name(vote.user), vote) for vote in votes]
+                drawn = with_votes(blocks, named, language)
+                self._slack.update(None, key, row.ts, fallback(plain_text(told.finished.report)), drawn)
+                shown, votes = votes, self._store.votes(told.turn.id)
+                if votes == shown:
+                    return
+        except (SlackFailed, SlackUnreachable) as error:
+            log.warning("votes_not_drawn", error=error)
+
+    def _report_message(self, turn_id: str) -> OutboxRow | None:
+        """The last message of the report: the one with the buttons."""
+        last, number = None, 0
+        while (row := self._store.outbox_get(f"{turn_id}:report:{number}")) is not None:
+            last, number = row, number + 1
+        return last
+
+
+def _view(told: Told, shows: Shows, page: int) -> View:
+    turn_id, language, cells = told.turn.id, told.turn.language, numbered_cells(told.turns)
+    if shows == "sources":
+        return sources_view(turn_id, told.finished.sources, cells, language, page, lines=not told.is_reset)
+    own = {step.cell_id for step in told.turns[-1] if isinstance(step, CellRan)}
+    return code_view(turn_id, [one for cell_id, one in cells.items() if cell_id in own], language, page)
+
+
+def _message(key: ThreadKey, user: str, ts: str, *, kind: str = "text", text: str = "") -> IncomingMessage:
+    return IncomingMessage(
+        team=key.team,
+        channel=key.channel,
+        channel_type="im" if key.channel.startswith("D") else "channel",
+        ts=ts,
+        root_ts=key.root_ts,
+        user=user,
+        text=text,
+        kind=kind,
+        mention=True,
+    )

@@ -1,0 +1,48 @@
+"""The cells of a thread as its notebook counts them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from core.steps import CellRan, Forgot, Queried, Step, Undone
+
+Turns = Sequence[Sequence[Step]]
+"""The turns of a thread, oldest first."""
+
+
+@dataclass(frozen=True, slots=True)
+class NumberedCell:
+    """A cell and its number, from 1. One that a person took back has the status "undone"."""
+
+    number: int
+    cell: CellRan
+
+
+def since_reset(turns: Turns) -> Turns:
+    """The turns whose variables a session may still hold."""
+    for place in range(len(turns) - 1, -1, -1):
+        if any(isinstance(step, Forgot) and step.done for step in turns[place]):
+            return turns[place + 1 :]
+    return turns
+
+
+def numbered_cells(turns: Turns) -> Mapping[str, NumberedCell]:
+    """The cells by id that the notebook of the last of these turns holds."""
+    undone = {step.cell_id for steps in turns for step in steps if isinstance(step, Undone)}
+    cells = [step for steps in since_reset(turns) for step in steps if isinstance(step, CellRan)]
+    return {
+        cell.cell_id: NumberedCell(
+            number, cell.model_copy(update={"status": "undone"}) if cell.cell_id in undone else cell
+        )
+        for number, cell in enumerate(cells, 1)
+    }
+
+
+def sources_asked(turns: Turns) -> list[str]:
+    """The data sources that cells of these turns had asked, each once."""
+    names: dict[str, None] = {}
+    for step in (step for steps in turns for step in steps):
+        ran = step.statements if isinstance(step, CellRan) else (step.statement,) if isinstance(step, Queried) else ()
+        names |= dict.fromkeys(one.source for one in ran)
+    return list(names)

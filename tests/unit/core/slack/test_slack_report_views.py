@@ -1,0 +1,90 @@
+"""What the buttons under a report open stays within Slack's limits, page by page, and parses nothing of the data."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.rows import VoteRow
+from core.slack.blocks import broken_view, characters
+from core.slack.report_views import code_view, reason_view, report_buttons, sources_view
+from core.slack.report_votes import with_votes
+from core.steps import CellRan, FigureSource, SourcePlace
+from core.thread_cells import NumberedCell, numbered_cells
+
+TURN = "T1:C1:100.000001/t1"
+HOSTILE = "<!channel> *x* `y` <http://evil.example|z> " * 200
+WORST = FigureSource(
+    figure="9" * 60,
+    state="derived",
+    how="sum",
+    arithmetic="1 + " * 70 + "= 70",
+    places=(SourcePlace(what="output", cell_id="c1", line=1, about="a" * 120, value="1,234,567"),) * 4,
+)
+
+
+def cell(n: int, code: str = "x = 1", stdout: str = HOSTILE) -> CellRan:
+    return CellRan(call_id="1", cell_id=f"c{n}", title=HOSTILE, code=code, status="ok", stdout=stdout)
+
+
+CELLS = numbered_cells([[cell(1)]])
+
+
+@pytest.mark.parametrize("count", [0, 1, 60, 300])
+def test_every_page_of_sources_is_within_the_limits(count: int) -> None:
+    sources = [WORST.model_copy(update={"figure": f"{n} {'9' * 50}"}) for n in range(count)]
+    seen, page = 0, 0
+    while True:
+        view = sources_view(TURN, sources, CELLS, "en", page)
+        assert broken_view(view) == []
+        assert all(characters([block]) <= 3_000 for block in view["blocks"])
+        figures = [block for block in view["blocks"] if block["type"] == "rich_text" and "9" * 50 in str(block)]
+        seen += len(figures)
+        if "Next" not in str(view["blocks"][-1]):
+            break
+        page += 1
+    assert seen == count
+
+
+def test_every_page_of_code_is_within_the_limits_and_no_line_is_lost() -> None:
+    cells = [NumberedCell(n, cell(n, code="\n".join(f"a_{n}_{k} = {k}" for k in range(1_500)))) for n in range(1, 9)]
+    shown, page = "", 0
+    while True:
+        view = code_view(TURN, cells, "en", page)
+        assert broken_view(view) == []
+        shown += "".join(
+            text["text"]
+            for block in view["blocks"]
+            if block["type"] == "rich_text"
+            for text in block["elements"][0]["elements"]
+        )
+        if "Next" not in str(view["blocks"][-1]):
+            break
+        page += 1
+    assert page
+    assert all(one.cell.code in shown for one in cells)
+
+
+def test_the_form_and_the_row_of_buttons_are_within_the_limits() -> None:
+    assert broken_view(reason_view(TURN, "en", HOSTILE)) == []
+    assert len(report_buttons(TURN, "en", has_sources=True, has_code=True)["elements"]) <= 25
+
+
+def test_nothing_of_the_data_is_parsed_by_slack() -> None:
+    view = sources_view(TURN, [WORST], CELLS, "en")
+    for block in view["blocks"]:
+        assert block["type"] != "section"
+        assert "<!channel>" not in str(block.get("elements")) or block["type"] == "rich_text"
+
+
+def test_a_cell_that_was_taken_back_says_so() -> None:
+    undone = NumberedCell(1, cell(1).model_copy(update={"status": "undone", "title": "Look"}))
+    assert "undone" in str(code_view(TURN, [undone], "en"))
+
+
+def test_votes_replace_the_line_that_was_there() -> None:
+    row = report_buttons(TURN, "en", has_sources=True, has_code=True)
+    once = with_votes([row], [("Ana", VoteRow("U1", "down", HOSTILE))], "en")
+    twice = with_votes(once, [("Ana", VoteRow("U1", "up", ""))], "en")
+    assert "&lt;!channel&gt;" in str(once[-1])
+    assert len(twice) == 2
+    assert twice[-1]["elements"][0]["text"] == "👍 1 · 👎 0"

@@ -1,0 +1,95 @@
+"""The hand-over pack holds all of a thread's answer, and its one command runs the code again elsewhere."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+from report_cases import CHART, LOAD, SHORT, SUMMED, case
+
+from core.steps import CellRan, TableData
+from workers.delivery.reports import render_report
+from workers.delivery.reports.pack import PackInput, pack, requirements, safe_path
+
+COUNT = CellRan(
+    call_id="1",
+    cell_id="c1",
+    title="Count",
+    code='rows = open("sales.csv").read().split()\nprint(len(rows))\nopen("count.txt", "w").write(str(len(rows)))',
+    status="ok",
+    stdout="3\n",
+)
+
+
+def given(**changes: object) -> PackInput:
+    report = case("There are 3.", cells=(COUNT,), pictures={CHART.sha256: b"PNG"})
+    return PackInput(report, render_report(report).files, **({"inputs": {"sales.csv": b"a b c"}} | changes))  # type: ignore[arg-type]
+
+
+def names(data: bytes) -> list[str]:
+    return zipfile.ZipFile(io.BytesIO(data)).namelist()
+
+
+def test_the_pack_holds_report_code_charts_tables_data_and_how_to_run_it() -> None:
+    table = TableData(columns=("n",), dtypes=("str",), rows=(("=cmd|x",),), total_rows=1, total_columns=1)
+    summed = SUMMED.model_copy(update={"tables": (table,)})
+    report = case(SHORT.report, cells=(LOAD, summed), pictures={CHART.sha256: b"PNG"})
+    data = pack(
+        PackInput(
+            report, render_report(report).files, {"sales.csv": b"1"}, {"summary.csv": b"2"}, {"big.csv": "f" * 64}
+        )
+    )
+    assert names(data) == [
+        "README.md",
+        "report.html",
+        "report.md",
+        "analysis.ipynb",
+        "analysis.py",
+        "requirements.txt",
+        "Makefile",
+        "work/.keep",
+        "work/sales.csv",
+        f"charts/{CHART.name}",
+        "tables/cell-2.csv",
+        "made/summary.csv",
+    ]
+    archive = zipfile.ZipFile(io.BytesIO(data))
+    assert f"- big.csv (SHA-256 {'f' * 64})" in archive.read("README.md").decode()
+    assert "'=cmd|x" in archive.read("tables/cell-2.csv").decode("utf-8-sig")
+
+
+def test_the_same_thread_gives_the_same_bytes() -> None:
+    assert pack(given()) == pack(given())
+
+
+def test_an_answer_without_code_brings_nothing_to_run() -> None:
+    report = case("Hello.", cells=(), files=())
+    assert names(pack(PackInput(report, render_report(report).files))) == ["README.md", "report.html", "report.md"]
+
+
+@pytest.mark.parametrize("path", ["../x", "/etc/passwd", "a/../../x", "..\\x", "", "a\x00b", "C:\\x"])
+def test_no_name_leads_out_of_the_pack(path: str) -> None:
+    assert safe_path(path) == ""
+    assert all(".." not in name and not name.startswith("/") for name in names(pack(given(inputs={path: b"x"}))))
+
+
+def test_what_the_code_imports_is_pinned_to_what_it_ran_with() -> None:
+    code = "import json\nimport pandas as pd\nfrom sklearn.linear_model import Ridge\nimport never_heard_of\n"
+    report = case("x", cells=(COUNT.model_copy(update={"code": code + 'pd.read_excel("a.xlsx")'}),))
+    packed = PackInput(
+        report, render_report(report).files, packages=("pandas 2.2.3", "scikit-learn 1.5.0", "openpyxl 3.1.5")
+    )
+    assert requirements(packed).split() == ["never-heard-of", "openpyxl==3.1.5", "pandas==2.2.3", "scikit-learn==1.5.0"]
+
+
+def test_the_code_of_the_pack_runs_beside_its_data(tmp_path: Path) -> None:
+    zipfile.ZipFile(io.BytesIO(pack(given()))).extractall(tmp_path)
+    ran = subprocess.run(
+        [sys.executable, "-I", "../analysis.py"], cwd=tmp_path / "work", capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "3\n"
+    assert (tmp_path / "work" / "count.txt").read_text() == "3"

@@ -1,0 +1,280 @@
+"""The buttons under a report: what each shows or does, for whom, after a restart, twice, and for strangers.
+
+The presses go through the bot's own listeners, on the Slack of whole turns.
+"""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from typing import Any
+
+import fakeredis
+import pytest
+from turn_world import ANA, BEN, Json, Meanwhile, NewWorld, World, cell, finish, question
+
+from bot.message_handler import MessageHandler
+from bot.reports import Reports
+from core.interactions import PageButton, ReasonForm, ReportButton
+from core.queue import Wakes
+from core.slack.report_views import reason_field
+from core.slack.writer import SlackWriter
+from core.steps import Asked
+from core.values import ThreadKey
+from tryout.blocks_text import message_text
+from workers.models.scripted import ScriptedModel
+
+TOTALS = 'print("North 120")\nprint("South 100")'
+ANSWER = "North sold 120 units, 20 % more than South with 100. Nobody sold 4711."
+
+
+class AtOnce(Executor):
+    """Does what it is given before it returns."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+class Desk:
+    """A thread that ends with a report, and the bot that people press at. Each press meets a bot that just started."""
+
+    def __init__(self, world: World, *replies: Json, question: str = "how much?") -> None:
+        script = replies or (cell(TOTALS, "Totals"), *[finish(ANSWER)] * 12)
+        world.model = Meanwhile(ScriptedModel(list(script)), {})
+        self.world = world
+        self.key: ThreadKey = world.say(question)
+        world.settle(self.key)
+
+    @property
+    def bot(self) -> Reports:
+        world = self.world
+        slack = SlackWriter(world.slack.client(), world.store)
+        wakes = Wakes(fakeredis.FakeRedis(server=fakeredis.FakeServer()), world.store)
+        handler = MessageHandler(
+            settings=world.settings, store=world.store, wakes=wakes, slack=slack, later=AtOnce(), lookups=AtOnce()
+        )
+        return Reports(world.store, slack, handler)
+
+    @property
+    def turn(self) -> str:
+        return self.world.turns(self.key)[0].id
+
+    def report(self) -> Json:
+        """The message with the buttons of the first report."""
+        return next(
+            message
+            for message in self.world.messages(self.key, ours=True)
+            if any(block["type"] == "actions" and "👍" in str(block) for block in message.get("blocks") or ())
+        )
+
+    def press(self, do: Any, *, user: str = ANA, team: str = "", channel: str = "", trigger: str = "1.2.x") -> str:
+        with self.world._unwatched():
+            action = {
+                "value": ReportButton(turn=self.turn, do=do).encode(),
+                "action_ts": self.world.slack._next_ts(),
+            }
+            container = {"channel_id": channel or self.key.channel, "message_ts": self.report()["ts"]}
+            body = {"actions": [action], "container": container, "user": {"id": user}, "trigger_id": trigger}
+            return self.bot.press(body, team or self.key.team)
+
+    def turn_page(self, page: int, shows: Any = "sources", *, user: str = ANA) -> str:
+        with self.world._unwatched():
+            value = PageButton(turn=self.turn, shows=shows, page=page).encode()
+            action = {"value": value, "action_ts": self.world.slack._next_ts()}
+            body = {"actions": [action], "view": {"id": "V1", "hash": "1.a"}, "user": {"id": user}}
+            return self.bot.turn_page(body, self.key.team)
+
+    def say_why(self, reason: str, *, user: str = ANA) -> str:
+        with self.world._unwatched():
+            form = ReasonForm(turn=self.turn)
+            values = {reason_field(): {reason_field(): {"value": reason}}}
+            view = {"callback_id": form.id, "private_metadata": form.encode(), "state": {"values": values}}
+            return self.bot.submit({"view": view, "user": {"id": user}}, self.key.team)
+
+    @property
+    def opened(self) -> list[str]:
+        """The text of each modal that was opened or changed, in order."""
+        return [message_text({"blocks": view["blocks"]}) for view in self.world.slack.views]
+
+
+@pytest.fixture
+def desk(new_world: NewWorld) -> Desk:
+    return Desk(new_world())
+
+
+def test_a_report_ends_with_its_buttons(desk: Desk) -> None:
+    labels = [element["text"]["text"] for element in desk.report()["blocks"][-1]["elements"]]
+    assert labels == ["Sources", "Show code", "Download all", "👍", "👎", "Run again"]
+
+
+def test_sources_lead_from_the_figure_to_the_cell_to_its_line(desk: Desk) -> None:
+    assert desk.press("sources") == "shown"
+    (text,) = desk.opened
+    assert "120 ← cell 1 “Totals”, line 1" in text
+    assert "North 120" in text
+    assert "change in percent: (120 − 100) / 100 × 100 = 20" in text
+    assert "⚠ 4711 ← ⚠ not computed here" in text
+    assert "4 figures: 2 shown by a cell, 1 computed from such figures, ⚠ 1 not computed here." in text
+
+
+def test_the_modal_speaks_the_language_of_the_thread(new_world: NewWorld) -> None:
+    desk = Desk(new_world(), cell(TOTALS, "合计"), *[finish("北方卖了 120 件。")] * 4, question="北方卖了多少？")
+    desk.press("sources")
+    assert "120 ← 单元 1“合计”，第 1 行" in desk.opened[0]
+    assert desk.world.slack.views[0]["title"]["text"] == "来源"
+
+
+def test_a_report_without_traced_figures_says_so(new_world: NewWorld) -> None:
+    desk = Desk(new_world(), finish("Hello."))
+    assert desk.press("sources") == "shown"
+    assert "No figure of this report was looked up" in desk.opened[0]
+
+
+def test_lines_are_not_shown_once_the_thread_was_reset(desk: Desk) -> None:
+    world = desk.world
+    world.say("reset", thread=desk.key)
+    world.settle(desk.key)
+    world.say("yes", thread=desk.key)
+    world.settle(desk.key)
+    desk.press("sources")
+    assert "120 ← cell 1 “Totals”, line 1" in desk.opened[0]
+    assert "North 120" not in desk.opened[0]
+
+
+def test_the_code_is_shown_as_it_ran(desk: Desk) -> None:
+    assert desk.press("code") == "shown"
+    assert "1. Totals" in desk.opened[0]
+    assert TOTALS in desk.opened[0]
+
+
+def test_a_long_program_has_pages(new_world: NewWorld) -> None:
+    code = "x = 1\n" + "# a line that says nothing\n" * 400
+    cells = [cell(code + f"y = {n}", f"Step {n}") for n in range(5)]
+    desk = Desk(new_world(), *cells, finish("Done."))
+    desk.press("code")
+    assert "Page 1 of 2" in desk.opened[0]
+    assert desk.turn_page(1, "code") == "turned"
+    assert "Page 2 of 2" in desk.opened[1]
+    assert "y = 4" in desk.opened[1]
+    assert desk.turn_page(900, "code") == "turned"
+
+
+@pytest.mark.parametrize("do", ["sources", "code", "up", "down", "download", "again"])
+def test_who_may_not_look_is_told_and_nothing_happens(new_world: NewWorld, do: str) -> None:
+    desk = Desk(new_world(team=f'[access]\nlook = ["{ANA}"]\nask = ["{ANA}"]\n'))
+    turns = len(desk.world.turns(desk.key))
+    desk.press(do, user=BEN)
+    desk.world.settle(desk.key)
+    assert desk.world.slack.views == []
+    assert desk.world.store.votes(desk.turn) == []
+    assert len(desk.world.turns(desk.key)) == turns
+    said = [text for _, text in desk.world.slack.whispers] + [desk.world.text(desk.key)]
+    assert any("you may not do this here" in text for text in said)
+
+
+@pytest.mark.parametrize("do", ["sources", "code", "up", "again", "download"])
+def test_a_press_from_elsewhere_means_nothing(desk: Desk, do: str) -> None:
+    assert desk.press(do, channel="C0OTHER001") == "unknown"
+    assert desk.press(do, team="T0OTHER001") == "unknown"
+    assert desk.world.slack.views == []
+
+
+def test_a_trigger_that_slack_refuses_is_told(desk: Desk) -> None:
+    desk.press("sources", trigger="")
+    assert desk.world.slack.whispers[-1][1].startswith("Slack did not open the window")
+
+
+def test_votes_are_counted_once_per_person_and_shown_with_reasons(desk: Desk) -> None:
+    desk.press("up")
+    desk.press("up")
+    assert "👍 1 · 👎 0" in message_text(desk.report())
+    assert desk.press("down", user=BEN) == "voted"
+    assert desk.say_why("the wrong <year> <!channel>", user=BEN) == "taken"
+    text = message_text(desk.report())
+    assert "👍 1 · 👎 1" in text
+    assert "the wrong &lt;year&gt; &lt;!channel&gt;" in str(desk.report()["blocks"][-1])
+    desk.press("up", user=BEN)
+    assert "👍 2 · 👎 0" in message_text(desk.report())
+    assert "wrong" not in message_text(desk.report())
+
+
+def test_a_reason_without_a_vote_is_dropped(desk: Desk) -> None:
+    assert desk.say_why("because") == "no vote"
+    assert "because" not in message_text(desk.report())
+
+
+def test_the_form_holds_the_reason_that_was_given_before(desk: Desk) -> None:
+    desk.press("down")
+    desk.say_why("the wrong year")
+    desk.press("down")
+    assert desk.world.slack.views[-1]["blocks"][0]["element"]["initial_value"] == "the wrong year"
+
+
+def test_run_again_asks_the_same_question_once_for_everybody(desk: Desk) -> None:
+    assert desk.press("again", user=BEN) == "taken"
+    assert desk.press("again") in ("known", "busy")
+    desk.world.settle(desk.key)
+    assert desk.press("again") == "known"
+    assert [turn.status for turn in desk.world.turns(desk.key)] == ["done", "done"]
+    turns = desk.world.store.thread_steps(desk.key.id).values()
+    asked = [step for steps in turns for step in steps if isinstance(step, Asked)]
+    assert [(step.text, step.user) for step in asked] == [("how much?", ANA), ("how much?", BEN)]
+    assert "asked again: how much?" in desk.world.text(desk.key)
+
+
+def test_bytes_of_a_stranger_do_nothing(desk: Desk) -> None:
+    for body in ({}, {"actions": []}, {"actions": [{"value": "x"}], "container": {}, "user": {"id": "U"}}, {"view": 1}):
+        assert desk.bot.press(body, "T") == "malformed"
+        assert desk.bot.turn_page(body, "T") in ("malformed", "unknown")
+        assert desk.bot.submit(body, "T") == "malformed"
+
+
+def packed(desk: Desk) -> zipfile.ZipFile:
+    """The zip in the thread."""
+    (file,) = (
+        file
+        for message in desk.world.messages(desk.key)
+        for file in message.get("files") or ()
+        if file["name"] == "analysis.zip"
+    )
+    return zipfile.ZipFile(io.BytesIO(desk.world.slack.content(file["id"])))
+
+
+def test_download_all_posts_one_zip_of_the_thread(desk: Desk) -> None:
+    assert desk.press("download", user=BEN) == "taken"
+    desk.world.settle(desk.key)
+    assert {"report.html", "report.md", "analysis.ipynb", "analysis.py", "Makefile"} <= set(packed(desk).namelist())
+    assert desk.world.statuses(desk.key) == ["done"]
+
+
+def test_the_zip_is_posted_once_for_each_report(desk: Desk) -> None:
+    for _ in range(2):
+        desk.press("download")
+        desk.world.settle(desk.key)
+    packed(desk)
+    assert "analysis.zip above has all of it" in desk.world.text(desk.key)
+
+
+def test_the_words_do_what_the_button_does(desk: Desk) -> None:
+    desk.world.say("download all", thread=desk.key)
+    desk.world.settle(desk.key)
+    packed(desk)
+
+
+def test_a_thread_without_a_report_has_nothing_to_download(new_world: NewWorld) -> None:
+    world = new_world()
+    world.model = ScriptedModel([question("Which year?")])
+    key = world.say("how much?")
+    world.settle(key)
+    world.say("stop", thread=key)
+    world.settle(key)
+    world.say("download", thread=key)
+    world.settle(key)
+    assert "There is no report in this thread yet" in world.text(key)

@@ -1,0 +1,166 @@
+"""The hand-over pack: one zip with a thread's answer, its data and its code, that runs elsewhere by one command."""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import sys
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from pathlib import PurePosixPath
+
+from core.phrases import say
+from workers.delivery.reports.replay import parsed
+from workers.delivery.reports.tables import to_csv
+from workers.delivery.reports.values import ReportFile, ReportInput
+
+INPUT_BYTES = 50_000_000
+"""Inputs and files that cells made, together. What is beyond is named in the pack's README, with its hash."""
+_EPOCH = (1980, 1, 1, 0, 0, 0)
+_BY_FILE = {".xlsx": "openpyxl", ".parquet": "pyarrow", ".feather": "pyarrow"}
+_MAKEFILE = """\
+PYTHON ?= python3
+
+run: .venv/ready
+\tcd work && ../.venv/bin/python ../analysis.py
+
+.venv/ready: requirements.txt
+\t$(PYTHON) -m venv .venv
+\t.venv/bin/pip install --quiet -r requirements.txt
+\ttouch $@
+
+.PHONY: run
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class PackInput:
+    """What a pack is made from.
+
+    `files` are those of the report. `inputs` and `made` are bytes by path or name: what people gave, and what cells
+    wrote; the charts are among the report's `pictures`. `left_out` names contents that are too large or are lost, by
+    name with their hash. `packages` are lines such as "pandas 2.2.3" of the place where the code ran.
+    """
+
+    report: ReportInput
+    files: Sequence[ReportFile]
+    inputs: Mapping[str, bytes] = field(default_factory=dict)
+    made: Mapping[str, bytes] = field(default_factory=dict)
+    left_out: Mapping[str, str] = field(default_factory=dict)
+    packages: Sequence[str] = ()
+
+
+def pack(given: PackInput) -> bytes:
+    """The zip. The same input gives the same bytes.
+
+    `work/` holds the inputs and is where the code runs, so that what people see beside it stays as it was delivered.
+    """
+    archive = io.BytesIO()
+    names: set[str] = set()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
+        for name, data in _contents(given):
+            if name in names:
+                continue
+            names.add(name)
+            info = zipfile.ZipInfo(name, _EPOCH)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = 0o644 << 16
+            written.writestr(info, data)
+    return archive.getvalue()
+
+
+def _contents(given: PackInput) -> Iterator[tuple[str, bytes]]:
+    has_code = any(file.name == "analysis.py" for file in given.files)
+    yield "README.md", _readme(given, has_code=has_code).encode()
+    for file in given.files:
+        yield (f"tables/{file.name}" if file.name.endswith(".csv") else file.name), file.data
+    if has_code:
+        yield "requirements.txt", requirements(given).encode()
+        yield "Makefile", _MAKEFILE.encode()
+        yield "work/.keep", b""
+    for path, data in given.inputs.items():
+        if safe := safe_path(path):
+            yield f"work/{safe}", data
+    for cell in (*given.report.earlier, *given.report.cells):
+        for figure in cell.figures:
+            if picture := given.report.pictures.get(figure.sha256):
+                yield f"charts/{safe_path(figure.name) or figure.sha256}", picture
+    for number, one in enumerate(given.report.numbered.values(), 1):
+        for place, table in enumerate(one.cell.tables):
+            rows = [["" if item is None else str(item) for item in row] for row in table.rows]
+            name = f"tables/cell-{number}{f'-{place + 1}' if place else ''}.csv"
+            yield name, to_csv([list(table.columns), *rows])
+    for name, data in given.made.items():
+        if safe := safe_path(name):
+            yield f"made/{safe}", data
+
+
+def safe_path(path: str) -> str:
+    """The path, if it stays inside a folder; else "". Names come from people and from cells."""
+    parts = PurePosixPath(path.replace("\\", "/")).parts
+    plain = bool(parts) and not any(part in ("..", "/", "") or re.search(r'[\x00-\x1f:*?"<>|]', part) for part in parts)
+    return "/".join(parts) if plain else ""
+
+
+def requirements(given: PackInput) -> str:
+    """requirements.txt: what the code imports, and what its files need, in the versions that it ran with."""
+    versions = dict(line.rsplit(" ", 1) for line in given.packages if " " in line)
+    known = {name.lower().replace("_", "-"): number for name, number in versions.items()}
+    script = next((file.data.decode() for file in given.files if file.name == "analysis.py"), "")
+    wanted = set(_imported(script))
+    wanted |= {name for end, name in _BY_FILE.items() if any(path.lower().endswith(end) for path in given.inputs)}
+    wanted |= {name for end, name in _BY_FILE.items() if end in script}
+    pinned = ((name, known.get(name) or _installed(name)) for name in sorted(wanted))
+    return "".join(f"{name}=={number}\n" if number else f"{name}\n" for name, number in pinned)
+
+
+def _installed(name: str) -> str:
+    """The version that is installed here, where the session host runs the same interpreter; "" when it is not."""
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return ""
+
+
+def _imported(script: str) -> Iterator[str]:
+    """The packages whose modules a script imports, by the names that pip knows."""
+    found = packages_distributions()
+    for module in sorted(_modules(parsed(script))):
+        if module not in sys.stdlib_module_names:
+            yield found.get(module, [module])[0].lower().replace("_", "-")
+
+
+def _modules(tree: ast.Module | None) -> set[str]:
+    nodes: Iterable[ast.AST] = ast.walk(tree) if tree else ()
+    names: set[str] = set()
+    for node in nodes:
+        match node:
+            case ast.Import(names=aliases):
+                names |= {alias.name.partition(".")[0] for alias in aliases}
+            case ast.ImportFrom(module=str(module), level=0):
+                names.add(module.partition(".")[0])
+            case _:
+                pass
+    return names
+
+
+def _readme(given: PackInput, *, has_code: bool) -> str:
+    language, question = given.report.language, given.report.question.strip()
+    parts = [
+        f"# {' '.join((question.splitlines() or ['…'])[0].split())}",
+        say("pack_intro", language),
+        "```sh\nmake\n```" if has_code else "",
+        say("pack_run", language) if has_code else "",
+        _left_out(given),
+    ]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _left_out(given: PackInput) -> str:
+    if not given.left_out:
+        return ""
+    lines = [f"- {' '.join(name.split())} (SHA-256 {sha256})" for name, sha256 in given.left_out.items()]
+    return "\n".join([say("pack_left_out", given.report.language), "", *lines])

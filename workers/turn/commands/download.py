@@ -1,0 +1,40 @@
+"""download: the thread's hand-over as one zip, once for each report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.errors import SlackFailed
+from core.phrases import say
+from core.slack.text import escape
+from core.slack.uploads import Upload
+from core.steps import Step
+from workers.turn.commands.thread import CommandThread
+from workers.turn.handover import handover, last_report
+from workers.turn.privacy import as_people_see, privacy_in
+
+NAME = "analysis.zip"
+
+
+def carry_out(thread: CommandThread) -> Sequence[Step]:
+    """Post the zip of all up to the last report. One that was posted before is not posted again; the thread is told."""
+    store, slack, lease = thread.context.store, thread.context.slack, thread.lease
+    turns = store.thread_steps(lease.thread_id)
+    last = last_report(turns)
+    if not last or (turn := store.turn(last)) is None:
+        thread.answer(say("nothing_to_download", thread.language))
+        return ()
+    key = f"{last}:handover"
+    known = store.outbox_get(key)
+    if known is not None and known.status == "sent" and known.created_at.timestamp() < float(thread.command.ts):
+        thread.answer(say("download_known", turn.language))
+        return ()
+    upto = list(turns.values())[: list(turns).index(last) + 1]
+    seen = as_people_see(upto, privacy_in(thread.context, lease.thread_id))
+    data = handover(thread.context, upto, seen, turn.language, model=turn.model)
+    comment = escape(say("download_here", turn.language))
+    try:
+        slack.upload(lease, thread.key, key, [Upload(name=NAME, data=data, title=NAME)], comment)
+    except SlackFailed as error:
+        thread.answer(say("download_refused", turn.language, why=error.error))
+    return ()

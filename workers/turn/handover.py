@@ -1,0 +1,94 @@
+"""The hand-over of a thread: its last report and everything that the report rests on, from the Store and its files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+
+from core.blobs import Blobs
+from core.errors import BlobMissing
+from core.steps import CellRan, Finished, Replied, Step
+from core.values import Language, StoredFile
+from workers.agent.about_steps import cells
+from workers.delivery.reports import ReportInput, render_report, report_input
+from workers.delivery.reports.pack import INPUT_BYTES, PackInput, pack
+from workers.turn.context import TurnContext
+
+
+def report_of(
+    context: TurnContext,
+    turns: Sequence[Sequence[Step]],
+    seen: Sequence[tuple[Step, ...]],
+    language: Language,
+    *,
+    model: str,
+    unshown: Sequence[str] = (),
+    turn_id: str = "",
+    all_pictures: bool = False,
+) -> ReportInput:
+    """What the report of the last of these turns is made from; `seen` are their steps as people see them.
+
+    `all_pictures`: also the charts of the turns before.
+    """
+    *earlier, steps = seen
+    pictured = turns if all_pictures else turns[-1:]
+    return report_input(
+        steps,
+        language,
+        earlier=earlier,
+        turn_id=turn_id,
+        model=model,
+        currency=context.settings.budget.currency,
+        duration_s=sum(step.duration_s for step in turns[-1] if isinstance(step, Replied | CellRan)),
+        pictures=dict(_pictures(context.blobs, pictured)),
+        unshown=unshown,
+    )
+
+
+def handover(
+    context: TurnContext,
+    turns: Sequence[Sequence[Step]],
+    seen: Sequence[tuple[Step, ...]],
+    language: Language,
+    *,
+    model: str,
+) -> bytes:
+    """The pack of a thread whose last turn ends with a report; `seen` are its steps as people see them."""
+    given = report_of(context, turns, seen, language, model=model, all_pictures=True)
+    left_out: dict[str, str] = {}
+    room = INPUT_BYTES
+    inputs, made = dict[str, bytes](), dict[str, bytes]()
+    asked = [(file.path, file.sha256, file.size, inputs) for file in given.files]
+    asked += [(file.name, file.sha256, file.size, made) for file in _made(given).values()]
+    for name, sha256, size, into in asked:
+        data = _read(context.blobs, sha256) if size <= room else None
+        if data is None or len(data) > room:
+            left_out[name] = sha256
+            continue
+        into[name] = data
+        room -= len(data)
+    files = render_report(given).files
+    return pack(PackInput(given, files, inputs, made, left_out, context.environment.packages))
+
+
+def last_report(turns: Mapping[str, Sequence[Step]]) -> str:
+    """The id of the thread's last turn that ended with a report; "" without any."""
+    ended = [turn_id for turn_id, steps in turns.items() if any(isinstance(step, Finished) for step in steps)]
+    return ended[-1] if ended else ""
+
+
+def _made(given: ReportInput) -> dict[str, StoredFile]:
+    return {file.name: file for cell in (*given.earlier, *given.cells) for file in cell.files}
+
+
+def _read(blobs: Blobs, sha256: str) -> bytes | None:
+    with suppress(BlobMissing):
+        return blobs.get(sha256)
+    return None
+
+
+def _pictures(blobs: Blobs, turns: Sequence[Sequence[Step]]) -> Iterator[tuple[str, bytes]]:
+    """The charts by their hash; one that the file store has lost is left out."""
+    for figure in (figure for steps in turns for cell in cells(steps) for figure in cell.figures):
+        with suppress(BlobMissing):
+            yield figure.sha256, blobs.get(figure.sha256)
