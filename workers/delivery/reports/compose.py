@@ -8,7 +8,7 @@ from core.phrases import say
 from core.rows import money
 from core.slack.markdown import escape_markdown, headings
 from core.steps import CellRan, FigureSource, FileAbstract, TableNote
-from workers.delivery.reports.replay import program
+from workers.agent.program import program
 from workers.delivery.reports.values import ReportInput
 
 _METHOD_WORDS = ("method", "approach", "how i ", "how it was", "steps taken", "方法", "步骤", "分析过程")

@@ -17,8 +17,8 @@ from core.slack.markdown import escape_markdown
 from core.slack.text import clip
 from core.steps import CellRan
 from core.values import Language
+from workers.agent.program import Part, parsed, program
 from workers.delivery.reports.compose import figures, statements
-from workers.delivery.reports.replay import Part, parsed, program
 from workers.delivery.reports.values import ReportInput
 
 _V4: Any = v4
