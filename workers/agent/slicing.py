@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from workers.agent.uses import ANY, Body, Modules, Uses, imports_of, uses_of
+from workers.agent.uses import ANY, Body, Modules, Uses, functions_of, imports_of, uses_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,9 +43,10 @@ def slice_cells(cells: Sequence[tuple[str, str]], wanted: Collection[str]) -> Sl
 
 
 def uses_in(codes: Sequence[str]) -> list[Uses]:
-    """What each of a thread's cells does; what one of them imports the others know."""
+    """What each of a thread's cells does; what one of them imports or defines the others know."""
     modules: Modules = tuple(sorted({name: full for code in codes for name, full in imports_of(code)}.items()))
-    return [uses_of(code, modules) for code in codes]
+    functions = frozenset(name for code in codes for name in functions_of(code))
+    return [uses_of(code, modules, functions) for code in codes]
 
 
 class _Slicer:

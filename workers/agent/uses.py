@@ -21,19 +21,56 @@ MOST_CHARS = 100_000
 ANY = "*"
 """In place of the name of a file: one that the code does not spell out."""
 
-_PURE = frozenset(
-    ["abs", "add_prefix", "add_suffix", "agg", "aggregate", "align", "all", "any", "apply", "applymap", "argmax", "argmin", "argsort", "asfreq", "assign", "astype", "at", "autocorr", "between", "bfill", "capitalize", "casefold", "ceil", "center", "clip", "combine_first", "contains", "copy", "corr", "corrwith", "count", "cov", "cummax", "cummin", "cumprod", "cumsum", "cut", "date", "day", "describe", "diff", "div", "dot", "drop", "drop_duplicates", "dropna", "dt", "duplicated", "encode", "decode", "endswith", "eq", "equals", "eval", "ewm", "expanding", "explode", "extract", "ffill", "fillna", "filter", "find", "findall", "first", "flatten", "floor", "floordiv", "format", "ge", "get", "get_group", "group", "groupby", "groups", "gt", "head", "hist", "histogram", "hour", "iat", "idxmax", "idxmin", "iloc", "index", "info", "interpolate", "isdigit", "isin", "isna", "isnull", "isoformat", "items", "iteritems", "iterrows", "itertuples", "join", "keys", "kurt", "kurtosis", "last", "le", "len", "ljust", "loc", "lower", "lstrip", "lt", "map", "mask", "match", "max", "mean", "median", "melt", "memory_usage", "merge", "min", "mod", "mode", "month", "mul", "name", "ndim", "ne", "nlargest", "notna", "notnull", "nsmallest", "nunique", "ohlc", "params", "pct_change", "percentile", "period", "pipe", "pivot", "pivot_table", "plot", "pow", "predict", "prod", "product", "quantile", "query", "quarter", "rank", "ravel", "reindex", "removeprefix", "removesuffix", "rename", "rename_axis", "repeat", "replace", "resample", "reset_index", "reshape", "rfind", "rjust", "rolling", "round", "rsplit", "rstrip", "sample", "score", "search", "select_dtypes", "sem", "set_axis", "set_index", "shift", "size", "skew", "slice", "sort_index", "sort_values", "split", "splitlines", "squeeze", "stack", "startswith", "std", "str", "strftime", "strip", "strptime", "sub", "sum", "summary", "swapaxes", "swaplevel", "tail", "take", "title", "to_csv", "to_datetime", "to_dict", "to_excel", "to_feather", "to_frame", "to_html", "to_json", "to_latex", "to_list", "to_markdown", "to_numpy", "to_parquet", "to_period", "to_pydatetime", "to_records", "to_series", "to_string", "to_timestamp", "tolist", "total_seconds", "transform", "translate", "transpose", "truncate", "tz_convert", "tz_localize", "union", "unique", "unstack", "upper", "value_counts", "values", "var", "week", "weekday", "where", "year", "zfill", "intersection", "difference", "issubset", "issuperset", "isalpha", "isnumeric", "swapcase", "most_common", "day_name", "month_name", "normalize", "ceil", "floor", "mul", "add_suffix", "nonzero", "cumcount", "ngroup", "xs", "droplevel", "crosstab", "bar", "barh", "scatter", "savefig", "legend", "set_title", "set_xlabel", "set_ylabel", "set_xticks", "set_yticks", "set_xticklabels", "tick_params", "set_xlim", "set_ylim", "grid"]
-) - {"sample", "apply", "map", "pipe", "transform", "applymap", "get_group"} | {"sample", "get_group"}
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PURE = _words(
+    """
+    abs add_prefix add_suffix agg aggregate align all any argmax argmin argsort asfreq assign
+    astype at autocorr between bfill capitalize casefold ceil center clip combine_first contains copy corr
+    corrwith count cov cummax cummin cumprod cumsum cut date day describe diff div dot drop drop_duplicates
+    dropna dt duplicated encode decode endswith eq equals eval ewm expanding explode extract ffill fillna filter
+    find findall first flatten floor floordiv format ge get get_group group groupby groups gt head hist
+    histogram hour iat idxmax idxmin iloc index info interpolate isdigit isin isna isnull isoformat items
+    iteritems iterrows itertuples join keys kurt kurtosis last le len ljust loc lower lstrip lt mask match
+    max mean median melt memory_usage merge min mod mode month mul name ndim ne nlargest notna notnull nsmallest
+    nunique ohlc params pct_change percentile period pivot pivot_table plot pow predict prod product
+    quantile query quarter rank ravel reindex removeprefix removesuffix rename rename_axis repeat replace
+    resample reset_index reshape rfind rjust rolling round rsplit rstrip sample score search select_dtypes sem
+    set_axis set_index shift size skew slice sort_index sort_values split splitlines squeeze stack startswith
+    std str strftime strip strptime sub sum summary swapaxes swaplevel tail take title to_csv to_datetime
+    to_dict to_excel to_feather to_frame to_html to_json to_latex to_list to_markdown to_numpy to_parquet
+    to_period to_pydatetime to_records to_series to_string to_timestamp tolist total_seconds translate
+    transpose truncate tz_convert tz_localize union unique unstack upper value_counts values var week weekday
+    where year zfill intersection difference issubset issuperset isalpha isnumeric swapcase most_common day_name
+    month_name normalize nonzero cumcount ngroup xs droplevel crosstab bar barh scatter savefig legend set_title
+    set_xlabel set_ylabel set_xticks set_yticks set_xticklabels tick_params set_xlim set_ylim grid
+    """
+)
 """Methods that leave their object as it is, unless they are told `inplace`. Those that call a function are none."""
 _CALLERS = frozenset({"apply", "map", "pipe", "transform", "applymap", "agg", "aggregate", "filter"})
-_FRESH = frozenset(
-    ["sum", "mean", "median", "std", "var", "count", "nunique", "copy", "deepcopy", "corr", "cov", "quantile", "prod", "any", "all", "round", "idxmax", "idxmin", "total_seconds", "strftime", "isoformat", "strip", "lower", "upper", "tolist", "to_list", "to_string", "to_markdown", "value_counts", "describe", "len", "format"]
+_FRESH = _words(
+    """
+    sum mean median std var count nunique copy deepcopy corr cov quantile prod any all round idxmax idxmin
+    total_seconds strftime isoformat strip lower upper tolist to_list to_string to_markdown value_counts
+    describe len format
+    """
 )
-_PURE_BUILTINS = frozenset(
-    ["print", "len", "sum", "min", "max", "abs", "round", "sorted", "int", "float", "str", "bool", "complex", "repr", "list", "tuple", "set", "dict", "frozenset", "type", "isinstance", "issubclass", "range", "enumerate", "zip", "reversed", "any", "all", "id", "hash", "format", "divmod", "pow", "ord", "chr", "bin", "hex", "display", "bytes", "hasattr", "query", "tables", "columns", "search_schema", "sample", "describe"]
+_PURE_BUILTINS = _words(
+    """
+    print len sum min max abs round sorted int float str bool complex repr list tuple set dict frozenset type
+    isinstance issubclass range enumerate zip reversed any all id hash format divmod pow ord chr bin hex display
+    bytes hasattr query tables columns search_schema sample describe
+    """
 )
 _BUILTINS = frozenset(dir(builtins))
-_FRESH_BUILTINS = frozenset(["len", "sum", "int", "float", "str", "bool", "abs", "round", "repr", "range", "any", "all", "format", "hash"])
+_FRESH_BUILTINS = _words(
+    """
+    len sum int float str bool abs round repr range any all format hash
+    """
+)
 _CHANGES_ARGUMENTS = re.compile(
     r"shuffle|heap\w+|insort\w*|fill_diagonal|copyto|put|put_along_axis|place|setattr|delattr|update|next|seed|dump"
 )
@@ -107,6 +144,13 @@ Modules = tuple[tuple[str, str], ...]
 
 
 @lru_cache(maxsize=512)
+def functions_of(code: str) -> frozenset[str]:
+    """The names of the functions and methods that this cell defines. Never raises."""
+    parsed = tree(code) if len(code) <= MOST_CHARS else None
+    return frozenset(_functions(parsed)) if parsed is not None else frozenset()
+
+
+@lru_cache(maxsize=512)
 def imports_of(code: str) -> Modules:
     """What this cell imports. Never raises."""
     parsed = tree(code) if len(code) <= MOST_CHARS else None
@@ -114,13 +158,13 @@ def imports_of(code: str) -> Modules:
 
 
 @lru_cache(maxsize=512)
-def uses_of(code: str, modules: Modules = ()) -> Uses:
-    """What this cell does, where other cells of the session have imported `modules`. Never raises."""
+def uses_of(code: str, modules: Modules = (), functions: frozenset[str] = frozenset()) -> Uses:
+    """What this cell does, where other cells of the session have imported and defined these names. Never raises."""
     parsed = tree(code) if len(code) <= MOST_CHARS else None
     if parsed is None:
         return OPAQUE
     try:
-        return _Reader(parsed, dict(modules)).uses()
+        return _Reader(parsed, dict(modules), functions).uses()
     except RecursionError:
         return OPAQUE
 
@@ -128,10 +172,10 @@ def uses_of(code: str, modules: Modules = ()) -> Uses:
 class _Reader:
     """Reads one cell."""
 
-    def __init__(self, parsed: ast.Module, modules: Mapping[str, str]) -> None:
+    def __init__(self, parsed: ast.Module, modules: Mapping[str, str], functions: frozenset[str]) -> None:
         self._tree = parsed
         self._modules = {**modules, **_imports(parsed)}
-        self._functions = {n.name for n in ast.walk(parsed) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+        self._functions = {*functions, *_functions(parsed)}
 
     def uses(self) -> Uses:
         if self._is_opaque():
@@ -220,9 +264,10 @@ class _Reader:
                     yield from (name for each in arguments for name in _roots(each))
                 return
             in_place = any(k.arg == "inplace" and not _is(k.value, False) for k in call.keywords)
-            if in_place or call.func.attr not in _PURE:
+            is_pure = call.func.attr in _PURE and call.func.attr not in self._functions
+            if in_place or not (is_pure or call.func.attr in _CALLERS):
                 yield from _roots(call.func)
-            if call.func.attr not in _PURE or call.func.attr in _CALLERS:
+            if not is_pure:
                 yield from (name for each in arguments for name in _roots(each))
         elif isinstance(call.func, ast.Name):
             if call.func.id in self._modules:  # a function that was imported by itself
@@ -354,6 +399,10 @@ class _Reader:
         texts = {n.value for n in nodes if isinstance(n, ast.Constant) and isinstance(n.value, str)}
         read |= {PurePath(text).name for text in texts if 0 < len(text) < 300}
         return frozenset(written), frozenset(read)
+
+
+def _functions(parsed: ast.Module) -> Iterator[str]:
+    return (node.name for node in ast.walk(parsed) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef))
 
 
 def _generators(nodes: list[ast.AST]) -> Iterator[str]:

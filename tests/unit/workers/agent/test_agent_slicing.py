@@ -112,6 +112,16 @@ CASES: dict[str, tuple[list[str], str]] = {
         ],
         "1 2 3 5",
     ),
+    "an object whose method is called like a harmless one": (
+        [
+            "class A:\n    n = 0\n    def count(self):\n        self.n += 1",
+            "a = A()",
+            "a.count()",
+            "b = 1",
+            "print(a.n)",
+        ],
+        "1 2 3 5",
+    ),
     "a subclass": (["class A:\n    n = 4", "class B(A):\n    pass", "print(B.n)"], "1 2 3"),
     "a generator that is used up": (
         ["def g():\n    yield 1\n    yield 2", "it = g()", "first = list(it)[:1]", "print(list(it))"],
