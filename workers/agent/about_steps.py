@@ -39,6 +39,14 @@ def cells(steps: Sequence[Step]) -> list[CellRan]:
     return [step for step in steps if isinstance(step, CellRan)]
 
 
+def since_reset(turns: Turns) -> Turns:
+    """The turns whose variables a session may still hold."""
+    for place in range(len(turns) - 1, -1, -1):
+        if any(isinstance(step, Forgot) and step.done for step in turns[place]):
+            return turns[place + 1 :]
+    return turns
+
+
 def ending(steps: Sequence[Step]) -> Finished | Forgot | GaveUp | Closed | None:
     """The step that closed the turn, when it is the last one."""
     last = steps[-1] if steps else None

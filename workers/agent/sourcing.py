@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
+from itertools import zip_longest
 
 from core.phrases import say
 from core.steps import FigureSource, SourcePlace, Step
@@ -14,6 +16,7 @@ from workers.agent.turn import Turn
 MOST_TOLD = 12
 """Unsourced figures that a model is told of at once."""
 MOST_SOURCES = 300
+ABOUT_CHARS = 120
 _SIGN = "⚠"
 _OF_THE_OUTPUT = ("row", "unit", "sign", "earlier")
 """Reasons of figures that an output shows, though not for what the report says."""
@@ -82,8 +85,14 @@ def sources_of(provenance: Provenance) -> tuple[FigureSource, ...]:
             reason=figure.reason,
             how=figure.how,
             places=tuple(
-                SourcePlace(what=place.what, cell_id=place.cell_id, line=place.line, about=one_line(place.about, 120))
-                for place in figure.places
+                SourcePlace(
+                    what=place.what,
+                    cell_id=place.cell_id,
+                    line=place.line,
+                    about=one_line(place.about, ABOUT_CHARS),
+                    value=None if value is None or not math.isfinite(value) else value,
+                )
+                for place, value in zip_longest(figure.places, figure.values)
             ),
         )
         for figure in provenance.figures

@@ -82,6 +82,7 @@ _ITERATORS = re.compile(
 )
 _HARMLESS_CALLS = re.compile(
     r"(matplotlib\.pyplot|plt|pylab)\.(?!rc|style|set_cmap|switch_backend|ion|ioff).*"
+    r"|(requests|urllib|urllib3|httpx|http|socket|smtplib|ftplib|subprocess)\..*"
     r"|seaborn\.(?!set).*|time\.sleep|sys\.std(out|err)\..*|IPython\.display\..*|warnings\.warn|gc\.collect"
 )
 """Calls of a module's function, standing alone, that leave no state which another cell meets. Figures end with their
@@ -96,6 +97,7 @@ _WRITE_CALLS = re.compile(
     r"(to_(csv|excel|parquet|json|pickle|html|feather|sql|latex|markdown|xml|orc|hdf|stata)|savefig|save\w*|dump|"
     r"write\w*|ExcelWriter|rename|replace|remove|unlink|rmtree|move|copy\w*|mkdir|makedirs|touch|imsave|extractall)"
 )
+_PROCESSES = re.compile(r"subprocess\..*|os\.(system|popen|exec\w*|spawn\w*)")
 _FILE_FUNCTIONS = frozenset({"rename", "replace", "remove", "unlink", "rmtree", "move"})
 _AT_NAME = re.compile(r"@([A-Za-z_]\w*)")
 _WORD = re.compile(r"[A-Za-z_]\w*")
@@ -387,7 +389,9 @@ class _Reader:
         for call in (node for node in nodes if isinstance(node, ast.Call)):
             last = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
             named = {PurePath(text).name for text in _texts(call) if text.strip()}
-            if last in _LISTS:
+            if _PROCESSES.fullmatch(self._name(call.func)):
+                written.add(ANY)
+            elif last in _LISTS:
                 read.add(ANY)
             elif (last == "open" and _opens_to_write(call)) or _is_writer(last, self._name(call.func)):
                 written |= named or {ANY}

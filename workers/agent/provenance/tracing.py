@@ -16,13 +16,15 @@ from workers.agent.provenance.tokens import Token, find_tokens
 State = Literal["sourced", "derived", "given", "unsourced", "left"]
 """`left`: too small, or of a kind that is no claim; nothing is said about it."""
 _NEAREST = 3
+_MOST_PLACES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Traced:
     """A figure of the report and what became of it. `places` are its sources; `how` the step that derives it.
 
-    `near` are the nearest facts when it is unsourced, for the model that is to mend it.
+    `values` are what stands at these places, None for what is no number. `near` are the nearest facts when it is
+    unsourced, for the model that is to mend it.
     """
 
     start: int
@@ -35,6 +37,7 @@ class Traced:
     reason: Reason = ""
     near: tuple[str, ...] = ()
     in_table: bool = False
+    values: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +142,7 @@ def _back(claim: Claim, fact: Fact, work: _Work) -> None:
     elif abs(abs(exact) - value) > abs(value) * 0.5:
         exact = value
     work.backed[id(claim)] = _Backed(exact, fact.slack, fact)
-    _note(claim, work, "given" if fact.given else "sourced", (fact.place,))
+    _note(claim, work, "given" if fact.given else "sourced", (fact.place,), values=(fact.value,))
 
 
 def _trace_date(claim: Claim, work: _Work) -> None:
@@ -204,8 +207,15 @@ def _derive(claim: Claim, found: Sequence[Candidate], work: _Work) -> bool:
     if one is None:
         return _count(claim, work)
     work.backed[id(claim)] = _Backed(one.value, 0.0, None)
-    places = tuple(dict.fromkeys(fact.place for fact in one.facts))
-    _note(claim, work, "derived", places[:4], how=one.how)
+    bound = tuple(dict.fromkeys((fact.place, fact.value) for fact in one.facts))[:_MOST_PLACES]
+    _note(
+        claim,
+        work,
+        "derived",
+        tuple(place for place, _ in bound),
+        how=one.how,
+        values=tuple(value for _, value in bound),
+    )
     return True
 
 
@@ -275,6 +285,7 @@ def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced
     how: str = "",
     reason: Reason = "",
     near: tuple[str, ...] = (),
+    values: tuple[float | None, ...] = (),
 ) -> None:
     text = work.scene.reading.text
     sentence = " ".join(text[claim.span[0] : claim.span[1]].replace("\u2060", "").split())
@@ -289,4 +300,5 @@ def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced
         reason,
         near,
         claim.in_table,
+        values,
     )

@@ -9,6 +9,7 @@ from core.rows import money
 from core.slack.markdown import escape_markdown, headings
 from core.steps import CellRan, FigureSource, FileAbstract, TableNote
 from workers.agent.program import program
+from workers.delivery.reports.badge import badge
 from workers.delivery.reports.values import ReportInput
 
 _METHOD_WORDS = ("method", "approach", "how i ", "how it was", "steps taken", "方法", "步骤", "分析过程")
@@ -36,6 +37,14 @@ def figures(given: ReportInput) -> str:
     titles = {cell.cell_id: cell.title for cell in (*given.earlier, *given.cells)}
     lines = [f"{escape_markdown(one.figure)} ← {_source(one, numbered, titles, given)}" for one in given.sources]
     return _section(given, "report_figures", list(dict.fromkeys(lines)), most=_MOST_FIGURES)
+
+
+def checked(given: ReportInput) -> str:
+    """What came of running the code again, as Markdown; "" where nobody does."""
+    if given.clean_room is None:
+        return ""
+    text = escape_markdown(badge(given.clean_room, given.language, in_file=True))
+    return f"## {say('clean_heading', given.language)}\n\n{text}"
 
 
 def _source(one: FigureSource, numbered: dict[str, int], titles: dict[str, str], given: ReportInput) -> str:
@@ -87,6 +96,7 @@ def whole(given: ReportInput) -> str:
         given.safe_report.strip(),
         sections(given),
         figures(given),
+        checked(given),
         f"---\n\n{escape_markdown(foot)}" if foot else "",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

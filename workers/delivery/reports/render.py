@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from core.clean_room import CleanRoom
 from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import Block, Limit, SlackMessage
 from core.slack.markdown import Table, cut_markdown, plain_text, split_tables, with_emphasis
 from core.slack.sanitize import addresses, sanitize
 from core.slack.text import clip, escape
+from core.values import Language
 from workers.delivery.reports import compose
+from workers.delivery.reports.badge import badge
 from workers.delivery.reports.notebook import notebook, script
 from workers.delivery.reports.tables import alignments, preview, to_csv
 from workers.delivery.reports.values import Report, ReportFile, ReportInput
@@ -24,6 +27,7 @@ _TABLE_BLOCKS = 6
 _THREAD = 60_000
 """Characters of the model's report that the thread shows. A longer one would flood it; report.md holds all of it."""
 _QUESTION = 300
+_BADGE = 1_500
 
 
 def render_report(given: ReportInput) -> Report:
@@ -46,6 +50,8 @@ def render_report(given: ReportInput) -> Report:
         thread.add_markdown(sanitize(ours))
     if foot := compose.footer(given):
         thread.add(kit.context(escape(foot)))
+    if given.clean_room is not None:
+        thread.add(badge_block(given.clean_room, given.language))
     whole = compose.whole(given)
     files = (
         ReportFile("report.md", "text/markdown", whole.encode()),
@@ -56,6 +62,11 @@ def render_report(given: ReportInput) -> Report:
     if not given.cells and not given.earlier:
         files = files[:-2]
     return Report(thread.messages(), files, whole)
+
+
+def badge_block(outcome: CleanRoom, language: Language) -> Block:
+    """The badge, as the last block of the report's last message."""
+    return kit.context(escape(clip(badge(outcome, language), _BADGE)))
 
 
 class _Thread:

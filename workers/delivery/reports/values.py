@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from core.clean_room import CleanRoom
 from core.phrases import say
 from core.rows import Spent
 from core.slack.blocks import SlackMessage
@@ -17,12 +18,12 @@ from core.steps import (
     FileAbstract,
     FileProblem,
     Finished,
-    Forgot,
     Replied,
     Step,
     total_spent,
 )
 from core.values import Language
+from workers.agent.about_steps import since_reset
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,9 +33,9 @@ class ReportInput:
     `report` is the model's Markdown. `earlier` are the cells of the thread's earlier turns, oldest first: the notebook
     and the script need them to run. `pictures` are PNG bytes of figures by their sha256; the notebook embeds those
     it is given. `unshown` are the ids of cells whose charts Slack did not take, `sources` where the
-    report's figures come from. `duration_s` is the whole turn,
-    `spent` what its model calls took, its cost in `currency`. `author` is the person who wrote the report in the
-    analyst's place.
+    report's figures come from, `clean_room` what came of running its code again (None: nobody
+    does). `duration_s` is the whole turn, `spent` what its model calls took, its cost in `currency`.
+    `author` is the person who wrote the report in the analyst's place.
     """
 
     question: str
@@ -53,6 +54,7 @@ class ReportInput:
     unshown: frozenset[str] = frozenset()
     sources: tuple[FigureSource, ...] = ()
     author: str = ""
+    clean_room: CleanRoom | None = None
 
     @property
     def safe_report(self) -> str:
@@ -81,14 +83,6 @@ class Report:
     messages: tuple[SlackMessage, ...]
     files: tuple[ReportFile, ...]
     markdown: str
-
-
-def _since_reset(turns: Sequence[Sequence[Step]]) -> Sequence[Sequence[Step]]:
-    """The turns whose variables a session may still hold."""
-    for place in range(len(turns) - 1, -1, -1):
-        if any(isinstance(step, Forgot) and step.done for step in turns[place]):
-            return turns[place + 1 :]
-    return turns
 
 
 def _text(asked: Asked, language: Language) -> str:
@@ -125,7 +119,7 @@ def report_input(
         sources=finished.sources,
         author=finished.author,
         cells=tuple(step for step in steps if isinstance(step, CellRan)),
-        earlier=tuple(step for turn in _since_reset(earlier) for step in turn if isinstance(step, CellRan)),
+        earlier=tuple(step for turn in since_reset(earlier) for step in turn if isinstance(step, CellRan)),
         files=tuple({file.path: file for step in briefed for file in step.files}.values()),
         problems=tuple(problem for step in steps if isinstance(step, Briefed) for problem in step.problems),
         model=model,
