@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Any
 
 from pydantic import ValidationError
-from sqlalchemy import or_, select, update
+from sqlalchemy import null, or_, select, update
 
 from core.clean_room import WAITING, CleanRoom, CleanRoomOrder
 from core.store import tables as t
@@ -87,6 +87,8 @@ class CleanRooms(Part):
             "clean_room_outcome": storable(outcome.model_dump(mode="json")),
             "clean_room_state": "shown" if shown else "ended",
         }
+        if shown:  # nobody needs it any more
+            values["clean_room"] = null()
         query = update(t.reports).where(c.turn_id == turn_id, c.clean_room_tries == tries).values(**values)
         with self._writing() as db:
             return db.execute(query).rowcount == 1
