@@ -57,7 +57,8 @@ class CleanRoom(Value):
     `reproduced`: all that was compared is the same. `partly`: so is all that could be compared, and the rest could not.
     `differs`: something came out otherwise. `unchecked`: nothing was compared, for `reason`.
 
-    `cells` were run in `seconds`; `figures`, `charts` and `files` were compared; `unseen` figures could not be.
+    `cells` were run in `seconds`; `figures`, `charts` and `files` were compared; `unseen` figures could not be,
+    some of them because a cell that failed showed them (`of_failed`).
     `partly_run` are the numbers of failed cells of which the lines before the error were run.
     """
 
@@ -70,6 +71,7 @@ class CleanRoom(Value):
     charts: int = 0
     files: int = 0
     unseen: int = 0
+    of_failed: bool = False
     differences: tuple[Difference, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
     partly_run: tuple[int, ...] = ()

@@ -74,16 +74,16 @@ def plan(turns: Turns) -> Plan | None:
     shown = _shown(turns[-1], finished) & {part.cell.cell_id for part in parts} if finished else set()
     if not shown:
         return None
-    whole = {part.cell.cell_id for part in parts if part.kept == "whole"}
-    found = slice_cells([(part.cell.cell_id, _code_of(part)) for part in parts], shown & whole)
+    kept = {part.cell.cell_id for part in parts if part.kept != "not"}
+    found = slice_cells([(part.cell.cell_id, _code_of(part)) for part in parts], shown & kept)
     effects = _effects(turns, parts)
     unseen = {
-        cell_id for cell_id in shown if cell_id not in whole or not effects.keys().isdisjoint(found.needs[cell_id])
+        cell_id for cell_id in shown if cell_id not in kept or not effects.keys().isdisjoint(found.needs[cell_id])
     }
     wanted = shown - unseen
     run = {cell_id for cell_id in wanted for cell_id in found.needs[cell_id]}
     numbered = list(enumerate(parts, 1))
-    hindering = {cell_id for each in unseen & whole for cell_id in found.needs[each]} & effects.keys()
+    hindering = {cell_id for each in unseen & kept for cell_id in found.needs[each]} & effects.keys()
     hindering |= unseen & effects.keys()
     return Plan(
         parts=tuple((n, part) for n, part in numbered if part.cell.cell_id in run and part.code),
@@ -182,6 +182,7 @@ class _Comparison:
         self._whole = self._slice_of_all()
         self._failed: set[str] = set()
         self._figures = self._unseen = self._charts = self._files = 0
+        self._of_failed = False
 
     def outcome(self) -> CleanRoom:
         differences = list(self._broken())
@@ -190,13 +191,15 @@ class _Comparison:
         differences += [each for each in self._tables() if each.cell not in told]
         differences += self._charts_that_differ()
         differences += self._files_that_differ()
+        is_partial = self._plan.unseen or self._unseen
         return CleanRoom(
-            state="differs" if differences else "partly" if self._plan.unseen else "reproduced",
+            state="differs" if differences else "partly" if is_partial else "reproduced",
             cells=len(self._plan.parts),
             figures=self._figures,
             charts=self._charts,
             files=self._files,
             unseen=self._unseen,
+            of_failed=self._of_failed,
             differences=tuple(differences[:MOST_DIFFERENCES]),
             left_out=self._plan.left_out,
             partly_run=tuple(n for n, part in self._plan.parts if part.kept == "partly"),
@@ -232,7 +235,7 @@ class _Comparison:
             places = _places(source)
             if not places:
                 continue
-            if any(place.cell_id not in self._plan.wanted for place in places):
+            if any(not self._is_seen(place, now) for place in places):
                 self._unseen += 1
                 continue
             if any(place.cell_id in self._failed for place in places):
@@ -252,6 +255,16 @@ class _Comparison:
                 other = _text(values[at]) if at < len(values) else "–"
                 yield self._difference("figure", source.figure, place.cell_id, was=_text(place.value), now=other)
                 break
+
+    def _is_seen(self, place: SourcePlace, now: _Shown) -> bool:
+        """Whether the place can be compared. What a failed cell showed with its error is not shown again."""
+        is_failed = (
+            self._before[place.cell_id].status not in ("ok", "undone") if place.cell_id in self._before else True
+        )
+        if place.cell_id in self._plan.wanted and (not is_failed or now.at(place)):
+            return True
+        self._of_failed = self._of_failed or is_failed
+        return False
 
     def _traced_again(self, facts: Facts) -> set[str]:
         """The figures of the report that something backs, when it is traced to what the cells show now."""

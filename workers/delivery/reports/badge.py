@@ -22,8 +22,8 @@ def badge(outcome: CleanRoom, language: Language, *, in_file: bool = False) -> s
         why = say(f"clean_left_{left.why}", language)
         parts.append(say("clean_left_out", language, number=left.cell, title=left.title, why=why))
     if outcome.partly_run and outcome.state != "unchecked":
-        numbers = ", ".join(map(str, outcome.partly_run[:_MOST_SHOWN]))
-        parts.append(say("clean_partly_run", language, numbers=numbers))
+        numbers = _listed([str(number) for number in outcome.partly_run[:_MOST_SHOWN]], language)
+        parts.append(say("clean_partly_run", language, numbers=numbers, count=len(outcome.partly_run)))
     return ("" if language == "zh" else " ").join(parts)
 
 
@@ -39,6 +39,7 @@ def _head(outcome: CleanRoom, language: Language) -> str:
         cells=outcome.cells,
         what=_counts(outcome, language),
         unseen=outcome.unseen,
+        failed=outcome.of_failed,
         count=len(outcome.differences),
     )
 
@@ -46,7 +47,13 @@ def _head(outcome: CleanRoom, language: Language) -> str:
 def _counts(outcome: CleanRoom, language: Language) -> str:
     counted = (("figures", outcome.figures), ("charts", outcome.charts), ("files", outcome.files))
     found = [say(f"clean_{what}", language, count=count) for what, count in counted if count]
-    return ("、" if language == "zh" else ", ").join(found) or say("clean_results", language)
+    return _listed(found, language) or say("clean_results", language)
+
+
+def _listed(items: list[str], language: Language) -> str:
+    if language == "zh":
+        return "、".join(items)
+    return " and ".join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
 
 
 def _difference(one: Difference, language: Language) -> str:

@@ -178,6 +178,17 @@ def test_a_cell_with_effects_and_what_rests_on_it_are_not_run(why: str) -> None:
     assert [(one.cell, one.why) for one in made.left_out] == [(1, why)]
 
 
+def test_what_a_failed_cell_showed_before_its_error_is_compared_and_the_rest_is_not() -> None:
+    failed = {"status": "error", "error_name": "KeyError", "error_line": 3}
+    code = "x = 2000\nprint('first', x)\nfor y in [3000]:\n    print('second', y)\n    d['a']"
+    cells = [ran("a", code, "first 2000\nsecond 3000\n", **failed), ran("b", "print('third', x)", "third 2000\n")]
+    figures = [figure("2,000", "a", 2000.0), figure("3,000", "a", 3000.0, line=2), figure("2,000", "b", 2000.0)]
+    turns = [(ASKED, *cells, done(*figures))]
+    found = again(turns, a=ran("a", "", "first 2000\n"))
+    assert (found.state, found.figures, found.unseen, found.of_failed) == ("partly", 2, 1, True)
+    assert "1 figure not checked because a cell that failed showed it" in badge(found, "en")
+
+
 def test_a_cell_with_effects_that_nothing_needs_is_not_named() -> None:
     steps = [ran("z", "import requests\nz = requests.get(u)"), *TOTAL[1:]]
     made = plan([(ASKED, *steps)])
