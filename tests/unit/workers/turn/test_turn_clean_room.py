@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import random
 import time
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from turn_world import Death, Killed, Meanwhile, NewWorld, World, cell, finish
@@ -12,7 +14,9 @@ from core.blobs import Blobs
 from core.clean_room import CleanRoom
 from core.steps import Undone
 from core.values import Lease, ThreadKey
+from tryout import replay
 from workers.models.scripted import ScriptedModel
+from workers.turn import clean_room
 
 CSV = {"sales.csv": b"region,amount\nNorth,1200\nSouth,800\n"}
 READ = "import csv\nrows = list(csv.DictReader(open('sales.csv')))"
@@ -398,3 +402,69 @@ def test_in_chinese(world: World) -> None:
 def test_a_checker_of_an_empty_store_does_nothing(world: World) -> None:
     world.check()
     assert world.sessions.ran == []
+
+
+def test_a_question_that_people_delete_leaves_what_waits_for_a_clean_room(world: World) -> None:
+    key = asked(world, cell(READ), cell(TOTAL), REPORT, files=CSV)
+    world.store.delete_message(key.team, key.channel, key.root_ts)
+    claimed = world.store.claim_clean_room("here", datetime.now(UTC))
+    assert claimed is not None
+    assert "how much was sold" not in str(claimed.order)
+
+
+def test_one_report_is_taken_up_once(world: World) -> None:
+    asked(world, cell(READ), cell(TOTAL), REPORT, files=CSV)
+    long_ago = datetime.now(UTC) - timedelta(hours=1)
+    first = world.store.claim_clean_room("here", long_ago)
+    assert first is not None
+    assert world.store.claim_clean_room("there", long_ago) is None
+    second = world.store.claim_clean_room("there", datetime.now(UTC) + timedelta(hours=1))
+    assert second is not None
+    done = CleanRoom(state="reproduced")
+    assert not world.store.end_clean_room(first.turn_id, first.tries, done, shown=True)
+    assert world.store.end_clean_room(second.turn_id, second.tries, done, shown=True)
+    assert world.store.claim_clean_room("here", datetime.now(UTC) + timedelta(hours=2)) is None
+
+
+def test_a_room_that_is_taken_is_waited_for_and_not_shared(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(clean_room, "WAIT_FOR_ROOM_S", 0.0)
+    key = asked(world, cell(READ), cell(TOTAL), REPORT, files=CSV)
+    with clean_room._locked(world.settings, 0.0):
+        world.check()
+    assert outcome(world, key).reason == "waiting"
+    world.check()
+    assert outcome(world, key).state == "reproduced"
+
+
+def test_the_janitor_deletes_what_a_killed_clean_room_left(world: World) -> None:
+    asked(world, cell(READ), cell(TOTAL), REPORT, files=CSV)
+    (world.settings.home / "clean-room.used").write_text("clean-room:C0SALES001:0")
+    world.sessions.run("clean-room:C0SALES001:0", "1", "x = 1")
+    clean_room.clear_room(world.settings, world.sessions)
+    assert "clean-room" not in str(world.sessions.sessions())
+    clean_room.clear_room(world.settings, world.sessions)
+
+
+def test_no_note_makes_the_room_delete_a_thread(world: World) -> None:
+    key = asked(world, cell(READ), cell(TOTAL), REPORT, files=CSV)
+    (world.settings.home / "clean-room.used").write_text(key.id)
+    clean_room.clear_room(world.settings, world.sessions)
+    assert [session.thread_id for session in world.sessions.sessions()] == [key.id]
+
+
+def test_a_replay_tells_the_outcome(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    key = asked(world, cell(READ), cell(TOTAL), REPORT, files=CSV)
+    world.check()
+    capsys.readouterr()
+    assert replay.run(world.settings, key.id) == 0
+    assert "clean room: ✓ Reproduced in" in capsys.readouterr().out
+    assert replay.run(world.settings, key.id, as_json=True) == 0
+    assert json.loads(capsys.readouterr().out)[0]["clean_room"]["state"] == "reproduced"
+
+
+def test_hostile_text_in_a_badge_is_escaped(world: World) -> None:
+    code = "import urllib.request\nprint('total', 2000)\nif False:\n    urllib.request.urlopen('http://a.test')"
+    key = asked(world, cell(code, "<!channel> <http://evil.test|click>"), REPORT)
+    world.check()
+    assert "<!channel>" not in badge(world, key)
+    assert "<http://evil.test" not in badge(world, key)
