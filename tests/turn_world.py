@@ -344,7 +344,7 @@ class World:
         """What the process of the clean room does on this node, so many times; it may die."""
         context = self.worker().context
         room = Room(context.settings, context.blobs, context.sessions, context.files)
-        checker = Checker(context.settings, context.store, context.slack, room)
+        checker = Checker(context.settings, context.store, context.slack, room, away_s=0.0)
         with self.watched(death or Death()):
             checker.begin()
             for _ in range(times):

@@ -34,8 +34,10 @@ from workers.turn.limits import limits_of
 log = get_logger(__name__)
 
 LOOK_EVERY_S = 2.0
-TRIES = 3
+TRIES = 5
 """Clean rooms of one report that may fail without a fault of its code."""
+AWAY_S = 15.0
+"""How long a session host or a file store is left alone that did not answer: it may be starting."""
 MOST_CLAIMS = 30
 """A report whose badge cannot be drawn so often is left with the one that says "not checked yet"."""
 SPARE_S = 120.0
@@ -61,11 +63,14 @@ def run(settings: Settings) -> None:
 class Checker:
     """The clean room of one node."""
 
-    def __init__(self, settings: Settings, store: Store, slack: SlackWriter, room: Room) -> None:
+    def __init__(
+        self, settings: Settings, store: Store, slack: SlackWriter, room: Room, *, away_s: float = AWAY_S
+    ) -> None:
         self._settings = settings
         self._store = store
         self._slack = slack
         self._room = room
+        self._away_s = away_s
 
     def begin(self) -> None:
         """This process has just started: what the one before it had taken up is free again."""
@@ -101,6 +106,7 @@ class Checker:
             except (HostUnavailable, RequestError, BlobsUnreachable, RoomTaken) as error:
                 log.warning("clean_room_away", error=error)
                 if claimed.tries < TRIES:
+                    time.sleep(self._away_s)
                     self._store.free_clean_rooms(self._settings.node_id)
                     return False
                 outcome = _unchecked("host")

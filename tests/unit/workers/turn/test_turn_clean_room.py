@@ -235,7 +235,7 @@ def test_a_session_host_that_is_killed_is_asked_again(world: World) -> None:
 def test_a_session_host_that_stays_away_leaves_an_honest_badge(world: World) -> None:
     key = asked(world, cell(READ), cell(TOTAL), REPORT, files=CSV)
     world.sessions.fault("*", "away", times=1_000)
-    world.check(times=3)
+    world.check(times=5)
     assert (outcome(world, key).state, outcome(world, key).reason) == ("unchecked", "host")
     assert badge(world, key) == "○ Not checked: the session host did not answer."
 
@@ -258,7 +258,7 @@ def test_a_clean_room_that_dies_at_any_moment_is_followed_by_one_that_does_not(w
 
 def test_one_that_dies_again_and_again_is_given_up(world: World) -> None:
     key = asked(world, cell(READ), cell(TOTAL), REPORT, files=CSV)
-    for _ in range(3):
+    for _ in range(5):
         with pytest.raises(Killed):
             world.check(Death(4))
         world.sessions.halted = False
