@@ -17,7 +17,7 @@ from sqlalchemy import null, or_, select, update
 
 from core.clean_room import WAITING, CleanRoom, CleanRoomOrder
 from core.store import tables as t
-from core.store.part import HOLDS, Part, lease_lost, lease_values, now, storable, writes
+from core.store.part import Part, now, storable, writes
 from core.values import Language, Lease
 
 
@@ -70,14 +70,11 @@ class CleanRooms(Part):
 
     @writes
     def begin_clean_room(self, lease: Lease, turn_id: str) -> int:
-        """The turn itself is about to check its report; returns which try this is, from 1."""
+        """The turn itself is about to check its report; returns which try this is, from 1; 0 when it is gone."""
         c = t.reports.c
-        query = update(t.reports).where(c.turn_id == turn_id, HOLDS).values(clean_room_tries=c.clean_room_tries + 1)
-        with self._guarded(lease, turn_id) as db:
-            tries = db.execute(query.returning(c.clean_room_tries), lease_values(lease)).scalar()
-        if tries is None:
-            raise lease_lost(lease)
-        return int(tries)
+        query = update(t.reports).where(c.turn_id == turn_id).values(clean_room_tries=c.clean_room_tries + 1)
+        with self._writing(lease, turn_id) as db:
+            return int(db.execute(query.returning(c.clean_room_tries)).scalar() or 0)
 
     @writes
     def end_clean_room(self, turn_id: str, tries: int, outcome: CleanRoom, *, shown: bool) -> bool:
