@@ -242,6 +242,8 @@ class StatementRan(Value):
     seconds: float = 0.0
     error: str = ""
     otherwise: tuple[str, ...] = ()
+    asked: str = ""
+    rows_file: StoredFile | None = None
 
 
 class CellRan(Value):
@@ -406,7 +408,8 @@ class SourcePlace(Value):
     """A place that a figure comes from: an output, table, chart, statement or the code of a cell, a file, a question.
 
     `line` counts from 1, and is 0 where there is none. `about` are the labels around the value, `value` is what stands
-    there.
+    there. `number` is what the figure was bound to there; None when it is no number, or an earlier version stored the
+    report.
     """
 
     what: str
@@ -414,6 +417,7 @@ class SourcePlace(Value):
     line: int = 0
     about: str = ""
     value: str = ""
+    number: float | None = None
 
 
 class FigureSource(Value):

@@ -78,6 +78,20 @@ class ReportSettings(Table):
         description="`mark`: such figures are marked in the report. `hold`: a person in the thread decides first "
         "whether it is posted.",
     )
+    clean_room: Literal["after", "before", "off"] = Field(
+        default="after",
+        description="The code behind a report is run once more in a fresh session with the same inputs, right `after` "
+        "the report is posted, or `before`; the outcome stands under the report.",
+    )
+    clean_room_s: Seconds = Field(
+        default=60.0,
+        description="Longest time for that, in seconds; longer analyses are not run again, and it is said.",
+    )
+    clean_room_rows_mb: Annotated[int, Field(ge=0)] = Field(
+        default=64,
+        description="Rows of data sources that are kept for that, of one question, in MB; 0: none, so cells that ask "
+        "a source are not run again.",
+    )
 
 
 class SandboxSettings(Table):

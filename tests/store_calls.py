@@ -18,6 +18,7 @@ from sqlalchemy import Engine, event
 from sqlalchemy.exc import IntegrityError
 from turn_kit import ASKED, REPLIED, RESUMED
 
+from core.clean_room import WAITING, CleanRoomOrder
 from core.rows import ExportedRow, Sent, Spent
 from core.store import Store
 from core.store.history import History
@@ -64,6 +65,7 @@ SAMPLES: Mapping[str, Any] = {
     "author": "Ana",
     "cell_id": "here cell",
     "channel": THREAD.channel,
+    "clean_room": CleanRoomOrder(state="due"),
     "error": "not_in_channel",
     "file": _FILE,
     "files": [_FILE],
@@ -82,6 +84,8 @@ SAMPLES: Mapping[str, Any] = {
     "quiet": True,
     "response": {"ok": True},
     "sha256": "0" * 64,
+    "shown": True,
+    "stale": datetime.now(UTC) - timedelta(minutes=10),
     "since": datetime.now(UTC) - timedelta(minutes=10),
     "spent": Spent(1, 0, 1, None),
     "status": "done",
@@ -90,6 +94,7 @@ SAMPLES: Mapping[str, Any] = {
     "team": THREAD.team,
     "thread_id": THREAD.id,
     "thread_ids": [THREAD.id],
+    "tries": 1,
     "ts": THREAD.root_ts,
     "turn_id": TURN,
     "turn_ids": [TURN],
@@ -100,6 +105,7 @@ SAMPLES: Mapping[str, Any] = {
 
 OTHERWISE: Mapping[tuple[str, str], Any] = {
     ("known_messages", "ts"): [THREAD.root_ts],
+    ("end_clean_room", "outcome"): WAITING,
     **{(method, "key"): THREAD for method in ("has_left", "knows_thread", "note_thread")},
 }
 """Where a method means something else by a name."""

@@ -44,8 +44,10 @@ from workers.models.scripted import ScriptedModel
 from workers.service import jobs
 from workers.service.admission import Admission
 from workers.service.backoff import Backoff
+from workers.service.clean_rooms import Checker
 from workers.service.context import LEASE_TTL_S, WorkerContext
 from workers.sources.broker.client import BrokerClient
+from workers.turn.clean_room import Room
 from workers.turn.context import TurnContext
 from workers.turn.downloads import Downloader, look_up_with
 from workers.turn.files import ThreadFiles
@@ -337,6 +339,16 @@ class World:
             if not self.works(key):
                 return
         raise AssertionError(f"the thread does not come to rest:\n{self.text(key)}")
+
+    def check(self, death: Death | None = None, times: int = 1) -> None:
+        """What the process of the clean room does on this node, so many times; it may die."""
+        context = self.worker().context
+        room = Room(context.settings, context.blobs, context.sessions, context.files)
+        checker = Checker(context.settings, context.store, context.slack, room, away_s=0.0)
+        with self.watched(death or Death()):
+            checker.begin()
+            for _ in range(times):
+                checker.next()
 
     def works(self, key: ThreadKey) -> bool:
         """Whether the thread has something to do."""

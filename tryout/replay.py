@@ -18,6 +18,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from core.actions import Action
 from core.blobs import Blobs
+from core.clean_room import CleanRoom
 from core.errors import BlobMissing, BlobsUnreachable
 from core.rows import Spent, money
 from core.settings import Settings
@@ -59,6 +60,7 @@ from tryout.operator import permitted
 from tryout.pages import NoPage, write_page
 from tryout.show import printable
 from workers.agent.about_steps import statements
+from workers.delivery.reports.badge import badge
 
 OUTPUT_LINES = 12
 """Lines of one output that a person sees; `--json` has all that was stored."""
@@ -83,6 +85,7 @@ def run(
     with closing(History(settings.database_url)) as history, closing(Store(settings.database_url)) as store:
         try:
             turns = [(turn, history.steps(turn.id), history.sent(turn)) for turn in history.find(name)]
+            checked = {turn.id: outcome for turn, _, _ in turns if (outcome := store.clean_room(turn.id)) is not None}
             if not permitted(
                 settings, store, Action.REPLAY, name, _sources(step for _, steps, _ in turns for step in steps)
             ):
@@ -94,7 +97,7 @@ def run(
             return _write_page(settings, store, [turn for turn, _, _ in turns], html, pdf)
     console = Console(highlight=False, soft_wrap=True)
     if as_json:
-        print(json.dumps([as_document(*turn) for turn in turns], ensure_ascii=False))
+        print(json.dumps([as_document(*turn, checked.get(turn[0].id)) for turn in turns], ensure_ascii=False))
     if not turns and as_json:
         return 1
     if not turns:
@@ -105,7 +108,7 @@ def run(
         )
         return 1
     for turn in () if as_json else turns:
-        for text in as_lines(*turn):
+        for text in as_lines(*turn, checked.get(turn[0].id)):
             console.print(text)
     steps = [step.step for _, each, _ in turns for step in each]
     return 0 if outputs is None else _write_outputs(settings, outputs, steps)
@@ -146,7 +149,7 @@ def _sources(steps: Iterable[TimedStep]) -> dict[str, str]:
     return {"sources": ", ".join(named)} if named else {}
 
 
-def as_document(turn: TurnRow, steps: list[TimedStep], sent: list[Sent]) -> Json:
+def as_document(turn: TurnRow, steps: list[TimedStep], sent: list[Sent], checked: CleanRoom | None = None) -> Json:
     """A turn for a program: every step with all that was stored of it, and its time (ISO 8601, UTC)."""
     return {
         "turn": turn.id,
@@ -167,10 +170,13 @@ def as_document(turn: TurnRow, steps: list[TimedStep], sent: list[Sent]) -> Json
             }
             for each in sent
         ],
+        "clean_room": checked.model_dump(mode="json") if checked is not None else None,
     }
 
 
-def as_lines(turn: TurnRow, steps: list[TimedStep], sent: list[Sent]) -> Iterator[Rule | Text]:
+def as_lines(
+    turn: TurnRow, steps: list[TimedStep], sent: list[Sent], checked: CleanRoom | None = None
+) -> Iterator[Rule | Text]:
     """A turn for a person: what happened and when (seconds since its start), with texts, code and output."""
     yield Rule(Text(printable(f"{turn.id} · {turn.status} · {turn.model}"), style="bold"), align="left")
     yield Text(f"began {turn.created_at:%Y-%m-%d %H:%M:%S} UTC", style="dim")
@@ -192,6 +198,8 @@ def as_lines(turn: TurnRow, steps: list[TimedStep], sent: list[Sent]) -> Iterato
         yield Text(
             f"{spent.calls} model calls, {spent.tokens:,} tokens ({spent.cached_tokens:,} cached){cost}", style="dim"
         )
+    if checked is not None:
+        yield Text(printable(f"clean room: {badge(checked, 'en')}"), style="bold")
     if turn.ended_at:
         yield Text(f"{(turn.ended_at - turn.created_at).total_seconds():+9.2f} s  {turn.status}", style="bold")
 

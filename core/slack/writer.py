@@ -225,8 +225,11 @@ class SlackWriter(Niceties):
         blocks: list[dict[str, Any]] | None = None,
         *,
         may_wait: bool = True,
+        whole: bool = False,
     ) -> None:
         """Redraw a message from its full state. It is idempotent, so it is repeated when a reply is lost.
+
+        With `whole`, blocks that Slack refuses are an error: their text alone would be cut.
 
         A message that people deleted is left alone. With `may_wait=False` it raises SlackBusy instead of waiting for
         the rate limit: a frame that will soon be outdated is not worth the wait. Raises SlackFailed, SlackUnreachable,
@@ -241,7 +244,7 @@ class SlackWriter(Niceties):
                     self._repeatable.chat_update(channel=thread.channel, ts=ts, **message)
                 except SlackApiError as error:
                     name = error_name(error)
-                    if name in _BLOCKS_REFUSED and "blocks" in message:
+                    if name in _BLOCKS_REFUSED and "blocks" in message and not whole:
                         log.warning("blocks_refused", ts=ts, error=name, why=error_details(error))
                         message = _as_text(message, TEXT_EDITABLE)
                         continue

@@ -16,6 +16,8 @@ DELETED = "deleted"
 """The kind of a message that people deleted. Its key stays: a late delivery of it is not taken for a new message."""
 GONE = "[…]"
 """Stands where a deleted text was quoted."""
+_QUOTING = ("markdown", "clean_room", "clean_room_outcome")
+"""Columns of reports that may quote a message."""
 _SHORTEST_QUOTE = 8
 """Shorter texts are not looked for in other texts: they are words that anybody uses."""
 
@@ -129,8 +131,9 @@ def _redact(db: Connection, thread_id: str, texts: Iterable[str], deleted: Colle
         if clean != {"payload": sent.payload, "response": sent.response}:
             db.execute(update(t.outbox).where(t.outbox.c.key == sent.key).values(**clean))
     for report in db.execute(select(t.reports).where(t.reports.c.turn_id.in_(turns))).all():
-        if (markdown := _without(report.markdown, quotes)) != report.markdown:
-            db.execute(update(t.reports).where(t.reports.c.turn_id == report.turn_id).values(markdown=markdown))
+        before = {name: getattr(report, name) for name in _QUOTING}
+        if (clean := {name: _without(value, quotes) for name, value in before.items()}) != before:
+            db.execute(update(t.reports).where(t.reports.c.turn_id == report.turn_id).values(**clean))
 
 
 def _quotes(texts: Iterable[str]) -> set[str]:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
+from core.clean_room import CleanRoomOrder
 from core.rows import ReportRow
 from core.store import tables as t
 from core.store.part import (
@@ -25,18 +26,33 @@ from core.store.part import (
 )
 from core.values import Lease, StoredFile
 
+_COLUMNS = ("turn_id", "markdown", "files", "created_at", "clean_room", "clean_room_state")
+
 
 class Reports(Part):
     """Table `reports`."""
 
     @writes
-    def save_report(self, lease: Lease, turn_id: str, markdown: str, files: Sequence[StoredFile]) -> None:
-        """Store a turn's report. The first one stays: saving again, after a crash, changes nothing."""
+    def save_report(
+        self,
+        lease: Lease,
+        turn_id: str,
+        markdown: str,
+        files: Sequence[StoredFile],
+        *,
+        clean_room: CleanRoomOrder | None = None,
+    ) -> None:
+        """Store a turn's report. The first one stays: saving again, after a crash, changes nothing.
+
+        With a `clean_room`, its code is to be run again (`core/store/clean_rooms.py`).
+        """
         values = {
             "turn_id": turn_id,
             "markdown": storable(markdown),
             "files": storable([file.model_dump(mode="json") for file in files]),
             "created_at": now(),
+            "clean_room": None if clean_room is None else storable(clean_room.model_dump(mode="json")),
+            "clean_room_state": None if clean_room is None else clean_room.state,
         }
         contents = {file.sha256 for file in files}
         in_one = self._database.dialect == "postgresql"
@@ -46,6 +62,17 @@ class Reports(Part):
                 guard(db, lease)
             elif not in_one:
                 self._refer(db, lease.thread_id, contents)
+
+    @writes
+    def complete_report(self, lease: Lease, turn_id: str, markdown: str, files: Sequence[StoredFile]) -> None:
+        """The text and the files of a report that was stored before its code was run again."""
+        values = {
+            "markdown": storable(markdown),
+            "files": storable([file.model_dump(mode="json") for file in files]),
+        }
+        with self._writing(lease, turn_id) as db:
+            db.execute(update(t.reports).where(t.reports.c.turn_id == turn_id).values(**values))
+            self._refer(db, lease.thread_id, {file.sha256 for file in files})
 
     def report(self, turn_id: str) -> ReportRow | None:
         """The report of a turn, once there is one."""
@@ -61,7 +88,7 @@ class Reports(Part):
 def _save_query(dialect: str) -> Any:
     """SQL: add a report unless the turn has one; on Postgres with its references, which follow in SQLite."""
     insert = postgresql.insert(t.reports) if dialect == "postgresql" else sqlite.insert(t.reports)
-    query = insert_under(insert, parameters(t.reports, ("turn_id", "markdown", "files", "created_at")))
+    query = insert_under(insert, parameters(t.reports, _COLUMNS))
     query = query.on_conflict_do_nothing().returning(t.reports.c.turn_id)
     if dialect != "postgresql":
         return query

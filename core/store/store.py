@@ -11,6 +11,7 @@ from contextlib import AbstractContextManager
 
 from core.store.audit import Audit
 from core.store.changes import Changes
+from core.store.clean_rooms import CleanRooms
 from core.store.database import Database, StoreUnreachable
 from core.store.fences import Fences
 from core.store.files import Files
@@ -46,6 +47,7 @@ class Store(
     Purges,
     Changes,
     Votes,
+    CleanRooms,
 ):
     """Safe to share between threads of one process. A fork may use it if it was closed before the fork.
 

@@ -81,6 +81,8 @@ UNREAD = text("turn_id IS NULL AND (NOT quiet OR talk_wanted)")
 
 NOT_READ = text("turn_id IS NULL")
 """All of these, and those that nobody has to read: what people said to a bot that had nothing to do."""
+TO_CHECK = text("clean_room_state IN ('due', 'ended')")
+"""The condition of another one: reports whose code is to be run again, or whose badge is to be drawn."""
 
 threads = Table(
     "threads",
@@ -208,7 +210,16 @@ reports = Table(
     Column("markdown", Text, nullable=False),
     Column("files", JSON, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
+    Column("clean_room", JSON),
+    Column("clean_room_state", String(20)),
+    Column("clean_room_outcome", JSON),
+    Column("clean_room_node", String(100)),
+    Column("clean_room_at", UtcDateTime),
+    Column("clean_room_tries", Integer, nullable=False, server_default="0"),
+    Index("ix_reports_to_check", "created_at", sqlite_where=TO_CHECK, postgresql_where=TO_CHECK),
 )
+"""`clean_room` is what has to be known to run a report's code again (`core/store/clean_rooms.py`); null where nobody
+does. `clean_room_at` is when `clean_room_node` began it."""
 
 votes = Table(
     "votes",

@@ -35,8 +35,8 @@ YEAR_AGO = datetime.now(UTC) - timedelta(days=365)
 
 
 def open_indexes() -> set[str]:
-    """Indexes of what is open or unread. Reading one of them whole is reading what there is to do."""
-    conditions = {str(t.OPEN), str(t.UNREAD)}
+    """Indexes of what is open, unread or unchecked. Reading one of them whole is reading what there is to do."""
+    conditions = {str(t.OPEN), str(t.UNREAD), str(t.TO_CHECK)}
     return {
         str(index.name)
         for table in t.metadata.tables.values()

@@ -196,6 +196,8 @@ FENCED: dict[str, Callable[[Store, Lease, str], object]] = {
     "append_step": lambda store, lease, turn: store.append_step(lease, turn, REPLIED),
     "add_thread_file": lambda store, lease, turn: store.add_thread_file(lease, stored("a.csv")),
     "save_report": lambda store, lease, turn: store.save_report(lease, turn, "# report", []),
+    "complete_report": lambda store, lease, turn: store.complete_report(lease, turn, "# report", []),
+    "begin_clean_room": lambda store, lease, turn: store.begin_clean_room(lease, turn),
     "outbox_begin": lambda store, lease, turn: store.outbox_begin(lease, "key", "chat.postMessage", {}),
     "outbox_note": lambda store, lease, turn: store.outbox_note(lease, "key", {"a": 1}),
     "outbox_done": lambda store, lease, turn: store.outbox_done(lease, "key", "1.2", {}),
@@ -217,9 +219,10 @@ UNFENCED = {
     *("record_message", "note_thread", "delete_message", "change_message"),
     *("raise_fence", "audit"),
     *("purge_thread", "purge_order_done", "contents_deleted"),
+    *("claim_clean_room", "end_clean_room", "free_clean_rooms"),
 }
-"""The bot holds no lease, a lease is only made by raising the fence, what was done was done, and a purge takes the
-thread from whoever has it."""
+"""The bot holds no lease, a clean room works beside the lease (the number of its try is its fence), a lease is only
+made by raising the fence, what was done was done, and a purge takes the thread from whoever has it."""
 
 
 def test_every_method_that_writes_is_marked_and_no_other() -> None:

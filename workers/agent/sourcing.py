@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from functools import lru_cache
+from itertools import zip_longest
 
 from core.phrases import say
 from core.steps import FigureSource, SourcePlace, Step
@@ -14,6 +16,7 @@ from workers.agent.turn import Turn
 MOST_TOLD = 12
 """Unsourced figures that a model is told of at once."""
 MOST_SOURCES = 300
+ABOUT_CHARS = 120
 _SIGN = "⚠"
 _OF_THE_OUTPUT = ("row", "unit", "sign", "earlier")
 """Reasons of figures that an output shows, though not for what the report says."""
@@ -93,10 +96,11 @@ def sources_of(provenance: Provenance, language: Language) -> tuple[FigureSource
                     what=place.what,
                     cell_id=place.cell_id,
                     line=place.line,
-                    about=one_line(place.about, 120),
+                    about=one_line(place.about, ABOUT_CHARS),
                     value=place.value,
+                    number=None if number is None or not math.isfinite(number) else number,
                 )
-                for place in figure.places
+                for place, number in zip_longest(figure.places, figure.values)
             ),
             start=figure.start + sum(len(mark) for at, mark in marks if at <= figure.start),
             arithmetic=one_line(figure.arithmetic, 300),

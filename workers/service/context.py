@@ -93,10 +93,10 @@ def opened(
         hand_over = stack.enter_context(handing_over(redis, settings.node_id))
         client = web_client(settings, redis)
         slack = SlackWriter(client, store)
-        downloader = stack.enter_context(_downloader(settings, client))
+        fetch = stack.enter_context(downloader(settings, client))
         sessions = SessionClient(settings.session_socket, partial(limits_of, settings))
         blobs = Blobs(settings.files)
-        files = ThreadFiles(store=store, slack=slack, sessions=sessions, blobs=blobs, downloader=downloader)
+        files = ThreadFiles(store=store, slack=slack, sessions=sessions, blobs=blobs, downloader=fetch)
         transfer = session_transfer(settings, store, blobs, sessions)
         model = model or stack.enter_context(opened_model(settings))
         leases = Leases(redis, store, LEASE_TTL_S, holder=holder)
@@ -161,7 +161,8 @@ def _packages() -> tuple[str, ...]:
     return tuple(found)
 
 
-def _downloader(settings: Settings, client: WebClient) -> Downloader:
+def downloader(settings: Settings, client: WebClient) -> Downloader:
+    """What fetches the files of messages."""
     token = settings.slack_bot_token
     hosts = settings.slack.file_hosts
     own = urlsplit(settings.slack_api_url)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 
 from core.blobs import Blobs
 from core.leases import Leases
@@ -21,7 +21,7 @@ from core.spool import Spool
 from core.store import Store
 from core.store.wait_queue import QueuedThread
 from core.telemetry import get_logger
-from executor.client import SessionClient
+from executor.client import HostUnavailable, RequestError, SessionClient
 from workers.service.admission import Admission
 from workers.service.backoff import Backoff
 from workers.service.context import LEASE_TTL_S, session_transfer
@@ -32,6 +32,7 @@ from workers.service.purges import carry_out_orders, keep_retention
 from workers.service.queue_status import QueueStatus
 from workers.service.sweep_lease import Newest, SweepLease
 from workers.service.tempdir import sweep_tempdirs
+from workers.turn.clean_room import clear_room
 
 log = get_logger(__name__)
 
@@ -113,5 +114,7 @@ def run(settings: Settings) -> None:
             expire_questions(store, time.time())
             keep_retention(settings, store, blobs, redis)
             eviction.sweep()
+            with suppress(HostUnavailable, RequestError):
+                clear_room(settings, sessions)
 
         keep_sweeping(sweep, threading.Event(), swept=swept)

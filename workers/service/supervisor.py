@@ -5,6 +5,7 @@
       ├── broker             exec'ed, if there are data sources; alone knows their URLs
       ├── RQ worker × N      forked from here with the imports done; each forks a process that holds many turns
       ├── janitor            forked; wakes threads that were left behind
+      ├── clean room         forked; runs the code behind posted reports once more
       └── health             forked, if it has a port; answers /healthz and /metrics
 
 What dies is started again. Nothing here holds state: threads go on from the Store.
@@ -36,7 +37,7 @@ from core.telemetry import configure_logging, get_logger, log_uncaught
 from executor.client import SessionClient
 
 # The modules of the forked processes are imported here, before the forks, with all they need: no job pays for it.
-from workers.service import health, janitor, jobs, rq_worker
+from workers.service import clean_rooms, health, janitor, jobs, rq_worker
 from workers.service.broker_process import BrokerProcess, hold_urls
 from workers.service.forked_processes import ForkedProcesses, Target
 from workers.service.last_exports import LAST_EXPORTS_S, export_the_rest
@@ -82,6 +83,8 @@ def forked_targets(settings: Settings) -> dict[str, Target]:
     """The processes to fork, by name, in the order of their start."""
     targets: dict[str, Target] = {f"worker-{number}": rq_worker.run for number in range(1, settings.workers.count + 1)}
     targets["janitor"] = janitor.run
+    if settings.report.clean_room == "after":
+        targets["clean room"] = clean_rooms.run
     if settings.worker_health_port:
         targets["health"] = health.run
     return targets

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import uuid
 from contextlib import suppress
+from dataclasses import replace
 
+from core.clean_room import WAITING, Mode
 from core.commands import NOTE
 from core.errors import OursToFix, SlackUnreachable
 from core.phrases import say
@@ -14,8 +16,10 @@ from core.telemetry import get_logger
 from core.values import StoredFile, TurnStatus
 from workers.agent.about_steps import cells, ending
 from workers.agent.inbox import as_asked, as_noted
+from workers.agent.rerun import rests_on_cells
 from workers.delivery.reports import render_report
 from workers.turn.cells import export
+from workers.turn.checking import check_before, order_of
 from workers.turn.context import RetryLater
 from workers.turn.handover import report_of
 from workers.turn.inbox import author_of
@@ -101,18 +105,32 @@ def _status_of(end: Finished | Forgot | GaveUp | Closed) -> TurnStatus:
 def _report(turn: OpenTurn) -> None:
     """Post the report and its files. The same steps make the same report."""
     context = turn.context
+    mode = _clean_room(turn)
     unshown = [cell.cell_id for cell in cells(turn.steps) if not turn.show.figures_were_taken(cell)]
     seen = as_people_see(turn.turns, privacy_of(turn))
     given = report_of(
         context, turn.turns, seen, turn.language, model=turn.row.model, unshown=unshown, turn_id=turn.row.id
     )
+    if mode != "off":
+        given = replace(given, clean_room=WAITING if mode == "after" else check_before(turn))
     report = render_report(given)
     files = [
         StoredFile(name=file.name, mimetype=file.mimetype, size=len(file.data), sha256=context.blobs.put(file.data))
         for file in report.files
     ]
     made = {file.name: file for cell in cells(turn.steps) for file in cell.files}
-    context.store.save_report(turn.lease, turn.row.id, report.markdown, [*files, *made.values()])
+    if mode == "before":
+        context.store.complete_report(turn.lease, turn.row.id, report.markdown, [*files, *made.values()])
+    else:
+        order = order_of(turn, report.messages) if mode == "after" else None
+        context.store.save_report(turn.lease, turn.row.id, report.markdown, [*files, *made.values()], clean_room=order)
     turn.show.ends("done")
     shown = [file for file in files if file.name in report.shown]
     turn.show.report(report.messages, [*shown, *made.values()])
+
+
+def _clean_room(turn: OpenTurn) -> Mode:
+    """When the code behind this report is run again; "off" where no cell stands behind it."""
+    mode = turn.context.settings.report.clean_room
+    earlier, steps = turn.effective()
+    return mode if mode != "off" and rests_on_cells((*earlier, steps)) else "off"

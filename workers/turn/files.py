@@ -88,11 +88,14 @@ class ThreadFiles:
         return Briefed(files=tuple(abstracts), problems=(*problems, *unreadable))
 
     def restore(self, thread_id: str) -> None:
-        """Give a thread its inputs again before its session starts: this host may never have had them.
+        """Give a thread its inputs again before its session starts: this host may never have had them."""
+        self.place(thread_id, self._store.thread_files(thread_id))
 
-        In the order they came, so that each gets the name it had. What the host has already is not fetched again.
+    def place(self, thread_id: str, files: Sequence[StoredFile]) -> None:
+        """Give a session these files, in the order they came, so that each gets the name it had.
+
+        What the host has already is not fetched again. One that the file store has lost is left out.
         """
-        files = self._store.thread_files(thread_id)
         held = self._sessions.held([file.sha256 for file in files]) if files else set()
         with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
             copy = Path(folder) / "file"

@@ -16,7 +16,7 @@ from core.errors import SlackUnreachable
 from core.phrases import say
 from core.steps import CONFIRM_CALL, Approval, CellRan, Queried, Questioned, StatementRan, decision_on, open_question
 from core.telemetry import get_logger
-from core.values import ThreadKey
+from core.values import StoredFile, ThreadKey
 from executor.client import WithFile
 from workers.agent.about_steps import statements_of
 from workers.agent.source import computed_names
@@ -25,6 +25,7 @@ from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request
 from workers.sources.errors import Cancelled, LimitReached, Refused, SourceAway, SourceError
 from workers.sources.guard.tables import nearest
+from workers.turn.kept_rows import asked_of, keep_rows, room_left
 from workers.turn.open_turn import OpenTurn
 from workers.turn.private_answer import take_to_direct_message
 from workers.turn.source_access import is_private, refusal_of
@@ -155,7 +156,13 @@ class SourceRequests:
         except SourceError as error:
             log.info("source_refused", source=ask.source, why=type(error).__name__)
             if ask.ask in ("rows", "sample"):
-                self._note(StatementRan(source=ask.source, sql=clip(written, SQL_CHARS), error=clip(str(error), 500)))
+                failed = StatementRan(
+                    source=ask.source,
+                    sql=clip(written, SQL_CHARS),
+                    error=clip(str(error), 500),
+                    asked=asked_of(ask),
+                )
+                self._note(failed)
             raise
         if descriptor is None:
             return answer.value
@@ -170,6 +177,8 @@ class SourceRequests:
                 bytes=answer.bytes,
                 seconds=answer.seconds,
                 otherwise=answer.otherwise,
+                asked=asked_of(ask),
+                rows_file=self._kept(descriptor),
             )
         )
         try:
@@ -183,6 +192,14 @@ class SourceRequests:
             raise
         self._on_ran()
         return WithFile({"rows": answer.rows}, descriptor)
+
+    def _kept(self, descriptor: int) -> StoredFile | None:
+        context = self._turn.context
+        report = context.settings.report
+        if report.clean_room == "off":
+            return None
+        room = room_left(self._turn.steps, self.statements, report.clean_room_rows_mb)
+        return keep_rows(context.blobs, descriptor, room)
 
     def _note(self, statement: StatementRan) -> StatementRan:
         if len(self.statements) >= WHOLE_STATEMENTS:

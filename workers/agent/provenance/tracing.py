@@ -18,14 +18,15 @@ from workers.agent.provenance.tokens import Token, find_tokens
 State = Literal["sourced", "derived", "given", "unsourced", "left"]
 """`left`: too small, or of a kind that is no claim; nothing is said about it."""
 _NEAREST = 3
+_MOST_PLACES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Traced:
     """A figure of the report and what became of it. `places` are its sources; `how` the step that derives it.
 
-    `near` are the nearest facts when it is unsourced, for the model that is to mend it; `arithmetic` is the step that
-    derives it, with its numbers.
+    `values` are what stands at these places, None for what is no number. `near` are the nearest facts when it is
+    unsourced, for the model that is to mend it; `arithmetic` is the step that derives it, with its numbers.
     """
 
     start: int
@@ -39,6 +40,7 @@ class Traced:
     near: tuple[str, ...] = ()
     in_table: bool = False
     arithmetic: str = ""
+    values: tuple[float | None, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +148,7 @@ def _back(claim: Claim, fact: Fact, work: _Work) -> None:
     elif abs(abs(exact) - value) > abs(value) * 0.5:
         exact = value
     work.backed[id(claim)] = _Backed(exact, fact.slack, fact)
-    _note(claim, work, "given" if fact.given else "sourced", (_place(fact),))
+    _note(claim, work, "given" if fact.given else "sourced", (_place(fact),), values=(fact.value,))
 
 
 def _trace_date(claim: Claim, work: _Work) -> None:
@@ -211,8 +213,16 @@ def _derive(claim: Claim, found: Sequence[Candidate], work: _Work) -> bool:
     if one is None:
         return _count(claim, work)
     work.backed[id(claim)] = _Backed(one.value, 0.0, None)
-    places = tuple(dict.fromkeys(map(_place, one.facts)))
-    _note(claim, work, "derived", places[:4], how=one.how, shown=arithmetic(one))
+    bound = tuple(dict.fromkeys((_place(fact), fact.value) for fact in one.facts))[:_MOST_PLACES]
+    _note(
+        claim,
+        work,
+        "derived",
+        tuple(place for place, _ in bound),
+        how=one.how,
+        shown=arithmetic(one),
+        values=tuple(value for _, value in bound),
+    )
     return True
 
 
@@ -287,6 +297,7 @@ def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced
     reason: Reason = "",
     near: tuple[str, ...] = (),
     shown: str = "",
+    values: tuple[float | None, ...] = (),
 ) -> None:
     text = work.scene.reading.text
     sentence = " ".join(text[claim.span[0] : claim.span[1]].replace("\u2060", "").split())
@@ -302,4 +313,5 @@ def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced
         near,
         claim.in_table,
         shown,
+        values,
     )

@@ -9,6 +9,7 @@ from core.phrases import say
 from core.rows import money
 from core.slack.markdown import escape_markdown, headings
 from core.steps import CellRan, FileAbstract, TableNote
+from workers.delivery.reports.badge import badge
 from workers.delivery.reports.values import ReportInput
 
 _METHOD_WORDS = ("method", "approach", "how i ", "how it was", "steps taken", "方法", "步骤", "分析过程")
@@ -58,6 +59,14 @@ def figures(given: ReportInput) -> str:
     return _section(given, "report_figures", list(dict.fromkeys(lines)), most=_MOST_FIGURES)
 
 
+def checked(given: ReportInput) -> str:
+    """What came of running the code again, as Markdown; "" where nobody does."""
+    if given.clean_room is None:
+        return ""
+    text = escape_markdown(badge(given.clean_room, given.language, in_file=True))
+    return f"## {say('clean_heading', given.language)}\n\n{text}"
+
+
 def footer(given: ReportInput) -> str:
     """One quiet line of plain text: who worked, how much, how long, at what cost if that can be told."""
     failed = _failed(given)
@@ -82,6 +91,7 @@ def whole(given: ReportInput) -> str:
         given.safe_report.strip(),
         sections(given),
         figures(given),
+        checked(given),
         f"---\n\n{escape_markdown(foot)}" if foot else "",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -17,8 +17,8 @@ from core.slack.markdown import escape_markdown
 from core.slack.text import clip
 from core.steps import CellRan
 from core.values import Language
-from workers.delivery.reports.compose import figures, statements
-from workers.delivery.reports.replay import Part, parsed, program
+from workers.agent.program import Part, parsed, program
+from workers.delivery.reports.compose import checked, figures, statements
 from workers.delivery.reports.values import ReportInput
 
 _V4: Any = v4
@@ -120,6 +120,8 @@ def notebook(given: ReportInput) -> str:
     if given.author:
         cells.append(_markdown(say("report_spoken", given.language, author=escape_markdown(given.author))))
     if told := figures(given):
+        cells.append(_markdown(told))
+    if told := checked(given):
         cells.append(_markdown(told))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"

@@ -13,7 +13,7 @@ from importlib.metadata import PackageNotFoundError, packages_distributions, ver
 from pathlib import PurePosixPath
 
 from core.phrases import say
-from workers.delivery.reports.replay import parsed
+from workers.agent.program import parsed
 from workers.delivery.reports.tables import to_csv
 from workers.delivery.reports.values import ReportFile, ReportInput
 

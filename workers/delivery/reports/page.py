@@ -9,11 +9,10 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from html import escape
 from importlib import resources
-from typing import Any, Literal
+from typing import Any
 
 from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
@@ -26,6 +25,7 @@ from core.steps import CellRan, ChartData, FigureSource, Scalar, TableData
 from core.thread_cells import NumberedCell
 from workers.delivery.reports import compose
 from workers.delivery.reports.anchors import replaced, with_marks
+from workers.delivery.reports.badge import badge
 from workers.delivery.reports.page_markdown import to_html
 from workers.delivery.reports.tables import is_number
 from workers.delivery.reports.values import ReportInput
@@ -36,16 +36,8 @@ _LINES = 400
 _LINE = 2_000
 
 
-@dataclass(frozen=True, slots=True)
-class Badge:
-    """What came of running the code once more in a fresh session: one line for the head of the page."""
-
-    state: Literal["ok", "differs", "skipped"]
-    text: str
-
-
-def page(given: ReportInput, badge: Badge | None = None) -> str:
-    """The whole page. `badge` says whether the answer was reproduced; without one the page does not speak of it."""
+def page(given: ReportInput) -> str:
+    """The whole page. Its head says whether the answer was reproduced, if its code is run again at all."""
     language, known = given.language, addresses(given.question)
     lines = given.question.strip().splitlines() or ["…"]
     by = say("report_asked_by", language, author=given.asker) if given.asker else ""
@@ -56,7 +48,8 @@ def page(given: ReportInput, badge: Badge | None = None) -> str:
         title=clip(lines[0].strip(), _TITLE),
         question=given.question.strip(),
         about=" · ".join(part for part in (by, compose.footer(given)) if part),
-        badge={"state": badge.state, "sign": _SIGNS[badge.state], "text": badge.text} if badge else None,
+        badge=given.clean_room
+        and {"state": given.clean_room.state, "text": badge(given.clean_room, language, in_file=True)},
         answer=Markup(replaced(marked, lambda number, shown: _figure(number, shown, given))),  # noqa: S704 - escaped
         charts=list(_charts(given)),
         sources=[_source(one, given) for one in given.sources],
@@ -77,7 +70,6 @@ def page(given: ReportInput, badge: Badge | None = None) -> str:
     )
 
 
-_SIGNS = {"ok": "✓", "differs": "≠", "skipped": "–"}
 _WORDS = ("charts", "data", "file", "bytes", "code", "earlier")
 
 

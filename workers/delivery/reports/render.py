@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
+from core.clean_room import CleanRoom
 from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import Block, Limit, SlackMessage
@@ -11,7 +12,9 @@ from core.slack.markdown import Table, cut_markdown, plain_text, split_tables, w
 from core.slack.report_views import report_buttons
 from core.slack.sanitize import addresses, sanitize
 from core.slack.text import clip, escape
+from core.values import Language
 from workers.delivery.reports import compose
+from workers.delivery.reports.badge import badge
 from workers.delivery.reports.notebook import notebook, script
 from workers.delivery.reports.page import page
 from workers.delivery.reports.tables import alignments, preview, to_csv
@@ -29,6 +32,8 @@ _QUESTION = 300
 _SHORT = 600
 """Characters of an answer that is all there is to say."""
 PAGE = "report.html"
+_BADGE = 1_500
+_BADGE_ID = "clean_room"
 
 
 def render_report(given: ReportInput) -> Report:
@@ -52,9 +57,11 @@ def render_report(given: ReportInput) -> Report:
         thread.add_markdown(sanitize(limits))
     if quiet := [line for line in (compose.files_line(given), compose.footer(given)) if line]:
         thread.add(kit.context(*(escape(line) for line in quiet)))
+    last = [badge_block(given.clean_room, given.language)] if given.clean_room is not None else []
     if given.turn_id:
         has = {"has_sources": bool(given.sources), "has_code": bool(given.cells)}
-        thread.add(report_buttons(given.turn_id, given.language, **has))
+        last.append(report_buttons(given.turn_id, given.language, **has))
+    thread.add(*last)
     whole = compose.whole(given)
     files = (
         ReportFile(PAGE, "text/html", page(given).encode()),
@@ -75,6 +82,16 @@ def _is_more_than_a_line(given: ReportInput) -> bool:
     return has_table or len(given.report) > _SHORT or any(cell.figures for cell in given.cells)
 
 
+def badge_block(outcome: CleanRoom, language: Language) -> Block:
+    """The badge, in the report's last message, above its buttons."""
+    return {**kit.context(escape(clip(badge(outcome, language), _BADGE))), "block_id": _BADGE_ID}
+
+
+def with_badge(blocks: Sequence[Block], outcome: CleanRoom, language: Language) -> list[Block]:
+    """These blocks of a message with this badge in place of the one that they have."""
+    return [badge_block(outcome, language) if block.get("block_id") == _BADGE_ID else block for block in blocks]
+
+
 class _Thread:
     """The messages under construction: blocks go into the last one while it has room, else open the next."""
 
@@ -87,11 +104,11 @@ class _Thread:
     def messages(self) -> tuple[SlackMessage, ...]:
         return tuple(SlackMessage(_summary(blocks), blocks) for blocks in self._messages if blocks)
 
-    def add(self, block: Block) -> None:
-        """A block that is posted as it is, in the same message if it fits."""
-        if self._room() < kit.characters([block]):
+    def add(self, *blocks: Block) -> None:
+        """Blocks that are posted as they are, in one message, which is the same if they fit."""
+        if self._room() < kit.characters(list(blocks)):
             self._messages.append([])
-        self._messages[-1].append(block)
+        self._messages[-1].extend(blocks)
 
     def add_markdown(self, text: str) -> None:
         """Markdown with its tables."""

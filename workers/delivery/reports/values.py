@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from core.clean_room import CleanRoom
 from core.phrases import say
 from core.rows import Spent
 from core.slack.blocks import SlackMessage
@@ -40,9 +41,10 @@ class ReportInput:
     `report` is the model's Markdown. `earlier` are the cells of the thread's earlier turns, oldest first: the notebook
     and the script need them to run. `pictures` are PNG bytes of figures by their sha256; the notebook embeds those
     it is given. `unshown` are the ids of cells whose charts Slack did not take, `sources` where the
-    report's figures come from. `duration_s` is the whole turn,
-    `spent` what its model calls took, its cost in `currency`. `author` is the person who wrote the report in the
-    analyst's place. With a `turn_id` the report gets buttons. `past` are the thread's earlier answers, oldest first.
+    report's figures come from, `clean_room` what came of running its code again (None: nobody
+    does). `duration_s` is the whole turn, `spent` what its model calls took, its cost in `currency`.
+    `author` is the person who wrote the report in the analyst's place. With a `turn_id` the report gets buttons.
+    `past` are the thread's earlier answers, oldest first.
     """
 
     question: str
@@ -61,6 +63,7 @@ class ReportInput:
     unshown: frozenset[str] = frozenset()
     sources: tuple[FigureSource, ...] = ()
     author: str = ""
+    clean_room: CleanRoom | None = None
     turn_id: str = ""
     past: tuple[PastReport, ...] = ()
 

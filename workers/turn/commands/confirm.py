@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from core.phrases import say
 from core.steps import Forgot, Step
-from workers.agent.about_steps import cells
+from workers.agent.about_steps import cells, statements
 from workers.turn.commands.thread import CommandThread
 
 
@@ -20,6 +20,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     done = [cell for steps in thread.turns for cell in cells(steps)]
     figures = {file.sha256 for cell in done for file in cell.figures}
     made = {file.sha256 for cell in done for file in (*cell.files, *cell.whole_outputs)} - figures
+    made |= {ran.rows_file.sha256 for steps in thread.turns for ran in statements(steps) if ran.rows_file is not None}
     thread.context.transfer.forget(thread.lease, made)
     text = say("reset_done", thread.language, author=command.author or command.user)
     return (Forgot(done=True, user=command.user, author=command.author, text=text),)

@@ -13,7 +13,7 @@ import pytest
 from core.queue import Wakes, nodes
 from core.settings import load_settings
 from core.store import Store
-from workers.service import health, janitor, rq_worker
+from workers.service import clean_rooms, health, janitor, rq_worker
 from workers.service import supervisor as module
 from workers.service.start_checks import CannotStart
 from workers.service.supervisor import Supervisor, forked_targets
@@ -22,7 +22,8 @@ from workers.service.supervisor import Supervisor, forked_targets
 def test_a_node_has_as_many_workers_as_the_team_says_and_one_janitor(tmp_path: Path) -> None:
     (tmp_path / "threadbook.toml").write_text("[workers]\ncount = 2\n")
     targets = forked_targets(load_settings({}, tmp_path))
-    assert targets == {"worker-1": rq_worker.run, "worker-2": rq_worker.run, "janitor": janitor.run}
+    workers = {"worker-1": rq_worker.run, "worker-2": rq_worker.run}
+    assert targets == {**workers, "janitor": janitor.run, "clean room": clean_rooms.run}
 
 
 def test_health_is_a_process_of_its_own_when_it_has_a_port(tmp_path: Path) -> None:
@@ -109,3 +110,9 @@ def test_a_stop_is_heeded_while_the_service_starts(tmp_path: Path, monkeypatch: 
     finally:
         for signum, handler in kept.items():
             signal.signal(signum, handler)
+
+
+@pytest.mark.parametrize("when", ["before", "off"])
+def test_a_node_has_no_process_for_clean_rooms_where_none_follow_a_report(tmp_path: Path, when: str) -> None:
+    (tmp_path / "threadbook.toml").write_text(f'[report]\nclean_room = "{when}"\n')
+    assert "clean room" not in forked_targets(load_settings({}, tmp_path))

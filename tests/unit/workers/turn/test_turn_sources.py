@@ -15,6 +15,8 @@ import pytest
 import sources_world
 from turn_world import ANA, BEN, CHANNEL, Killed, Meanwhile, NewWorld, World, cell, finish, question
 
+from core.blobs import Blobs
+from core.clean_room import CleanRoom
 from core.slack.reader import SlackReader
 from core.store import StoreUnreachable
 from core.values import IncomingMessage, ThreadKey
@@ -668,3 +670,63 @@ def test_a_guest_who_asks_privately_gets_no_rows(asked: Asked) -> None:
         world.model = Meanwhile(ScriptedModel([COUNT, finish("No.")]), {})
         world.settle(private)
         assert all(not step["statements"] for step in world.steps(private, "cell"))
+
+
+def checked(world: World) -> CleanRoom:
+    world.check()
+    found = world.store.clean_room(world.turns(world.key)[-1].id)  # type: ignore[attr-defined]
+    assert found is not None
+    return found
+
+
+SUM = cell("orders = query('select 1234 as n from orders limit 3', 'shop')", "Ask")
+SHOWN = cell("print('sum', int(orders.n.sum()))", "Sum up")
+SAYS = finish("The sum is **3,702**.")
+
+
+def test_a_clean_room_gets_the_rows_that_were_kept_and_asks_no_source(asked: Asked) -> None:
+    world = asked(SUM, SHOWN, SAYS)
+    statement = world.steps(world.key, "cell")[0]["statements"][0]  # type: ignore[attr-defined]
+    assert statement["rows_file"]["size"] > 0
+    world.settings.broker_socket.unlink()
+    found = checked(world)
+    assert (found.state, found.cells, found.figures) == ("reproduced", 2, 1)
+
+
+def test_a_cell_whose_rows_were_not_kept_is_named(asked: Asked) -> None:
+    found = checked(asked(SUM, SHOWN, SAYS, more="[report]\nclean_room_rows_mb = 0\n"))
+    assert (found.state, found.reason) == ("unchecked", "effects")
+    assert [(one.cell, one.title, one.why) for one in found.left_out] == [(1, "Ask", "no_rows")]
+
+
+def test_without_clean_rooms_no_rows_are_kept(asked: Asked) -> None:
+    world = asked(SUM, SHOWN, SAYS, more='[report]\nclean_room = "off"\n')
+    assert world.steps(world.key, "cell")[0]["statements"][0]["rows_file"] is None  # type: ignore[attr-defined]
+
+
+def test_a_query_that_was_refused_is_refused_again(asked: Asked) -> None:
+    code = (
+        "try:\n    query('select * from salaries', 'shop')\n"
+        "except Exception as e:\n    why = len(str(e)) > 5\nprint(why * 4321)"
+    )
+    found = checked(asked(cell(code), finish("It is **4,321**.")))
+    assert (found.state, found.figures) == ("reproduced", 1)
+
+
+def test_a_purge_deletes_the_rows_that_were_kept(asked: Asked) -> None:
+    world = asked(SUM, SHOWN, SAYS)
+    kept = world.steps(world.key, "cell")[0]["statements"][0]["rows_file"]["sha256"]  # type: ignore[attr-defined]
+    assert Blobs(world.settings.files).has(kept)
+    world.store.purge_thread(world.key.id)  # type: ignore[attr-defined]
+    assert kept in world.store.unneeded_contents()
+
+
+def test_a_reset_deletes_the_rows_that_were_kept(asked: Asked) -> None:
+    world = asked(SUM, SHOWN, SAYS)
+    key = world.key  # type: ignore[attr-defined]
+    kept = world.steps(key, "cell")[0]["statements"][0]["rows_file"]["sha256"]
+    world.slack.flags[ANA] = {"is_admin": True}
+    for words in ("reset", "yes"):
+        world.say(words, thread=key)
+        world.settle(key)
+    assert not Blobs(world.settings.files).has(kept)

@@ -13,12 +13,13 @@ from hypothesis import given as given_by
 from hypothesis import strategies as st
 from report_cases import CASES, CHART, CHINESE, LOAD, SHORT, SUMMED, case
 
+from core.clean_room import CleanRoom, Difference
 from core.steps import Asked, CellRan, ChartData, FigureSource, SeriesData, SourcePlace, TableData
 from workers.agent.provenance import facts_of, trace
 from workers.agent.sourcing import marked, sources_of
 from workers.delivery.reports import ReportInput
 from workers.delivery.reports.anchors import places, replaced, with_marks
-from workers.delivery.reports.page import Badge, page
+from workers.delivery.reports.page import page
 from workers.delivery.reports.page_markdown import to_html
 from workers.delivery.reports.values import PastReport
 
@@ -63,6 +64,7 @@ def traced(report: str, *cells: CellRan, question: str = "How many units?", **ch
     )
 
 
+REPRODUCED = CleanRoom(state="reproduced", seconds=4.1, cells=2, figures=3)
 ANSWER = (
     "**North** sold 120 units, 20 % more than South with 100. Nobody sold 4711.\n\n"
     "| a | b |\n|---|--:|\n| North | 120 |"
@@ -102,9 +104,7 @@ def test_the_page_is_as_its_golden_file_says(golden: Golden, name: str) -> None:
 
 
 def test_the_page_of_a_traced_answer_is_as_its_golden_file_says(golden: Golden) -> None:
-    html = page(
-        traced(ANSWER, CELL, CHARTED, past=(PastReport("Before?", "It was **7**."),)), Badge("ok", "reproduced")
-    )
+    html = page(traced(ANSWER, CELL, CHARTED, past=(PastReport("Before?", "It was **7**."),), clean_room=REPRODUCED))
     golden(
         "reports/traced.html", re.sub(r"<style>.*?</style>|<script>.*?</script>|sha256-[^']*", "…", html, flags=re.S)
     )
@@ -139,8 +139,11 @@ def test_nothing_of_data_or_model_becomes_markup() -> None:
             sources=(source,),
             past=(PastReport(HOSTILE, HOSTILE),),
             model=HOSTILE,
-        ),
-        Badge("differs", HOSTILE),
+            clean_room=CleanRoom(
+                state="differs",
+                differences=(Difference(what="figure", label=HOSTILE, cell=1, was=HOSTILE, now=HOSTILE),),
+            ),
+        )
     )
     tags = read(html)
     assert tags.names.count("script") == 1
@@ -200,7 +203,8 @@ def test_any_text_becomes_whole_elements(text: str, start: int) -> None:
 
 
 def test_the_badge_has_its_place_and_none_is_shown_without_one() -> None:
-    assert 'class="badge differs"' in page(SHORT, Badge("differs", "two numbers differ"))
+    html = page(case("It was 12.", clean_room=REPRODUCED))
+    assert '<p class="badge reproduced">✓ Reproduced in 4.1 s' in html
     assert 'class="badge' not in page(SHORT).partition("</style>")[2]
 
 

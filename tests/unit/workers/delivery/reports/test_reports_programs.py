@@ -19,8 +19,8 @@ from notebooks import run_notebook
 from report_cases import CHART, FAILED, LOAD, SHORT, SUMMED, TIMED_OUT, case
 
 from core.steps import CellRan, StatementRan
+from workers.agent.program import program
 from workers.delivery.reports import render_report
-from workers.delivery.reports.replay import program
 
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="

@@ -1,0 +1,166 @@
+"""Runs the code behind posted reports once more, one report at a time on each node, and draws the badge under them.
+
+It is a process of its own: no thread's lease is held meanwhile, so the next message is answered at once. All that is to
+be done is in the Store. A report whose checker died is taken up again, here or at another node, and after a few tries
+its badge says that it was not checked.
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from core.blobs import Blobs
+from core.clean_room import CleanRoom, Unchecked
+from core.errors import BlobsUnreachable, OursToFix, SlackFailed
+from core.queue import connect_redis
+from core.settings import Settings
+from core.slack.client import web_client
+from core.slack.report_votes import with_votes
+from core.slack.writer import SlackWriter
+from core.steps import Step
+from core.store import Store
+from core.store.clean_rooms import ClaimedCheck
+from core.telemetry import bind_fields, get_logger
+from core.values import ThreadKey
+from executor.client import HostUnavailable, RequestError, SessionClient
+from workers.delivery.reports import badge_block, with_badge
+from workers.service.context import downloader
+from workers.turn.clean_room import NotWanted, Room, RoomTaken, clear_room
+from workers.turn.files import ThreadFiles
+from workers.turn.limits import limits_of
+
+log = get_logger(__name__)
+
+LOOK_EVERY_S = 2.0
+TRIES = 5
+"""Clean rooms of one report that may fail without a fault of its code."""
+AWAY_S = 15.0
+"""How long a session host or a file store is left alone that did not answer: it may be starting."""
+MOST_CLAIMS = 30
+"""A report whose badge cannot be drawn so often is left with the one that says "not checked yet"."""
+SPARE_S = 120.0
+"""A claim counts for the longest time of a clean room and this."""
+
+
+def run(settings: Settings) -> None:
+    """Check reports until the process ends."""
+    with closing(Store(settings.database_url)) as store, closing(connect_redis(settings.redis_url)) as redis:
+        client = web_client(settings, redis)
+        slack = SlackWriter(client, store)
+        sessions = SessionClient(settings.session_socket, partial(limits_of, settings))
+        blobs = Blobs(settings.files)
+        with downloader(settings, client) as fetch:
+            files = ThreadFiles(store=store, slack=slack, sessions=sessions, blobs=blobs, downloader=fetch)
+            checker = Checker(settings, store, slack, Room(settings, blobs, sessions, files))
+            checker.begin()
+            while True:
+                if not checker.next():
+                    time.sleep(LOOK_EVERY_S)
+
+
+class Checker:
+    """The clean room of one node."""
+
+    def __init__(
+        self, settings: Settings, store: Store, slack: SlackWriter, room: Room, *, away_s: float = AWAY_S
+    ) -> None:
+        self._settings = settings
+        self._store = store
+        self._slack = slack
+        self._room = room
+        self._away_s = away_s
+
+    def begin(self) -> None:
+        """This process has just started: what the one before it had taken up is free again."""
+        try:
+            self._store.free_clean_rooms(self._settings.node_id)
+            clear_room(self._settings, self._room.sessions)
+        except (OursToFix, HostUnavailable, RequestError) as error:
+            log.warning("clean_room_not_ready", error=error)
+
+    def next(self) -> bool:
+        """Check the next report; False when there is none, or when it has to be tried again later. Never raises."""
+        try:
+            stale = datetime.now(UTC) - timedelta(seconds=self._settings.report.clean_room_s + SPARE_S)
+            claimed = self._store.claim_clean_room(self._settings.node_id, stale)
+            if claimed is None:
+                return False
+            with bind_fields(thread=claimed.thread_id, turn=claimed.turn_id):
+                return self._check(claimed)
+        except OursToFix as error:
+            log.warning("clean_room_postponed", error=error)
+            return False
+        except Exception:
+            log.exception("clean_room_failed")
+            return False
+
+    def _check(self, claimed: ClaimedCheck) -> bool:
+        outcome = claimed.outcome
+        if outcome is None:
+            try:
+                outcome = self._outcome(claimed)
+            except NotWanted:
+                return True
+            except (HostUnavailable, RequestError, BlobsUnreachable, RoomTaken) as error:
+                log.warning("clean_room_away", error=error)
+                if claimed.tries < TRIES:
+                    time.sleep(self._away_s)
+                    self._store.free_clean_rooms(self._settings.node_id)
+                    return False
+                outcome = _unchecked("host")
+            except Exception:
+                log.exception("clean_room_failed")
+                outcome = _unchecked("failed")
+            if not self._store.end_clean_room(claimed.turn_id, claimed.tries, outcome, shown=False):
+                return True
+        log.info("report_checked", state=outcome.state, reason=outcome.reason, seconds=outcome.seconds)
+        if self._show(claimed, outcome) or claimed.tries >= MOST_CLAIMS:
+            self._store.end_clean_room(claimed.turn_id, claimed.tries, outcome, shown=True)
+        return True
+
+    def _outcome(self, claimed: ClaimedCheck) -> CleanRoom:
+        if claimed.tries > TRIES:
+            return _unchecked("interrupted")
+        unwanted = partial(self._unwanted, claimed)
+        found = self._room.check(claimed.thread_id, self._turns(claimed), claimed.order.inputs, unwanted)
+        return found or _unchecked("effects")
+
+    def _turns(self, claimed: ClaimedCheck) -> list[list[Step]]:
+        """The thread up to this report."""
+        found: list[list[Step]] = []
+        for turn_id, steps in self._store.thread_steps(claimed.thread_id).items():
+            found.append(steps)
+            if turn_id == claimed.turn_id:
+                return found
+        raise NotWanted
+
+    def _unwanted(self, claimed: ClaimedCheck) -> bool:
+        return not self._store.clean_room_is_wanted(claimed.turn_id, claimed.tries)
+
+    def _show(self, claimed: ClaimedCheck, outcome: CleanRoom) -> bool:
+        """Draw the badge; False when that has to be tried again."""
+        row = self._store.outbox_get(f"{claimed.turn_id}:{claimed.order.slot}")
+        if row is None or not row.ts:  # nobody knows where the report stands: its badge stays as it is
+            return True
+        thread, own = ThreadKey.parse(claimed.thread_id), badge_block(outcome, claimed.language)
+        order = claimed.order
+        try:
+            try:
+                blocks = with_badge(order.blocks, outcome, claimed.language)
+                votes = [(self._slack.user_name(vote.user), vote) for vote in self._store.votes(claimed.turn_id)]
+                blocks = with_votes(blocks, votes, claimed.language) if votes else blocks
+                self._slack.update(None, thread, row.ts, order.text, blocks, whole=True)
+            except SlackFailed as error:
+                log.warning("badge_not_drawn", error=error)
+                self._slack.post(None, thread, f"{claimed.turn_id}:clean-room", own["elements"][0]["text"], [own])
+        except OursToFix as error:
+            log.warning("badge_postponed", error=error)
+            return False
+        return True
+
+
+def _unchecked(reason: Unchecked) -> CleanRoom:
+    return CleanRoom(state="unchecked", reason=reason)
