@@ -173,7 +173,7 @@ def _errors(stop: Stop | None, seconds: float) -> Iterator[None]:
     except Error as error:
         if stop is not None:
             stop.check()
-        said = {str(key, "utf-8") if isinstance(key, bytes) else key: value for key, value in error.details}
+        said = {_text(key): value for key, value in error.details}
         text = _text(said.get("PG_DIAG_MESSAGE_PRIMARY"))
         match error.sqlstate or "":
             case "57014":
@@ -197,8 +197,8 @@ def _errors(stop: Stop | None, seconds: float) -> Iterator[None]:
         ) from None
 
 
-def _text(value: bytes | str | None) -> str:
-    return value.decode("utf-8", "replace") if isinstance(value, bytes) else value or ""
+def _text(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
 
 
 def _why(error: Error) -> str:
