@@ -82,7 +82,8 @@ def in_a_file(kind: str, path: Path) -> World:
     else:
         with duckdb.connect(str(path)) as made:
             for name in TABLES:
-                made.execute(f"CREATE TABLE {name} AS SELECT * FROM read_csv('{TELCO / name}.csv')")
+                made.register("given", pd.read_csv(TELCO / f"{name}.csv"))
+                made.execute(f"CREATE TABLE {name} AS SELECT * FROM given")
     return World(kind, f"{kind}:///{path}", str)
 
 
