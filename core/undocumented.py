@@ -141,6 +141,8 @@ UNDOCUMENTED = (
     Undocumented(_CURSOR, "_result", (_MYSQL,), "the columns with their types; the rows that are still to come"),
     Undocumented(_RESULT, "fields", (_MYSQL,), "the columns with their types"),
     Undocumented(_RESULT, "unbuffered_active", (_MYSQL,), "whether rows are still to come"),
+    Undocumented(_RESULT, "converters", (_MYSQL,), "how pymysql reads each column"),
+    Undocumented(_RESULT, "_read_row_from_packet", (_MYSQL,), "rows stay as they came", ("packet",)),
     # Rows of Postgres, with errors that keep the server's own number.
     Undocumented(_ADBC_CURSOR, "_results", (_POSTGRES,), "the rows that are still to come"),
     Undocumented(_ADBC_ROWS, "reader", (_POSTGRES,), "`fetch_record_batch` gives the one inside it, whose errors lose"),

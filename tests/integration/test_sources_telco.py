@@ -140,7 +140,7 @@ def test_churn_is_explained_from_the_tables_of_a_database(world: World, tmp_path
     (tmp_path / "script.json").write_text(json.dumps(script))
     turn = ask(world, tmp_path, "scripted:script.json", "What drives churn?")
     rates, model, chart = turn["cells"]
-    assert [cell["status"] for cell in turn["cells"]] == ["ok"] * 3, turn["cells"]
+    assert [cell["status"] for cell in turn["cells"]] == ["ok"] * 3, [cell["error"] for cell in turn["cells"]]
     assert json.loads(rates["stdout"]) == expected()
     said = json.loads(model["stdout"])
     assert said["rows"] == len(pd.read_csv(TELCO / "churn.csv"))
