@@ -36,6 +36,7 @@ _BOLT_WEB = "slack_bolt.adapter.starlette.handler"
 _UVICORN, _CYCLE = "uvicorn.server:Server", "uvicorn.protocols.http.h11_impl:RequestResponseCycle"
 _PSYCOPG = "psycopg.connection:Connection"
 _CURSOR, _RESULT = "pymysql.cursors:SSCursor", "pymysql.connections:MySQLResult"
+_ADBC_CURSOR, _ADBC_ROWS = "adbc_driver_manager.dbapi:Cursor", "adbc_driver_manager.dbapi:_RowIterator"
 _FONTS = "matplotlib.font_manager:FontManager"
 _PICKLER, _UNPICKLER = "cloudpickle.cloudpickle:Pickler", "pickle:_Unpickler"
 
@@ -43,6 +44,7 @@ _SOCKET, _WATCHDOG = "bot/socket_mode.py", "bot/watchdog.py"
 _WAKES, _RQ_WORKER = "core/queue.py", "workers/service/rq_worker.py"
 _WEB_CLIENT, _HTTP, _PLAYGROUND = "core/slack/client.py", "bot/web.py", "playground/server.py"
 _DATABASE, _MYSQL = "core/store/database.py", "workers/sources/drivers/mysql.py"
+_POSTGRES = "workers/sources/drivers/postgres.py"
 _FIGURES = "executor/inside/figures.py"
 _VARIABLES, _SALVAGE = "executor/inside/variable_pickles.py", "executor/inside/pickle_salvage.py"
 
@@ -139,6 +141,11 @@ UNDOCUMENTED = (
     Undocumented(_CURSOR, "_result", (_MYSQL,), "the columns with their types; the rows that are still to come"),
     Undocumented(_RESULT, "fields", (_MYSQL,), "the columns with their types"),
     Undocumented(_RESULT, "unbuffered_active", (_MYSQL,), "whether rows are still to come"),
+    Undocumented(_RESULT, "converters", (_MYSQL,), "how pymysql reads each column"),
+    Undocumented(_RESULT, "_read_row_from_packet", (_MYSQL,), "rows stay as they came", ("packet",)),
+    # Rows of Postgres, with errors that keep the server's own number.
+    Undocumented(_ADBC_CURSOR, "_results", (_POSTGRES,), "the rows that are still to come"),
+    Undocumented(_ADBC_ROWS, "reader", (_POSTGRES,), "`fetch_record_batch` gives the one inside it, whose errors lose"),
     # A chart shows letters of every script, whichever font its style names.
     Undocumented(
         _FONTS,

@@ -6,7 +6,6 @@ import csv
 import json
 import sqlite3
 from collections import defaultdict
-from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -45,13 +44,14 @@ def ask_database(home: Path, settings: Settings) -> list[str]:
         f"dictionary = {json.dumps(str(TELCO / 'dictionary'))}\n",
         encoding="utf-8",
     )
-    environment = {"THREADBOOK_CONFIG": str(home / "threadbook.toml")} | _model(home, story, settings)
+    environment = {"THREADBOOK_CONFIG": str(home / "threadbook.toml")}
+    has_model = settings.model_choice not in ("", "offline") or settings.openai_api_key or settings.openai_base_url
     with running(home, show.line, environment=environment) as stack:
         talk = Conversation(stack, CHANNEL, show.Transcript(stack.slack.names()))
         status = talk.say(story["question"], [], user=story["author"])
-        show.saved(talk.save_files(home / "thread"))
-        is_scripted = "THREADBOOK_MODEL" in environment
-        return _missing(talk, status, is_scripted=is_scripted)
+        files = talk.save_files(home / "thread")
+        show.saved(files)
+        return _missing(talk, status, list(files.values()), is_offline=not has_model)
 
 
 def make_database(path: Path, tables: list[str]) -> None:
@@ -87,29 +87,23 @@ def _rows(table: str) -> list[dict[str, str]]:
         return list(csv.DictReader(file))
 
 
-def _model(home: Path, story: Mapping[str, Any], settings: Settings) -> dict[str, str]:
-    """The replies of the story where the environment names no model: the offline analyst reads files alone."""
-    if settings.model_choice not in ("", "offline") or settings.openai_api_key or settings.openai_base_url:
-        return {}
-    script = home / "replies.json"
-    script.write_text(json.dumps(story["replies"]), encoding="utf-8")
-    return {"THREADBOOK_MODEL": f"scripted:{script}"}
-
-
-def _missing(talk: Conversation, status: str, *, is_scripted: bool) -> list[str]:
+def _missing(talk: Conversation, status: str, files: list[Path], *, is_offline: bool) -> list[str]:
     if status != "done":
         return [f"an answer from the database (its turn is {status})"]
     cells = list(talk.cells(talk.turns()[-1]))
-    names = [file["name"] for message in talk.messages() for file in message.get("files") or ()]
     missing = []
     if not any(ran.rows for cell in cells for ran in cell.statements):
         missing.append("rows of the database")
-    if not any(name.endswith(".md") for name in names):
+    if not any(file.suffix == ".md" for file in files):
         missing.append("a report from the database")
-    if is_scripted:
-        printed = cells[0].stdout if cells else ""
-        if json.loads(printed or "[]") != expected_rates():
-            missing.append("the churn rates that the files give")
-        if not any(name.endswith(".png") for name in names):
+    if is_offline:
+        if not any(file.suffix == ".png" for file in files):
             missing.append("a chart from the database")
+        reports = [file for file in files if file.suffix == ".md"]
+        report = "".join(file.read_text(encoding="utf-8") for file in reports)
+        rates = sorted(expected_rates(), key=lambda rate: float(rate["churn_rate"]))
+        if any(f"{rate['churn_rate']:.1%}" not in report for rate in (rates[0], rates[-1])):
+            missing.append("the churn rates that the files give")
+        if "unseen" not in report:
+            missing.append("a model that is judged on unseen rows")
     return missing

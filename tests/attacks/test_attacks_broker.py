@@ -30,8 +30,10 @@ url_file = "shop.url"
 tables_denied = ["salaries"]
 max_rows = 1000
 max_mb = 1
-timeout_s = 1
 turn_queries = 40
+[sources.hasty]
+url_file = "shop.url"
+timeout_s = 1
 [sources.theirs]
 url_file = "shop.url"
 """
@@ -67,7 +69,7 @@ def client() -> Iterator[SessionClient]:
 @pytest.fixture
 def requests(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> SourceRequests:
     """What answers the cells of a turn that may ask `shop` and not `theirs`."""
-    refused = lambda context, thread, steps, source: "" if source == "shop" else "source_channel"  # noqa: E731
+    refused = lambda context, thread, steps, source: "" if source != "theirs" else "source_channel"  # noqa: E731
     monkeypatch.setattr(source_requests, "refusal_of", refused)
     turn: Any = SimpleNamespace(
         context=SimpleNamespace(settings=settings, broker=BrokerClient(settings.broker_socket)),
@@ -136,7 +138,8 @@ def test_a_forged_request_is_refused_with_a_sentence(
 def test_every_limit_of_a_result_ends_in_a_sentence_and_the_thread_goes_on(
     client: SessionClient, requests: SourceRequests, sql: str, said: str
 ) -> None:
-    code = f"for turn in range({50 if 'send' in said else 1}):\n    query({sql!r})"
+    source = "hasty" if sql == ENDLESS else "shop"
+    code = f"for turn in range({50 if 'send' in said else 1}):\n    query({sql!r}, source={source!r})"
     result = client.run(f"limit {said}", "1", code, on_request=requests)
     assert result.error is not None
     assert said in result.error.message

@@ -32,7 +32,8 @@ DOCUMENTED = {
     "run", "queues", "enqueue", "headers", "register", "start", "stop", "status", "is_alive", "append",
     "max_retry_count", "interval_calculator", "addfont", "find_class", "persistent_load", "persistent_id",
     "dump", "cursor", "execute", "fetchmany", "fetchall", "description", "rows", "isolation_level", "commit",
-    "rollback", "serve", "InterfaceError", "OperationalError", "pgconn",
+    "rollback", "serve", "InterfaceError", "OperationalError", "pgconn", "adbc_cancel", "adbc_execute_schema",
+    "executescript",
 }  # fmt: skip
 """Names that the documents of these libraries show, or that mean something else in our files too."""
 

@@ -241,3 +241,58 @@ def test_what_lies_beside_a_prefix_cannot_be_read_even_with_the_guard_off(world:
             with pytest.raises((StatementFailed, SourceAway)):
                 read_all(driver, f"SELECT * FROM read_csv('{path}')")
         assert read_all(driver, "SELECT id FROM orders") == 4
+
+
+POSTGRES_VALUES = """
+SELECT 1.10::numeric(4, 2) AS exact, sum(x::numeric) AS summed, timestamptz '2024-03-01 12:00+02' AS moment,
+  array[1, null, 3] AS whole, array['a', null] AS words, array[1.5]::numeric[] AS numbers, '{"a": [1]}'::jsonb AS doc,
+  'a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11'::uuid AS key, interval '1 mon 2 days 03:04:05' AS span, 4000000000::oid AS oid,
+  12.5::money AS price, '10.0.0.1'::inet AS address, null::int AS nothing, true AS yes, time '10:30' AS clock,
+  'ab'::char(5) AS padded, '\\x00ff'::bytea AS bytes, date '0044-03-15 BC' IS NOT NULL AS old
+  FROM generate_series(1, 3) x
+"""
+
+
+def test_every_type_of_postgres_arrives_as_documented(world: World) -> None:
+    if world.kind != "postgres":
+        return
+    with opened(world.source()) as driver, driver.run(POSTGRES_VALUES, LIMITS) as result:
+        (row,) = pa.Table.from_batches(result.batches, result.schema).to_pylist()
+    assert row.pop("moment").isoformat() == "2024-03-01T10:00:00+00:00"
+    assert str(row.pop("clock")) == "10:30:00"
+    assert row == {
+        "exact": decimal.Decimal("1.10"), "summed": 6.0, "whole": [1, None, 3], "words": ["a", None],
+        "numbers": [1.5], "doc": '{"a": [1]}', "key": "a0eebc99-9c0b-4ef8-bb6d-6bb9bd380a11",
+        "span": "1 mon 2 days 03:04:05", "oid": 4_000_000_000, "price": "$12.50", "address": "10.0.0.1/32",
+        "nothing": None, "yes": True, "padded": "ab   ", "bytes": b"\x00\xff", "old": True,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "value", ["'infinity'::date", "'-infinity'::timestamptz", "time '24:00'", "array[[1], [2]]", "'[2:3]={7,8}'::int[]"]
+)
+def test_a_value_of_postgres_that_would_come_wrong_is_refused(world: World, value: str) -> None:
+    if world.kind != "postgres":
+        return
+    with opened(world.source()) as driver:
+        with pytest.raises(StatementFailed, match="CAST"):
+            read_all(driver, f"SELECT {value} AS v")
+        assert read_all(driver, f"SELECT ({value})::text AS v") == 1
+
+
+def test_an_error_in_the_middle_of_the_rows_is_the_servers_own(world: World) -> None:
+    if world.kind != "postgres":
+        return
+    with opened(world.source()) as driver:
+        with pytest.raises(StatementFailed, match="division by zero"):
+            read_all(driver, "SELECT 1 / (n - 90000) FROM generate_series(1, 100000) n", Limits(1_000_000, 1 << 30, 20))
+        assert read_all(driver, "SELECT id FROM orders") == 4
+
+
+def test_rows_keep_their_order_where_columns_are_cast(world: World) -> None:
+    if world.kind != "postgres":
+        return
+    sql = "SELECT n, n * interval '1 day' AS span FROM generate_series(1, 50000) n ORDER BY n % 7, n DESC"
+    with opened(world.source()) as driver, driver.run(sql, Limits(100_000, 1 << 30, 20)) as result:
+        found = pa.Table.from_batches(result.batches, result.schema)["n"].to_pylist()
+    assert found == sorted(range(1, 50_001), key=lambda n: (n % 7, -n))

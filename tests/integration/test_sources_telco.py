@@ -12,10 +12,13 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import duckdb
 import pandas as pd
 import pytest
 import sources_world
 from sources_world import PASSWORD, World
+
+from tryout.demo_database import make_database
 
 pytestmark = pytest.mark.integration
 
@@ -58,16 +61,30 @@ axes.set_xlabel("share")
 IMPORTS = "import json\nimport pandas as pd\n"
 
 
-@pytest.fixture(params=["postgres", "mysql"])
-def world(request: pytest.FixtureRequest) -> Iterator[World]:
+@pytest.fixture(scope="module", params=["sqlite", "duckdb", "postgres", "mysql"])
+def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """A database with the four tables."""
     with ExitStack() as stack:
         if request.param == "postgres":
             world = stack.enter_context(sources_world.postgres(request.getfixturevalue("postgres_address")))
-        else:
+        elif request.param == "mysql":
             world = stack.enter_context(sources_world.mariadb())
+        else:
+            yield in_a_file(request.param, tmp_path_factory.mktemp("telco") / f"telco.{request.param}")
+            return
         load(world)
         yield world
+
+
+def in_a_file(kind: str, path: Path) -> World:
+    if kind == "sqlite":
+        make_database(path, list(TABLES))
+    else:
+        with duckdb.connect(str(path)) as made:
+            for name in TABLES:
+                made.register("given", pd.read_csv(TELCO / f"{name}.csv"))
+                made.execute(f"CREATE TABLE {name} AS SELECT * FROM given")
+    return World(kind, f"{kind}:///{path}", str)
 
 
 def load(world: World) -> None:
@@ -88,25 +105,19 @@ def call(name: str, **arguments: str) -> dict[str, Any]:
     return {"calls": [{"name": name, "arguments": arguments}]}
 
 
-def test_churn_is_explained_from_the_tables_of_a_database(world: World, tmp_path: Path) -> None:
-    (tmp_path / "threadbook.toml").write_text(
+def ask(world: World, folder: Path, model: str, question: str) -> dict[str, Any]:
+    """The one turn of a whole stack that is asked a question about this database."""
+    (folder / "threadbook.toml").write_text(
         f'[sources.telco]\nurl_env = "TELCO_URL"\ndictionary = "{TELCO}/dictionary"\ntables_allowed = {list(TABLES)}\n'
     )
-    script = [
-        call("run_python", code=IMPORTS + RATES, title="Churn rate by contract"),
-        call("run_python", code=IMPORTS + MODEL, title="Which customers leave?"),
-        call("run_python", code=CHART, title="Chart"),
-        call("finish", report="**Customers with monthly contracts leave most.**"),
-    ]
-    (tmp_path / "script.json").write_text(json.dumps(script))
     environment = {name: os.environ[name] for name in ("HOME", "PATH")} | {
         "PYTHONPATH": str(ROOT),
-        "THREADBOOK_MODEL": "scripted:script.json",
+        "THREADBOOK_MODEL": model,
         "TELCO_URL": world.reader,
     }
     done = subprocess.run(
-        [sys.executable, "-m", "threadbook", "ask", "What drives churn?", "--json"],
-        cwd=tmp_path,
+        [sys.executable, "-m", "threadbook", "ask", question, "--json"],
+        cwd=folder,
         env=environment,
         text=True,
         capture_output=True,
@@ -116,14 +127,39 @@ def test_churn_is_explained_from_the_tables_of_a_database(world: World, tmp_path
     assert done.returncode == 0, done.stderr
     assert PASSWORD not in done.stdout + done.stderr
     (turn,) = json.loads(done.stdout)["turns"]
+    return dict(turn)
+
+
+def test_churn_is_explained_from_the_tables_of_a_database(world: World, tmp_path: Path) -> None:
+    script = [
+        call("run_python", code=IMPORTS + RATES, title="Churn rate by contract"),
+        call("run_python", code=IMPORTS + MODEL, title="Which customers leave?"),
+        call("run_python", code=CHART, title="Chart"),
+        call("finish", report="**Customers with monthly contracts leave most.**"),
+    ]
+    (tmp_path / "script.json").write_text(json.dumps(script))
+    turn = ask(world, tmp_path, "scripted:script.json", "What drives churn?")
     rates, model, chart = turn["cells"]
-    assert [cell["status"] for cell in turn["cells"]] == ["ok"] * 3, turn["cells"]
+    assert [cell["status"] for cell in turn["cells"]] == ["ok"] * 3, [cell["error"] for cell in turn["cells"]]
     assert json.loads(rates["stdout"]) == expected()
     said = json.loads(model["stdout"])
     assert said["rows"] == len(pd.read_csv(TELCO / "churn.csv"))
     assert 0.6 < said["auc"] < 0.99, "better than chance, and no column gives the answer away"
     assert [file["mimetype"] for file in chart["artifacts"]] == ["image/png"]
     assert turn["report"]["markdown"].count("telco") >= 2, "the report names the source of each statement"
+
+
+def test_the_offline_analyst_explains_churn_from_the_same_tables(world: World, tmp_path: Path) -> None:
+    turn = ask(world, tmp_path, "offline", "What drives churn? Use the telco database.")
+    last = {cell["title"]: cell["status"] for cell in turn["cells"]}  # what a column of text taught it was repaired
+    assert set(last.values()) == {"ok"}, turn["cells"]
+    report = turn["report"]["markdown"]
+    for rate in expected():
+        if rate["contract"] in ("Month-to-month", "Two year"):
+            assert f"{rate['rate']:.1%}" in report, report
+    assert "unseen" in report, "the model is judged on rows that it has not seen"
+    pictures = [file for cell in turn["cells"] for file in cell["artifacts"] if file["mimetype"] == "image/png"]
+    assert len(pictures) >= 2
 
 
 def expected() -> list[dict[str, Any]]:

@@ -171,5 +171,10 @@ def metrics_otherwise(cell: CellRan) -> list[str]:
     return list(dict.fromkeys(name for ran in cell.statements for name in ran.otherwise))
 
 
+def without_rows(cell: CellRan) -> list[str]:
+    """The statements of a cell that gave no rows, each once."""
+    return list(dict.fromkeys(ran.sql for ran in cell.statements if not ran.error and ran.rows == 0))
+
+
 def _all(turns: Turns) -> Iterator[Step]:
     return (step for steps in turns for step in steps)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.steps import CellRan, Step
-from workers.agent.about_steps import metrics_otherwise
+from workers.agent.about_steps import metrics_otherwise, without_rows
 from workers.agent.hints import hint
 from workers.agent.source import assigned_names
 from workers.agent.text import clip, fenced_off, one_line, shares
@@ -13,6 +13,7 @@ from workers.agent.turn import Turn
 
 _MAX_NAMES = 20
 _NAME_CHARS = 120
+_MAX_EMPTY, _SQL_CHARS = 3, 400
 
 
 def observation(turn: Turn, cell: CellRan, before: Sequence[Step], limit: int) -> str:
@@ -34,6 +35,7 @@ def observation(turn: Turn, cell: CellRan, before: Sequence[Step], limit: int) -
         ],
         notice=one_line(cell.notice, 1_000),
         metrics=[one_line(name, _NAME_CHARS) for name in metrics_otherwise(cell)[:_MAX_NAMES]],
+        empty=[one_line(sql, _SQL_CHARS) for sql in without_rows(cell)[:_MAX_EMPTY]],
         repair="" if cell.status == "ok" else _repair(turn, cell, before),
     )
 

@@ -19,6 +19,7 @@ from workers.offline.lexicon import greets_only, has
 from workers.offline.loading import error_of, fixes_of, read_plainly
 from workers.offline.reading import read
 from workers.offline.report import report
+from workers.offline.sources import SURVEY, source_cell
 from workers.offline.tasks import questions_to_the_data, tasks
 from workers.offline.thread import Thread, attempts, done, lost_session, understand_thread
 from workers.offline.values import Cell, Join
@@ -61,7 +62,8 @@ class OfflineAnalyst:
             text = verdict(request.turn)
             on_delta(text)
             return ModelReply(text)
-        thread = understand_thread(read(request.turn))
+        sources = tuple(note.name for note in request.turn.environment.sources)
+        thread = understand_thread(read(request.turn), sources)
         move = _staged_move(request.turn, thread) or next_move(thread)
         calls = sum(turn.calls for turn in thread.turns)
         text = move.text if calls else say("talk", "first", thread.language) + move.text
@@ -91,8 +93,8 @@ def next_move(thread: Thread) -> Move:
     """What the analyst does next in this thread."""
     language = thread.language
     join = thread.join
-    if join is None:
-        return _without_data(thread)
+    if (move := _of_sources(thread)) or join is None:
+        return move or _without_data(thread)
     if thread.unclear:
         question = say("talk", "ask_measure", language, {"word": thread.unclear.word})
         return Move(question, "ask_user", {"question": question, "options": list(thread.unclear.options[:5])})
@@ -119,6 +121,19 @@ def next_move(thread: Thread) -> Move:
         return _run(saving, say("talk", "analyse", language, {"title": saving.title}))
     text, partial = report(thread, join)
     return _finish("" if partial else say("talk", "done", language), text, partial=partial)
+
+
+def _of_sources(thread: Thread) -> Move | None:
+    """The first look at a data source, the question which one is meant, or the list of tables that is asked for."""
+    join, language = thread.join, thread.language
+    if isinstance(looking := source_cell(thread), Cell):
+        return _run(looking, say("talk", "analyse", language, {"title": looking.title}))
+    if looking:
+        return Move(looking, "ask_user", {"question": looking, "options": list(thread.sources[:5])})
+    if join and join.base.format == "source" and has("lists", thread.text):
+        tables = sorted((*join.tables, *join.unused), key=lambda table: table.path)
+        return _finish("", say("talk", "tables", language, {"tables": tables, "sources": thread.sources}))
+    return None
 
 
 def _tried(cell: Cell, failed: list[CellRan]) -> bool:
@@ -157,6 +172,8 @@ def _unreadable(thread: Thread, failed: list[CellRan]) -> Move:
 def _without_data(thread: Thread) -> Move:
     """There is no table: greet, explain what can be read, or ask for a file."""
     language = thread.language
+    if failed := attempts(SURVEY, thread.since):
+        return _decline(say("frame", "no_load", language, {"error": error_of(failed[-1])}))
     problems = [problem for turn in thread.turns for problem in turn.problems]
     documents = [name for turn in thread.turns for name in turn.documents]
     if problems or documents:

@@ -16,6 +16,9 @@ from workers.offline.wording import say
 MARK = "# {stage} · {title}"
 """The first line of every cell; `stage_of` reads it back from code that a thread remembers."""
 
+FIRST = ("load", "survey")
+"""The stages whose cells need no other cell before them."""
+
 _MARK = re.compile(r"\A# ([a-z]+\d*) · ")
 _FOR_CHECKS = re.compile(r"  # (?:fmt: |noqa|type: ignore).*")
 _LINE = 116
@@ -92,10 +95,9 @@ def cell(
     title = " ".join(say("titles", template, language, values).split())
     called = call(template, {**values, "title": title, "zh": language == "zh"})
     code = "\n".join([*before, f"{table} = {called}\n{table}" if table else called])
-    first = stage == "load"
-    needed = _functions_for(code, first=first)
+    needed = _functions_for(code, stage)
     used = _names(ast.parse(code)).union(*(_names(function.node) for function in needed))
-    imports = _import_lines({function.file for function in needed}, used, first=first)
+    imports = _import_lines({function.file for function in needed}, used, first=stage in FIRST)
     head = "\n".join(imports) + "".join(f"\n\n\n{function.source}" for function in needed)
     body = f"{head.strip()}\n\n\n{code}".strip()
     return Cell(stage, title, f"{MARK.format(stage=stage, title=title)}\n{body}\n")
@@ -138,15 +140,17 @@ def _called(node: ast.AST) -> frozenset[str]:
     return frozenset(called.id for called in calls if isinstance(called, ast.Name))
 
 
-def _functions_for(code: str, *, first: bool) -> list[_Function]:
+def _functions_for(code: str, stage: str) -> list[_Function]:
     """The functions that a code calls, and those that these call, as far as no earlier cell has defined them."""
     library = _library()[0]
-    wanted: set[str] = set(_AT_HAND) if first else set()
+    wanted: set[str] = set(_AT_HAND) if stage == "load" else set()
     found = _called(ast.parse(code)) & library.keys()
     while found - wanted:
         wanted |= found
         found = frozenset(name for each in wanted for name in _called(library[each].node)) & library.keys()
-    return [function for name, function in library.items() if name in wanted and (first or name not in _AT_HAND)]
+    return [
+        function for name, function in library.items() if name in wanted and (stage in FIRST or name not in _AT_HAND)
+    ]
 
 
 def _import_lines(files: Collection[str], used: Collection[str], *, first: bool) -> list[str]:

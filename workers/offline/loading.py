@@ -17,6 +17,8 @@ def read_line(table: Table, **changes: object) -> str:
 
     Without a usable expression in the abstract one is made for the table's format.
     """
+    if table.format == "source":
+        return table.read
     if table.sheet is not None and table.format != "html":
         changes = {"sheet_name": table.sheet, **changes}
     plain = _READERS.get(table.format, "pd.read_csv({})").format(literal(table.path))

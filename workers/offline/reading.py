@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 from core.steps import Asked, Briefed, CellRan, ColumnNote, FileAbstract, Questioned, Replied, Step
 from workers.agent.turn import Turn
+from workers.offline.cells import literal
 from workers.offline.columns import kind_of
 from workers.offline.values import Column, Facts, Table, TurnContent
+from workers.profiling.pasted import PLAIN, pasted_lines
 
 _FACT = re.compile(r"^([a-z_]+): (\{.*\})$", re.MULTILINE)
+_SIMPLE = re.compile(r"[a-z_][a-z0-9_.]*")
 _MAX_TEXT = 12_000
 """Characters of one message that are read: the search for column names takes time with each word."""
 
@@ -35,12 +38,13 @@ def _content(given: Sequence[Step], number: int) -> TurnContent:
     briefings = [step for step in steps if isinstance(step, Briefed)]
     files = [file for briefed in briefings for file in briefed.files]
     replies = [step for step in steps if isinstance(step, Replied) and step.purpose == "act"]
+    cells = tuple(step for step in steps if isinstance(step, CellRan) and step.language == "python")
     return TurnContent(
         texts=tuple(filter(None, _texts(steps))),
-        tables=(*(table for file in files for table in _tables(file)), *pasted),
+        tables=(*(table for file in files for table in _tables(file)), *pasted, *_source_tables(cells)),
         documents=tuple(file.path for file in files if not file.tables),
         problems=tuple(f"{problem.name}: {problem.why}" for briefed in briefings for problem in briefed.problems),
-        cells=tuple(step for step in steps if isinstance(step, CellRan) and step.language == "python"),
+        cells=cells,
         calls=sum(len(reply.calls) for reply in replies),
         questions=sum(isinstance(step, Questioned) and step.approval is None for step in steps),
     )
@@ -87,6 +91,17 @@ def _tables(file: FileAbstract) -> list[Table]:
     return found
 
 
+def _source_tables(cells: Iterable[CellRan]) -> Iterator[Table]:
+    """The tables of data sources that cells have looked at."""
+    for told in facts_of(cells).get("table", ()):
+        with suppress(ValueError, KeyError, TypeError):  # not as we print it
+            columns = tuple(_column(ColumnNote(**note), told["rows"]) for note in told["columns"])
+            name = str(told["name"])
+            sql = f"SELECT * FROM {name if _SIMPLE.fullmatch(name) else literal(name)}"  # noqa: S608  the guard reads it
+            read = f"query({literal(sql)}, source={literal(told['source'])})"
+            yield Table(name, f"{told['source']}.{name}", "source", columns, rows=told["rows"], read=read)
+
+
 def _column(note: ColumnNote, rows: int | None) -> Column:
     name = " ".join(note.name.split())
     samples = tuple(dict.fromkeys(" ".join(sample.split()) for sample in note.samples))
@@ -113,56 +128,20 @@ def last_told(facts: Facts, name: str) -> dict[str, Any] | None:
     return told[-1] if told else None
 
 
-_FEWEST_LINES = 3
-"""A header and two rows: fewer lines with commas may be prose."""
-_FENCE = re.compile(r"^\s*`{3}\w*\s*|\s*`{3}\s*$")
-_PLAIN = re.compile(r"-?\d+(\.\d+)?")
-
-
 def pasted_table(text: str, path: str) -> tuple[str, Table | None]:
     """The text without the table that is pasted into it, and that table as a file of this path; None without one."""
-    lines = [_FENCE.sub("", line) for line in text.splitlines()]
-    blocks = [block for separator in "\t;," if (block := _longest_block(lines, separator))]
-    if not blocks:
+    if (found := pasted_lines(text)) is None:
         return text, None
-    start, rows, separator = max(blocks, key=lambda block: len(block[1]))
-    rest = "\n".join([*lines[:start], *lines[start + len(rows) :]]).strip()
-    content = "\n".join(line.strip(" ") for line in lines[start : start + len(rows)]) + "\n"
+    rest, content, rows, separator = found
     columns = tuple(_pasted_column(name, [row[place] for row in rows[1:]]) for place, name in enumerate(rows[0]))
-    name = path.rpartition(".")[0]
     read = f"pd.read_csv({path!r}, sep={separator!r}, skipinitialspace=True)"
-    return rest, Table(name, path, "csv", columns, rows=len(rows) - 1, read=read, content=content)
-
-
-def _longest_block(lines: Sequence[str], separator: str) -> tuple[int, list[list[str]], str] | None:
-    """The longest run of lines that a separator cuts into a header of names and rows of as many cells."""
-    best: tuple[int, list[list[str]], str] | None = None
-    for start in range(len(lines)):
-        if separator not in lines[start] or (best and start < best[0] + len(best[1])):
-            continue
-        rows: list[list[str]] = []
-        for line in lines[start:]:
-            cells = [cell.strip() for cell in next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])]
-            if len(cells) < 2 or (rows and len(cells) != len(rows[0])):
-                break
-            rows.append(cells)
-        if len(rows) >= _FEWEST_LINES and _is_header(rows) and (best is None or len(rows) > len(best[1])):
-            best = start, rows, separator
-    return best
-
-
-def _is_header(rows: Sequence[Sequence[str]]) -> bool:
-    """True when the first row holds short different names, and a column below it holds numbers in every row."""
-    names = rows[0]
-    numbers = any(all(re.search(r"\d", row[place]) for row in rows[1:]) for place in range(len(names)))
-    short = all(name and len(name) <= 40 and not _PLAIN.fullmatch(name) for name in names)
-    return numbers and short and len(set(names)) == len(names)
+    return rest, Table(path.rpartition(".")[0], path, "csv", columns, rows=len(rows) - 1, read=read, content=content)
 
 
 def _pasted_column(name: str, cells: Sequence[str]) -> Column:
     """What pandas will make of these cells."""
     filled = [cell for cell in cells if cell]
-    plain = bool(filled) and all(_PLAIN.fullmatch(cell) for cell in filled)
+    plain = bool(filled) and all(PLAIN.fullmatch(cell) for cell in filled)
     whole = plain and len(filled) == len(cells) and all("." not in cell for cell in filled)
     dtype = "int64" if whole else "float64" if plain else "str"
     missing, different = 1 - len(filled) / len(cells), tuple(dict.fromkeys(filled))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -10,7 +11,7 @@ from typing import Any
 from core.phrases import detect
 from core.steps import CellRan
 from workers.offline import columns as cols
-from workers.offline.cells import literal, stage_of
+from workers.offline.cells import FIRST, literal, stage_of
 from workers.offline.intent import Known, understand
 from workers.offline.joining import joined, rejoined
 from workers.offline.lexicon import concepts_of, find, lexicon, words
@@ -50,6 +51,7 @@ class Thread:
     currency: str
     since: tuple[CellRan, ...]
     loaded: tuple[CellRan, ...]
+    sources: tuple[str, ...] = ()
 
     @property
     def ready(self) -> bool:
@@ -72,8 +74,8 @@ class Thread:
         return _cells(self.turns)
 
 
-def understand_thread(turns: tuple[TurnContent, ...]) -> Thread:
-    """The thread as the analyst sees it. Pure: the same turns give the same thread."""
+def understand_thread(turns: tuple[TurnContent, ...], sources: tuple[str, ...] = ()) -> Thread:
+    """The thread as the analyst sees it, with the data sources that it may ask. Pure: the same turns give the same."""
     current = turns[-1]
     text = current.texts[-1] if current.texts else ""
     join = _frame(turns, _tables(turns))
@@ -83,7 +85,7 @@ def understand_thread(turns: tuple[TurnContent, ...]) -> Thread:
     if join and (derived := cols.amount_to_derive(join.columns)):
         join = replace(join, derived=(derived,))
     refunds = _refunds(join, facts) if join else None
-    asked_now = _asked_now(turns, join, facts, refunds)
+    asked_now = _asked_now(turns, join, facts, refunds, sources)
     unclear = asked_now if isinstance(asked_now, Unclear) else None
     return Thread(
         turns=turns,
@@ -97,6 +99,7 @@ def understand_thread(turns: tuple[TurnContent, ...]) -> Thread:
         currency=_currency(join) if join else "",
         since=since,
         loaded=loaded,
+        sources=sources,
     )
 
 
@@ -110,10 +113,24 @@ def _frame(turns: Sequence[TurnContent], tables: Sequence[Table]) -> Join | None
     if not tables:
         return None
     first, *later = _since_last_files(turns)
-    join = joined(tables, " ".join(first.texts))
+    text = " ".join(first.texts)
+    join = _only(tables, text) or joined(tables, text)
     for text in chain.from_iterable(turn.texts for turn in later):
-        join = rejoined(join, tables, text)
+        join = _only(tables, text) or rejoined(join, tables, text)
     return join
+
+
+def _only(tables: Sequence[Table], text: str) -> Join | None:
+    """The one table of a data source that a text calls a table, as in "profile the table payments"."""
+    for table in tables:
+        if table.format == "source" and _called(table).search(text):
+            return Join(table, unused=tuple(other for other in tables if other is not table))
+    return None
+
+
+def _called(table: Table) -> re.Pattern[str]:
+    name = rf"[\"“'`]?{re.escape(table.name)}[\"”'`]?"
+    return re.compile(rf"\btable {name}(?!\w)|(?<!\w){name} table\b|{name}\s*(?:这张)?表|表\s*{name}", re.IGNORECASE)
 
 
 def _language(current: TurnContent) -> str:
@@ -130,7 +147,8 @@ def _tables(turns: Sequence[TurnContent]) -> tuple[Table, ...]:
     found: dict[tuple[str, str | None], Table] = {}
     for turn in turns:
         if turn.tables:
-            found = {place: table for place, table in found.items() if not table.content}
+            other = turn.tables[-1].format == "source"  # another source is another subject
+            found = {place: table for place, table in found.items() if not (table.content or other)}
         for table in turn.tables:
             found[table.path, table.sheet] = table
     return tuple(found.values())
@@ -172,7 +190,7 @@ def _own_rows(column: str, marked: Sequence[str]) -> bool:
 
 
 def _asked_now(
-    turns: Sequence[TurnContent], join: Join | None, facts: Facts, refunds: Refunds | None
+    turns: Sequence[TurnContent], join: Join | None, facts: Facts, refunds: Refunds | None, sources: Sequence[str]
 ) -> tuple[Intent, ...] | Unclear:
     """What the last text asks for, given all that was asked before it; nothing without data."""
     if join is None:
@@ -193,6 +211,10 @@ def _asked_now(
                     )
                     or before
                 )
+            named = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE) for name in sources]
+            named += [_called(table) for table in join.tables if table.format == "source"]
+            for pattern in named:  # which table is meant is no part of what is asked of it
+                text = pattern.sub(" ", text)  # noqa: PLW2901
             heard = understand(text, join, before, known)
             adds_nothing = not isinstance(heard, Unclear) and all(intent.beyond for intent in heard)
             if place and now and adds_nothing:
@@ -264,7 +286,7 @@ def _since_session_lost(ran: tuple[CellRan, ...]) -> tuple[CellRan, ...]:
 def lost_session(cell: CellRan) -> bool:
     """True when a cell that builds on others did not find what they made."""
     missing = cell.error_name == "NameError" and "is not defined" in cell.error
-    return missing and cell.status != "ok" and stage_of(cell.code) != "load"
+    return missing and cell.status != "ok" and stage_of(cell.code) not in FIRST
 
 
 def _since_loaded(turns: Sequence[TurnContent], since: Sequence[CellRan], join: Join) -> tuple[CellRan, ...]:
@@ -276,7 +298,11 @@ def _since_loaded(turns: Sequence[TurnContent], since: Sequence[CellRan], join: 
     if not loads:
         return ()
     code = ran[loads[-1]].code
-    named = all(f"\nlook_at({literal(table.name)}, " in code and literal(table.path) in code for table in join.tables)
+    named = all(
+        f"\nlook_at({literal(table.name)}, " in code
+        and (table.read if table.format == "source" else literal(table.path)) in code
+        for table in join.tables
+    )
     return ran[loads[-1] :] if named and code.count("\nlook_at(") == len(join.tables) else ()
 
 

@@ -53,6 +53,7 @@ PACKAGES = (
     "openpyxl",
     "lxml",
     "duckdb",
+    "polars",
 )
 """What the analyst is told that it may import, if it is installed."""
 

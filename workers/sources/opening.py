@@ -18,19 +18,22 @@ SCHEMES = {
     "duckdb": Kind.DUCKDB,
     "folder": Kind.FOLDER,
     "s3": Kind.S3,
+    "clickhouse": Kind.CLICKHOUSE,
+    "clickhousedb": Kind.CLICKHOUSE,
+    "snowflake": Kind.SNOWFLAKE,
+    "bigquery": Kind.BIGQUERY,
+    "trino": Kind.TRINO,
+    "mssql": Kind.MSSQL,
 }
-LATER = {"clickhouse", "snowflake", "bigquery", "trino", "mssql"}
 
 
 def named_source(name: str, settings: SourceSettings, url: SecretStr) -> Source:
     """The source with its kind. Raises Misconfigured; the URL is never in the message."""
     scheme = url.get_secret_value().partition("://")[0].partition("+")[0].lower()
-    if "://" not in url.get_secret_value() or scheme not in {*SCHEMES, *LATER}:
+    if "://" not in url.get_secret_value() or scheme not in SCHEMES:
         raise Misconfigured(
             f"The URL of {name} has no known scheme. Write one of {', '.join(f'{known}://' for known in SCHEMES)}."
         )
-    if scheme in LATER:
-        raise Misconfigured(f"{name} is of a kind that cannot be asked yet: {scheme}. Known: {', '.join(SCHEMES)}.")
     kind = SCHEMES[scheme]
     if settings.role and kind not in (Kind.POSTGRES, Kind.MYSQL):
         raise Misconfigured(f"{name} has a role, but a source of this kind has no roles. Remove `role`.")
@@ -64,3 +67,7 @@ def open_source(source: Source) -> Driver:
             from workers.sources.drivers.bucket import open_bucket  # noqa: PLC0415
 
             return open_bucket(source)
+        case _:
+            from workers.sources.drivers.warehouse import WarehouseDriver  # noqa: PLC0415
+
+            return WarehouseDriver(source)

@@ -21,10 +21,17 @@ class Kind(StrEnum):
     DUCKDB = "duckdb"
     FOLDER = "folder"
     S3 = "s3"
+    CLICKHOUSE = "clickhouse"
+    SNOWFLAKE = "snowflake"
+    BIGQUERY = "bigquery"
+    TRINO = "trino"
+    MSSQL = "mssql"
 
     @property
     def dialect(self) -> str:
         """The dialect of SQL, by sqlglot's name. Files are read by DuckDB."""
+        if self is Kind.MSSQL:
+            return "tsql"
         return "duckdb" if self in (Kind.FOLDER, Kind.S3) else self.value
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 import fcntl
 import os
 import threading
@@ -648,6 +649,28 @@ def test_an_open_file_that_goes_with_an_answer_becomes_a_frame_that_can_be_writt
     assert (result.error, result.stdout) == (None, f"9 {2**60 + 1} ['n', 'big', 'name']\n")
     twice = "import os\nbefore = os.dup(0)\nprint(sum(len(query('x')) for turn in range(50)), os.dup(0) - before)"
     assert host.run(thread, "b", twice, on_request=lambda *_: WithFile({}, sealed(batch))).stdout == "100 1\n"
+
+
+def test_exact_decimals_stay_exact_whether_they_repeat_or_not(host: SessionClient, thread: str) -> None:
+    rows = 40_000
+    kind = pa.decimal128(12, 2)
+    batch = pa.record_batch(
+        {
+            "often": pa.array([None if at % 100 == 0 else decimal.Decimal(at % 700) / 100 for at in range(rows)], kind),
+            "once": pa.array([decimal.Decimal(at) / 100 for at in range(rows)], kind),
+            "never": pa.array([None] * rows, kind),
+        }
+    )
+    code = (
+        "f = query('x')\nprint(f.dtypes.unique(), repr(f.often[0]), repr(f.often[1234]), repr(f.once[1234]))\n"
+        "print(f.often.dropna().sum(), f.once.sum(), f.never.isna().all())"
+    )
+    result = host.run(thread, "a", code, on_request=lambda *_: WithFile({}, sealed(batch)))
+    often = sum(at % 700 for at in range(rows) if at % 100) / 100
+    assert result.stdout.splitlines() == [
+        "[dtype('O')] None Decimal('5.34') Decimal('12.34')",
+        f"{often:.2f} {sum(range(rows)) / 100:.2f} True",
+    ]
 
 
 def test_sums_of_whole_numbers_are_whole_numbers_unless_they_are_too_large(host: SessionClient, thread: str) -> None:

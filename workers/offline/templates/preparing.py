@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import matplotlib.pyplot as plt
@@ -21,7 +22,7 @@ def style() -> None:
         "axes.titlepad": 12, "legend.frameon": False,
         "axes.prop_cycle": cycler(
             color=["#2563eb", "#f59e0b", "#059669", "#dc2626", "#7c3aed", "#0891b2", "#6b7280"]
-        ),
+        )
     })  # fmt: skip
 
 
@@ -53,6 +54,21 @@ def clean(
             values = df[column].dropna().astype(str).value_counts().index[:15]
             tell("values", column=column, values=[value[:32] for value in values])
     print(f"读取{rows_read:,}行，保留{len(df):,}行" if zh else f"{rows_read:,} rows read, {len(df):,} kept")
+
+
+def survey(*, source: str, zh: bool) -> None:
+    """What each table of a data source holds, by its first rows."""
+    names = builtins.tables(source)  # type: ignore[attr-defined]
+    for name in names[:20]:
+        frame = builtins.sample(name, 10_000, source)  # type: ignore[attr-defined]
+        filled = {column: frame[column].dropna().astype(str) for column in frame}
+        notes = [
+            {"name": column, "dtype": str(frame[column].dtype), "missing": float(frame[column].isna().mean()),
+             "unique": values.nunique(), "samples": [value[:80] for value in values.drop_duplicates()[:8]]}
+            for column, values in filled.items()
+        ]  # fmt: skip
+        tell("table", source=source, name=name, rows=len(frame), columns=notes)
+    print(f"{source}：{len(names)}张表" if zh else f"{source}: {len(names)} tables")
 
 
 def look_up(df: Any, *, names: list[str], columns: list[str], zh: bool) -> None:

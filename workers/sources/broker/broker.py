@@ -32,12 +32,15 @@ Grows = Callable[[int], None]
 """Called with the bytes that a result grows by; see `Memory.result`."""
 MOST_TABLES = 5_000
 CANCEL_AGAIN_S = 0.2
+AT_ONCE_S = 2.0
 
 
 class Job:
     """A request at work. `leave` may be called by any thread: the statement is then ended at the server."""
 
     def __init__(self) -> None:
+        self.had_kept_connection = False
+        """Whether it worked on a connection that was used before."""
         self._left = threading.Event()
         self._lock = threading.Lock()
         """Held while a statement is being ended: its connection is not given to another request meanwhile."""
@@ -98,11 +101,15 @@ class Broker:
         source = pool.source
         limits = limits_of(source)
         limits = Limits(limits.rows, min(limits.bytes, request.bytes), min(limits.seconds, request.seconds))
+        began = time.monotonic()
         with self.memory.result() as grows, scrubbed(source):
             try:
                 return self._once(pool, request, limits, job, grows)
             except SourceAway:
-                # A kept connection may be one that the server has closed. Nothing was given out yet.
+                # A kept connection may be one that the server has closed: that shows at once, and nothing was given
+                # out. A source that cannot be reached, or is lost in the middle of long work, is not asked twice.
+                if not job.had_kept_connection or time.monotonic() - began > AT_ONCE_S:
+                    raise
                 return self._once(pool, request, limits, job, grows, fresh=True)
 
     def close(self) -> None:
@@ -114,6 +121,7 @@ class Broker:
         self, pool: Pool, request: Request, limits: Limits, job: Job, grows: Grows, *, fresh: bool = False
     ) -> tuple[Answered, int | None]:
         with pool.connection(limits.seconds, job.is_wanted, fresh=fresh) as connection:
+            job.had_kept_connection = connection.was_kept
             job.uses(connection)
             try:
                 try:

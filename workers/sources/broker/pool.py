@@ -29,6 +29,8 @@ class Connection:
         self._visible: Visible | None = None
         self._columns: dict[TableName, tuple[ColumnInfo, ...]] = {}
         self.idle_since = time.monotonic()
+        self.was_kept = False
+        """Whether it was used before."""
 
     def forget(self) -> bool:
         """Look everything up again at the next use; False when it was looked up just now."""
@@ -130,7 +132,7 @@ class Pool:
         return None
 
     def _keep(self, connection: Connection) -> None:
-        connection.idle_since = time.monotonic()
+        connection.idle_since, connection.was_kept = time.monotonic(), True
         with self._lock:
             self._idle.append(connection)
 

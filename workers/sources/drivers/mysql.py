@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 from urllib.parse import parse_qsl, unquote, urlsplit
@@ -12,11 +12,13 @@ from urllib.parse import parse_qsl, unquote, urlsplit
 import pyarrow as pa
 import pymysql
 from pymysql.constants import FIELD_TYPE
+from pymysql.converters import convert_date, convert_datetime, convert_timedelta
 from pymysql.cursors import SSCursor
 
 from workers.sources.catalogue import Catalogue
 from workers.sources.drivers import mysql_catalogue, rows
 from workers.sources.drivers.base import Stop, capped, too_slow
+from workers.sources.drivers.mysql_rows import converted, texts_of
 from workers.sources.errors import Misconfigured, SourceAway, StatementFailed
 from workers.sources.values import Access, ColumnInfo, Limits, Result, Source, TableName, Visible
 
@@ -226,23 +228,41 @@ def _address(source: Source) -> dict[str, Any]:
 
 
 def _reading(cursor: Any, schema: pa.Schema, stop: Stop, seconds: float) -> Iterator[pa.RecordBatch]:
-    zero = [index for index, field in enumerate(schema) if pa.types.is_temporal(field.type)]
+    result = cursor._result
+    converters = [converter for _, converter in result.converters]
+    result._read_row_from_packet = lambda packet: (packet.get_all_data(),)  # as they came, to be read by columns
 
-    def fetch(count: int) -> rows.Rows:
-        stop.check()
-        found = cursor.fetchmany(count)
-        return [_without_zero_dates(row, zero) for row in found] if zero else list(found)
+    def one_by_one(at: int) -> Callable[[Sequence[Any]], pa.Array]:
+        return lambda values: rows.as_array([_value(value, converters[at]) for value in values], schema.field(at))
 
     with _errors(stop, seconds):
-        yield from rows.batches(fetch, schema)
+        while packets := _packets(cursor, stop):
+            values = texts_of(packets, len(schema))
+            yield pa.RecordBatch.from_arrays(
+                [converted(each, schema.field(at).type, one_by_one(at)) for at, each in enumerate(values)],
+                schema=schema,
+            )
         stop.check()
 
 
-def _without_zero_dates(row: tuple[Any, ...], columns: list[int]) -> tuple[Any, ...]:
-    """`0000-00-00` is no date: pymysql leaves it as text, and it becomes a null."""
-    if not any(isinstance(row[index], str) for index in columns):
-        return row
-    return tuple(None if at in columns and isinstance(value, str) else value for at, value in enumerate(row))
+def _packets(cursor: Any, stop: Stop) -> list[bytes]:
+    """Rows of about 4 MB."""
+    packets: list[bytes] = []
+    size = 0
+    while size < rows.BATCH_BYTES and (found := cursor.fetchmany(rows.WIDE_ROWS)):
+        stop.check()
+        packets += [packet for (packet,) in found]
+        size += sum(len(packet) for (packet,) in found)
+    return packets
+
+
+def _value(value: bytes | None, converter: Callable[[Any], Any] | None) -> Any:
+    """As pymysql would give it. `0000-00-00` is no date: pymysql leaves it as text, and it becomes a null."""
+    if value is None:
+        return None
+    made = converter(value.decode("utf-8", "replace")) if converter else value
+    is_time = converter in (convert_date, convert_datetime, convert_timedelta)
+    return None if is_time and isinstance(made, str) else made
 
 
 def _columns(cursor: Any) -> tuple[list[str], list[pa.DataType]]:

@@ -1,50 +1,35 @@
-"""Postgres. The walls: a READ ONLY transaction that is always rolled back, and a cursor.
+"""Postgres, read by ADBC. The walls: a READ ONLY transaction that is always rolled back, and a cursor.
 
-DECLARE … CURSOR takes one SELECT and nothing else: no second statement, no INTO, no data-changing WITH.
+DECLARE … CURSOR takes one SELECT and nothing else: no second statement, no INTO, no data-changing WITH. ADBC then
+reads the same text as COPY (…) TO STDOUT, the server's fastest way.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import psycopg
 import pyarrow as pa
-from psycopg import sql as composed
-from psycopg.types.string import TextLoader
+from adbc_driver_manager import Error
+from adbc_driver_postgresql import StatementOptions, dbapi
+from psycopg.conninfo import make_conninfo
 
 from workers.sources.catalogue import Catalogue
-from workers.sources.drivers import postgres_catalogue, rows
+from workers.sources.drivers import postgres_catalogue
 from workers.sources.drivers.base import Stop, capped, too_slow
 from workers.sources.drivers.postgres_access import MEND, WRITES
+from workers.sources.drivers.postgres_arrow import as_sent, columns_of, converted
+from workers.sources.drivers.rows import BATCH_BYTES
 from workers.sources.errors import LimitReached, Misconfigured, SourceAway, StatementFailed
 from workers.sources.values import Access, ColumnInfo, Limits, Result, Source, TableName, Visible
 
 CONNECT_S = 10
 CATALOG_S = 20
-
-PLAIN: dict[str, pa.DataType] = {
-    "bool": pa.bool_(),
-    "int2": pa.int16(),
-    "int4": pa.int32(),
-    "int8": pa.int64(),
-    "oid": pa.int64(),
-    "float4": pa.float32(),
-    "float8": pa.float64(),
-    "text": pa.string(),
-    "varchar": pa.string(),
-    "bpchar": pa.string(),
-    "name": pa.string(),
-    "bytea": pa.binary(),
-    "date": pa.date32(),
-    "time": pa.time64("us"),
-    "timestamp": pa.timestamp("us"),
-    "timestamptz": pa.timestamp("us", "UTC"),
-    "numeric": pa.float64(),
-}
-"""Arrow's type of each Postgres type that has one; every other type comes as Postgres writes it, as text."""
+NO_MEMORY = r"out of memory|allocate memory|ReadRecord failed at row \d+:\s*$"
+"""What libpq and ADBC say when this process, not the server, has no memory."""
 
 VISIBLE = """
 SELECT n.nspname, c.relname FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
@@ -57,7 +42,7 @@ ORDER BY 1, 2
 COLUMNS = """
 SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod) FROM pg_catalog.pg_attribute a
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-WHERE n.nspname = %s AND c.relname = %s AND a.attnum > 0 AND NOT a.attisdropped
+WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped
   AND pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') ORDER BY a.attnum
 """
 
@@ -70,37 +55,33 @@ class PostgresDriver:
         self._stop: Stop | None = None
         url = re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", source.url.get_secret_value())
         try:
-            self._connection = psycopg.connect(url, connect_timeout=CONNECT_S, application_name="threadbook")
+            address = make_conninfo(url, connect_timeout=CONNECT_S, application_name="threadbook")
         except psycopg.ProgrammingError:
             raise Misconfigured(f"The URL of {source.name} is no URL of Postgres.") from None
-        except psycopg.Error as error:
+        try:
+            self._connection = dbapi.connect(address, autocommit=True)
+        except Error as error:
             raise SourceAway(f"{source.name} cannot be reached: {_why(error)}.") from None
-        self._connection.read_only = True
-        for known in psycopg.adapters.types:
-            if known.name not in PLAIN:
-                self._connection.adapters.register_loader(known.oid, TextLoader)
-            if known.array_oid and known.name not in PLAIN:
-                self._connection.adapters.register_loader(known.array_oid, TextLoader)
 
     def access(self) -> Access:
         """The rights of the login, and of every role that it could take, beyond reading."""
         with self._transaction(CATALOG_S) as cursor:
-            found = cursor.execute(WRITES).fetchall()
-            login = cursor.execute("SELECT session_user, pg_catalog.current_database()").fetchone() or ("", "")
+            found = _rows(cursor, WRITES)
+            ((database,),) = _rows(cursor, "SELECT pg_catalog.current_database()::text")
         writes = tuple(str(row[0]) for row in found)
-        return Access(writes, MEND.format(database=_quoted(login[1])) if writes else "")
+        return Access(writes, MEND.format(database=_quoted(database)) if writes else "")
 
     def visible(self) -> Visible:
         """What the role can read, and its search path."""
         with self._transaction(CATALOG_S) as cursor:
-            tables = tuple(TableName(schema, name) for schema, name in cursor.execute(VISIBLE).fetchall())
-            path = cursor.execute("SELECT pg_catalog.current_schemas(false)::text[]").fetchone()
-        return Visible(tables, tuple(path[0]) if path else ())
+            tables = tuple(TableName(schema, name) for schema, name in _rows(cursor, VISIBLE))
+            ((path,),) = _rows(cursor, "SELECT pg_catalog.current_schemas(false)::text[]")
+        return Visible(tables, tuple(path))
 
     def columns(self, table: TableName) -> tuple[ColumnInfo, ...]:
         """The columns that the role can read."""
         with self._transaction(CATALOG_S) as cursor:
-            found = cursor.execute(COLUMNS, (table.schema, table.name)).fetchall()
+            found = _rows(cursor, COLUMNS, (table.schema, table.name))
         return tuple(ColumnInfo(name, kind) for name, kind in found)
 
     def catalogue(self) -> Catalogue:
@@ -108,22 +89,24 @@ class PostgresDriver:
         visible = self.visible()
         with self._transaction(CATALOG_S) as cursor:
             statements = (postgres_catalogue.TABLES, postgres_catalogue.COLUMNS, postgres_catalogue.KEYS)
-            return postgres_catalogue.catalogue(visible, *(cursor.execute(each).fetchall() for each in statements))
+            return postgres_catalogue.catalogue(visible, *(_rows(cursor, each) for each in statements))
 
     @contextmanager
     def run(self, sql: str, limits: Limits) -> Iterator[Result]:
-        """Run one SELECT through a cursor in a read-only transaction."""
-        with Stop(limits.seconds, self._connection.cancel_safe) as stop:
+        """Run one SELECT in a read-only transaction."""
+        with Stop(limits.seconds, self._cancel) as stop:
             self._stop = stop
             try:
-                with (
-                    _errors(stop, limits.seconds),
-                    self._transaction(limits.seconds),
-                    closing(self._connection.cursor(name="threadbook")) as cursor,
-                ):
-                    cursor.execute(sql)
-                    schema = rows.named(*_columns(cursor, self._connection))
-                    yield Result(schema, capped(_reading(cursor, schema, stop, limits.seconds), limits))
+                with _errors(stop, limits.seconds), self._transaction(limits.seconds) as cursor:
+                    # The server itself says that this is one SELECT; nothing is read through the cursor.
+                    cursor.execute(f"DECLARE threadbook NO SCROLL CURSOR FOR {sql}")
+                    stop.check()
+                    columns = columns_of(cursor.adbc_execute_schema(sql))
+                    cursor.execute(as_sent(sql, columns))
+                    stop.check()
+                    schema = pa.schema([pa.field(column.name, column.type) for column in columns])
+                    batches = converted(_reading(cursor, stop, limits.seconds), columns)
+                    yield Result(schema, capped(batches, limits))
             finally:
                 self._stop = None
 
@@ -134,86 +117,91 @@ class PostgresDriver:
 
     def close(self) -> None:
         """Close the connection."""
-        self._connection.close()
+        with suppress(Error):  # it is lost
+            self._connection.close()
+
+    def _cancel(self) -> None:
+        with suppress(Error):  # it ended meanwhile; its timeout at the server is the other way
+            self._connection.adbc_cancel()
 
     @contextmanager
-    def _transaction(self, seconds: float) -> Iterator[psycopg.Cursor[Any]]:
+    def _transaction(self, seconds: float) -> Iterator[dbapi.Cursor]:
         """A read-only transaction with the role taken. It is always rolled back, whatever READ ONLY lets through."""
+        begin = (
+            f"BEGIN READ ONLY; SET LOCAL statement_timeout = {max(1, int(seconds * 1000))}; "
+            "SET LOCAL standard_conforming_strings = on; SET LOCAL lock_timeout = '5s'; "
+            "SET LOCAL client_encoding = 'UTF8'"
+        )
+        if self._role:
+            begin += f"; SET LOCAL ROLE {_quoted(self._role)}"
+        cursor = self._connection.cursor(
+            adbc_stmt_kwargs={StatementOptions.BATCH_SIZE_HINT_BYTES.value: str(BATCH_BYTES)}
+        )
         try:
             with _errors(None, seconds):
-                cursor = self._connection.cursor()
-                cursor.execute(
-                    "SELECT pg_catalog.set_config('statement_timeout', %s, true), "
-                    "pg_catalog.set_config('standard_conforming_strings', 'on', true), "
-                    "pg_catalog.set_config('lock_timeout', '5s', true)",
-                    (str(max(1, int(seconds * 1000))),),
-                )
-                if self._role:
-                    cursor.execute(composed.SQL("SET LOCAL ROLE {}").format(composed.Identifier(self._role)))
+                cursor.executescript(begin)
                 yield cursor
         finally:
+            with suppress(Error):
+                cursor.close()  # rows that nobody read are given up
             for _ in range(2):  # an end of the statement that comes late ends the first rollback
-                with suppress(psycopg.Error):  # a lost connection is said by whatever was asked of it
-                    self._connection.rollback()
+                with suppress(Error), self._connection.cursor() as last:  # a lost connection was said already
+                    last.executescript("ROLLBACK")
 
 
-def _reading(
-    cursor: psycopg.ServerCursor[Any], schema: pa.Schema, stop: Stop, seconds: float
-) -> Iterator[pa.RecordBatch]:
-    def fetch(count: int) -> rows.Rows:
-        stop.check()
-        return cursor.fetchmany(count)
+def _rows(cursor: dbapi.Cursor, sql: str, values: tuple[str, ...] = ()) -> list[tuple[Any, ...]]:
+    cursor.execute(sql, values or None)
+    return list(cursor.fetchall())
 
+
+def _reading(cursor: dbapi.Cursor, stop: Stop, seconds: float) -> Iterator[pa.RecordBatch]:
     with _errors(stop, seconds):
-        yield from rows.batches(fetch, schema)
-
-
-def _columns(
-    cursor: psycopg.ServerCursor[Any], connection: psycopg.Connection[Any]
-) -> tuple[list[str], list[pa.DataType]]:
-    types: list[pa.DataType] = []
-    for column in cursor.description or ():
-        known = connection.adapters.types.get(column.type_code)
-        kind = PLAIN.get(known.name, pa.string()) if known else pa.string()
-        if (
-            known
-            and known.name == "numeric"
-            and column.precision
-            and column.precision <= 38
-            and column.scale is not None
-        ):
-            kind = pa.decimal128(column.precision, column.scale)
-        types.append(pa.list_(kind) if known and known.name in PLAIN and known.array_oid == column.type_code else kind)
-    return [column.name for column in cursor.description or ()], types
+        # What `fetch_record_batch` gives would raise errors that have lost the server's own number.
+        reader = cursor._results.reader
+        while True:
+            stop.check()
+            try:
+                yield reader.read_next_batch()
+            except StopIteration:
+                return
 
 
 @contextmanager
 def _errors(stop: Stop | None, seconds: float) -> Iterator[None]:
     try:
         yield
-    except psycopg.errors.QueryCanceled:
+    except Error as error:
         if stop is not None:
             stop.check()
-        raise too_slow(seconds) from None
-    except psycopg.errors.LockNotAvailable:
-        raise LimitReached("A table is locked by somebody who changes it. Try again in a moment.") from None
-    except (psycopg.errors.AdminShutdown, psycopg.errors.CrashShutdown, psycopg.errors.CannotConnectNow):
-        raise SourceAway("The connection to the source was lost. Try again in a moment.") from None
-    except psycopg.Error as error:
-        if stop is not None:
-            stop.check()
-        said = error.diag.message_primary
-        if said is None and "out of memory" in str(error):  # this process has none, not the server
+        said = {_text(key): value for key, value in error.details}
+        text = _text(said.get("PG_DIAG_MESSAGE_PRIMARY"))
+        match error.sqlstate or "":
+            case "57014":
+                raise too_slow(seconds) from None
+            case "55P03":
+                raise LimitReached("A table is locked by somebody who changes it. Try again in a moment.") from None
+            case state if state.startswith("08") or state in ("57P01", "57P02", "57P03"):
+                raise SourceAway("The connection to the source was lost. Try again in a moment.") from None
+        if not text and re.search(NO_MEMORY, str(error)):
             raise MemoryError from None
-        if said is None and isinstance(error, psycopg.OperationalError):
+        if not text and "ReadRecord" in str(error):
+            raise StatementFailed(
+                "A value cannot be read as its type. Leave columns out to find it, and write CAST(… AS text) there."
+            ) from None
+        if not text:
             raise SourceAway("The connection to the source was lost. Try again in a moment.") from None
-        text = said or str(error).partition("\n")[0]
-        hint = f" {error.diag.message_hint}" if error.diag.message_hint else ""
+        hint = _text(said.get("PG_DIAG_MESSAGE_HINT"))
         unknown = re.findall(r'column "?([^" ]+)"? does not exist', text)
-        raise StatementFailed(f"Postgres: {text}.{hint}", unknown=unknown[0] if unknown else "") from None
+        raise StatementFailed(
+            f"Postgres: {text}.{f' {hint}' if hint else ''}", unknown=unknown[0] if unknown else ""
+        ) from None
 
 
-def _why(error: psycopg.Error) -> str:
+def _text(value: object) -> str:
+    return value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value or "")
+
+
+def _why(error: Error) -> str:
     """Why a connection failed, in words of our own: the driver's name the host and the login."""
     text = str(error).lower()
     known = {

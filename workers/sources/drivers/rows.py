@@ -31,7 +31,7 @@ def batches(fetch: Callable[[int], Rows], schema: pa.Schema) -> Iterator[pa.Reco
 def as_batch(rows: Rows, schema: pa.Schema) -> pa.RecordBatch:
     """One batch. Raises StatementFailed, naming the column, when a value does not fit the column's type."""
     columns = list(zip(*rows, strict=True))
-    arrays = [_array(values, field) for values, field in zip(columns, schema, strict=True)]
+    arrays = [as_array(values, field) for values, field in zip(columns, schema, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
@@ -51,7 +51,8 @@ def guessed(values: Sequence[Any]) -> pa.DataType | None:
     return pa.string()
 
 
-def _array(values: Sequence[Any], field: pa.Field) -> pa.Array:
+def as_array(values: Sequence[Any], field: pa.Field) -> pa.Array:
+    """The values of one column. Raises StatementFailed, naming it, when one does not fit its type."""
     if pa.types.is_string(field.type):
         values = [value if value is None or isinstance(value, str) else _text(value) for value in values]
     if pa.types.is_floating(field.type):

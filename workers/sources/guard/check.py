@@ -123,6 +123,8 @@ def _check_node(node: exp.Expr, dialect: str) -> None:
         raise Refused(f"The SELECT names no columns. {ONLY_SELECT}")
     if isinstance(node, exp.Select) and (node.args.get("operation_modifiers") or node.args.get("kind")):
         raise Refused("A word between SELECT and the columns is refused. Only DISTINCT may stand there.")
+    if isinstance(node, exp.Select) and (more := {key for key, value in node.args.items() if value} - nodes.CLAUSES):
+        raise Refused(f"{sorted(more)[0].strip('_').upper()} is refused in a SELECT. Leave it out.")
     if dialect == "postgres" and isinstance(node, exp.Column) and not node.table:
         named = node.this
         if (

@@ -35,5 +35,15 @@ def dialect_of(name: str) -> Dialect:
     return MySQLAndMariaDB() if name == "mysql" else Dialect.get_or_raise(name)
 
 
-FOLDS = {"postgres": False, "mysql": False, "sqlite": True, "duckdb": True}
+FOLDS = {
+    "postgres": False,
+    "mysql": False,
+    "sqlite": True,
+    "duckdb": True,
+    "clickhouse": False,
+    "snowflake": True,
+    "bigquery": False,
+    "trino": True,
+    "tsql": True,
+}
 """Whether the database takes names that differ in case for the same, quoted or not."""

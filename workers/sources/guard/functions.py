@@ -104,7 +104,21 @@ DUCKDB: Final = names(
     "try_strptime unpivot_list url_decode url_encode weekday yearweek entropy list_sort list_filter date_diff "
     "strftime"
 )
-BY_DIALECT: Final = {"postgres": POSTGRES, "mysql": MYSQL, "sqlite": SQLITE, "duckdb": DUCKDB}
+CLICKHOUSE: Final = names(
+    "toyyyymm toyear tomonth todayofmonth todayofweek tohour tostartofmonth tostartofyear tostartofweek tostartofday "
+    "tostartofquarter tostartofhour todate todatetime tostring toint64 toint32 tofloat64 todecimal64 touint64 "
+    "datediff adddays addmonths subtractdays length empty notempty multiif uniq uniqexact quantileexact topk "
+    "argmin argmax countif sumif avgif jsonextractstring jsonextractint jsonextractfloat jsonextractbool jsonhas "
+    "splitbychar arrayjoin has groupuniqarray grouparray formatdatetime positioncaseinsensitive tostartofinterval"
+)
+SNOWFLAKE: Final = names("div0 iff zeroifnull nvl to_varchar to_decimal get_path array_size object_keys monthname")
+BIGQUERY: Final = names("safe_divide parse_date format_date format_timestamp countif approx_quantiles")
+TRINO: Final = names("date_parse date_format from_unixtime format_datetime approx_distinct cardinality map_agg")
+TSQL: Final = names("isnull datepart datename eomonth charindex len patindex iif format datefromparts")
+BY_DIALECT: Final = {
+    **{"postgres": POSTGRES, "mysql": MYSQL, "sqlite": SQLITE, "duckdb": DUCKDB, "clickhouse": CLICKHOUSE},
+    **{"snowflake": SNOWFLAKE, "bigquery": BIGQUERY, "trino": TRINO, "tsql": TSQL},
+}
 """Further functions per dialect, by their names in small letters."""
 
 INSTEAD: Final = {

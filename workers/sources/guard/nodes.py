@@ -29,6 +29,11 @@ OPERATORS: Final = names(
     "BitwiseAnd BitwiseOr BitwiseXor BitwiseNot BitwiseLeftShift BitwiseRightShift NullSafeEQ NullSafeNEQ Any All "
     "AtTimeZone Overlaps Distance And Or Xor"
 )
+CLAUSES: Final = names(
+    "with_ expressions from_ joins laterals where group having qualify windows distinct order limit offset sample "
+    "into locks hint pivots"
+)
+"""What a SELECT may have; the last ones are parts of their own, which are refused by name."""
 NODES: Final = QUERY | VALUES | OPERATORS
 
 TYPES: Final = names(

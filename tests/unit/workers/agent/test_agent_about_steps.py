@@ -32,6 +32,7 @@ from workers.agent.about_steps import (
     pending_command,
     sources_held,
     unread_files,
+    without_rows,
 )
 
 FORGOT = Forgot(done=True, user="U1", author="Ana", text="It is reset.")
@@ -166,3 +167,12 @@ def test_a_command_opens_a_turn_also_behind_a_move() -> None:
     assert opens_turn([moved, command("reset")], command("reset"))
     assert not opens_turn([moved, asked(), command("reset")], command("reset"))
     assert not opens_turn([moved], command("reset"))
+
+
+def test_a_statement_without_rows_is_named_and_a_refused_one_is_not() -> None:
+    refused = StatementRan(source="sales", sql="SELECT 2", error="no")
+    ran = queried(1, "sales", rows=0)
+    assert without_rows(ran.model_copy(update={"statements": (*ran.statements, *ran.statements, refused)})) == [
+        "SELECT 1"
+    ]
+    assert without_rows(queried(1, "sales", rows=1)) == []

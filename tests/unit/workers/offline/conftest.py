@@ -38,7 +38,7 @@ from executor.inside.warm import _fonts
 from executor.values import CellResult
 from workers.agent.actions import AskHuman, AskModel, CorrectModel, Finish, GiveUp, RecordVerdict, RunCell, Wait
 from workers.agent.decide import decide
-from workers.agent.turn import AgentLimits, Environment, Turn
+from workers.agent.turn import AgentLimits, Environment, SourceNote, Turn
 from workers.models.base import ModelRequest
 from workers.offline import OfflineAnalyst
 from workers.profiling.file_profiles import describe_code, read_abstracts
@@ -138,6 +138,7 @@ class Thread:
     limits: AgentLimits = field(default_factory=AgentLimits)
     joins: list[tuple[str, str]] = field(default_factory=list)
     tamper: Callable[[FileAbstract], FileAbstract] = lambda file: file
+    sources: tuple[SourceNote, ...] = ()
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -167,7 +168,7 @@ class Thread:
                 language=language,
                 steps=tuple(load_step(dump_step(step)) for step in steps),
                 limits=self.limits,
-                environment=Environment("3.11", ("pandas",), "2026-01-01"),
+                environment=Environment("3.11", ("pandas",), "2026-01-01", sources=self.sources),
                 prompts=PROMPTS,
                 earlier=tuple(tuple(earlier) for earlier in self.turns[:-1]),
             )

@@ -19,11 +19,19 @@ from sources_world import statements
 
 from core.settings import Settings, load_settings
 from executor.linux import SEALS
-from workers.sources.broker.broker import Broker
+from workers.sources.broker.broker import Broker, Job
 from workers.sources.broker.client import BrokerClient, BrokerRestarted
 from workers.sources.broker.requests import Ask, Request
 from workers.sources.broker.server import Server
-from workers.sources.errors import Cancelled, LimitReached, Misconfigured, Refused, SourceError, StatementFailed
+from workers.sources.errors import (
+    Cancelled,
+    LimitReached,
+    Misconfigured,
+    Refused,
+    SourceAway,
+    SourceError,
+    StatementFailed,
+)
 from workers.sources.opening import open_source
 
 SECRET = "planted-p4ssw0rd"
@@ -202,8 +210,6 @@ def test_a_connection_that_was_lost_is_replaced_once_and_nobody_notices(tmp_path
     assert len(opened) == 1
 
     def lost(*_: Any) -> Any:
-        from workers.sources.errors import SourceAway
-
         raise SourceAway("lost")
 
     opened[0].run = lost
@@ -211,6 +217,42 @@ def test_a_connection_that_was_lost_is_replaced_once_and_nobody_notices(tmp_path
     assert len(opened) == 2
     server.close()
     thread.join()
+
+
+def test_a_source_that_cannot_be_reached_is_tried_once(tmp_path: Path) -> None:
+    tried: list[Any] = []
+
+    def connect(source: Any) -> Any:
+        tried.append(source)
+        raise SourceAway("shop cannot be reached.")
+
+    broker = Broker(made(tmp_path), {"SHOP": f"sqlite:///{tmp_path}/shop.db"}, connect, tmp_path)
+    with pytest.raises(SourceAway):
+        broker.answer(request(sql="select 1"), Job())
+    assert len(tried) == 1
+
+
+def test_a_statement_that_is_lost_in_the_middle_of_long_work_is_not_begun_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opened: list[Any] = []
+
+    def connect(source: Any) -> Any:
+        opened.append(open_source(source))
+        return opened[-1]
+
+    broker = Broker(made(tmp_path), {"SHOP": f"sqlite:///{tmp_path}/shop.db"}, connect, tmp_path)
+    _, descriptor = broker.answer(request(sql="select 1"), Job())
+    os.close(descriptor or 0)
+    monkeypatch.setattr("workers.sources.broker.broker.AT_ONCE_S", 0.0)  # any work is long now
+
+    def lost(*_: Any) -> Any:
+        raise SourceAway("lost")
+
+    opened[0].run = lost
+    with pytest.raises(SourceAway):
+        broker.answer(request(sql="select 1"), Job())
+    assert len(opened) == 1
 
 
 def test_a_broker_that_is_away_is_a_sentence_and_no_wait_without_end(tmp_path: Path) -> None:
