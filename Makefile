@@ -26,6 +26,11 @@ help:  ## show this list
 	@$(BIN)/python scripts/install.py '.[dev]'
 	@touch $@
 
+.venv/.deploy: .venv/.dev
+	@echo "[+] installing the checkers of deploy/"
+	@$(BIN)/python scripts/install.py '.[dev,deploy]'
+	@touch $@
+
 install: .venv/.installed  ## make .venv with everything that running needs
 
 run: install  ## start it all here, ask a sample question, stay up (Ctrl-C ends it)
@@ -84,7 +89,10 @@ test-browser: .venv/.dev  ## the playground's page in Chromium
 
 test-all: test test-integration test-attacks test-faults test-browser  ## everything
 
+check-deploy: .venv/.deploy  ## each file of deploy/ by its own checker; says which checkers are not installed
+	@$(BIN)/python scripts/check_deploy.py
+
 bench: .venv/.dev  ## side-by-side measurements, printed as ratios, raw figures in bench/results.json
 	$(BIN)/python -m bench
 
-.PHONY: help install run demo check fix test coverage test-again test-integration test-browser test-faults soak soak-postgres soak-year test-all bench
+.PHONY: help install run demo check fix test coverage test-again test-integration test-browser test-faults soak soak-postgres soak-year test-all check-deploy bench
