@@ -92,7 +92,15 @@ test-all: test test-integration test-attacks test-faults test-browser  ## everyt
 check-deploy: .venv/.deploy  ## each file of deploy/ by its own checker; says which checkers are not installed
 	@$(BIN)/python scripts/check_deploy.py
 
+build/shipped: pyproject.toml constraints.txt
+	@$(PYTHON) -m venv --clear $@
+	@$@/bin/pip install -q --disable-pip-version-check -c constraints.txt '.[s3]'
+
+sbom: .venv/.deploy build/shipped  ## build/sbom.cdx.json and build/licenses.md: what an installation gets
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o build/sbom.cdx.json build/shipped/bin/python
+	$(BIN)/pip-licenses --python build/shipped/bin/python --format markdown --with-urls --order license --output-file build/licenses.md
+
 bench: .venv/.dev  ## side-by-side measurements, printed as ratios, raw figures in bench/results.json
 	$(BIN)/python -m bench
 
-.PHONY: help install run demo check fix test coverage test-again test-integration test-browser test-faults soak soak-postgres soak-year test-all check-deploy bench
+.PHONY: help install run demo check fix test coverage test-again test-integration test-browser test-faults soak soak-postgres soak-year test-all check-deploy sbom bench
