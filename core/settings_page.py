@@ -49,8 +49,8 @@ def settings_markdown() -> str:
 def example_toml() -> str:
     """The file threadbook.example.toml: every table with every key, all commented out, each at its default."""
     lines = [
-        "# What a team decides: copy it to threadbook.toml, take the `#` from what you change. Each value is the default,",
-        "# or an example where there is none. Secrets do not belong here: they are in .env.",
+        "# What a team decides: copy it to threadbook.toml, take the `#` from what you change. Values are the defaults,",
+        "# or examples where there are none. Secrets do not belong here: they are in .env.",
         "# Generated from the settings; a test compares the two. docs/settings.md is the same as a page.",
     ]
     for name, (table, own) in _written_tables().items():
