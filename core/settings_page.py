@@ -49,7 +49,7 @@ def settings_markdown() -> str:
 def example_toml() -> str:
     """The file threadbook.example.toml: every table with every key, all commented out, each at its default."""
     lines = [
-        "# What a team decides: copy it to threadbook.toml, take the `#` from what you change. Values are the defaults,",
+        "# What a team decides: copy it to threadbook.toml and take the `#` from what you change. Values are defaults,",
         "# or examples where there are none. Secrets do not belong here: they are in .env.",
         "# Generated from the settings; a test compares the two. docs/settings.md is the same as a page.",
     ]
