@@ -92,6 +92,9 @@ test-all: test test-integration test-attacks test-faults test-browser  ## everyt
 check-deploy: .venv/.deploy  ## each file of deploy/ by its own checker; says which checkers are not installed
 	@$(BIN)/python scripts/check_deploy.py
 
+docs: .venv/.deploy  ## the site of the documents in build/site; a link that leads nowhere is an error
+	$(BIN)/mkdocs build --strict --quiet
+
 build/shipped: pyproject.toml constraints.txt
 	@$(PYTHON) -m venv --clear $@
 	@$@/bin/pip install -q --disable-pip-version-check -c constraints.txt '.[s3]'
@@ -103,4 +106,4 @@ sbom: .venv/.deploy build/shipped  ## build/sbom.cdx.json and build/licenses.md:
 bench: .venv/.dev  ## side-by-side measurements, printed as ratios, raw figures in bench/results.json
 	$(BIN)/python -m bench
 
-.PHONY: help install run demo check fix test coverage test-again test-integration test-browser test-faults soak soak-postgres soak-year test-all check-deploy sbom bench
+.PHONY: help install run demo check fix test coverage test-again test-integration test-browser test-faults soak soak-postgres soak-year test-all check-deploy docs sbom bench

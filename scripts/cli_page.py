@@ -1,6 +1,6 @@
 """docs/cli.md, written from the commands themselves.
 
-    python scripts/cli_page.py        writes the page; a test compares the two
+python scripts/cli_page.py        writes the page; a test compares the two
 """
 
 from __future__ import annotations
