@@ -28,6 +28,7 @@ Generated from the commands; a test compares the two. `threadbook COMMAND --help
 
 ```sh
 threadbook --install-completion      # the shell completes commands and options from then on
+threadbook --version
 threadbook init                      # sets a folder up, by asking five questions
 ```
 
