@@ -26,6 +26,11 @@ help:  ## show this list
 	@$(BIN)/python scripts/install.py '.[dev]'
 	@touch $@
 
+.venv/.deploy: .venv/.dev
+	@echo "[+] installing the checkers of deploy/"
+	@$(BIN)/python scripts/install.py '.[dev,deploy]'
+	@touch $@
+
 install: .venv/.installed  ## make .venv with everything that running needs
 
 run: install  ## start it all here, ask a sample question, stay up (Ctrl-C ends it)
@@ -84,6 +89,20 @@ test-browser: .venv/.dev  ## the playground's page in Chromium
 
 test-all: test test-integration test-attacks test-faults test-browser  ## everything
 
+check-deploy: .venv/.deploy  ## each file of deploy/ by its own checker; says which checkers are not installed
+	@$(BIN)/python scripts/check_deploy.py
+
+docs: .venv/.deploy  ## the site of the documents in build/site; a link that leads nowhere is an error
+	$(BIN)/mkdocs build --strict --quiet
+
+build/shipped: pyproject.toml constraints.txt
+	@$(PYTHON) -m venv --clear $@
+	@$@/bin/pip install -q --disable-pip-version-check -c constraints.txt '.[s3]'
+
+sbom: .venv/.deploy build/shipped  ## build/sbom.cdx.json and build/licenses.md: what an installation gets
+	$(BIN)/cyclonedx-py environment --pyproject pyproject.toml --output-reproducible -o build/sbom.cdx.json build/shipped/bin/python
+	$(BIN)/pip-licenses --python build/shipped/bin/python --format markdown --with-urls --order license --output-file build/licenses.md
+
 bench: .venv/.dev  ## side-by-side measurements, printed as ratios, raw figures in bench/results.json
 	$(BIN)/python -m bench
 
@@ -91,4 +110,4 @@ eval: .venv/.dev  ## our suite of questions: MODEL=offline, or any model that th
 	$(BIN)/python -m bench.suite .eval/suite
 	$(BIN)/threadbook eval .eval/suite/suite.jsonl --model $(or $(MODEL),offline) -j $(or $(JOBS),2) --out .eval/$(or $(MODEL),offline)
 
-.PHONY: help install run demo check fix test coverage test-again test-integration test-browser test-faults soak soak-postgres soak-year test-all bench eval
+.PHONY: help install run demo check fix test coverage test-again test-integration test-wheel test-browser test-faults soak soak-postgres soak-year test-all check-deploy docs sbom bench eval

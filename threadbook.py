@@ -21,8 +21,9 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     help="A Slack thread as a shared, live notebook with an analyst in it.",
+    epilog="Exit codes: 0 done · 1 it failed, or something is missing · 2 a wrong argument or setting · 130 Ctrl-C · "
+    "143 SIGTERM",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -100,18 +101,34 @@ def demo() -> None:
 
 @app.command()
 def ask(
-    question: Annotated[str, typer.Argument(help="What to ask.")],
+    question: Annotated[str, typer.Argument(help="What to ask; `-` reads it from standard input.")],
     file: Files = None,
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--dir", help="Attach every file of this folder, without its folders.", exists=True, file_okay=False
+        ),
+    ] = None,
     follow_up: Annotated[list[str] | None, typer.Option("--follow-up", help="A further message in the thread.")] = None,
+    *,
     interactive: Annotated[
         bool, typer.Option("--interactive", "-i", help="Go on asking at a prompt afterwards.")
     ] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Ask without Slack's servers: the real bot, queue, worker and sandbox, with embedded services."""
-    from tryout import ask as ask_room
+    """Ask without Slack's servers: the real bot, queue, worker and sandbox, with embedded services.
 
-    _exit(ask_room.run(question, file or [], follow_up or [], interactive=interactive, as_json=as_json))
+    Piped, it prints the finished thread alone; progress goes to standard error.
+    """
+    from tryout import ask as ask_room
+    from tryout import ask_input
+
+    try:
+        question = ask_input.question(question)
+        files = [*(file or []), *(ask_input.files_in(folder) if folder else [])]
+    except ask_input.BadInput as error:
+        raise typer.BadParameter(str(error)) from None
+    _exit(ask_room.run(question, files, follow_up or [], interactive=interactive, as_json=as_json))
 
 
 @app.command("eval")
@@ -196,11 +213,22 @@ def doctor(
 
 
 @app.command()
+def init(
+    folder: Annotated[Path, typer.Argument(help="Folder to set up.", file_okay=False)] = Path(),
+) -> None:
+    """Set up a folder: five questions, tokens tried, `.env` and `threadbook.toml` written, then `doctor`."""
+    from tryout import init as init_room
+
+    _exit(init_room.run(folder))
+
+
+@app.command()
 def status(as_json: AsJson = False) -> None:
     """What goes on now: running turns, threads that wait for a person, queues, nodes, sessions on this node."""
+    from tryout import running_stack
     from tryout import status as status_room
 
-    _exit(status_room.run(_settings(), as_json=as_json))
+    _exit(status_room.run(running_stack.instead_of(_settings()), as_json=as_json))
 
 
 @app.command()
@@ -219,8 +247,11 @@ def replay(
 ) -> None:
     """A turn's steps as they happened, with their times; of a thread, all its turns."""
     from tryout import replay as replay_room
+    from tryout import running_stack
 
-    _exit(replay_room.run(_settings(), turn, as_json=as_json, outputs=outputs, html=html, pdf=pdf))
+    settings = running_stack.instead_of(_settings())
+    link = running_stack.as_link(turn)
+    _exit(replay_room.run(settings, link, as_json=as_json, outputs=outputs, html=html, pdf=pdf))
 
 
 @app.command()

@@ -1,8 +1,10 @@
-"""docs/settings.md, written from the settings themselves."""
+"""docs/settings.md and threadbook.example.toml, written from the settings themselves."""
 
 from __future__ import annotations
 
 import inspect
+import json
+import textwrap
 import types
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -11,7 +13,7 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from core.settings import NAMED_TABLES, environment_names, tables
-from core.team_settings import ChannelAccess, ChannelApprovals, ChannelPrivacy, SessionLimits, tables_in
+from core.team_settings import ChannelAccess, ChannelApprovals, ChannelPrivacy, SessionLimits, Table, tables_in
 
 
 def settings_markdown() -> str:
@@ -42,6 +44,68 @@ def settings_markdown() -> str:
         lines += [_row(key, field, default=table not in _OWN) for key, field in own]
         lines.append("")
     return "\n".join(lines)
+
+
+def example_toml() -> str:
+    """The file threadbook.example.toml: every table with every key, all commented out, each at its default."""
+    lines = [
+        "# What a team decides: copy it to threadbook.toml and take the `#` from what you change. Values are defaults,",
+        "# or examples where there are none. Secrets do not belong here: they are in .env.",
+        "# Generated from the settings; a test compares the two. docs/settings.md is the same as a page.",
+    ]
+    for name, (table, own) in _written_tables().items():
+        about = (inspect.getdoc(table) or "").partition(": ")[2]
+        lines += ["", *_commented(about[:1].upper() + about[1:]), f"#[{name}]"]
+        for key, field in table.model_fields.items():
+            if key in tables_in(table) or (own is not None and key not in own):
+                continue
+            value = own[key] if own is not None else field.default
+            lines += [*_commented(field.description or ""), f"#{key} = {_toml(value)}"]
+    return "\n".join(lines) + "\n"
+
+
+_EXAMPLES: dict[str, dict[str, Any]] = {
+    "channels.ID": {"strict_mention": True},
+    "channels.ID.limits": {"memory_mb": 4_096, "cell_timeout_s": 300.0},
+    "channels.ID.access": {"ask": ["members", "guests"]},
+    "channels.ID.approvals": {"ask": "risky", "hours": 4.0},
+    "channels.ID.privacy": {"redact": ["email", "phone"]},
+    'prices."MODEL"': {"input": 2.0, "cached": 0.5, "output": 8.0},
+    "sources.NAME": {
+        "url_env": "SALES_DATABASE_URL",
+        "description": "Orders and customers of the web shop",
+        "tables_allowed": ["shop.*"],
+        "tables_denied": ["shop.payment_cards"],
+        "dictionary": "dictionaries/sales",
+        "timeout_s": 60.0,
+        "max_rows": 1_000_000,
+        "channels": ["C0123456789"],
+    },
+}
+"""What stands in the example of a table that a team has one of per name: some of its keys."""
+
+
+def _written_tables() -> dict[str, tuple[type[Table], dict[str, Any] | None]]:
+    """Header → its table, and the values of its example; None: every key at its default."""
+    found: dict[str, tuple[type[Table], dict[str, Any] | None]] = {
+        name: (table, None) for name, table in tables().items()
+    }
+    sample = {"channels": "channels.C0123456789", "prices": 'prices."gpt-4.1"', "sources": "sources.sales"}
+    for name, (key, table) in NAMED_TABLES.items():
+        written = sample.get(name, f"{name}.{key}")
+        found[written] = (table, _EXAMPLES.get(f"{name}.{key}", {}))
+        for inner, own in tables_in(table).items():
+            found[f"{written}.{inner}"] = (own, _EXAMPLES.get(f"{name}.{key}.{inner}", {}))
+    return found
+
+
+def _commented(text: str) -> list[str]:
+    return textwrap.wrap(" ".join(text.split()), 116, initial_indent="# ", subsequent_indent="# ")
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML writes it; JSON writes strings, numbers, booleans and lists of them the same."""
+    return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
 
 
 _OWN = (SessionLimits, ChannelAccess, ChannelApprovals, ChannelPrivacy)

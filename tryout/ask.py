@@ -6,6 +6,7 @@ import json
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -32,11 +33,13 @@ def run(
         print("threadbook ask: a question is empty; say what you want to know.", file=sys.stderr)
         return 2
     folder = Path(tempfile.mkdtemp(prefix="threadbook-ask-"))
-    quiet = as_json
+    is_piped = not (as_json or interactive or sys.stdout.isatty())
+    output = show.errors if is_piped else show.console
     try:
-        with running(folder / "home", (lambda _: None) if quiet else show.line) as stack:
+        with running(folder / "home", (lambda _: None) if as_json else partial(show.line, to=output)) as stack:
             names = stack.slack.names()
-            talk = Conversation(stack, CHANNEL, (lambda _: None) if quiet else show.Transcript(names))
+            watch = (lambda _: None) if as_json else show.Transcript(names, output, tasks_only=is_piped)
+            talk = Conversation(stack, CHANNEL, watch)
             status = talk.say(question, list(files))
             for text in follow_ups:
                 status = talk.say(text, [])
@@ -46,6 +49,8 @@ def run(
             kept = {turn.id: talk.save_report(turn, folder / "reports" / str(turn.number)) for turn in talk.turns()}
             if as_json:
                 print(json.dumps(_document(talk, names, paths, kept), ensure_ascii=False))
+            elif is_piped:
+                print("\n\n".join(show.plain(message, names, paths) for message in talk.messages()))
             else:
                 show.saved(paths)
                 show.saved(next((each for each in reversed(kept.values()) if each), {}), "report")

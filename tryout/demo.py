@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from core.settings import load_settings
-from tryout import show
+from tryout import running_stack, show
 from tryout.ask import CHANNEL, FAILURES
 from tryout.conversation import Conversation
 from tryout.demo_database import ask_database
@@ -53,7 +53,7 @@ def stay_up(port: int) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     try:
-        with running(_fresh(HOME / "run"), show.line, port) as stack:
+        with running(_fresh(running_stack.HOME), show.line, port) as stack, running_stack.noted(stack.settings):
             talk = _begin(stack, story)
             page = f"{stack.url}/{talk.key.channel}/{talk.key.root_ts}" if talk.key else stack.url
             show.line(f"go on asking at {page}   (Ctrl-C ends it)")

@@ -17,6 +17,7 @@ from rich.text import Text
 from tryout.blocks_text import message_text
 
 console = Console(highlight=False, soft_wrap=False)
+errors = Console(stderr=True, highlight=False, soft_wrap=False)
 
 Json = dict[str, Any]
 
@@ -29,9 +30,9 @@ def printable(text: str) -> str:
     return _CONTROL.sub("\ufffd", text)
 
 
-def line(text: str) -> None:
+def line(text: str, to: Console | None = None) -> None:
     """Print a dim line about what is being done."""
-    console.print(Text(f"· {text}", style="dim"))
+    (to or console).print(Text(f"· {text}", style="dim"))
 
 
 @dataclass
@@ -39,33 +40,52 @@ class Transcript:
     """Prints a thread as it grows. A progress card changes often: each of its tasks is printed once, when it ends."""
 
     names: Mapping[str, str]
+    to: Console | None = None
+    tasks_only: bool = False
     _printed: set[tuple[str, str]] = field(default_factory=set)
 
     def __call__(self, posted: Json) -> None:
         """A message appeared or changed."""
         tasks = [task for block in posted.get("blocks") or () for task in block.get("tasks") or ()]
-        if not tasks:
-            message(posted, self.names)
+        if not tasks and not self.tasks_only:
+            message(posted, self.names, self.to)
         for task in tasks:
             task_key = (posted["ts"], str(task.get("task_id")))
             if task.get("status") in ("complete", "error") and task_key not in self._printed:
                 self._printed.add(task_key)
                 mark, colour = ("✓", "green") if task["status"] == "complete" else ("✗", "red")
-                console.print(Text(f"  {mark} {task.get('title', '')}", style=colour))
+                (self.to or console).print(Text(f"  {mark} {task.get('title', '')}", style=colour))
 
 
-def message(posted: Json, names: Mapping[str, str]) -> None:
+def message(posted: Json, names: Mapping[str, str], to: Console | None = None) -> None:
     """Print one message of the thread: its author, its text, its files."""
-    author = names.get(posted.get("user", ""), posted.get("username") or "Threadbook")
+    output = to or console
+    body = _body(posted, names)
+    by_bot = bool(posted.get("bot_id"))
+    style = "bold cyan" if by_bot else "bold magenta"
+    output.print(Rule(Text(_author(posted, names), style=style), align="left", style="dim"))
+    if body:
+        output.print(Markdown(body) if by_bot else Text(body))
+    for file in posted.get("files") or ():
+        output.print(Text(f"  📎 {file['name']} ({file.get('size', 0):,} bytes)", style="green"))
+
+
+def plain(posted: Json, names: Mapping[str, str], paths: Mapping[str, Path]) -> str:
+    """One message of the thread as Markdown for a file or a pipe, with the paths of its files."""
+    files = [f"[file] {paths[file['id']]}" for file in posted.get("files") or () if file["id"] in paths]
+    text = "\n".join(part for part in (f"**{_author(posted, names)}**", "", _body(posted, names), *files))
+    return "\n".join(map(printable, text.rstrip().splitlines()))
+
+
+def _author(posted: Json, names: Mapping[str, str]) -> str:
+    return names.get(posted.get("user", ""), posted.get("username") or "Threadbook")
+
+
+def _body(posted: Json, names: Mapping[str, str]) -> str:
     body = message_text(posted)
     for user_id, name in names.items():
         body = body.replace(f"<@{user_id}>", f"@{name}")
-    by_bot = bool(posted.get("bot_id"))
-    console.print(Rule(Text(author, style="bold cyan" if by_bot else "bold magenta"), align="left", style="dim"))
-    if body:
-        console.print(Markdown(body) if by_bot else Text(body))
-    for file in posted.get("files") or ():
-        console.print(Text(f"  📎 {file['name']} ({file.get('size', 0):,} bytes)", style="green"))
+    return body
 
 
 def saved(paths: Mapping[str, Path], what: str = "files") -> None:

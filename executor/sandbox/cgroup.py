@@ -19,6 +19,8 @@ from executor.values import Limits
 
 _CLOSE_S = 3.0
 _ROOT = Path("/sys/fs/cgroup")
+_NEEDED = ("memory", "pids")
+_LEAF = "service"
 _SPARE_MB = 256  # beyond what one process may map: the pages of its workspace, page tables, a second small process
 
 
@@ -115,16 +117,18 @@ def find(name: str) -> Cgroups:
     """Make our own level, called `name`, in the cgroup this process is in, and see whether it can hold sessions."""
     own = _own_groups()
     failures = []
-    for kind, parents in (("v2", _v2_parents(own, name)), ("v1", _v1_parents(own, name))):
-        if not parents:
+    for kind, folders in (("v2", _v2_folders(own)), ("v1", _v1_folders(own))):
+        if not folders:
             continue
-        _remove_stale(parents)
+        parents = tuple(folder / name for folder in folders)
         try:
+            if kind == "v2":
+                parents = (_with_room(folders[0]) / name,)
+            _remove_stale(parents)
             for parent in parents:
                 parent.mkdir(exist_ok=True)
                 if kind == "v2":
-                    (parent.parent / "cgroup.subtree_control").write_text("+memory +pids")
-                    (parent / "cgroup.subtree_control").write_text("+memory +pids")
+                    _hand_down(parent)
             trial = Cgroups(kind, parents).make("trial", Limits())
         except OSError as error:
             failures.append(f"{kind}: {error.strerror}")
@@ -165,20 +169,73 @@ def _own_groups() -> dict[str, str]:
     return groups
 
 
-def _v2_parents(own: dict[str, str], name: str) -> tuple[Path, ...]:
+def _v2_folders(own: dict[str, str]) -> tuple[Path, ...]:
     for root in (_ROOT, _ROOT / "unified"):
         if "" in own and (root / "cgroup.controllers").exists():
             here = root / own[""].lstrip("/")
             folder = here if here.is_dir() else root
             available = (folder / "cgroup.controllers").read_text().split()
-            if {"memory", "pids"} <= set(available) and os.access(folder, os.W_OK):
-                return (folder / name,)
+            if set(_NEEDED) <= set(available) and os.access(folder, os.W_OK):
+                return (folder,)
     return ()
 
 
-def _v1_parents(own: dict[str, str], name: str) -> tuple[Path, ...]:
-    parents = []
-    for controller in ("memory", "pids"):
+def _with_room(here: Path) -> Path:
+    """A cgroup that may have children with limits: `here`, in which we are, or the one above.
+
+    Only one without processes may (but for the machine's own root). So a cgroup that was given to us is emptied into a
+    leaf of its own; nobody else's process is ever moved. OSError when none may.
+    """
+    try:
+        _hand_down(here)
+    except OSError as error:
+        if error.errno != errno.EBUSY:
+            raise
+        if _is_room(here.parent):  # systemd's DelegateSubgroup=, or an earlier host of this service made the leaf
+            here = here.parent
+        elif _is_ours(here):
+            _move_into_leaf(here)
+        _hand_down(here)
+    return here
+
+
+def _hand_down(folder: Path) -> None:
+    (folder / "cgroup.subtree_control").write_text(" ".join(f"+{name}" for name in _NEEDED))
+
+
+def _is_room(folder: Path) -> bool:
+    try:
+        available = (folder / "cgroup.controllers").read_text().split()
+        return set(_NEEDED) <= set(available) and os.access(folder, os.W_OK) and not _pids(folder)
+    except OSError:
+        return False
+
+
+def _is_ours(here: Path) -> bool:
+    """Whether a cgroup was given to this service: by systemd's Delegate=, or as the root of a container."""
+    with contextlib.suppress(OSError):
+        if os.getxattr(here, "user.delegate") == b"1":
+            return True
+    return _own_groups().get("") == "/"
+
+
+def _pids(folder: Path) -> list[str]:
+    return (folder / "cgroup.procs").read_text().split()
+
+
+def _move_into_leaf(here: Path) -> None:
+    leaf = here / _LEAF
+    leaf.mkdir(exist_ok=True)
+    patience = time.monotonic() + _CLOSE_S
+    while (left := _pids(here)) and time.monotonic() < patience:  # a process that is moved may have just forked
+        for pid in left:
+            with contextlib.suppress(ProcessLookupError):
+                (leaf / "cgroup.procs").write_text(pid)
+
+
+def _v1_folders(own: dict[str, str]) -> tuple[Path, ...]:
+    folders = []
+    for controller in _NEEDED:
         root = _ROOT / controller
         if controller not in own or not (root / "cgroup.procs").exists():
             return ()
@@ -186,5 +243,5 @@ def _v1_parents(own: dict[str, str], name: str) -> tuple[Path, ...]:
         folder = here if here.is_dir() else root  # in a container the path is the host's, and the root is ours
         if not os.access(folder, os.W_OK):
             return ()
-        parents.append(folder / name)
-    return tuple(parents)
+        folders.append(folder)
+    return tuple(folders)

@@ -10,9 +10,12 @@ from __future__ import annotations
 
 import ctypes
 import errno
+import json
 import os
+import re
+import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -75,6 +78,66 @@ def _refuse_user_namespaces(number: int) -> None:
     )
 
 
+def _numbers() -> dict[str, int]:
+    """The numbers of all system calls here, from the kernel's headers (Debian: linux-libc-dev)."""
+    names = ("x86_64-linux-gnu/asm/unistd_64.h", "asm-generic/unistd.h")
+    header = Path("/usr/include") / names[calls.MACHINE != "x86_64"]
+    return {name: int(number) for name, number in re.findall(r"^#define __NR_(\w+)\s+(\d+)$", header.read_text(), re.M)}
+
+
+def _allow_only(names: Iterable[str]) -> None:
+    """Every other system call fails with EPERM from here on."""
+    numbers = _numbers()
+    code: list[seccomp.Instruction] = [(0x20, 0, 0, 0)]
+    for name in sorted(set(names) & numbers.keys()):
+        code += [(0x15, 0, 1, numbers[name]), (0x06, 0, 0, 0x7FFF_0000)]
+    privileges.allow_no_new_privileges()
+    seccomp.attach([*code, (0x06, 0, 0, 0x0005_0000 | errno.EPERM)])
+
+
+def _our_containers_filter() -> None:
+    """`deploy/container/seccomp.json`: the profile for a worker service in a container."""
+    profile = json.loads((ROOT / "deploy" / "container" / "seccomp.json").read_text())
+    _allow_only(name for rule in profile["syscalls"] if rule["action"] == "SCMP_ACT_ALLOW" for name in rule["names"])
+
+
+def unit() -> dict[str, list[str]]:
+    """The keys of `deploy/systemd/threadbook-worker.service`."""
+    found: dict[str, list[str]] = {}
+    for line in (ROOT / "deploy" / "systemd" / "threadbook-worker.service").read_text().splitlines():
+        key, is_set, value = line.partition("=")
+        if is_set and not key.startswith("#"):
+            found.setdefault(key, []).append(value)
+    return found
+
+
+def _members(group: str) -> set[str]:
+    """The system calls of one of systemd's groups, which may hold others."""
+    listed = subprocess.run(["systemd-analyze", "syscall-filter", group], capture_output=True, text=True, check=True)
+    words = {line.strip() for line in listed.stdout.splitlines()[1:] if line.strip() and "#" not in line}
+    return {name for word in words for name in (_members(word) if word.startswith("@") else {word})}
+
+
+def _the_units_filter() -> None:
+    words = " ".join(unit()["SystemCallFilter"]).split()
+    _allow_only({name for word in words for name in (_members(word) if word.startswith("@") else {word})})
+
+
+def _the_units_devices() -> None:
+    """PrivateDevices=: a /dev that holds little."""
+    _own_mounts()
+    devices = {
+        name: os.open(f"/dev/{name}", os.O_PATH) for name in ("null", "zero", "full", "random", "urandom", "tty")
+    }
+    calls.mount("private", "/dev", "tmpfs", calls.MS_NOSUID | calls.MS_NOEXEC, "mode=755")
+    for name, source in devices.items():
+        Path("/dev", name).touch()
+        calls.mount(f"/proc/self/fd/{source}", f"/dev/{name}", None, calls.MS_BIND)
+        os.close(source)
+    Path("/dev/shm").mkdir()
+    calls.mount("shared", "/dev/shm", "tmpfs", calls.MS_NOSUID | calls.MS_NODEV, "mode=1777")
+
+
 def _dockers_filter() -> None:
     """Docker's default profile for a process without CAP_SYS_ADMIN, as far as it concerns a sandbox."""
     _refuse("clone3", number=errno.ENOSYS)
@@ -122,6 +185,8 @@ SITUATIONS: dict[str, Sequence[Callable[[], None]]] = {
     "ordinary-user": (_become_nobody,),
     "ordinary-user-masked-proc": (_mask_proc, _become_nobody),
     "ordinary-user-in-a-container": (_mask_proc, _read_only_cgroups, _become_nobody, _dockers_filter),
+    "our-container": (_mask_proc, _read_only_cgroups, _become_nobody, _our_containers_filter),
+    "our-systemd-unit": (_the_units_devices, _become_nobody, _the_units_filter),
     # sysctl user.max_user_namespaces=0 (ENOSPC), and a seccomp profile or an LSM that refuses (EPERM)
     "ordinary-user-no-user-namespaces": (_become_nobody, lambda: _refuse_user_namespaces(errno.ENOSPC)),
     "ordinary-user-refused": (_become_nobody, lambda: _refuse_user_namespaces(errno.EPERM)),

@@ -34,6 +34,8 @@ LEVELS = {
     "ordinary-user": "strong",
     "ordinary-user-masked-proc": "strong",
     "ordinary-user-in-a-container": "reduced",
+    "our-container": "strong",
+    "our-systemd-unit": "strong",
     "ordinary-user-no-user-namespaces": "reduced",
     "ordinary-user-refused": "reduced",
 }
@@ -45,6 +47,8 @@ OFF = {
     "ordinary-user": "cgroup",
     "ordinary-user-masked-proc": "cgroup",
     "ordinary-user-in-a-container": "namespaces, private root, identity, cgroup",
+    "our-container": "cgroup",
+    "our-systemd-unit": "cgroup",
     "ordinary-user-no-user-namespaces": "namespaces, private root, identity, cgroup",
     "ordinary-user-refused": "namespaces, private root, identity, cgroup",
 }

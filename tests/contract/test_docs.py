@@ -14,7 +14,7 @@ import threadbook
 from playground.api.registry import METHODS
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = ["README.md", "ARCHITECTURE.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md"]
+DOCUMENTS = ["README.md", "ARCHITECTURE.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
 DOCUMENTS += ["examples/README.md", "executor/PROTOCOL.md", "playground/README.md", "prompts/README.md"]
 DOCUMENTS += [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))]
 WRITTEN = {"bench/results.json"}

@@ -27,7 +27,7 @@ from types import FrameType
 from redis import RedisError
 
 from core.blobs import load_driver
-from core.errors import OursToFix
+from core.errors import OursToFix, SettingsError
 from core.node_file import write_node_file
 from core.queue import Wakes, connect_redis
 from core.settings import Settings
@@ -64,7 +64,12 @@ STOP_S = 90
 
 
 def main(settings: Settings) -> None:
-    """Run until SIGTERM or SIGINT. Exits with 1 and one line when it cannot start."""
+    """Run until SIGTERM or SIGINT. Exits with 1 and one line when it cannot start.
+
+    Raises SettingsError without a token: it could take questions and tell nobody the answers.
+    """
+    if settings.slack_bot_token is None:
+        raise SettingsError("SLACK_BOT_TOKEN (xoxb-…) must be set: README.md says where Slack shows it.")
     configure_logging(settings)
     log_uncaught()
     try:

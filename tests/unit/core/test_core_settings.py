@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -10,10 +12,11 @@ from pydantic import SecretStr, ValidationError
 
 from core.errors import SettingsError
 from core.node_file import write_node_file
-from core.settings import Settings, load_settings, source_url
-from core.settings_page import settings_markdown
+from core.settings import Settings, environment_names, load_settings, source_url
+from core.settings_page import example_toml, settings_markdown
 from core.team_settings import PriceSettings
 
+EXAMPLE = Path(__file__).parents[3] / "threadbook.example.toml"
 PAGE = Path(__file__).parents[3] / "docs" / "settings.md"
 
 
@@ -254,6 +257,42 @@ def test_the_page_of_settings_is_the_generated_one() -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         PAGE.write_text(settings_markdown(), encoding="utf-8")
     assert PAGE.read_text(encoding="utf-8") == settings_markdown(), "UPDATE_GOLDEN=1 writes docs/settings.md again"
+
+
+def test_the_example_of_the_teams_file_is_the_generated_one() -> None:
+    if os.environ.get("UPDATE_GOLDEN"):
+        EXAMPLE.write_text(example_toml(), encoding="utf-8")
+    assert EXAMPLE.read_text(encoding="utf-8") == example_toml(), "UPDATE_GOLDEN=1 writes the file again"
+
+
+def test_the_example_of_the_teams_file_has_every_table_of_the_page_and_changes_nothing() -> None:
+    headers = re.findall(r"^### `\[(.+)\]`$", settings_markdown(), re.MULTILINE)
+    names = {"ID": "C0123456789", '"MODEL"': '"gpt-4.1"', "NAME": "sales"}
+    text = EXAMPLE.read_text(encoding="utf-8")
+    for header in headers:
+        wanted = ".".join(names.get(part, part) for part in header.split("."))
+        assert f"#[{wanted}]" in text
+    assert tomllib.loads(text) == {}
+
+
+def test_every_line_of_the_example_of_the_teams_file_can_be_used(tmp_path: Path) -> None:
+    used = re.sub(r"^#(?=[\[\w])", "", EXAMPLE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    (tmp_path / "threadbook.toml").write_text(used, encoding="utf-8")
+    settings = load_settings({}, tmp_path)
+    assert settings.limits == load_settings({}, tmp_path / "nowhere").limits
+    assert settings.sources["sales"].url_env == "SALES_DATABASE_URL"
+    assert settings.channels["C0123456789"].strict_mention
+
+
+def test_every_name_of_the_environment_is_in_its_example_and_every_line_can_be_used(tmp_path: Path) -> None:
+    text = (EXAMPLE.parent / ".env.example").read_text(encoding="utf-8")
+    named = set(re.findall(r"^(?:# )?([A-Z][A-Z0-9_]*)=", text, re.MULTILINE))
+    assert environment_names().keys() - named == set()
+    (tmp_path / "threadbook.toml").write_text("")
+    for used in (text, re.sub(r"^# (?=[A-Z][A-Z0-9_]*=)", "", text, flags=re.MULTILINE)):
+        (tmp_path / ".env").write_text(used, encoding="utf-8")
+        assert load_settings({}, tmp_path).redis_url == "redis://127.0.0.1:6379/0"
+    assert load_settings({}, tmp_path).slack_bot_token is None, "an example holds no secret"
 
 
 def test_every_setting_says_what_it_means() -> None:

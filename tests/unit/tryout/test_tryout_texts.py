@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tryout import ask, show
@@ -72,3 +74,9 @@ def test_a_progress_card_prints_each_task_once_when_it_ends() -> None:
 def test_an_empty_question_is_refused_before_anything_starts(capsys: pytest.CaptureFixture[str]) -> None:
     assert ask.run("What sold?", [], [" "]) == 2
     assert "a question is empty" in capsys.readouterr().err
+
+
+def test_a_message_for_a_pipe_is_markdown_with_the_paths_of_its_files_and_nothing_that_steers_a_terminal() -> None:
+    posted = {"user": "U1", "text": "see <@U2>\x1b[2J", "files": [{"id": "F1", "name": "a.csv"}, {"id": "F2"}]}
+    text = show.plain(posted, {"U1": "ana", "U2": "ben"}, {"F1": Path("/x/a.csv")})
+    assert text == "**ana**\n\nsee @ben\ufffd[2J\n[file] /x/a.csv"

@@ -1,0 +1,115 @@
+"""The lines of docs/backup.md, run as they stand: kill everything, delete it, restore it, and the thread goes on."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+import httpx
+import psutil
+import pytest
+from harness import PATIENT_SLACK, settings_for
+from patience import PATIENCE_S, eventually
+
+from core.steps import CellRan
+from core.store import Store
+from core.values import ThreadKey
+from playground import running
+from tryout.blocks_text import message_text
+from tryout.processes import Processes
+from tryout.redis_server import embedded_redis
+from tryout.slack_client import LocalSlack
+
+pytestmark = pytest.mark.integration
+
+PAGE = Path(__file__).parents[2] / "docs" / "backup.md"
+SCRIPT = """{"turns": [
+ [{"calls": [{"name": "run_python", "arguments": {"title": "One", "code": "kept = [41]"}}]},
+  {"calls": [{"name": "finish", "arguments": {"report": "It is set."}}]}],
+ [{"calls": [{"name": "run_python", "arguments": {"title": "Two", "code": "print(kept[0] + 1)"}}]},
+  {"calls": [{"name": "finish", "arguments": {"report": "It is 42."}}]}]]}"""
+
+
+def commands(name: str) -> str:
+    found = re.search(rf"^```sh {name}\n(.*?)^```$", PAGE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def carry_out(name: str, home: Path, backup: Path) -> None:
+    places = {"THREADBOOK_HOME": str(home), "BACKUP": str(backup), "PATH": "/usr/local/bin:/usr/bin:/bin"}
+    subprocess.run(["sh", "-euc", commands(name)], env=places, check=True, timeout=PATIENCE_S)
+
+
+@contextmanager
+def services(home: Path, url: str, redis_url: str, script: Path) -> Iterator[Processes]:
+    """Bot and worker service with this home; they may be killed before the block ends."""
+    settings = settings_for(home, url, redis_url)
+    variables = {
+        "SLACK_API_URL": settings.slack_api_url,
+        "SLACK_BOT_TOKEN": "xoxb-playground",
+        "SLACK_APP_TOKEN": "xapp-playground",
+        "REDIS_URL": redis_url,
+        "THREADBOOK_HOME": str(home),
+        "THREADBOOK_MODEL": f"scripted:{script}",
+        "THREADBOOK_NODE_ID": "node-1",
+        "PATH": "/usr/bin:/bin",
+        "PYTHONPATH": str(PAGE.parents[1]),
+    }
+    with Processes(home.parent / f"logs-{home.name}", variables) as processes:
+        processes.start("bot", "bot")
+        processes.start("worker", "worker")
+        eventually((home / "worker.ready").exists, "a worker that is ready")
+        yield processes
+
+
+def done(home: Path, key: ThreadKey, turns: int) -> bool:
+    with closing(Store(f"sqlite:///{home / 'threadbook.db'}")) as store:
+        return [turn.status for turn in store.turns(key.id)] == ["done"] * turns
+
+
+def last_cell(home: Path, key: ThreadKey) -> CellRan:
+    with closing(Store(f"sqlite:///{home / 'threadbook.db'}")) as store:
+        return [step for step in store.steps(store.turns(key.id)[-1].id) if isinstance(step, CellRan)][-1]
+
+
+def test_everything_is_killed_and_restored_and_the_thread_goes_on_with_its_variables(
+    tmp_path: Path, redis_url: str
+) -> None:
+    first, second, backup, script = (tmp_path / name for name in ("first", "second", "backup", "script.json"))
+    first.mkdir()
+    script.write_text(SCRIPT, encoding="utf-8")
+    with (
+        running(options=PATIENT_SLACK) as slack,
+        httpx.Client(base_url=slack.url, timeout=PATIENCE_S, trust_env=False) as http,
+    ):
+        people = LocalSlack(http)
+        with services(first, slack.url, redis_url, script) as processes:
+            eventually(people.bot_is_connected, "a bot that listens")
+            key = people.say("#sales", "ana", "@threadbook set it").thread
+            eventually(lambda: done(first, key, 1), "the first answer")
+            processes.running["worker"].terminate()
+            processes.running["worker"].wait(PATIENCE_S)
+            carry_out("backup", first, backup)
+            family = [psutil.Process(each.pid) for each in processes.running.values() if each.poll() is None]
+            for process in [*family, *(child for each in family for child in each.children(recursive=True))]:
+                process.kill()
+        shutil.rmtree(first)
+        carry_out("restore", second, backup)
+        assert (second.stat().st_mode & 0o777, (second / "threadbook.db").stat().st_size > 0) == (0o700, True)
+        with (
+            embedded_redis(tmp_path / "other-redis.log") as empty,
+            services(second, slack.url, empty, script),
+        ):
+            eventually(people.bot_is_connected, "a bot that listens")
+            people.say("#sales", "ana", "and one more?", thread_ts=key.root_ts)
+            eventually(lambda: done(second, key, 2), "the second answer")
+            cell = last_cell(second, key)
+            said = "\n".join(message_text(message) for message in people.thread(key))
+    assert (cell.status, cell.stdout, cell.error) == ("ok", "42\n", "")
+    assert "It is set." in said
+    assert "It is 42." in said
