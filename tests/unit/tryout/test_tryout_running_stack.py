@@ -51,6 +51,7 @@ def test_a_node_with_a_token_looks_at_itself(stack: Settings, tmp_path: Path) ->
         json.dumps({"pid": "x"}),
         json.dumps({"pid": os.getpid(), "REDIS_URL": 3}),
     ],
+    ids=["empty", "list", "cut", "no-address", "no-such-pid", "pid-is-text", "address-is-a-number"],
 )
 def test_a_note_that_is_damaged_or_of_a_stack_that_died_is_no_stack(stack: Settings, own: Settings, text: str) -> None:
     (stack.home / "stack.json").write_text(text)
