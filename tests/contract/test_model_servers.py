@@ -1,4 +1,7 @@
-"""What the main open servers put on the wire is understood: vLLM, llama.cpp, Ollama. The shapes are from their source.
+"""What the main open servers put on the wire is understood: vLLM, llama.cpp, Ollama.
+
+Shapes of answers follow the source that is named here. Bodies of errors of vLLM and llama.cpp, and llama.cpp's shape of
+a delta, are from excerpts that may be of another version.
 
     vLLM       vllm/entrypoints/openai/engine/protocol.py            040a2cc2a6295ea9c313d86526ff90a103eacb3e
     llama.cpp  tools/server/server-task.cpp, common/chat.cpp         00efb3e184262872916bf136b3df63c1822a19bd
