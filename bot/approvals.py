@@ -119,7 +119,7 @@ class Approvals:
             decision = Decision(call=form.call, do="redo", hint=texts[0].strip())
         else:
             if not "".join(texts).strip():
-                return {drawn.field_id(0): say("menu_empty", asked.turn.language)}
+                return {drawn.field_id(0): say("approval_empty", asked.turn.language)}
             if asked.question.approval.what == "python" and (wrong := drawn.syntax_error(texts, asked.turn.language)):
                 return wrong
             code = "\n".join(texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from typing import Any, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
@@ -119,3 +120,11 @@ Language = Literal["en", "zh"]
 TurnStatus = Literal["running", "waiting", "done", "stopped", "failed"]
 """running: has work to do · waiting: for a person · done: reported · stopped: ended without an answer ·
 failed: ended by our own fault."""
+
+
+def moment_of(ts: str) -> str:
+    """A ts of Slack as people read it, to the minute; "…" for one that is no time."""
+    try:
+        return f"{datetime.fromtimestamp(float(ts), UTC):%Y-%m-%d %H:%M} UTC"
+    except (ValueError, OverflowError, OSError):
+        return "…"

@@ -51,7 +51,9 @@ def ask_database(home: Path, settings: Settings) -> list[str]:
         status = talk.say(story["question"], [], user=story["author"])
         files = talk.save_files(home / "thread")
         show.saved(files)
-        return _missing(talk, status, list(files.values()), is_offline=not has_model)
+        report = talk.save_report(talk.turns()[-1], home / "report")
+        show.saved(report, "report")
+        return _missing(talk, status, [*files.values(), *report.values()], is_offline=not has_model)
 
 
 def make_database(path: Path, tables: list[str]) -> None:

@@ -219,10 +219,12 @@ UNFENCED = {
     *("record_message", "note_thread", "delete_message", "change_message"),
     *("raise_fence", "audit"),
     *("purge_thread", "purge_order_done", "contents_deleted"),
+    *("save_vote", "save_reason"),
     *("claim_clean_room", "end_clean_room", "free_clean_rooms"),
 }
-"""The bot holds no lease, a clean room works beside the lease (the number of its try is its fence), a lease is only
-made by raising the fence, what was done was done, and a purge takes the thread from whoever has it."""
+"""The bot holds no lease (of a person's votes the last one counts), a clean room works beside the lease (the number of
+its try is its fence), a lease is only made by raising the fence, what was done was done, and a purge takes the thread
+from whoever has it."""
 
 
 def test_every_method_that_writes_is_marked_and_no_other() -> None:

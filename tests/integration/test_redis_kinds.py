@@ -22,6 +22,8 @@ from tryout.redis_server import reachable
 from workers.service import start_checks
 from workers.service.rq_worker import NodeWorker
 from workers.service.start_checks import CannotStart, refuse_unfit_redis, wait_for_redis
+from workers.service.turn_pool import TurnPool
+from workers.service.wake_job import WakeJob
 
 pytestmark = pytest.mark.integration
 
@@ -33,11 +35,20 @@ def tls_url(redis_url: str, tmp_path: Path) -> Iterator[str]:
         yield f"rediss://{HOST}:{port}/0?ssl_ca_certs={trusted}"
 
 
+class Noting(TurnPool):
+    """Notes in Redis which threads a worker gives it."""
+
+    def start(self, thread_id: str) -> None:
+        self._redis.rpush("given", thread_id)
+
+
 def work_off(url: str) -> None:
-    """An RQ worker of ours does what waits, and ends."""
+    """An RQ worker of ours takes the wakes that wait, and ends."""
     with closing(connect_redis(url)) as redis:
-        queue = Queue("tls", connection=redis, serializer=SERIALIZER)
-        NodeWorker([queue], connection=redis, serializer=SERIALIZER).work(burst=True, logging_level="ERROR")
+        queue = Queue(SHARED_QUEUE, connection=redis, serializer=SERIALIZER)
+        worker = NodeWorker([queue], connection=redis, serializer=SERIALIZER, job_class=WakeJob)
+        worker.turns, worker.take = Noting(redis, 4), lambda: None
+        worker.work(burst=True, logging_level="ERROR")
 
 
 def test_wakes_leases_and_workers_reach_redis_through_tls(tls_url: str, tmp_path: Path) -> None:
@@ -56,12 +67,12 @@ def test_wakes_leases_and_workers_reach_redis_through_tls(tls_url: str, tmp_path
         with Leases(redis, store).hold(thread) as held:
             assert held is not None
         assert Queue(SHARED_QUEUE, connection=redis, serializer=SERIALIZER).count == 0
-        job = Queue("tls", connection=redis, serializer=SERIALIZER).enqueue("operator.add", 40, 2)
+        assert wakes.wake(thread)
         process = multiprocessing.get_context("spawn").Process(target=work_off, args=(tls_url,))
         process.start()
         process.join(PATIENCE_S)
         assert process.exitcode == 0
-        assert job.return_value(refresh=True) == 42
+        assert redis.lrange("given", 0, -1) == [thread.encode()]
 
 
 def test_a_certificate_that_nobody_trusts_is_named(tls_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

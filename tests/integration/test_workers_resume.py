@@ -200,6 +200,9 @@ OUTSIDE = {
     "take_talk",  # these threads are no talks of people: tests/unit/workers/turn/test_turn_talk.py
     *("drop_messages", "redact", "forget_contents"),  # nobody is refused, and nothing is deleted or reset
     *("outbox_unsent", "outbox_dropped"),  # Slack takes and shows everything
+    *("save_vote", "save_reason"),  # the bot's, when somebody votes
+    *("claim_clean_room", "end_clean_room", "free_clean_rooms"),  # those of the process with the clean room
+    *("begin_clean_room", "complete_report"),  # a clean room before the report: test_turn_clean_room.py
 }
 """Writes that no turn here does."""
 

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 from core.phrases import say
 from core.steps import Asked, CellRan, Corrected, Decided, Finished, Questioned, Replied, Step, decision_on
-from core.values import Language
+from core.values import Language, moment_of
 from workers.agent.text import one_line
 
 MOST_STAGES = 12
@@ -110,7 +109,7 @@ def report_of(found: Sequence[Result], language: Language) -> str:
     parts = []
     for number, result in enumerate(found, start=1):
         key = "stage_skipped" if result.skipped else "stage_approved"
-        line = say(key, language, author=result.author, at=_moment(result.ts))
+        line = say(key, language, author=result.author, at=moment_of(result.ts))
         body = "" if result.skipped else f"{result.text.strip()}\n\n"
         parts.append(f"## {number}. {result.stage.title}\n\n{body}*{line}*")
     return "\n\n".join(parts)
@@ -156,10 +155,3 @@ def _questions(steps: Sequence[Step], what: str) -> list[Questioned]:
 def _split(text: str) -> tuple[str, str, str]:
     found = _DASH.split(text, maxsplit=1)
     return found[0].strip(), "", found[1].strip() if len(found) > 1 else ""
-
-
-def _moment(ts: str) -> str:
-    try:
-        return f"{datetime.fromtimestamp(float(ts), UTC):%Y-%m-%d %H:%M} UTC"
-    except (ValueError, OverflowError, OSError):
-        return "…"

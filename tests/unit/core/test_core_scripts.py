@@ -20,15 +20,15 @@ def redis() -> Iterator[Redis]:
 
 def test_a_server_that_has_forgotten_a_script_gets_its_text_again(redis: Redis) -> None:
     redis.set("key", "mine")
-    assert scripts.run(redis, scripts.RENEW, ["key"], "mine", 60_000) == 1
+    assert scripts.run(redis, scripts.RENEW, ["key"], 60_000, "mine") == [1]
     redis.script_flush()
-    assert scripts.run(redis, scripts.RENEW, ["key"], "mine", 60_000) == 1
+    assert scripts.run(redis, scripts.RENEW, ["key"], 60_000, "mine") == [1]
 
 
 def test_a_key_is_renewed_set_again_or_left_to_another(redis: Redis) -> None:
-    assert scripts.run(redis, scripts.RENEW, ["key"], "mine", 60_000) == 1
+    assert scripts.run(redis, scripts.RENEW, ["key"], 60_000, "mine") == [1]
     assert (redis.get("key"), redis.pttl("key") > 0) == (b"mine", True)
-    assert scripts.run(redis, scripts.RENEW, ["key"], "theirs", 60_000) == 0
+    assert scripts.run(redis, scripts.RENEW, ["key"], 60_000, "theirs") == [0]
     assert redis.get("key") == b"mine"
 
 

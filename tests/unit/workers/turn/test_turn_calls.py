@@ -46,7 +46,10 @@ def test_a_short_turn_of_three_cells_takes_four_calls_and_those_of_its_files(wor
     assert world.slack.status == {}
 
 
-def test_a_turn_with_charts_takes_one_ticket_each_and_keeps_the_readers_order(world: World) -> None:
+def test_a_turn_with_charts_takes_one_ticket_each_and_keeps_the_readers_order(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(shares, "SHARE_WAIT_S", 1_000.0)
     world.model = ScriptedModel(CHARTS)
     key = world.say("draw it")
     world.settle(key)
