@@ -106,5 +106,5 @@ def _lines(place: SourcePlace, cell: CellRan) -> Iterator[str]:
 
 def _holds(line: str, value: str) -> bool:
     """Whether the first digits of a value stand in the line, however it is written there."""
-    digits = re.sub(r"[^0-9]", "", value)[:4]
-    return bool(digits) and digits in re.sub(r"[^0-9]", "", line)
+    digits = re.sub(r"[^0-9]+", "", value)[:4]
+    return bool(digits) and digits in re.sub(r"[^0-9]+", "", line)

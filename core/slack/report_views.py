@@ -182,11 +182,14 @@ def _view(
 
 def _pages(groups: Sequence[list[Block]]) -> list[list[Block]]:
     pages: list[list[Block]] = [[]]
+    taken = 0
     for group in groups:
-        full = len(pages[-1]) + len(group) > PAGE_BLOCKS
-        if pages[-1] and (full or kit.characters(pages[-1]) + kit.characters(group) > PAGE_CHARS):
+        size = kit.characters(group)
+        if pages[-1] and (len(pages[-1]) + len(group) > PAGE_BLOCKS or taken + size > PAGE_CHARS):
             pages.append([])
+            taken = 0
         pages[-1] += group
+        taken += size
     return pages
 
 
