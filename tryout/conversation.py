@@ -39,7 +39,9 @@ class Conversation:
     _shown: dict[str, str] = field(default_factory=dict)
 
     def say(self, text: str, files: list[Path], user: str = "ana") -> str:
-        """Post the text, wait, return the turn's status. The first message mentions the bot.
+        """Post the text, wait, return the turn's status; "done" for a word such as "help" that is answered at once.
+
+        The first message mentions the bot.
 
         Raises NoAnswer, ProcessDied.
         """
@@ -61,9 +63,18 @@ class Conversation:
                 wait_until(self._shows_its_files, for_s=FILES_TIMEOUT_S, every_s=0.1)
                 self._show()
                 return turn.status
+            if self._is_told(ts):
+                return "done"
             if time.monotonic() > deadline:
                 raise NoAnswer(f"No answer within {TURN_TIMEOUT_S:.0f} s. The logs are in {self.stack.home / 'logs'}.")
             time.sleep(0.1)
+
+    def _is_told(self, ts: str) -> bool:
+        """Whether the bot has answered this message without a turn, as it does with "help"."""
+        if not any(message.get("bot_id") and message["ts"] > ts for message in self.messages()):
+            return False
+        store = self.stack.store
+        return store.current_turn(self.thread_id) is None and not store.unread(self.thread_id)
 
     def _shows_its_files(self) -> bool:
         return self.key is None or self.stack.slack.shows_its_files(self.key)
