@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.commands import ANSWERS, argument_of, command_in, commands
-from core.phrases import phrases
+from core.phrases import phrases, say
+from core.values import Language
 
 
 @pytest.mark.parametrize(
@@ -110,3 +111,12 @@ def test_every_command_has_words_in_each_language_and_phrases_that_exist() -> No
         assert set(command.words) == {"en", "zh"}
         assert all(command.words.values())
         assert {key for key in (command.nothing, command.reply) if key} <= set(phrases())
+
+
+@pytest.mark.parametrize(("language", "opening"), [("en", "“"), ("zh", "“")])
+@pytest.mark.parametrize("phrase", ["help", "help_strict"])
+def test_help_names_each_command_that_people_can_say(language: Language, opening: str, phrase: str) -> None:
+    text = say(phrase, language)
+    said = [command for command in commands().values() if not command.by_form and command.name not in ANSWERS]
+    missing = [each.name for each in said if not any(f"{opening}{word}" in text for word in each.words[language])]
+    assert missing == []
