@@ -14,6 +14,7 @@ from attack_kit import REACH, need_layer
 from test_attacks_frames import RUNNER
 from test_attacks_secrets import FIRST, SCAN, SECOND
 
+from core.blobs import Blobs
 from core.settings import Settings, load_settings
 from executor.client import SessionClient
 from executor.launch import running_host
@@ -72,7 +73,9 @@ def requests(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> SourceReque
     refused = lambda context, thread, steps, source: "" if source != "theirs" else "source_channel"  # noqa: E731
     monkeypatch.setattr(source_requests, "refusal_of", refused)
     turn: Any = SimpleNamespace(
-        context=SimpleNamespace(settings=settings, broker=BrokerClient(settings.broker_socket)),
+        context=SimpleNamespace(
+            settings=settings, broker=BrokerClient(settings.broker_socket), blobs=Blobs(settings.files)
+        ),
         sources=(SourceNote("shop"),),
         steps=[],
         thread_id="T1:C1:1.0",
