@@ -1,45 +1,66 @@
-"""The sentences that people read, in each language. The texts are in phrases.yaml: `key: {en: ..., zh: ...}`.
+"""The sentences that people read, in each language.
 
-Variables are Jinja2's, and a missing one is an error. The result is plain text. Escape it
-(core/slack/text.py) before it becomes Slack's mrkdwn.
+English and Chinese are in phrases.yaml: `key: {en: ..., zh: ...}`. Each other language has a file of its own in
+`core/languages/`; what is not there is said in English.
+
+Variables are Jinja2's, and a missing one is an error. `{{ count|number }}` and `{{ seconds|decimal(1) }}` write a
+number as the language does. The result is plain text. Escape it (core/slack/text.py) before it becomes Slack's mrkdwn.
 """
 
 from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from importlib import resources
-from typing import get_args
+from typing import Final, get_args
 
-import yaml
 from jinja2 import Environment, StrictUndefined, Template
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
+from core.commands import languages_saying
 from core.values import Language
+from core.yaml_text import read_yaml
 
-_ENVIRONMENT = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701 - plain text, not HTML
+OWN_FILES: Final[tuple[Language, ...]] = ("de", "es", "fr", "ja")
+"""The languages that have a file of their own."""
 
 
 class Phrase(BaseModel):
-    """One sentence in every language we speak."""
+    """One sentence in the languages that have it; English and Chinese always do."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     en: str
     zh: str
+    de: str = ""
+    es: str = ""
+    fr: str = ""
+    ja: str = ""
 
     def text(self, language: Language) -> str:
-        """The template in this language, without the line end that YAML leaves."""
-        return (self.zh if language == "zh" else self.en).strip()
+        """The template in this language, else in English, without the line end that YAML leaves."""
+        said: str = getattr(self, language)
+        return (said or self.en).strip()
 
 
 @cache
 def phrases() -> Mapping[str, Phrase]:
-    """All phrases by key. Raises pydantic.ValidationError when an entry lacks a language."""
-    source = resources.files("core").joinpath("phrases.yaml").read_text(encoding="utf-8")
-    return TypeAdapter(dict[str, Phrase]).validate_python(yaml.safe_load(source))
+    """All phrases by key.
+
+    Raises pydantic.ValidationError when an entry lacks a language, KeyError when a translation belongs to no phrase.
+    """
+    told: dict[str, dict[str, str]] = read_yaml(_read("phrases.yaml"))
+    for language in OWN_FILES:
+        for key, text in read_yaml(_read(f"languages/{language}.yaml")).items():
+            told[key][language] = text
+    return TypeAdapter(dict[str, Phrase]).validate_python(told)
+
+
+def _read(name: str) -> str:
+    return resources.files("core").joinpath(name).read_text(encoding="utf-8")
 
 
 @cache
@@ -48,12 +69,72 @@ def _template(key: str, language: Language) -> Template:
     if key not in known:
         near = difflib.get_close_matches(key, known, n=1)
         raise KeyError(f"no phrase {key!r}" + (f", the nearest is {near[0]!r}" if near else ""))
-    return _ENVIRONMENT.from_string(known[key].text(language))
+    return environment(language).from_string(known[key].text(language))
 
 
 def say(key: str, language: Language, **variables: object) -> str:
     """The sentence `key` in `language`. Raises KeyError for an unknown key, UndefinedError for a missing variable."""
     return _template(key, language).render(**variables)
+
+
+_GROUPS: Final[Mapping[Language, str]] = {"de": ".", "es": ".", "fr": "\u202f"}
+"""What stands between thousands; a comma in the other languages."""
+_POINTS: Final[Mapping[Language, str]] = {"de": ",", "es": ",", "fr": ","}
+"""What stands before the decimals; a point in the other languages."""
+_AND: Final[Mapping[Language, str]] = {"en": " and ", "de": " und ", "es": " y ", "fr": " et "}
+"""What stands before the last item of a list; the other languages set one mark between all of them."""
+UNSPACED: Final[frozenset[Language]] = frozenset({"zh", "ja"})
+"""The languages that set no space between sentences, and write marks in full width."""
+
+
+def number(value: float, language: Language) -> str:
+    """A number as the language writes it. Raises ValueError or TypeError when the value is none."""
+    return written(f"{value:,}" if isinstance(value, int) else f"{value:,g}", language)
+
+
+def decimal(value: float, digits: int, language: Language) -> str:
+    """A number with so many decimals, as the language writes it. Raises ValueError or TypeError as `number`."""
+    return written(f"{value:,.{digits}f}", language)
+
+
+def written(text: str, language: Language) -> str:
+    """A number that Python wrote, such as "-1,234.50 %", as the language writes it."""
+    whole, point, rest = text.partition(".")
+    return whole.replace(",", _GROUPS.get(language, ",")) + (_POINTS.get(language, ".") if point else "") + rest
+
+
+_MOMENTS: Final[Mapping[Language, str]] = {
+    "de": "%d.%m.%Y %H:%M",
+    "es": "%d/%m/%Y %H:%M",
+    "fr": "%d/%m/%Y %H:%M",
+    "ja": "%Y/%m/%d %H:%M",
+}
+
+
+def moment_in(at: datetime, language: Language) -> str:
+    """A time to the minute, as the language writes it; English writes the year first, which everybody reads alike."""
+    return at.strftime(_MOMENTS.get(language, "%Y-%m-%d %H:%M"))
+
+
+def listed(items: Sequence[str], language: Language) -> str:
+    """Several names in one sentence: "a, b and c"."""
+    if language not in _AND:
+        return "、".join(items)
+    return _AND[language].join([", ".join(items[:-1]), items[-1]] if len(items) > 1 else items)
+
+
+def joined(sentences: Sequence[str], language: Language) -> str:
+    """Sentences one behind the other, with the space that the language sets between them."""
+    return ("" if language in UNSPACED else " ").join(sentences)
+
+
+@cache
+def environment(language: Language) -> Environment:
+    """Jinja2 as a phrase of this language needs it."""
+    made = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701 - plain text, not HTML
+    made.filters["number"] = lambda value: number(value, language)
+    made.filters["decimal"] = lambda value, digits: decimal(value, digits, language)
+    return made
 
 
 def prepare() -> None:
@@ -64,17 +145,74 @@ def prepare() -> None:
 
 
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_KANA_OR_HANGUL = re.compile(r"[\u3040-\u30ff\u1100-\u11ff\uac00-\ud7af]")
+_KANA = re.compile(r"[\u3040-\u30ff]")
+_ONLY_JAPANESE = re.compile(r"[売図実変経済発関価円県対読気総戻込働駅択収処権検転両続巻営単帰験]")
+_ONLY_CHINESE = re.compile(
+    r"[这们个请说对时间问题图销额显为么吗过还给让种类别开关单产业务发现经济报货总计变费视频组织线级则长东车门见买卖书头实]"
+)
+_HANGUL = re.compile(r"[\u1100-\u11ff\uac00-\ud7af]")
 _LATIN_WORD = re.compile(r"[A-Za-z][\w.\-']*")
+_WORD = re.compile(r"[a-zà-öø-ÿßœ]+")
+_SAMPLE: Final = 4000
+_LEAST_WORDS: Final = 2
+_OPENING = re.compile(r"[¿¡]")
+_ONLY_THERE: Final[Mapping[Language, re.Pattern[str]]] = {
+    "de": re.compile(r"[äöüß]"),
+    "es": re.compile(r"[¿¡ñ]"),
+    "fr": re.compile(r"[çœèêàùî]|\b(?:qu|d|l|n|s|j|c)['’](?=[a-zà-ÿ])"),
+}
 
 
-def detect(text: str) -> Language:
-    """The language to answer in: "zh" when the text is mostly Chinese, else "en".
+def detect(text: str, otherwise: Language = "en") -> Language:
+    """The language to answer in: that of most of the words, `otherwise` when they do not tell.
 
-    Japanese and Korean texts have ideographs too; their own letters tell them apart. A few Chinese column names leave
-    an English sentence English. A few English words leave a Chinese sentence Chinese.
+    Japanese and Korean texts have ideographs too; their own letters tell them apart. A short Japanese text may have
+    ideographs alone: their shapes tell, else the thread (`otherwise`) does. A few Chinese column names leave
+    an English sentence English. A few English words leave a Chinese sentence Chinese. Languages with Latin letters are
+    told by their commonest words: two of them are needed, and more than English ones.
     """
-    sample = text[:4000]
-    han = len(_HAN.findall(sample))
-    others = len(_KANA_OR_HANGUL.findall(sample))
-    return "zh" if han > len(_LATIN_WORD.findall(sample)) and others * 10 <= han else "en"
+    sample = text[:_SAMPLE]
+    han, kana, hangul = (len(letters.findall(sample)) for letters in (_HAN, _KANA, _HANGUL))
+    latin = len(_LATIN_WORD.findall(sample))
+    if (kana + hangul) * 10 <= han and han > latin:
+        return "zh" if kana or not _is_japanese(sample, otherwise) else "ja"
+    if kana > hangul and han + kana > latin:
+        return "ja"
+    return _by_words(sample.lower(), otherwise)
+
+
+def language_of(text: str, otherwise: Language) -> Language:
+    """The language of a message that may say a command: “weiter” is German, although it has no other word.
+
+    A word of several languages, or an English one, tells nothing: people say “undo” in any language.
+    """
+    own = languages_saying(text)
+    if len(own) == 1 and not own & {"en", "zh"}:
+        return own.pop()
+    return detect(text, otherwise)
+
+
+def _is_japanese(text: str, otherwise: Language) -> bool:
+    """Whether ideographs alone are Japanese: by shapes that only one of the two languages has."""
+    if _ONLY_CHINESE.search(text):
+        return False
+    return otherwise == "ja" or bool(_ONLY_JAPANESE.search(text))
+
+
+@cache
+def _common() -> Mapping[Language, frozenset[str]]:
+    told: dict[Language, str] = read_yaml(_read("languages/common_words.yaml"))
+    return {language: frozenset(words.split()) for language, words in told.items()}
+
+
+def _by_words(text: str, otherwise: Language) -> Language:
+    words = _WORD.findall(text)
+    counts = {language: sum(word in common for word in words) for language, common in _common().items()}
+    for language, letters in _ONLY_THERE.items():
+        counts[language] += bool(counts[language]) and bool(letters.search(text))
+    counts["es"] += _LEAST_WORDS * bool(_OPENING.search(text))
+    most = max(counts, key=lambda language: counts[language])
+    tied = [language for language, count in counts.items() if count == counts[most]]
+    if counts[most] >= _LEAST_WORDS and len(tied) == 1:
+        return most
+    return "en" if counts["en"] else otherwise
