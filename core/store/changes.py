@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, select, update
 
 from core.store import tables as t
+from core.store.lineage import inheritors_of
 from core.store.part import Part, now, storable, writes
 from core.values import Lease
 
@@ -52,7 +54,8 @@ class Changes(Part):
     def delete_message(self, team: str, channel: str, ts: str) -> Touched | None:
         """Remove the text of a message from all tables; None when it is not stored, or was deleted before.
 
-        The texts that it had before it was changed go too. Files that came with it stay until the thread is purged.
+        Its copies in threads that were forked from this one go too, and the texts that it had before it was changed.
+        Files that came with it stay until the thread is purged.
         """
         with self._writing() as db:
             if (row := _found(db, team, channel, ts)) is None:
@@ -62,7 +65,8 @@ class Changes(Part):
             db.execute(delete(t.message_versions).where(mine))
             gone = {"kind": DELETED, "text": "", "author": "", "files": [], "quiet": True, "talk_wanted": False}
             db.execute(update(t.messages).where(t.messages.c.id == row.id).values(**gone))
-            _redact(db, row.thread_id, texts, {ts})
+            for thread_id in (row.thread_id, *inheritors_of(db, [row.thread_id])):
+                _redact(db, thread_id, texts, {ts})
             return _touched(row)
 
     def written(self, team: str, channel: str, ts: str) -> Written | None:
@@ -70,6 +74,16 @@ class Changes(Part):
         with self._reading() as db:
             row = _found(db, team, channel, ts)
         return None if row is None else Written(row.thread_id, row.user, row.kind, row.text)
+
+    def earlier_texts(self, team: str, channel: str, ts: str) -> list[tuple[str, datetime]]:
+        """What a message said before its author changed it in Slack, and until when; the oldest text first."""
+        v = t.message_versions.c
+        with self._reading() as db:
+            row = _found(db, team, channel, ts)
+            if row is None:
+                return []
+            query = select(v.text, v.replaced_at).where(v.message_id == row.id).order_by(v.id)
+            return [(str(text), at) for text, at in db.execute(query)]
 
     @writes
     def change_message(self, team: str, channel: str, ts: str, new_text: str) -> Touched | None:
@@ -92,7 +106,8 @@ class Changes(Part):
     def redact(self, lease: Lease, texts: Iterable[str], deleted: Collection[str]) -> None:
         """Take these texts of deleted messages out of what the thread has stored since."""
         with self._writing(lease) as db:
-            _redact(db, lease.thread_id, texts, deleted)
+            for thread_id in (lease.thread_id, *inheritors_of(db, [lease.thread_id])):
+                _redact(db, thread_id, texts, deleted)
 
 
 def _found(db: Connection, team: str, channel: str, ts: str) -> Any:

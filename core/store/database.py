@@ -11,13 +11,14 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from sqlalchemy import URL, Connection, Engine, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, create_engine, event, inspect, make_url, text
 from sqlalchemy.exc import DisconnectionError, InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from core.errors import OursToFix, outline
 from core.private import mend_mode
 from core.store import schema
+from core.store.full_text import FULL_TEXT_TABLES
 
 BUSY_TIMEOUT_MS = 15_000
 RESTED_S = 5.0
@@ -130,6 +131,11 @@ class Database:
                 self._rolled_back = None
                 transaction.rollback()
 
+    def is_new(self) -> bool:
+        """Whether nothing was ever stored here: there is not even a table. Raises StoreUnreachable."""
+        with self.reading() as connection:
+            return not inspect(connection).has_table("turns")
+
     def migrate(self, migrations: str = schema.MIGRATIONS) -> None:
         """Bring the schema to its newest version. Processes that do it at the same time wait for each other.
 
@@ -142,7 +148,7 @@ class Database:
             schema.upgrade(connection, migrations)
 
     def scrub(self) -> None:
-        """In SQLite, empty the write-ahead log: deleted rows stand there until it is begun anew.
+        """In SQLite, write the full-text search anew and empty the write-ahead log: deleted words stand in both.
 
         Pages of the file itself are zeroed as rows are deleted (`secure_delete`). Postgres does both when it vacuums.
         """
@@ -150,6 +156,9 @@ class Database:
             with _reachable(), self._engine.connect() as connection:
                 # Outside of any transaction, which the pool's own event would begin.
                 cursor = connection.connection.cursor()
+                with self._turn_to_write():
+                    for name in FULL_TEXT_TABLES:
+                        cursor.execute(f"INSERT INTO {name}({name}) VALUES ('optimize')")  # noqa: S608 - our names
                 cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 cursor.close()
 

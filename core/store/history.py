@@ -5,7 +5,6 @@ Nothing here writes, nothing needs a lease. Each answer holds for the moment it 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,15 +13,14 @@ from typing import Any
 from sqlalchemy import Connection, func, select
 
 from core.rows import TurnRow
-from core.steps import Questioned, Step, load_step
+from core.steps import Changed, Questioned, Recalled, Step, Unfollowed, load_step
 from core.store import tables as t
 from core.store.database import Database
 from core.store.ended import EndedTurn, read_ended
+from core.thread_links import link_in
 
 CHUNK = 200
 """Ended turns that are read at once: their steps must fit into memory, their ids into one statement."""
-
-_LINK = re.compile(r"/archives/([A-Z0-9]+)/p(\d{10,})(\d{6})(?:\?(?:.*&)?thread_ts=([\d.]+))?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +70,21 @@ class Sent:
     method: str
     begun_at: datetime
     sent_at: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class PlaybookUse:
+    """A turn that followed a playbook, with how it went. `unwanted`: somebody did not want it there.
+
+    `corrected`: people edited or left out something of the turn. `votes` are (vote, reason).
+    """
+
+    turn: TurnRow
+    file: str
+    drift: tuple[str, ...]
+    unwanted: bool
+    corrected: bool
+    votes: tuple[tuple[str, str], ...]
 
 
 class History:
@@ -124,12 +137,11 @@ class History:
         """The turns that a name means, oldest first: a turn's id, a thread's id, or a link to a message in Slack."""
         query = select(t.turns).order_by(t.turns.c.number)
         with self._database.reading() as db:
-            if link := _LINK.search(name):
-                channel, seconds, micros, root_ts = link.groups()
-                message = (t.messages.c.channel == channel) & (t.messages.c.ts == f"{seconds}.{micros}")
+            if link := link_in(name):
+                channel, ts, root = link
+                message = (t.messages.c.channel == channel) & (t.messages.c.ts == ts)
                 thread = db.execute(select(t.messages.c.thread_id).where(message)).scalar()
                 if thread is None:
-                    root = root_ts or f"{seconds}.{micros}"
                     place = (t.threads.c.channel == channel) & (t.threads.c.root_ts == root)
                     thread = db.execute(select(t.threads.c.id).where(place)).scalar()
                 query = query.where(t.turns.c.thread_id == thread)
@@ -152,6 +164,13 @@ class History:
         own = f"{turn.id}:"
         return [Sent(key.removeprefix(own), *rest) for key, *rest in rows if key.startswith(own)]
 
+    def playbook_uses(self) -> list[PlaybookUse]:
+        """Every turn that followed a playbook, oldest first."""
+        query = select(t.turns).join(t.steps).where(t.steps.c.kind == "recalled").order_by(t.turns.c.created_at)
+        with self._database.reading() as db:
+            rows = {row.id: TurnRow(**dict(row._mapping)) for row in db.execute(query)}
+            return [use for turn in rows.values() for use in _uses(db, turn)]
+
     # --- what ended
 
     def ended_ids(self, since: datetime) -> list[tuple[str, datetime]]:
@@ -166,6 +185,21 @@ class History:
             with self._database.reading() as db:
                 ended = read_ended(db, turn_ids[start : start + CHUNK])
             yield from ended
+
+
+def _uses(db: Connection, turn: TurnRow) -> Iterator[PlaybookUse]:
+    """The playbooks that a turn followed, each once."""
+    bodies = select(t.steps.c.body).where(t.steps.c.turn_id == turn.id).order_by(t.steps.c.seq)
+    steps = [load_step(body) for (body,) in db.execute(bodies)]
+    votes = tuple(
+        (str(vote), str(reason))
+        for vote, reason in db.execute(select(t.votes.c.vote, t.votes.c.reason).where(t.votes.c.turn_id == turn.id))
+    )
+    unwanted = {step.file for step in steps if isinstance(step, Unfollowed)}
+    corrected = any(isinstance(step, Changed) for step in steps)
+    notes = {step.playbook.file: step.playbook for step in steps if isinstance(step, Recalled) and step.playbook}
+    for file, note in notes.items():
+        yield PlaybookUse(turn, file, note.drift, file in unwanted, corrected, votes)
 
 
 def _open_turn(db: Connection, values: dict[str, Any]) -> OpenTurn:

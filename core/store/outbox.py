@@ -128,6 +128,14 @@ class Outbox(Part):
         with self._reading() as db:
             return db.execute(select(o.key).where(o.thread_id == thread_id, o.ts == ts).limit(1)).scalar()
 
+    def outbox_files(self, thread_id: str) -> dict[str, str]:
+        """The files that Slack has for a thread, by their ids there, with the keys of the rows that sent them."""
+        o = t.outbox.c
+        sent = select(o.key, o.response).where(o.thread_id == thread_id, o.status == "sent")
+        with self._reading() as db:
+            rows = [(key, response or {}) for key, response in db.execute(sent)]
+        return {str(file_id): key for key, response in rows for file_id in response.get("file_ids") or ()}
+
     def outbox_known(self, thread_id: str) -> frozenset[str]:
         """The ts of all messages of a thread that rows are known to have sent."""
         o = t.outbox.c

@@ -11,9 +11,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Table, delete, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Table, delete, exists, func, or_, select, update
 
 from core.store import tables as t
+from core.store.lineage import inheritors_of
 from core.store.nodes import forget_exported
 from core.store.part import Part, contents_in, now, writes
 from core.values import Lease
@@ -36,6 +37,8 @@ class Purges(Part):
         """The threads with anything stored that fit all that is given, by id.
 
         `user`: the person wrote or commanded there. `older_than`: nothing happened there since, and no turn runs.
+        Threads that hold words of them are among them, and come first: a purge that is cut off finds them again. By age
+        a thread stays for as long as one of those does.
         """
         c = t.threads.c
         messages = select(t.messages.c.id).where(t.messages.c.thread_id == c.id)
@@ -55,7 +58,11 @@ class Purges(Part):
                 ~exists(turns.where(or_(fresh_turn, t.turns.c.status == "running"))),
             )
         with self._reading() as db:
-            return sorted(db.execute(query).scalars())
+            found = set(db.execute(query).scalars())
+            if older_than is not None:
+                fresh = {each for each in found if not found.issuperset(inheritors_of(db, [each]))}
+                return _youngest_first(db, found - fresh)
+            return _youngest_first(db, found | set(inheritors_of(db, found)))
 
     def purge_counts(self, thread_id: str) -> dict[str, int]:
         """How many rows of each table a purge of the thread would delete."""
@@ -69,11 +76,11 @@ class Purges(Part):
     # --- deleting
 
     @writes
-    def purge_thread(self, thread_id: str, more_contents: Collection[str] = ()) -> int:
+    def purge_thread(self, thread_id: str, more_contents: Collection[str] = (), state: str = "") -> int:
         """Delete what the tables hold of a thread; returns the number of rows.
 
         `more_contents` are contents that only its exported session names. The thread's id and its fencing token stay:
-        a worker that still works on it can write nothing any more.
+        a worker that still works on it can write nothing any more. A tombstone keeps the hash of its last `state`.
         """
         c = t.threads.c
         with self._writing() as db:
@@ -82,6 +89,11 @@ class Purges(Part):
                 forget_exported(db, thread_id)
                 db.execute(update(t.threads).where(c.id == thread_id).values(node_id=None))
             named = set(db.execute(select(t.blob_refs.c.sha256).where(t.blob_refs.c.thread_id == thread_id)).scalars())
+            turns = select(func.count()).select_from(t.turns).where(t.turns.c.thread_id == thread_id)
+            if count := db.execute(turns).scalar_one():
+                values = {"state": state, "turns": count, "purged_at": now()}
+                stone = self._insert(t.tombstones).values(thread_id=thread_id, **values)
+                db.execute(stone.on_conflict_do_update(index_elements=["thread_id"], set_=values))
             deleted = sum(db.execute(delete(table).where(mine)).rowcount for table, mine in _rows_of(thread_id))
             for sha256 in sorted({*named, *more_contents}):
                 self._insert_once(db, t.purge_blobs, sha256=sha256, created_at=now())
@@ -144,6 +156,17 @@ class Purges(Part):
             db.execute(delete(t.purge_blobs).where(or_(c.sha256.in_(contents), exists(needed))))
 
 
+def _youngest_first(db: Connection, thread_ids: Collection[str]) -> list[str]:
+    """The threads in an order in which each stands before those from which it has words."""
+    found: list[str] = []
+    left = sorted(thread_ids)
+    while left:
+        behind = {each for each in left if set(inheritors_of(db, [each])) & set(left)}
+        found += [each for each in left if each not in behind] if len(behind) < len(left) else left
+        left = [each for each in left if each not in found]
+    return found
+
+
 def _rows_of(thread_id: str) -> list[tuple[Table, ColumnElement[bool]]]:
     """The rows of a thread in every table that has any, in an order in which they can be deleted.
 
@@ -151,20 +174,34 @@ def _rows_of(thread_id: str) -> list[tuple[Table, ColumnElement[bool]]]:
     """
     turns = select(t.turns.c.id).where(t.turns.c.thread_id == thread_id)
     messages = select(t.messages.c.id).where(t.messages.c.thread_id == thread_id)
+    schedules = select(t.schedules.c.id).where(t.schedules.c.thread_id == thread_id)
     return [
+        (t.schedule_runs, t.schedule_runs.c.schedule_id.in_(schedules)),
+        (t.schedules, t.schedules.c.thread_id == thread_id),
         (t.message_versions, t.message_versions.c.message_id.in_(messages)),
         (t.messages, t.messages.c.thread_id == thread_id),
         (t.steps, t.steps.c.turn_id.in_(turns)),
         (t.model_calls, t.model_calls.c.thread_id == thread_id),
         (t.reports, t.reports.c.turn_id.in_(turns)),
         (t.votes, t.votes.c.turn_id.in_(turns)),
+        (t.examples, t.examples.c.turn_id.in_(turns)),
         (t.turns, t.turns.c.thread_id == thread_id),
         (t.thread_files, t.thread_files.c.thread_id == thread_id),
         (t.outbox, t.outbox.c.thread_id == thread_id),
         (t.blob_refs, t.blob_refs.c.thread_id == thread_id),
+        (t.pins, t.pins.c.thread_id == thread_id),
+        (t.descriptions, t.descriptions.c.thread_id == thread_id),
+        (t.lineage, or_(t.lineage.c.thread_id == thread_id, t.lineage.c.source_id == thread_id)),
     ]
 
 
 PURGED = frozenset(table.name for table, _ in _rows_of(""))
-KEPT = frozenset({"threads", "audit", "purge_orders", "purge_nodes", "purge_blobs", "packed_totals", "schema_versions"})
-"""Tables that a purge leaves: they hold ids, numbers and hashes only."""
+KEPT = frozenset(
+    {
+        *("threads", "audit", "purge_orders", "purge_nodes", "purge_blobs", "packed_totals", "schema_versions"),
+        *("tombstones", "installations", "installation_teams", "oauth_states"),
+    }
+)
+"""Tables that a purge leaves: they hold ids, numbers, hashes, names of workspaces and sealed tokens, and no words."""
+OF_PEOPLE = frozenset({"preferences"})
+"""Tables that hold no trace of a thread. A purge of a person deletes theirs."""

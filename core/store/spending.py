@@ -16,8 +16,15 @@ from core.values import ThreadKey
 class Spending(Part):
     """Table `model_calls`. Its rows are written together with the steps of the calls (`turns.py`)."""
 
-    def spent(self, *, thread_id: str | None = None, user: str | None = None, since: datetime | None = None) -> Spent:
-        """The sum over the model calls that fit everything that is given: a thread, a person, a time."""
+    def spent(
+        self,
+        *,
+        thread_id: str | None = None,
+        user: str | None = None,
+        since: datetime | None = None,
+        team: str | None = None,
+    ) -> Spent:
+        """The sum over the model calls that fit everything that is given: a thread, a person, a time, a workspace."""
         c = t.model_calls.c
         query = select(
             func.coalesce(func.sum(c.prompt_tokens), 0),
@@ -30,6 +37,8 @@ class Spending(Part):
         query = query.where(*(column == value for column, value in wanted if value is not None))
         if since is not None:
             query = query.where(c.created_at >= since)
+        if team is not None:
+            query = query.where(c.thread_id.startswith(f"{team}:", autoescape=True))
         with self._reading() as db:
             prompt, cached, completion, cost, calls = db.execute(query).one()
         return Spent(int(prompt), int(cached), int(completion), None if cost is None else int(cost), int(calls))

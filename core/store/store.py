@@ -15,12 +15,18 @@ from core.store.clean_rooms import CleanRooms
 from core.store.database import Database, StoreUnreachable
 from core.store.fences import Fences
 from core.store.files import Files
+from core.store.installations import Installations
+from core.store.lineage import Lineage
 from core.store.messages import Messages
 from core.store.nodes import Nodes
 from core.store.outbox import Outbox
+from core.store.overview import Overviews
 from core.store.participation import Participation
+from core.store.preferences import Preferences
 from core.store.purge import Purges
 from core.store.reports import Reports
+from core.store.schedules import Schedules
+from core.store.search import Search
 from core.store.spending import Spending
 from core.store.thread_state import ThreadStates
 from core.store.turns import Turns
@@ -48,6 +54,12 @@ class Store(
     Changes,
     Votes,
     CleanRooms,
+    Preferences,
+    Overviews,
+    Search,
+    Schedules,
+    Lineage,
+    Installations,
 ):
     """Safe to share between threads of one process. A fork may use it if it was closed before the fork.
 
@@ -80,6 +92,10 @@ class Store(
                 time.sleep(_RETRY_S)
             else:
                 return
+
+    def is_new(self) -> bool:
+        """Whether no bot and no worker has run with this database yet. Raises StoreUnreachable."""
+        return self._database.is_new()
 
     def scrub(self) -> None:
         """Remove what deleted rows may have left in files of the database, as far as the database lets us."""

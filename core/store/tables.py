@@ -4,8 +4,13 @@ threads ─┬─ messages   what people wrote, unique by (team, channel, ts); `
          ├─ turns ─┬─ steps        what happened, in order; append only
          │         ├─ model_calls  what each call of a model took, by thread, channel, person and time
          │         ├─ reports      how the turn ended for the people in the thread
-         │         └─ votes        what people think of its report, one for each person
+         │         ├─ votes        what people think of its report, one for each person
+         │         └─ examples     who marked it as an example to learn from
          ├─ thread_files        inputs of the thread, in the order in which they came
+         ├─ schedules ─ schedule_runs   reports that are made again and again, and each time that one was due
+         ├─ pins                threads that somebody wants to find again
+         ├─ descriptions        what somebody says a thread is about
+         ├─ lineage             threads whose words were taken from another thread
          └─ outbox              what was or is being sent to Slack, by deterministic key
 schema_versions                 which code works with the schema of each revision
 
@@ -13,6 +18,13 @@ messages ── message_versions   what a message said before it was changed
 threads ── blob_refs           the contents of the file store that a thread needs
 purge_orders     threads whose traces every node deletes; purge_nodes says how far each node is
 purge_blobs      contents to delete from the file store once no thread needs them
+tombstones       threads that were deleted for good: the hash of what they held, and when
+
+preferences      what people chose in Slack, by person, channel and workspace
+
+installations    workspaces and organisations that have installed the app, their tokens encrypted;
+                 installation_teams says which workspaces that of an organisation serves
+oauth_states     installations on their way: each state counts once
 
 audit            who did what; append only, which triggers of the database see to
 
@@ -84,6 +96,10 @@ NOT_READ = text("turn_id IS NULL")
 TO_CHECK = text("clean_room_state IN ('due', 'ended')")
 """The condition of another one: reports whose code is to be run again, or whose badge is to be drawn."""
 
+ACTIVE = text("state = 'active'")
+TO_RUN = text("state IN ('due', 'ended')")
+"""The conditions of two more: schedules that wait for their time, and runs that are not over."""
+
 threads = Table(
     "threads",
     metadata,
@@ -154,6 +170,7 @@ messages = Table(
     # Only code before revision 0004 asks for this one; a migration after the next release may drop it.
     Index("ix_messages_unread", "thread_id", sqlite_where=NOT_READ, postgresql_where=NOT_READ),
     Index("ix_messages_received_at", "received_at"),
+    Index("ix_messages_user_received_at", "user", "received_at"),
 )
 """`talk_wanted`: this message called the bot into a talk of people, and no worker has read that talk yet."""
 
@@ -231,6 +248,89 @@ votes = Table(
     Column("at", UtcDateTime, nullable=False),
 )
 
+examples = Table(
+    "examples",
+    metadata,
+    Column("turn_id", ForeignKey("turns.id", ondelete="CASCADE"), primary_key=True),
+    Column("user", String(60), primary_key=True),
+    Column("at", UtcDateTime, nullable=False),
+)
+"""Turns that somebody marked as an example to learn from."""
+
+pins = Table(
+    "pins",
+    metadata,
+    Column("thread_id", ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
+    Column("user", String(60), nullable=False),
+    Column("at", UtcDateTime, nullable=False),
+)
+
+schedules = Table(
+    "schedules",
+    metadata,
+    Column("id", String(260), primary_key=True),
+    Column("thread_id", ForeignKey("threads.id", ondelete="CASCADE"), nullable=False),
+    Column("turn_id", ForeignKey("turns.id", ondelete="CASCADE"), nullable=False),
+    Column("owner", String(60), nullable=False),
+    Column("said", Text, nullable=False),
+    Column("order", JSON, nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("next_at", UtcDateTime, nullable=False),
+    Column("shown", JSON, nullable=False),
+    Column("created_at", UtcDateTime, nullable=False),
+    Index("ix_schedules_due", "next_at", sqlite_where=ACTIVE, postgresql_where=ACTIVE),
+    Index("ix_schedules_thread_id", "thread_id"),
+    Index("ix_schedules_owner", "owner"),
+)
+"""`order` is a `core.schedules.ScheduleOrder`; `shown` are the figures (`Figure` there) that people saw last."""
+
+schedule_runs = Table(
+    "schedule_runs",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("schedule_id", ForeignKey("schedules.id", ondelete="CASCADE"), nullable=False),
+    Column("due_at", UtcDateTime, nullable=False),
+    Column("state", String(20), nullable=False),
+    Column("tries", Integer, nullable=False, server_default="0"),
+    Column("node_id", String(100)),
+    Column("taken_at", UtcDateTime),
+    Column("outcome", JSON),
+    UniqueConstraint("schedule_id", "due_at"),
+    Index("ix_schedule_runs_open", "due_at", sqlite_where=TO_RUN, postgresql_where=TO_RUN),
+)
+"""Each due time once. `due`: to be run · `ended`: to be told · `told`: over."""
+
+descriptions = Table(
+    "descriptions",
+    metadata,
+    Column("thread_id", ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
+    Column("text", Text, nullable=False),
+    Column("user", String(60), nullable=False),
+    Column("at", UtcDateTime, nullable=False),
+)
+"""What somebody says a thread is about."""
+
+lineage = Table(
+    "lineage",
+    metadata,
+    Column("thread_id", ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
+    Column("source_id", String(200), primary_key=True),
+    Column("created_at", UtcDateTime, nullable=False),
+    Index("ix_lineage_source_id", "source_id"),
+)
+"""A thread that holds words of another one, its source. What is deleted there is deleted here."""
+
+tombstones = Table(
+    "tombstones",
+    metadata,
+    Column("thread_id", String(200), primary_key=True),
+    Column("state", String(64), nullable=False),
+    Column("turns", Integer, nullable=False),
+    Column("purged_at", UtcDateTime, nullable=False),
+)
+"""`state` is the hash of the thread's last state (`workers/agent/thread_states.py`), "" when nobody worked it out."""
+
 outbox = Table(
     "outbox",
     metadata,
@@ -284,6 +384,49 @@ message_versions = Table(
     Column("replaced_at", UtcDateTime, nullable=False),
     Index("ix_message_versions_message_id", "message_id"),
 )
+
+preferences = Table(
+    "preferences",
+    metadata,
+    Column("team", String(60), primary_key=True),
+    Column("subject", String(60), primary_key=True),
+    Column("body", JSON, nullable=False),
+    Column("changed_at", UtcDateTime, nullable=False),
+    Column("changed_by", String(60), nullable=False),
+    Index("ix_preferences_subject", "subject"),
+)
+"""`subject` is the id of a person or a channel, or "" for the whole workspace."""
+
+installations = Table(
+    "installations",
+    metadata,
+    Column("enterprise", String(60), primary_key=True),
+    Column("team", String(60), primary_key=True),
+    Column("secret", Text, nullable=False),
+    Column("about", JSON, nullable=False),
+    Column("expires_at", UtcDateTime),
+    Column("refreshing_until", UtcDateTime),
+    Column("installed_at", UtcDateTime, nullable=False),
+    Index("ix_installations_team", "team"),
+)
+"""`enterprise` is "" outside Enterprise Grid, `team` is "" for the installation of a whole organisation."""
+
+installation_teams = Table(
+    "installation_teams",
+    metadata,
+    Column("team", String(60), primary_key=True),
+    Column("enterprise", String(60), nullable=False),
+    Index("ix_installation_teams_enterprise", "enterprise"),
+)
+
+oauth_states = Table(
+    "oauth_states",
+    metadata,
+    Column("state", String(64), primary_key=True),
+    Column("expires_at", UtcDateTime, nullable=False),
+    Index("ix_oauth_states_expires_at", "expires_at"),
+)
+"""`state` is a SHA-256, so that whoever reads the table can finish no installation."""
 
 blob_refs = Table(
     "blob_refs",

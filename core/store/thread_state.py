@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
@@ -11,6 +11,7 @@ from sqlalchemy import bindparam, func, select
 
 from core.commands import NOTE
 from core.phrases import detect
+from core.preferences import WORKSPACE
 from core.rows import StoredMessage, TurnRow
 from core.steps import Step, load_step, user_of
 from core.store import tables as t
@@ -18,6 +19,7 @@ from core.store.messages import unread_messages
 from core.store.outbox import UNSHOWN
 from core.store.part import Part
 from core.store.participation import is_root_for_us
+from core.store.preferences import preferences_of
 from core.store.turns import open_turn_of, turn_row
 from core.store.wait_queue import LANGUAGE_CHARS, QueuedThread
 
@@ -48,6 +50,8 @@ class ThreadState:
     mail: tuple[StoredMessage, ...]
     since: tuple[Any, ...] = ()
     """When each message of `mail` was received."""
+    preferences: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What was chosen for its workspace, its channel and the people of the mail, by subject."""
 
     @property
     def open_turn(self) -> TurnRow | None:
@@ -96,6 +100,8 @@ class ThreadStates(Part):
                 if row.body is not None:
                     steps[row.id].append(load_step(row.body))
             mail = unread_messages(db, thread_id)
+            subjects = {WORKSPACE, thread.channel, *(message.user for message, _ in mail)}
+            preferences = preferences_of(db, thread.team, subjects)
         return ThreadState(
             thread_id=thread_id,
             node_id=thread.node_id,
@@ -108,6 +114,7 @@ class ThreadStates(Part):
             steps={turn_id: tuple(found) for turn_id, found in steps.items()},
             mail=tuple(message for message, _ in mail),
             since=tuple(since for _, since in mail),
+            preferences=preferences,
         )
 
 
@@ -121,6 +128,7 @@ def _thread_query() -> Any:
         threads.node_id,
         threads.exported_bytes,
         threads.channel,
+        threads.team,
         sent.scalar_subquery().label("sent"),
         unshown.scalar_subquery().label("unshown"),
         has_files.label("has_files"),

@@ -1,10 +1,11 @@
-"""What people think of reports: one vote for each person and report, which they can change."""
+"""What people think of reports: one vote for each person and report; and turns that are examples to learn from."""
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import cast
 
-from sqlalchemy import select, update
+from sqlalchemy import delete, select, update
 
 from core.rows import Vote, VoteRow
 from core.store import tables as t
@@ -12,7 +13,7 @@ from core.store.part import Part, now, storable, writes
 
 
 class Votes(Part):
-    """Table `votes`."""
+    """Tables `votes` and `examples`."""
 
     @writes
     def save_vote(self, turn_id: str, user: str, vote: Vote) -> None:
@@ -40,3 +41,25 @@ class Votes(Part):
         query = select(c.user, c.vote, c.reason).where(c.turn_id == turn_id).order_by(c.at, c.user)
         with self._reading() as db:
             return [VoteRow(row.user, cast(Vote, row.vote), row.reason) for row in db.execute(query)]
+
+    # --- examples to learn from
+
+    @writes
+    def mark_example(self, turn_id: str, user: str) -> bool:
+        """A person says that a turn is an example to learn from; False when they said so before."""
+        with self._writing() as db:
+            return self._insert_once(db, t.examples, turn_id=turn_id, user=user, at=now())
+
+    @writes
+    def unmark_example(self, turn_id: str, user: str) -> bool:
+        """A person takes that back; False when they had not said so."""
+        mine = (t.examples.c.turn_id == turn_id) & (t.examples.c.user == user)
+        with self._writing() as db:
+            return bool(db.execute(delete(t.examples).where(mine)).rowcount)
+
+    def examples(self, turn_id: str) -> dict[str, datetime]:
+        """Who says that a turn is an example, and since when; the first one first."""
+        c = t.examples.c
+        query = select(c.user, c.at).where(c.turn_id == turn_id).order_by(c.at, c.user)
+        with self._reading() as db:
+            return {row.user: row.at for row in db.execute(query)}
