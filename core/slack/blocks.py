@@ -7,7 +7,7 @@ the numbers; where Slack's documents and its servers disagree, the smaller one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from core.interactions import Interaction
@@ -33,10 +33,16 @@ class Limit:
     BUTTONS: Final = 25
     BUTTON_TEXT: Final = 75
     BUTTON_VALUE: Final = 2_000
+    MENU_OPTIONS: Final = 5
+    SELECT_OPTIONS: Final = 100
+    OPTION_VALUE: Final = 150
     ID: Final = 255
     TABLE_ROWS: Final = 100
     TABLE_COLUMNS: Final = 20
     TABLE: Final = 10_000
+    CAPTION: Final = 150
+    PAGE_ROWS: Final = 20
+    """Rows of a data table that are shown at once, by our own choice; Slack takes up to a hundred, and shows five."""
     TASKS: Final = 50
     VIEW_TITLE: Final = 24
     VIEW_BLOCKS: Final = 100
@@ -48,10 +54,14 @@ class Limit:
 
 
 class SlackMessage(NamedTuple):
-    """A message for chat.postMessage: `text` is for notifications, already escaped; `blocks` is what people see."""
+    """A message for chat.postMessage: `text` is for notifications, already escaped; `blocks` is what people see.
+
+    `known` are the web addresses in it that a person wrote: they may stay links.
+    """
 
     text: str
     blocks: list[Block]
+    known: frozenset[str] = frozenset()
 
 
 def fallback(text: str) -> str:
@@ -125,6 +135,43 @@ def table(rows: Sequence[Sequence[str]], aligns: Sequence[Align | None] = ()) ->
     return block
 
 
+def data_table(rows: Sequence[Sequence[str | tuple[float, str]]], caption: str) -> Block:
+    """A table that people can sort, filter and page, header row first. A pair is a number with the text that shows it.
+
+    The caller keeps it within the limits (`fits_table`), with a row below the header. Not every workspace has it:
+    `as_plain_tables` makes a table of it.
+    """
+    width = max(map(len, rows))
+    filled = [[*row, *[""] * (width - len(row))] for row in rows]
+    return {
+        "type": "data_table",
+        "caption": clip(_shown(caption), Limit.CAPTION),
+        "rows": [[_cell(each) for each in row] for row in filled],
+        "page_size": min(len(rows) - 1, Limit.PAGE_ROWS),
+    }
+
+
+def as_plain_tables(blocks: Sequence[Block]) -> list[Block]:
+    """The same blocks for a workspace without data tables: the same rows, numbers to the right."""
+    return [_plain_table(block) if block.get("type") == "data_table" else block for block in blocks]
+
+
+def _plain_table(block: Block) -> Block:
+    rows = [[str(cell.get("text") or " ") for cell in row] for row in block["rows"]]
+    columns = zip(*block["rows"][1:], strict=False)
+    aligns: list[Align | None] = [
+        "right" if any(cell.get("type") == "raw_number" for cell in column) else None for column in columns
+    ]
+    return table(rows, aligns)
+
+
+def _cell(item: str | tuple[float, str]) -> dict[str, Any]:
+    if isinstance(item, str):
+        return {"type": "raw_text", "text": item if item.strip() else " "}
+    value, text = item
+    return {"type": "raw_number", "value": value, "text": text}
+
+
 def fits_table(rows: Sequence[Sequence[str]], *, characters: int = 8_000) -> bool:
     """Whether these rows, header included, may be one table block. `characters` counts all cells together."""
     return (
@@ -153,6 +200,37 @@ def button(text: str, interaction: Interaction, style: Literal["primary", "dange
     if style:
         element["style"] = style
     return element
+
+
+def menu(action_id: str, options: Sequence[tuple[str, Interaction]]) -> dict[str, Any]:
+    """A "⋯" with at most five things to do, each with its words. Raises ValueError when a payload is too long."""
+    shown = [(_plain(clip(_shown(text), Limit.BUTTON_TEXT)), each.encode()) for text, each in options]
+    if len(shown) > Limit.MENU_OPTIONS or any(len(value) > Limit.OPTION_VALUE for _, value in shown):
+        raise ValueError(f"the menu {action_id!r} is longer than Slack takes")
+    return {
+        "type": "overflow",
+        "action_id": action_id,
+        "options": [{"text": text, "value": value} for text, value in shown],
+    }
+
+
+def select(
+    action_id: str, placeholder: str, options: Sequence[tuple[str, Interaction]], chosen: int | None = None
+) -> dict[str, Any]:
+    """A list to choose one of at most a hundred from; `chosen` is the place of what is shown now.
+
+    Raises ValueError when there are more, or a payload is too long.
+    """
+    shown = [{"text": _plain(clip(_shown(text), Limit.BUTTON_TEXT)), "value": each.encode()} for text, each in options]
+    if not 0 < len(shown) <= Limit.SELECT_OPTIONS or any(len(one["value"]) > Limit.OPTION_VALUE for one in shown):
+        raise ValueError(f"the select {action_id!r} is longer than Slack takes")
+    return {
+        "type": "static_select",
+        "action_id": action_id,
+        "placeholder": _plain(clip(_shown(placeholder), Limit.OPTION_VALUE)),
+        "options": shown,
+        **({} if chosen is None else {"initial_option": shown[chosen]}),
+    }
 
 
 def task_card(
@@ -192,7 +270,7 @@ def broken_limits(blocks: Sequence[Block]) -> list[str]:
     marked = sum(len(block["text"]) for block in blocks if block["type"] == "markdown")
     if marked > Limit.MARKDOWN:
         faults.append(f"/blocks: {marked} characters of markdown, at most {Limit.MARKDOWN}")
-    if sum(block["type"] == "table" for block in blocks) > 1:
+    if sum(block["type"] in ("table", "data_table") for block in blocks) > 1:
         faults.append("/blocks: more than one table")
     for index, block in enumerate(blocks):
         faults += [f"/blocks/{index}{fault}" for fault in _faults(block)]
@@ -229,13 +307,12 @@ def _faults(block: Block) -> list[str]:
             return _count("/elements", block["elements"], Limit.CONTEXT_ELEMENTS)
         case "actions":
             return _count("/elements", block["elements"], Limit.BUTTONS) + [
-                fault
+                f"/elements/{number}{fault}"
                 for number, element in enumerate(block["elements"])
-                for fault in _length(f"/elements/{number}/text", element["text"]["text"], Limit.BUTTON_TEXT)
-                + _length(f"/elements/{number}/value", element["value"], Limit.BUTTON_VALUE)
+                for fault in _element_faults(element)
             ]
-        case "table":
-            return (
+        case "table" | "data_table":
+            return _data_table_faults(block) + (
                 _count("/rows", block["rows"], Limit.TABLE_ROWS)
                 + [f for n, row in enumerate(block["rows"]) for f in _count(f"/rows/{n}", row, Limit.TABLE_COLUMNS)]
                 + _length("/rows", "".join(cell["text"] for row in block["rows"] for cell in row), Limit.TABLE)
@@ -262,6 +339,34 @@ def _faults(block: Block) -> list[str]:
             return []
 
 
+def _data_table_faults(block: Block) -> list[str]:
+    if block["type"] != "data_table":
+        return []
+    faults = _length("/caption", block["caption"], Limit.CAPTION)
+    if len(block["rows"]) < 2:
+        faults.append("/rows: no row below the header")
+    if len({len(row) for row in block["rows"]}) > 1:
+        faults.append("/rows: rows of several lengths")
+    return faults
+
+
+def _element_faults(element: Mapping[str, Any]) -> list[str]:
+    if element["type"] not in ("overflow", "static_select"):
+        return _choice_faults("", element, Limit.BUTTON_VALUE)
+    most = Limit.MENU_OPTIONS if element["type"] == "overflow" else Limit.SELECT_OPTIONS
+    return _count("/options", element["options"], most) + [
+        fault
+        for number, option in enumerate(element["options"])
+        for fault in _choice_faults(f"/options/{number}", option, Limit.OPTION_VALUE)
+    ]
+
+
+def _choice_faults(pointer: str, choice: Mapping[str, Any], most: int) -> list[str]:
+    return _length(f"{pointer}/text", choice["text"]["text"], Limit.BUTTON_TEXT) + _length(
+        f"{pointer}/value", choice["value"], most
+    )
+
+
 def _length(pointer: str, text: str, limit: int) -> list[str]:
     return [] if 0 < len(text) <= limit else [f"{pointer}: {len(text)} characters, 1 to {limit} are taken"]
 
@@ -277,7 +382,7 @@ def _texts(value: object) -> list[str]:
         return []
     return [
         text
-        for key in ("title", "text", "elements", "rows", "tasks", "details", "output")
+        for key in ("title", "text", "caption", "elements", "rows", "tasks", "details", "output")
         for text in ([value[key]] if isinstance(value.get(key), str) else _texts(value.get(key)))
     ]
 

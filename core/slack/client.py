@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.client import HTTPException
 from typing import Any
@@ -70,15 +70,33 @@ def web_client(settings: Settings, redis: Redis | None = None) -> CountedClient:
     return _client(token.get_secret_value() if token else None, settings.slack_api_url, [], rates)
 
 
+class NoToken(Crowded):
+    """The call was not made: the workspace has no token, or it cannot be read now."""
+
+
+def team_client(settings: Settings, redis: Redis, team: str, token_of: Callable[[], str]) -> CountedClient:
+    """The same for one of many workspaces: `token_of` reads its token for each call, and its budgets are its own.
+
+    `token_of` raises NoToken where there is none.
+    """
+    rates = Rates(redis, paced=settings.keeps_rate_budgets, scope=team)
+    client = _TeamClient(settings.slack_api_url, [], rates, team, token_of)
+    client.repeats = _TeamClient(settings.slack_api_url, _repeat_handlers(), rates, team, token_of)
+    return client
+
+
 def repeating(client: WebClient) -> WebClient:
     """The same for calls that may be made twice: it also repeats after lost replies and server errors."""
     if isinstance(client, CountedClient) and client.repeats is not None:
         return client.repeats
-    handlers = [
+    return _client(client.token, client.base_url, _repeat_handlers(), rates_of(client))
+
+
+def _repeat_handlers() -> list[RetryHandler]:
+    return [
         _Counted(ServerErrorRetryHandler(max_retry_count=2), "server_error"),
         _Counted(ConnectionErrorRetryHandler(max_retry_count=2), "no_reply"),
     ]
-    return _client(client.token, client.base_url, handlers, rates_of(client))
 
 
 def rates_of(client: WebClient) -> Rates | None:
@@ -109,6 +127,36 @@ class CountedClient(WebClient):
             raise
         SLACK_CALLS.labels(api_method, "ok").inc()
         return reply
+
+
+_WANT_A_TEAM = frozenset({"users.list", "users.conversations", "usergroups.users.list"})
+"""Methods that an organisation's token may only call for one of its workspaces."""
+
+
+class _TeamClient(CountedClient):
+    """A client whose token is read for each call, and stands nowhere in it."""
+
+    def __init__(
+        self, base_url: str, handlers: Sequence[RetryHandler], rates: Rates, team: str, token_of: Callable[[], str]
+    ) -> None:
+        self._token_of = token_of
+        self._team = team
+        super().__init__(base_url=base_url, timeout=TIMEOUT_S, retry_handlers=_handlers(handlers, rates))
+        self.rates = rates
+        _heed_no_proxy(self)
+
+    @property
+    def token(self) -> str:
+        return self._token_of()
+
+    @token.setter
+    def token(self, value: str | None) -> None:
+        """The SDK sets it once, to nothing."""
+
+    def api_call(self, api_method: str, **arguments: Any) -> SlackResponse:
+        if api_method in _WANT_A_TEAM:
+            arguments["params"] = {**(arguments.get("params") or {}), "team_id": self._team}
+        return super().api_call(api_method, **arguments)
 
 
 class _Counted(RetryHandler):
@@ -165,14 +213,21 @@ def _channel_in(body: bytes | None) -> str:
 def _client(
     token: str | None, base_url: str, handlers: Sequence[RetryHandler], rates: Rates | None = None
 ) -> CountedClient:
-    # The handlers are given because the SDK's default repeats a POST after a lost reply, which posts twice.
-    handlers = [_Counted(_SharedRateLimit(rates), "rate_limited"), *handlers]
-    client = CountedClient(token=token, base_url=base_url, timeout=TIMEOUT_S, retry_handlers=handlers)
+    client = CountedClient(token=token, base_url=base_url, timeout=TIMEOUT_S, retry_handlers=_handlers(handlers, rates))
     client.rates = rates
-    # The SDK takes the proxy of the environment and ignores NO_PROXY.
-    if urllib.request.proxy_bypass(urlsplit(base_url).hostname or ""):
-        client.proxy = None
+    _heed_no_proxy(client)
     return client
+
+
+def _handlers(handlers: Sequence[RetryHandler], rates: Rates | None) -> list[RetryHandler]:
+    # The handlers are given because the SDK's default repeats a POST after a lost reply, which posts twice.
+    return [_Counted(_SharedRateLimit(rates), "rate_limited"), *handlers]
+
+
+def _heed_no_proxy(client: WebClient) -> None:
+    # The SDK takes the proxy of the environment and ignores NO_PROXY.
+    if urllib.request.proxy_bypass(urlsplit(client.base_url).hostname or ""):
+        client.proxy = None
 
 
 def error_name(error: SlackApiError) -> str:

@@ -16,7 +16,7 @@ import json
 import mimetypes
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
 from itertools import count
@@ -92,6 +92,14 @@ class FakeSlack:
         """The sentences that only one person saw, with that person."""
         self.views: list[Json] = []
         """The modals that were opened."""
+        self.titles: dict[str, str] = {}
+        """What Slack calls the conversations of direct messages, by the ts of their first message."""
+        self.prompts: dict[tuple[str, str], list[str]] = {}
+        """The suggested prompts of a direct message, by channel and thread; "" for a new conversation."""
+        self.homes: dict[str, Json] = {}
+        """The app's home of each person, with its hash."""
+        self.channels: dict[str, Json] = {"C0SALES001": {"name": "sales", "members": list(people)}}
+        """The channels with the bot in them: name and the people."""
         self.flags: dict[str, Json] = {}
         """What differs in the object of a person: {"is_restricted": True}, {"team_id": "T0OTHER"}."""
         self.channel_flags: Json = {}
@@ -102,6 +110,8 @@ class FakeSlack:
         """The user groups and who is in them."""
         self.shows_files = True
         """False: completed uploads do not appear in their thread."""
+        self.unknown_blocks: set[str] = set()
+        """Kinds of blocks that this workspace does not have."""
         self.keeps_metadata = True
         """False: messages lose their metadata, as on a server that does not know it."""
         self.most_replies = 1_000
@@ -224,17 +234,18 @@ class FakeSlack:
     # --- the Web API, one method each: `chat.postMessage` is `_chat_postMessage`
 
     def _chat_postMessage(self, channel: str, text: str = "", **given: Any) -> Json:
-        _check("chat.postMessage", text, given.get("blocks"), LONGEST_TEXT)
+        _check("chat.postMessage", text, given.get("blocks"), LONGEST_TEXT, self.unknown_blocks)
         names = ("blocks", "metadata") if self.keeps_metadata else ("blocks",)
         kept = {name: given[name] for name in names if given.get(name)}
-        message = self._add(channel, given.get("thread_ts") or "", _by_bot(text, **kept))
+        shown = {"subtype": "thread_broadcast"} if given.get("reply_broadcast") else {}
+        message = self._add(channel, given.get("thread_ts") or "", _by_bot(text, **kept, **shown))
         return {"ts": message["ts"], "channel": channel, "message": message}
 
     def _chat_update(self, channel: str, ts: str, text: str = "", blocks: list[Json] | None = None) -> Json:
         message = self._messages.get((channel, ts))
         if message is None:
             raise _refused("chat.update", "message_not_found")
-        _check("chat.update", text, blocks, LONGEST_EDIT)
+        _check("chat.update", text, blocks, LONGEST_EDIT, self.unknown_blocks)
         message.update(text=text, blocks=blocks or [])
         return {"ts": ts, "channel": channel}
 
@@ -255,6 +266,18 @@ class FakeSlack:
             raise _refused("views.update", "invalid_arguments", errors=faults)
         self.views.append(deepcopy(view))
         return {"view": {"id": view_id, "hash": hash, **view}}
+
+    def _views_publish(self, user_id: str, view: Json, hash: str = "") -> Json:
+        if faults := broken_view(view):
+            raise _refused("views.publish", "invalid_arguments", errors=faults)
+        if hash and user_id in self.homes and hash != self.homes[user_id]["hash"]:
+            raise _refused("views.publish", "hash_conflict")
+        self.homes[user_id] = {**deepcopy(view), "hash": f"{next(self._numbers)}.home"}
+        return {"view": self.homes[user_id]}
+
+    def _users_conversations(self, user: str = "", **_: Any) -> Json:
+        mine = [name for name, about in self.channels.items() if not user or user in about["members"]]
+        return {"channels": [{"id": name, "name": self.channels[name]["name"]} for name in mine]}
 
     def _reactions_add(self, channel: str, timestamp: str, name: str) -> Json:
         reactions = self._reactions("reactions.add", channel, timestamp)
@@ -287,6 +310,16 @@ class FakeSlack:
         self.sessions[thread_ts] = status
         return {}
 
+    def _assistant_threads_setTitle(self, channel_id: str, thread_ts: str, title: str) -> Json:
+        self.titles[thread_ts] = title
+        return {}
+
+    def _assistant_threads_setSuggestedPrompts(self, channel_id: str, prompts: list[Json], **given: Any) -> Json:
+        if not 0 < len(prompts) <= 4 or not channel_id.startswith("D"):
+            raise _refused("assistant.threads.setSuggestedPrompts", "invalid_arguments")
+        self.prompts[channel_id, given.get("thread_ts") or ""] = [prompt["message"] for prompt in prompts]
+        return {}
+
     def _conversations_replies(self, channel: str, ts: str, **given: Any) -> Json:
         oldest, latest = float(given.get("oldest") or 0), float(given.get("latest") or "inf")
         inclusive = given.get("inclusive") in (True, "true", "1", 1)
@@ -305,8 +338,8 @@ class FakeSlack:
         more = {"has_more": bool(cursor), "response_metadata": {"next_cursor": cursor}}
         return {"messages": found[begin:end], **more}
 
-    def _auth_test(self) -> Json:
-        return {"user_id": BOT_USER, "team_id": self.team}
+    def _auth_test(self, **_: Any) -> Json:
+        return {"user_id": BOT_USER, "team_id": self.team, "url": "https://fake.slack.com/"}
 
     def _users_info(self, user: str, **_: Any) -> Json:
         if (person := self._people.get(user)) is None:
@@ -321,7 +354,8 @@ class FakeSlack:
     def _conversations_info(self, channel: str, **_: Any) -> Json:
         if channel.startswith("D"):
             return {"channel": {"id": channel, "is_im": True, "user": f"U{channel[1:]}"}}
-        return {"channel": {"id": channel} | self.channel_flags}
+        name = {"name": self.channels[channel]["name"]} if channel in self.channels else {}
+        return {"channel": {"id": channel} | name | self.channel_flags}
 
     def _conversations_open(self, users: str, **_: Any) -> Json:
         self._users_info(users)
@@ -329,6 +363,11 @@ class FakeSlack:
 
     def _conversations_members(self, channel: str, **_: Any) -> Json:
         return {"members": [*self._people, *self.members]}
+
+    def _chat_getPermalink(self, channel: str, message_ts: str, **_: Any) -> Json:
+        if (channel, message_ts) not in self._messages:
+            raise _refused("chat.getPermalink", "message_not_found")
+        return {"permalink": f"https://fake.slack.invalid/archives/{channel}/p{message_ts.replace('.', '')}"}
 
     def _usergroups_users_list(self, usergroup: str, **_: Any) -> Json:
         if usergroup not in self.groups:
@@ -461,9 +500,11 @@ class _Client(CountedClient):
                     raise
 
 
-def _check(method: str, text: str, blocks: list[Json] | None, longest: int) -> None:
-    """Refuse what Slack would refuse."""
-    if blocks and (broken := broken_limits(blocks)):
+def _check(method: str, text: str, blocks: list[Json] | None, longest: int, unknown: Collection[str]) -> None:
+    """Refuse what Slack would refuse; blocks of an `unknown` kind, too."""
+    kinds = [str(each["type"]) for each in blocks or ()]
+    named = [f"/blocks/{place}: unsupported type {kind}" for place, kind in enumerate(kinds) if kind in unknown]
+    if blocks and (broken := [*named, *broken_limits(blocks)]):
         raise _refused(method, _NO_BLOCKS, errors=broken)
     if not blocks and len(text) > longest:
         raise _refused(method, "msg_too_long")

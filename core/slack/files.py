@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from core.values import FileRef
+from core.tour import MODE
+from core.values import REPOSITORY_MODE, FileRef
 
 MAX_FILES = 200
 """Far more than Slack lets a person attach to one message. `workers/turn/files.py` reads fewer and names the rest."""
 
+_OURS = (MODE, REPOSITORY_MODE)
+"""Modes that no event may claim."""
 _MAX_TEXT = 500
 _MAX_URL = 4_000
 
@@ -31,7 +34,7 @@ def file_ref(item: Any) -> FileRef | None:
         mimetype=_text(item, "mimetype"),
         size=size if isinstance(size, int) and size > 0 else 0,
         url=_text(item, "url_private_download", _MAX_URL) or _text(item, "url_private", _MAX_URL),
-        mode=_text(item, "mode") or "hosted",
+        mode=mode if (mode := _text(item, "mode")) and mode not in _OURS else "hosted",
     )
 
 

@@ -101,6 +101,16 @@ def headings(text: str) -> list[str]:
     return [_text_in(tokens[index + 1]) for index, token in enumerate(tokens) if token.type == "heading_open"]
 
 
+def top_headings(text: str) -> list[tuple[int, int, str]]:
+    """Each heading that stands in no list or quotation: its line from 0 (as of `splitlines`), its level, its text."""
+    tokens = _tokens(text)
+    return [
+        (token.map[0], int(token.tag[1:]), _text_in(tokens[index + 1]))
+        for index, token in enumerate(tokens)
+        if token.type == "heading_open" and token.level == 0 and token.map
+    ]
+
+
 def plain_text(text: str) -> str:
     """The text of Markdown without its marks, a line per block: for notifications and screen readers."""
     lines: list[str] = []

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from core.interactions import FORM_FIELD, AgainButton, AskForm, ContextForm, Interaction, MenuForm, SpeakForm
+from core.interactions import FORM_FIELD, AgainButton, AskForm, ContextForm, Interaction, MenuForm, RateForm, SpeakForm
 from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.approvals import FIELD_CHARS, View, code_parts, field_id
 from core.slack.blocks import Block
+from core.slack.report_views import REASON_CHARS
 from core.slack.text import clip
 from core.stepping_in import SPEECH_CHARS
 from core.values import Language
@@ -51,6 +52,14 @@ def edit_view(form: ContextForm, text: str, language: Language) -> View | None:
     ]
     fields = [_field(n, label, part) for n, (label, part) in enumerate(zip(labels, parts, strict=True))]
     return _form(form, "menu_edit", "menu_save", fields, language)
+
+
+def rate_view(form: RateForm, language: Language, *, is_example: bool) -> View:
+    """The form that asks for a person's judgement of an answer. `is_example`: they marked it as one before."""
+    names = ("up", "down", "no_example" if is_example else "example")
+    options = [{"text": _plain(say(f"menu_{each}", language), _OPTION), "value": each} for each in names]
+    why = _field(0, say("menu_why", language), "", REASON_CHARS)
+    return _form(form, "menu_rate_title", "menu_save", [_choice(say("menu_rating", language), options), why], language)
 
 
 def speak_view(form: SpeakForm, language: Language) -> View:

@@ -6,7 +6,7 @@ skipped from then on, by all our processes.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any, Literal
 
 from slack_sdk import WebClient
@@ -14,9 +14,21 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 
 from core.slack.client import LOST, NOT_OFFERED, describe, error_name, rates_of
 from core.slack.outbox import Outbox
+from core.slack.outgoing import (
+    open_view,
+    publish_view,
+    set_status,
+    set_title,
+    slack_blocks,
+    slack_prompts,
+    slack_text,
+    slack_view,
+    suggest_prompts,
+    update_view,
+    whisper,
+)
 from core.slack.rates import decorative
 from core.slack.reader import SlackReader
-from core.slack.text import clip, without_pings
 from core.slack.without import Without
 from core.telemetry import get_logger
 from core.values import Lease, ThreadKey
@@ -26,10 +38,14 @@ log = get_logger(__name__)
 AgentSession = Literal["processing", "suspended", "active"]
 
 UPLOAD = "files.getUploadURLExternal"
+DATA_TABLE = "data_table"
+"""A kind of block that not every workspace has; it is remembered like a method."""
 _REACT, _UNREACT = "reactions.add", "reactions.remove"
 _WHISPER, _FORM, _PAGE = "chat.postEphemeral", "views.open", "views.update"
+_HOME = "views.publish"
+_TITLE, _PROMPTS = "assistant.threads.setTitle", "assistant.threads.setSuggestedPrompts"
 _STATUS, _SESSION = "assistant.threads.setStatus", "agents.sessions.setStatus"
-_NOTHING_TO_DO = {"already_reacted", "no_reaction"}
+_NOTHING_TO_DO = {"already_reacted", "no_reaction", "hash_conflict"}
 
 
 class Niceties(SlackReader):
@@ -40,9 +56,8 @@ class Niceties(SlackReader):
         self._once = client
         self._outbox = outbox
         rates = rates_of(client)
-        self._without = Without(
-            rates.redis if rates else None, (_REACT, _UNREACT, _STATUS, _SESSION, _WHISPER, _FORM, _PAGE, UPLOAD)
-        )
+        refusable = (_REACT, _UNREACT, _STATUS, _SESSION, _WHISPER, _FORM, _PAGE, _HOME, _TITLE, _PROMPTS)
+        self._without = Without(rates.redis if rates else None, (*refusable, UPLOAD, DATA_TABLE))
 
     def react(self, key: ThreadKey, ts: str, name: str, *, lease: Lease | None = None) -> None:
         """Add an emoji to a message."""
@@ -68,8 +83,8 @@ class Niceties(SlackReader):
             lease,
             key,
             _STATUS,
-            lambda: self._once.assistant_threads_setStatus(
-                channel_id=key.channel, thread_ts=key.root_ts, status=clip(text, 100)
+            lambda: set_status(
+                self._once, channel=key.channel, thread_ts=key.root_ts, status=slack_text(text, limit=100)
             ),
         )
 
@@ -80,6 +95,31 @@ class Niceties(SlackReader):
             key,
             _SESSION,
             lambda: self._once.agents_sessions_setStatus(channel_id=key.channel, thread_ts=key.root_ts, status=state),
+        )
+
+    def set_title(self, key: ThreadKey, title: str) -> None:
+        """What Slack calls a conversation of a direct message in its list."""
+        self._nicety(
+            None,
+            key,
+            _TITLE,
+            lambda: set_title(
+                self._once,
+                channel=key.channel,
+                thread_ts=key.root_ts,
+                title=slack_text(" ".join(title.split()), limit=100),
+            ),
+        )
+
+    def suggest_prompts(self, key: ThreadKey, prompts: list[dict[str, str]], *, lease: Lease | None = None) -> None:
+        """Offer prompts in a direct message: in a thread of it, or for a new conversation when `root_ts` is ""."""
+        self._nicety(
+            lease,
+            key,
+            _PROMPTS,
+            lambda: suggest_prompts(
+                self._once, channel=key.channel, thread_ts=key.root_ts or None, prompts=slack_prompts(prompts)
+            ),
         )
 
     def check(self, lease: Lease) -> None:
@@ -94,14 +134,23 @@ class Niceties(SlackReader):
         blocks: list[dict[str, Any]] | None = None,
         *,
         lease: Lease | None = None,
+        known: Collection[str] = (),
     ) -> None:
-        """A sentence in the thread that only this person sees, until they reload. `text` is mrkdwn, escaped."""
+        """A sentence in the thread that only this person sees, until they reload. `text` is mrkdwn, escaped.
+
+        `known` are the web addresses that may stay links.
+        """
         self._nicety(
             lease,
             key,
             _WHISPER,
-            lambda: self._once.chat_postEphemeral(
-                channel=key.channel, thread_ts=key.root_ts, user=user, text=without_pings(text), blocks=blocks
+            lambda: whisper(
+                self._once,
+                channel=key.channel,
+                thread_ts=key.root_ts,
+                user=user,
+                text=slack_text(text, known),
+                blocks=slack_blocks(blocks, known) if blocks is not None else None,
             ),
         )
 
@@ -111,7 +160,7 @@ class Niceties(SlackReader):
 
         def call() -> None:
             nonlocal opened
-            self._once.views_open(trigger_id=trigger_id, view=view)
+            open_view(self._once, trigger_id=trigger_id, view=slack_view(view))
             opened = True
 
         self._nicety(None, key, _FORM, call)
@@ -119,7 +168,23 @@ class Niceties(SlackReader):
 
     def update_form(self, key: ThreadKey, view_id: str, shown: str, view: dict[str, Any]) -> None:
         """Show something else in an open modal, unless it changed since `shown`, the hash that the press came with."""
-        self._nicety(None, key, _PAGE, lambda: self._once.views_update(view_id=view_id, hash=shown or None, view=view))
+        drawn = slack_view(view)
+        self._nicety(None, key, _PAGE, lambda: update_view(self._once, view_id=view_id, hash=shown or None, view=drawn))
+
+    def publish_home(self, team: str, user: str, view: dict[str, Any], shown: str = "") -> bool:
+        """Draw the app's home of a person. With `shown`, the hash of what they see, only if nobody drew it since.
+
+        False when Slack did not: somebody may have drawn it meanwhile.
+        """
+        drawn = False
+
+        def call() -> None:
+            nonlocal drawn
+            publish_view(self._once, user=user, hash=shown or None, view=slack_view(view))
+            drawn = True
+
+        self._nicety(None, ThreadKey(team, user, ""), _HOME, call)
+        return drawn
 
     def _check(self, lease: Lease | None) -> None:
         if lease is not None:

@@ -40,9 +40,13 @@ BUDGETS: Mapping[str, Budget] = {
     "reactions.remove": _TIER_2,
     "assistant.threads.setStatus": _TIER_3,
     "agents.sessions.setStatus": _TIER_3,
+    "assistant.threads.setTitle": _TIER_4,
+    "assistant.threads.setSuggestedPrompts": _TIER_4,
     "chat.postEphemeral": _TIER_4,
     "views.open": _TIER_4,
     "views.update": _TIER_4,
+    "views.publish": _TIER_4,
+    "users.conversations": _TIER_3,
     "files.getUploadURLExternal": _TIER_4,
     "files.completeUploadExternal": _TIER_4,
     "files.info": _TIER_4,
@@ -89,9 +93,13 @@ class Crowded(OSError):
 class Rates:
     """Safe to share between threads and processes."""
 
-    def __init__(self, redis: Redis, *, paced: bool) -> None:
-        """Without `paced` there are no budgets: only a Retry-After of Slack's is waited for."""
+    def __init__(self, redis: Redis, *, paced: bool, scope: str = "") -> None:
+        """Without `paced` there are no budgets: only a Retry-After of Slack's is waited for.
+
+        `scope` is the workspace whose budgets they are, where there are many.
+        """
         self.redis = redis
+        self._scope = f"{scope}:" if scope else ""
         self._paced = paced
         self._away_until = 0.0
 
@@ -116,7 +124,7 @@ class Rates:
             if redis_answers:
                 delay = self._paused_s(method, channel)
             if redis_answers and budget is not None:
-                due = _number(self.redis.get(_bucket(method, channel, budget)))
+                due = _number(self.redis.get(self._bucket(method, channel, budget)))
                 delay = max(delay, due - self._now(self.redis) - _slack_s(budget))
         return delay
 
@@ -124,7 +132,7 @@ class Rates:
         """Block a method for the seconds of a Retry-After, for all processes; posts in that channel only."""
         with self._if_redis_answers() as redis_answers:
             if redis_answers:
-                self.redis.set(_pause(method, channel), "1", px=max(1, int(seconds * 1000)))
+                self.redis.set(self._pause(method, channel), "1", px=max(1, int(seconds * 1000)))
 
     @contextmanager
     def _if_redis_answers(self) -> Iterator[bool]:
@@ -141,7 +149,7 @@ class Rates:
         """
         if (budget := self._budget(method)) is None:
             return self._paused_s(method, channel)
-        keys = (_pause(method, channel), _bucket(method, channel, budget))
+        keys = (self._pause(method, channel), self._bucket(method, channel, budget))
         every_s = 60.0 / budget.per_minute
         return float(scripts.run(self.redis, scripts.TAKE_SLOT, keys, every_s, _slack_s(budget, spare), longest_s))
 
@@ -149,11 +157,18 @@ class Rates:
         return BUDGETS.get(method) if self._paced else None
 
     def _paused_s(self, method: str, channel: str) -> float:
-        return max(0, int(self.redis.pttl(_pause(method, channel)))) / 1000
+        return max(0, int(self.redis.pttl(self._pause(method, channel)))) / 1000
 
     def _now(self, redis: Redis) -> float:
         seconds, micros = redis.time()
         return float(seconds) + float(micros) / 1e6
+
+    def _bucket(self, method: str, channel: str, budget: Budget) -> str:
+        return f"threadbook:slack:due:{self._scope}{method}" + (f":{channel}" if budget.per_channel else "")
+
+    def _pause(self, method: str, channel: str) -> str:
+        per_channel = method in BUDGETS and BUDGETS[method].per_channel
+        return f"threadbook:slack:pause:{self._scope}{method}" + (f":{channel}" if per_channel else "")
 
 
 def channel_of(arguments: Mapping[str, Any]) -> str:
@@ -172,12 +187,3 @@ def _slack_s(budget: Budget, spare: int = 0) -> float:
 
 def _number(value: bytes | str | None) -> float:
     return float(value) if value is not None else 0.0
-
-
-def _bucket(method: str, channel: str, budget: Budget) -> str:
-    return f"threadbook:slack:due:{method}" + (f":{channel}" if budget.per_channel else "")
-
-
-def _pause(method: str, channel: str) -> str:
-    per_channel = method in BUDGETS and BUDGETS[method].per_channel
-    return f"threadbook:slack:pause:{method}" + (f":{channel}" if per_channel else "")

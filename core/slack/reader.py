@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar, get_args
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
@@ -35,6 +35,8 @@ _MAX_PAGES = 5
 _MAX_NAME = 80
 STANDING_S = 600.0
 """How long what Slack said of a person counts: a new guest, or somebody who left a user group, is noticed then."""
+_SHARED_S = 60.0
+Found = TypeVar("Found")
 Outsiders = Literal["none", "some", "unknown"]
 _STRANGERS = {"user_not_found", "user_not_visible"}
 """Slack shows the people of its own workspace. Those that it does not show belong to another one."""
@@ -60,6 +62,9 @@ class SlackReader:
         self._people_lock = threading.Lock()
         self._outsiders: dict[str, tuple[float, Outsiders]] = {}
         self._groups: dict[str, tuple[float, frozenset[str]]] = {}
+        self._shared: dict[str, tuple[float, frozenset[str]]] = {}
+        self._channel_names: dict[str, str] = {}
+        self._url = ""
 
     def user_name(self, user_id: str) -> str:
         """The display name of a person, cached; the id when Slack gives none."""
@@ -80,6 +85,30 @@ class SlackReader:
         is_foreign = person.team and not {person.team, person.organisation} & set(own)
         return "stranger" if is_foreign else person.standing
 
+    def has_left(self, user_id: str) -> bool:
+        """Whether a person's account in the workspace is closed. Raises SlackUnreachable."""
+
+        def look() -> bool:
+            try:
+                return bool(self._repeatable.users_info(user=user_id)["user"].get("deleted"))
+            except SlackApiError as error:
+                if error_name(error) in _STRANGERS:
+                    return True
+                raise
+
+        return self._looked_up("users.info", look, otherwise=False)
+
+    def time_zone(self, user_id: str) -> str:
+        """The time zone that a person has set in Slack; "UTC" when Slack gives none."""
+        try:
+            user: dict[str, Any] = self._repeatable.users_info(user=user_id)["user"]
+            return str(user.get("tz") or "UTC")
+        except SlackApiError as error:
+            self._shortcomings.note("users.info", error)
+        except LOST as error:
+            log.info("no_time_zone", error=error)
+        return "UTC"
+
     def outsiders_in(self, channel: str, own: Collection[str]) -> Outsiders:
         """Whether guests, or people of other workspaces, are in a channel; `own` as in `standing`.
 
@@ -88,16 +117,10 @@ class SlackReader:
         at, known = self._outsiders.get(channel, (-STANDING_S, "unknown"))
         if time.monotonic() - at < STANDING_S:
             return known
-        try:
-            found = self._look_for_outsiders(channel, own)
-        except SlackApiError as error:
-            failure = refusal("conversations.members", error)
-            if isinstance(failure, SlackUnreachable):
-                raise failure from error
-            self._shortcomings.note("conversations.members", error)
-            found = "unknown"
-        except LOST as error:
-            raise SlackUnreachable(f"a channel could not be looked up: {outline(error)}") from error
+        refused: Outsiders = "unknown"
+        found = self._looked_up(
+            "conversations.members", lambda: self._look_for_outsiders(channel, own), otherwise=refused
+        )
         self._outsiders[channel] = (time.monotonic(), found)
         return found
 
@@ -120,6 +143,60 @@ class SlackReader:
                     return "some"
         return "unknown" if members else "none"
 
+    def is_public(self, channel: str) -> bool:
+        """Whether every member of the workspace can read a channel; what Slack does not tell counts as no.
+
+        Raises SlackUnreachable.
+        """
+
+        def look() -> bool:
+            about: dict[str, Any] = self._repeatable.conversations_info(channel=channel)["channel"]
+            return not any(about.get(name) for name in ("is_im", "is_mpim", "is_group", "is_private"))
+
+        return self._looked_up("conversations.info", look, otherwise=False)
+
+    def may_read(self, channel: str, user_id: str, own: Collection[str]) -> bool:
+        """Whether a person can read a channel: who is in it, and every member of the workspace where it is public.
+
+        What Slack does not tell counts as no. Raises SlackUnreachable.
+        """
+
+        def look() -> bool:
+            about: dict[str, Any] = self._repeatable.conversations_info(channel=channel)["channel"]
+            if about.get("is_im"):
+                return bool(about.get("user") == user_id)
+            is_public = not (about.get("is_private") or about.get("is_mpim") or about.get("is_group"))
+            if is_public and self.standing(user_id, own) in ("member", "admin"):
+                return True
+            pages = islice(self._repeatable.conversations_members(channel=channel, limit=1_000), _MAX_PAGES)
+            return any(user_id in (page.get("members") or ()) for page in pages)
+
+        return self._looked_up("conversations.info", look, otherwise=False)
+
+    def _looked_up(self, method: str, look: Callable[[], Found], *, otherwise: Found) -> Found:
+        """What `look` finds; `otherwise` where Slack refuses to tell it. Raises SlackUnreachable."""
+        try:
+            return look()
+        except SlackApiError as error:
+            failure = refusal(method, error)
+            if isinstance(failure, SlackUnreachable):
+                raise failure from error
+            self._shortcomings.note(method, error)
+            return otherwise
+        except LOST as error:
+            raise SlackUnreachable(f"{method} got no reply: {outline(error)}") from error
+
+    def link(self, thread: ThreadKey) -> str:
+        """The address of a thread's first message; "" when Slack gives none."""
+        try:
+            reply = self._repeatable.chat_getPermalink(channel=thread.channel, message_ts=thread.root_ts)
+            return str(reply.get("permalink") or "")
+        except SlackApiError as error:
+            self._shortcomings.note("chat.getPermalink", error)
+        except LOST as error:
+            log.info("no_link", error=error)
+        return ""
+
     def groups_of(self, user_id: str, groups: Collection[str]) -> frozenset[str]:
         """Those of the user groups that a person is in. One that Slack does not show has nobody in it.
 
@@ -131,17 +208,12 @@ class SlackReader:
         at, members = self._groups.get(group, (-STANDING_S, frozenset()))
         if time.monotonic() - at < STANDING_S:
             return members
-        try:
+
+        def look() -> frozenset[str]:
             reply = self._repeatable.usergroups_users_list(usergroup=group)
-            members = frozenset(str(user) for user in reply.get("users") or ())
-        except SlackApiError as error:
-            failure = refusal("usergroups.users.list", error)
-            if isinstance(failure, SlackUnreachable):
-                raise failure from error
-            self._shortcomings.note("usergroups.users.list", error)
-            members = frozenset()
-        except LOST as error:
-            raise SlackUnreachable(f"a user group could not be looked up: {outline(error)}") from error
+            return frozenset(str(user) for user in reply.get("users") or ())
+
+        members = self._looked_up("usergroups.users.list", look, otherwise=frozenset())
         self._groups[group] = (time.monotonic(), members)
         return members
 
@@ -184,6 +256,63 @@ class SlackReader:
         """Our own user id. Raises SlackFailed, SlackUnreachable."""
         with ours("auth.test"):
             return str(self._repeatable.auth_test()["user_id"])
+
+    def workspace_url(self) -> str:
+        """The address of the workspace, "https://name.slack.com/"; links to messages begin with it. "" when unknown."""
+        if not self._url:
+            try:
+                self._url = str(self._repeatable.auth_test().get("url") or "")
+            except SlackApiError as error:
+                self._shortcomings.note("auth.test", error)
+            except LOST as error:
+                log.info("workspace_unknown", error=error)
+        return self._url
+
+    def shared_channels(self, user_id: str) -> frozenset[str] | None:
+        """The channels in which both a person and the bot are, without direct messages; None when Slack does not say.
+
+        What Slack said counts for a minute.
+        """
+        at, known = self._shared.get(user_id, (-_SHARED_S, frozenset()))
+        if time.monotonic() - at < _SHARED_S:
+            return known
+        try:
+            found = self._conversations() & self._conversations(user=user_id)
+        except SlackApiError as error:
+            self._shortcomings.note("users.conversations", error)
+            return None
+        except LOST as error:
+            log.info("channels_unknown", error=error)
+            return None
+        if len(self._shared) >= _MAX_PEOPLE:
+            self._shared.clear()
+        self._shared[user_id] = (time.monotonic(), found)
+        return found
+
+    def _conversations(self, **of: str) -> frozenset[str]:
+        kinds = "public_channel,private_channel,mpim"
+        pages = self._repeatable.users_conversations(types=kinds, exclude_archived=True, limit=1_000, **of)
+        return frozenset(
+            str(channel["id"]) for page in islice(pages, _MAX_PAGES) for channel in page.get("channels") or ()
+        )
+
+    def channel_name(self, channel_id: str) -> str:
+        """The name of a channel with its "#", cached; the id when Slack gives none."""
+        if (known := self._channel_names.get(channel_id)) is not None:
+            return known
+        try:
+            about: dict[str, Any] = self._repeatable.conversations_info(channel=channel_id)["channel"]
+        except SlackApiError as error:
+            self._shortcomings.note("conversations.info", error)
+            return channel_id
+        except LOST as error:
+            log.info("channel_unknown", error=error)
+            return channel_id
+        name = _one_line(str(about.get("name") or ""))
+        if len(self._channel_names) >= _MAX_PEOPLE:
+            self._channel_names.clear()
+        self._channel_names[channel_id] = f"#{name}" if name else channel_id
+        return self._channel_names[channel_id]
 
     def message_files(self, thread: ThreadKey, ts: str) -> tuple[FileRef, ...]:
         """The files of one message, looked up; empty when it has none or may not be read.
@@ -239,7 +368,7 @@ class SlackReader:
             return _Person(user_id, "en", "")
         person = _Person(
             _name_in(user) or user_id,
-            "zh" if str(user.get("locale") or "").startswith("zh") else "en",
+            _language(str(user.get("locale") or "")),
             standing or _standing_in(user),
             team=str(user.get("team_id") or ""),
             organisation=str((user.get("enterprise_user") or {}).get("enterprise_id") or ""),
@@ -273,3 +402,8 @@ def _name_in(user: dict[str, Any]) -> str:
 
 def _one_line(name: str) -> str:
     return clip(" ".join("".join(letter if letter.isprintable() else " " for letter in name).split()), _MAX_NAME)
+
+
+def _language(locale: str) -> Language:
+    """The language of a locale such as "de-DE"; English when it is none of ours."""
+    return next((each for each in get_args(Language) if each == locale[:2]), "en")

@@ -6,14 +6,16 @@ raw text: Slack parses nothing in it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
 
 from core.figure_sources import Cells, counts_line, place_line, shown_there
-from core.interactions import FORM_FIELD, PageButton, ReasonForm, ReportButton
+from core.formats import Format
+from core.interactions import FORM_FIELD, Interaction, PageButton, ReasonForm, ReportButton, StepButton
 from core.phrases import say
 from core.slack import blocks as kit
-from core.slack.blocks import Block, Limit
+from core.slack.blocks import Block, Limit, SlackMessage
+from core.slack.markdown import cut_markdown, plain_text
 from core.slack.text import clip, escape
 from core.steps import CellRan, FigureSource
 from core.thread_cells import NumberedCell
@@ -21,7 +23,7 @@ from core.values import Language
 
 View = dict[str, Any]
 """A modal, as Slack's JSON has it."""
-Shows = Literal["sources", "code"]
+Shows = Literal["method", "sources", "code"]
 
 PAGE_BLOCKS: Final = 90
 """Blocks of a page; the rest of Slack's 100 is for its head and its buttons."""
@@ -29,18 +31,46 @@ PAGE_CHARS: Final = 40_000
 """Characters of a page. Slack refuses a view above 250 kB, and a character may take six bytes of it."""
 _CHUNK = 2_900
 _MOST_CHUNKS = 20
-"""Blocks that the code of one cell takes at most."""
+"""Blocks that the code of one cell takes at most, and each text that it showed."""
 
 
-def report_buttons(turn_id: str, language: Language, *, has_sources: bool, has_code: bool) -> Block:
-    """The row of buttons under a report."""
-    shown: list[tuple[str, Any]] = []
+def report_buttons(
+    turn_id: str,
+    language: Language,
+    *,
+    has_sources: bool,
+    has_code: bool,
+    has_method: bool = False,
+    formats: Sequence[Format] = (),
+) -> Block:
+    """The row of buttons under a report, and a menu of what can be had as a file; `formats`: of the report itself."""
+    shown: list[tuple[str, Any]] = [("report_button_method", "method")] if has_method else []
     if has_sources:
         shown.append(("report_button_sources", "sources"))
     if has_code:
-        shown += [("report_button_code", "code"), ("report_button_download", "download")]
+        shown.append(("report_button_code", "code"))
     shown += [("report_button_up", "up"), ("report_button_down", "down"), ("report_button_again", "again")]
-    return kit.actions(*(kit.button(say(key, language), ReportButton(turn=turn_id, do=do)) for key, do in shown))
+    if has_code:
+        shown += [("report_button_keep", "keep"), ("report_button_program", "program")]
+    if not _is_direct(turn_id):
+        shown.append(("report_button_share", "share"))
+    buttons = [kit.button(say(key, language), ReportButton(turn=turn_id, do=do)) for key, do in shown]
+    files: list[Any] = [*(["download"] if has_code else []), *formats]
+    options = [(say(f"report_button_{do}", language), ReportButton(turn=turn_id, do=do)) for do in files]
+    return kit.actions(*buttons, *([kit.menu(ReportButton.MENU, options)] if options else []))
+
+
+def _is_direct(turn_id: str) -> bool:
+    """Whether a turn is of a direct message: there is no channel to share its report with."""
+    return turn_id.partition(":")[2].startswith("D")
+
+
+def shared_message(report: str, author: str, language: Language) -> SlackMessage:
+    """What a channel sees of a report that somebody shares: who, and its beginning as raw text."""
+    line = say("report_shared", language, author=clip(author, 80))
+    beginning, rest = cut_markdown(report, SHARED_CHARS) if len(report) > SHARED_CHARS else (report, "")
+    shown = plain_text(beginning).strip() + ("\n…" if rest.strip() else "")
+    return SlackMessage(kit.fallback(f"{line}\n{shown}"), [kit.context(escape(line)), kit.paragraph(shown)])
 
 
 def sources_view(
@@ -62,12 +92,46 @@ def sources_view(
     return _view((turn_id, "sources"), groups, language, page, [kit.context(escape(counts_line(sources, language)))])
 
 
+def method_view(turn_id: str, markdown: str, language: Language, page: int = 0) -> View:
+    """How a report was done, what was cleaned, what it cannot tell: the parts that the thread does not show."""
+    text = plain_text(markdown) or say("method_none", language)
+    groups = [[kit.paragraph(line[start : start + _CHUNK])] for line in text.splitlines()
+              for start in range(0, max(len(line), 1), _CHUNK)]  # fmt: skip
+    return _view((turn_id, "method"), groups, language, page)
+
+
 def code_view(turn_id: str, shown: Sequence[NumberedCell], language: Language, page: int = 0) -> View:
-    """The code of these cells, in the order in which they ran, each with how it ended."""
+    """The code of these cells, in the order in which they ran, each with how it ended. Above it one can be chosen."""
     groups = [part for one in shown for part in _cell(one, language)]
     if not groups:
         groups = [[kit.paragraph(say("code_none", language))]]
-    return _view((turn_id, "code"), groups, language, page)
+    return _view((turn_id, "code"), groups, language, page, _choice(turn_id, shown, language))
+
+
+def step_view(
+    turn_id: str,
+    shown: Sequence[NumberedCell],
+    number: int,
+    language: Language,
+    page: int = 0,
+    *,
+    output: bool = True,
+) -> View:
+    """One of these cells: its code, and all that it showed, as long as that may still be told (`output`).
+
+    A number that no cell has means the newest one.
+    """
+    if not shown:
+        none = [[kit.paragraph(say("step_none", language))]]
+        return _pages_view(none, language, 0, title="step_view_title", turn=lambda _: StepButton(turn=turn_id))
+    one = next((each for each in shown if each.number == number), shown[-1])
+    groups = [*_cell(one, language), *_showed(one.cell, language, told=output)]
+
+    def turn(other: int) -> Interaction:
+        return StepButton(turn=turn_id, cell=one.number, page=other)
+
+    head = _choice(turn_id, shown, language, one)
+    return _pages_view(groups, language, page, title="step_view_title", turn=turn, head=head)
 
 
 def reason_view(turn_id: str, language: Language, given: str = "") -> View:
@@ -97,6 +161,7 @@ def reason_view(turn_id: str, language: Language, given: str = "") -> View:
 
 
 REASON_CHARS: Final = 500
+SHARED_CHARS = 700
 
 
 def reason_field() -> str:
@@ -140,16 +205,55 @@ _WHY = frozenset({"row", "unit", "sign", "earlier", "chart", "tag"})
 
 def _cell(one: NumberedCell, language: Language) -> list[list[Block]]:
     cell = one.cell
-    head = say("code_cell", language, number=one.number, title=" ".join(cell.title.split()))
+    head = _cell_title(one, language)
     ended = [] if cell.status == "ok" else [_raw(f"  {_ended(cell, language)}")]
     title = kit.rich_text(_with([_raw(head, bold=True), *ended]))
-    code = cell.code.replace("\r\n", "\n").strip("\n") or " "
-    chunks = [code[start : start + _CHUNK] for start in range(0, len(code), _CHUNK)]
-    groups: list[list[Block]] = [[title, kit.code(chunks[0])]]
-    groups += [[kit.code(chunk)] for chunk in chunks[1:_MOST_CHUNKS]]
-    if len(chunks) > _MOST_CHUNKS:
-        groups.append([kit.context(escape(say("approval_cut", language)))])
-    return groups
+    first, *more = _chunks(cell.code, language)
+    return [[title, first], *([each] for each in more)]
+
+
+def _choice(
+    turn_id: str, shown: Sequence[NumberedCell], language: Language, chosen: NumberedCell | None = None
+) -> list[Block]:
+    """The select that shows one of these cells; the newest where there are too many. None: they are all shown."""
+    newest = list(shown[-Limit.SELECT_OPTIONS :])
+    if chosen is not None and chosen not in newest:
+        newest = [chosen, *newest[1:]]
+    if not newest:
+        return []
+    options: list[tuple[str, Interaction]] = [
+        (_cell_title(one, language), StepButton(turn=turn_id, cell=one.number)) for one in newest
+    ]
+    place = newest.index(chosen) if chosen is not None else None
+    return [kit.actions(kit.select(StepButton.SELECT, say("step_choose", language), options, place))]
+
+
+def _cell_title(one: NumberedCell, language: Language) -> str:
+    return say("code_cell", language, number=one.number, title=" ".join(one.cell.title.split()))
+
+
+def _showed(cell: CellRan, language: Language, *, told: bool) -> list[list[Block]]:
+    """What a cell showed: printed text, its last value, its error, warnings, the files that it made."""
+    if not told:
+        return [[kit.context(escape(say("step_output_gone", language)))]]
+    groups: list[list[Block]] = []
+    texts = {"step_printed": cell.stdout, "step_value": cell.result, "step_error": cell.error or cell.notice_text}
+    for key, text in (texts | {"step_warnings": cell.stderr}).items():
+        if text.strip():
+            first, *more = _chunks(text, language)
+            groups += [[kit.context(f"*{escape(say(key, language))}*"), first], *([each] for each in more)]
+    if made := [file.name for file in (*cell.figures, *cell.files)]:
+        label = escape(say("step_files", language))
+        groups.append([kit.context(f"*{label}*"), kit.paragraph(clip(", ".join(made), _CHUNK))])
+    return groups or [[kit.context(escape(say("step_no_output", language)))]]
+
+
+def _chunks(text: str, language: Language) -> list[Block]:
+    """A text as blocks in fixed width, as much of it as `_MOST_CHUNKS` of them take."""
+    text = text.replace("\r\n", "\n").strip("\n") or " "
+    chunks = [kit.code(text[start : start + _CHUNK]) for start in range(0, len(text), _CHUNK)]
+    cut = [kit.context(escape(say("approval_cut", language)))] if len(chunks) > _MOST_CHUNKS else []
+    return [*chunks[:_MOST_CHUNKS], *cut]
 
 
 def _ended(cell: CellRan, language: Language) -> str:
@@ -160,21 +264,38 @@ def _ended(cell: CellRan, language: Language) -> str:
 def _view(
     of: tuple[str, Shows], groups: Sequence[list[Block]], language: Language, page: int, head: Sequence[Block] = ()
 ) -> View:
-    """A page of these groups of blocks; a group is never torn. `of` is the turn and what is shown of it."""
+    """What a button of a report opens. `of` is the turn and what is shown of it."""
     turn_id, shows = of
+
+    def turn(other: int) -> Interaction:
+        return PageButton(turn=turn_id, shows=shows, page=other)
+
+    return _pages_view(groups, language, page, title=f"report_button_{shows}", turn=turn, head=head)
+
+
+def _pages_view(
+    groups: Sequence[list[Block]],
+    language: Language,
+    page: int,
+    *,
+    title: str,
+    turn: Callable[[int], Interaction],
+    head: Sequence[Block] = (),
+) -> View:
+    """A page of these groups of blocks; a group is never torn. `turn` makes the button that shows another page."""
     pages = _pages(groups)
     page = min(max(page, 0), len(pages) - 1)
     blocks = [*head, *pages[page]]
     if len(pages) > 1:
         turns = [
-            kit.button(say(key, language), PageButton(turn=turn_id, shows=shows, page=other))
+            kit.button(say(key, language), turn(other))
             for key, other in (("page_back", page - 1), ("page_next", page + 1))
             if 0 <= other < len(pages)
         ]
         blocks += [kit.context(escape(say("page_of", language, n=page + 1, of=len(pages)))), kit.actions(*turns)]
     return {
         "type": "modal",
-        "title": _plain(say(f"report_button_{shows}", language)),
+        "title": _plain(say(title, language)),
         "close": _plain(say("approval_close", language)),
         "blocks": blocks,
     }

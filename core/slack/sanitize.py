@@ -8,10 +8,10 @@ survived (in a quotation inside a list...), every address of the text is broken 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal
+from typing import Any, Literal
 
 from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
@@ -36,7 +36,8 @@ def sanitize(text: str, known: Collection[str] = ()) -> str:
     Mentions and broadcasts show as they are written and notify nobody. A link or image shows its label and its address
     as code, unless the address is one of `known`.
     """
-    return _sanitized(text, frozenset(known))
+    # The parser reads a NUL as U+FFFD: so do we, or the two would look at different texts.
+    return _sanitized(text.replace("\0", "\ufffd"), frozenset(known))
 
 
 @lru_cache(maxsize=8)
@@ -117,17 +118,25 @@ def _rewritten(source: str, contents: list[list[_Span]], known: Collection[str])
 
 
 def _without_links(text: str, known: Collection[str]) -> str:
-    env: dict[str, list[_Span]] = {"spans": []}
+    env: dict[str, Any] = {"spans": []}
     lines = _LINE.findall(text)
     written: dict[tuple[int, int], list[str]] = {}
     for token in _PARSER.parse(text, env):
         if token.map and token.type in ("inline", "html_block"):
             written.setdefault((token.map[0], token.map[1]), []).append(token.content)
+    for start, end in _definitions(env):
+        written.setdefault((start, end), [])
     spans = sorted(set(env["spans"]), key=lambda span: span.start)
     for (start, end), contents in sorted(written.items(), reverse=True):
         inside = [[span for span in spans if span.src == content] for content in contents]
         lines[start:end] = [_rewritten("".join(lines[start:end]), inside, known)]
     return "".join(lines)
+
+
+def _definitions(env: Mapping[str, Any]) -> Iterator[tuple[int, int]]:
+    """The lines of each `[label]: address`. Readers that do not know these show them, with the address as a link."""
+    for found in (*env.get("references", {}).values(), *env.get("duplicate_refs", ())):
+        yield found["map"][0], found["map"][1]
 
 
 def _outermost(spans: list[_Span]) -> list[_Span]:

@@ -24,10 +24,11 @@ from core.rows import Sent
 from core.slack.client import LOST, CountedClient, describe, error_name, ours, perhaps_done, refusal
 from core.slack.niceties import UPLOAD
 from core.slack.outbox import Outbox
+from core.slack.outgoing import share_files, slack_text
 from core.slack.owed import Owed
 from core.slack.rates import Crowded
 from core.slack.shares import ABSENT, Shares, shown_at
-from core.slack.text import TEXT_EDITABLE, clip, without_pings
+from core.slack.text import TEXT_EDITABLE
 from core.slack.without import Without
 from core.telemetry import get_logger
 from core.values import Lease, ThreadKey
@@ -172,11 +173,12 @@ class Uploads:
     def _share(self, job: _Job, slots: list[Slot]) -> str | None:
         """One call that shares them. None when it is to be tried again, and the job says what is known."""
         try:
-            reply = self._once.files_completeUploadExternal(
+            reply = share_files(
+                self._once,
                 files=slots,
-                channel_id=job.thread.channel,
+                channel=job.thread.channel,
                 thread_ts=job.thread.root_ts,
-                initial_comment=clip(without_pings(job.comment), TEXT_EDITABLE) or None,
+                comment=slack_text(job.comment, limit=TEXT_EDITABLE) or None,
             )
         except Crowded as error:
             raise job.failed(SlackUnreachable(str(error))) from error

@@ -93,13 +93,14 @@ def _words(shown: str) -> Iterator[tuple[int, int]]:
 def _address_in(word: str) -> tuple[int, int] | None:
     """(begin, end) of the first address in a word; None when it has none."""
     end = len(word.rstrip(_TRAILING + _DOTS))
-    for scheme in _SCHEME.finditer(word, 0, end):
-        if scheme.end() < end:
-            return scheme.start(), end
+    schemes = (scheme.start() for scheme in _SCHEME.finditer(word, 0, end) if scheme.end() < end)
+    scheme = next(schemes, end)
     for begin in (0, *(at + 1 for at, character in enumerate(word[:end]) if character in _BEFORE_HOST)):
+        if begin >= scheme:
+            break
         if _begins_with_host(word[begin:end], of_mail=word[begin - 1 : begin] == "@"):
             return begin, end
-    return None
+    return (scheme, end) if scheme < end else None
 
 
 def _begins_with_host(text: str, *, of_mail: bool) -> bool:

@@ -11,10 +11,12 @@ lease writes nothing any more. Slack has no fencing tokens: between the check an
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, NamedTuple
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple, NotRequired, TypedDict
 
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError
@@ -22,10 +24,20 @@ from slack_sdk.errors import SlackApiError
 from core.errors import SlackBusy, SlackUnreachable, outline
 from core.retry import retry_call
 from core.rows import OutboxRow, Sent
-from core.slack.client import LOST, error_details, error_name, passes_by_itself, perhaps_done, refusal, web_client
+from core.slack.blocks import as_plain_tables
+from core.slack.client import LOST, error_details, error_name, ours, passes_by_itself, perhaps_done, refusal, web_client
 from core.slack.lookup import Lookup, metadata_of
-from core.slack.niceties import AgentSession, Niceties
+from core.slack.niceties import DATA_TABLE, AgentSession, Niceties
 from core.slack.outbox import Outbox
+from core.slack.outgoing import (
+    SlackBlocks,
+    SlackText,
+    post_message,
+    slack_blocks,
+    slack_text,
+    update_message,
+    with_plain_tables,
+)
 from core.slack.owed import Owed
 from core.slack.rates import Crowded, decorative
 from core.slack.shares import Shares
@@ -33,10 +45,7 @@ from core.slack.text import (
     TEXT_EDITABLE,
     TEXT_POSTED,
     TEXT_WITH_BLOCKS,
-    blocks_without_pings,
-    clip,
     text_of_blocks,
-    without_pings,
 )
 from core.slack.uploads import Upload, Uploads
 from core.telemetry import get_logger
@@ -46,12 +55,15 @@ __all__ = ["AgentSession", "SlackWriter", "Upload", "web_client"]
 
 log = get_logger(__name__)
 
+IN_FLIGHT = timedelta(seconds=20)
+"""So long a post that somebody pressed for is taken for one that is on its way; then it is looked for again."""
 LOOK_AFTER_S = 0.5
 """A message whose reply was lost can be found in its thread by then."""
 SPARED_FRAMES = 5
 """Slots of chat.update that frames of running turns leave to the last states of turns that end."""
 
 _POST = "chat.postMessage"
+_MAX_DIRECT = 10_000
 _BLOCKS_REFUSED = {
     "invalid_blocks",
     "invalid_blocks_format",
@@ -68,6 +80,19 @@ class _ReplyLost(Exception):
     """No usable reply came: the message may stand in the thread or not."""
 
 
+class Message(TypedDict):
+    """What a message of ours says."""
+
+    text: SlackText
+    blocks: NotRequired[SlackBlocks]
+
+
+class NewMessage(Message):
+    """The same for one that is posted: whether it stands in the channel too."""
+
+    reply_broadcast: NotRequired[bool]
+
+
 class Posted(NamedTuple):
     """A message of ours: its ts, and whether this very call put it into the thread."""
 
@@ -80,6 +105,7 @@ class SlackWriter(Niceties):
 
     def __init__(self, client: WebClient, outbox: Outbox) -> None:
         super().__init__(client, outbox)
+        self._direct: dict[str, str] = {}
         self._shares = Shares(self._repeatable, outbox)
         self._owed = Owed(outbox)
         self._uploads = Uploads((client, self._repeatable), outbox, self._shares, self._without, self._owed)
@@ -93,19 +119,34 @@ class SlackWriter(Niceties):
         return self.post_once(lease, thread, key, text, blocks).ts
 
     def post_once(
-        self, lease: Lease | None, thread: ThreadKey, key: str, text: str, blocks: list[dict[str, Any]] | None = None
+        self,
+        lease: Lease | None,
+        thread: ThreadKey,
+        key: str,
+        text: str,
+        blocks: list[dict[str, Any]] | None = None,
+        *,
+        to_channel: bool = False,
+        pressed: bool = False,
+        known: Collection[str] = (),
     ) -> Posted:
-        """The same, with whether it was posted now.
+        """The same, with whether it was posted now. With `to_channel` it stands in the channel too.
 
-        `text` is mrkdwn with its data escaped; with blocks it is the summary for notifications. When Slack refuses the
+        `pressed`: several people may ask for it at the same moment, and no lease keeps them apart. A post that is on
+        its way counts as posted then, with "" as its ts.
+
+        `text` is mrkdwn with its data escaped; with blocks it is the summary for notifications. `known` are the web
+        addresses that may stay links. When Slack refuses the
         blocks, their text is posted instead. Files that were uploaded before are waited for, so that the thread keeps
         its order. Raises SlackFailed, SlackUnreachable, LeaseLost.
         """
-        message = _message(text, blocks, TEXT_POSTED)
+        message = _new(_message(text, self._offered(thread, blocks), TEXT_POSTED, known), to_channel=to_channel)
         owed = self._owed.take(thread.id)
-        row = self._outbox.outbox_begin(lease, key, _POST, message, thread_id=thread.id, sent=owed)
+        row = self._outbox.outbox_begin(lease, key, _POST, dict(message), thread_id=thread.id, sent=owed)
         if row.status == "sent":
             return Posted(row.ts or "", new=False)
+        if pressed and not row.fresh and row.status == "sending" and _is_young(row):
+            return Posted("", new=False)
         waited = self._shares.settle(lease, thread)
         found = None if row.fresh else self._find(lease, thread, row)
         # Writing the row has checked the lease, a moment ago.
@@ -113,18 +154,31 @@ class SlackWriter(Niceties):
         self._owed.add(lease, thread.id, Sent(key, ts, {"ts": ts}))
         return Posted(ts, new=not found)
 
-    def begin_privately(self, lease: Lease, thread: ThreadKey, user: str, key: str, text: str) -> ThreadKey:
+    def begin_privately(self, lease: Lease | None, thread: ThreadKey, user: str, key: str, text: str) -> ThreadKey:
         """Begin a thread in the direct message with a person, once per `key`; `thread` is the one that it is about.
 
         A post whose reply was lost cannot be looked up outside of a thread, so it may stand there twice; the thread
         that counts is the last. Raises SlackFailed, SlackUnreachable, LeaseLost.
         """
-        channel = self._direct_message(user)
-        row = self._outbox.outbox_begin(lease, key, _POST, _message(text, None, TEXT_POSTED), thread_id=thread.id)
+        return self.begin_thread(lease, thread, self.direct_message(user), key, text)
+
+    def begin_thread(
+        self,
+        lease: Lease | None,
+        thread: ThreadKey,
+        channel: str,
+        key: str,
+        text: str,
+        *,
+        known: Collection[str] = (),
+    ) -> ThreadKey:
+        """Begin a thread in a channel, as `begin_privately` does in a direct message. `known`: see `post_once`."""
+        message = _new(_message(text, None, TEXT_POSTED, known), to_channel=False)
+        row = self._outbox.outbox_begin(lease, key, _POST, dict(message), thread_id=thread.id)
         if row.status == "sent":
             return ThreadKey(thread.team, channel, row.ts or "")
         try:
-            ts = self._post_once(lease, ThreadKey(thread.team, channel, ""), row, _message(text, None, TEXT_POSTED))
+            ts = self._post_once(lease, ThreadKey(thread.team, channel, ""), row, message)
         except _ReplyLost as error:
             raise SlackUnreachable(f"{_POST} for {key} got no reply") from error
         except Crowded as error:
@@ -136,16 +190,19 @@ class SlackWriter(Niceties):
         self._outbox.outbox_done(lease, key, ts, {"ts": ts})
         return ThreadKey(thread.team, channel, ts)
 
-    def _direct_message(self, user: str) -> str:
-        try:
-            return str(self._repeatable.conversations_open(users=user)["channel"]["id"])
-        except SlackApiError as error:
-            raise refusal("conversations.open", error) from error
-        except LOST as error:
-            raise SlackUnreachable("a direct message could not be opened") from error
+    def direct_message(self, user: str) -> str:
+        """The channel of the direct message with a person, cached. Raises SlackFailed, SlackUnreachable."""
+        if (known := self._direct.get(user)) is not None:
+            return known
+        with ours("conversations.open"):
+            channel = str(self._repeatable.conversations_open(users=user)["channel"]["id"])
+        if len(self._direct) >= _MAX_DIRECT:
+            self._direct.clear()
+        self._direct[user] = channel
+        return channel
 
     def _post(
-        self, lease: Lease | None, thread: ThreadKey, row: OutboxRow, message: dict[str, Any], *, is_checked: bool
+        self, lease: Lease | None, thread: ThreadKey, row: OutboxRow, message: NewMessage, *, is_checked: bool
     ) -> str:
         lost = not row.fresh  # only then may an earlier call of this row have arrived
 
@@ -182,18 +239,20 @@ class SlackWriter(Niceties):
         if not lost:
             self._outbox.outbox_unsent(lease, row.key, why)
 
-    def _post_once(self, lease: Lease | None, thread: ThreadKey, row: OutboxRow, message: dict[str, Any]) -> str:
-        """The ts of the new message; as text when Slack refuses its blocks.
+    def _post_once(
+        self, lease: Lease | None, thread: ThreadKey, row: OutboxRow, message: NewMessage, *, lacks: str = ""
+    ) -> str:
+        """The ts of the new message; with plain tables, or as text, when Slack refuses its blocks.
 
-        Raises _ReplyLost: it may be posted. Raises Crowded or SlackApiError: it is not.
+        `lacks`: Slack's error for the same message with a data table. Raises _ReplyLost: it may be posted. Raises
+        Crowded or SlackApiError: it is not.
         """
         try:
-            reply = self._once.chat_postMessage(
+            reply = post_message(
+                self._once,
                 channel=thread.channel,
                 thread_ts=thread.root_ts or None,
                 metadata=metadata_of(row.key),
-                unfurl_links=False,
-                unfurl_media=False,
                 **message,
             )
         except SlackApiError as error:
@@ -201,7 +260,8 @@ class SlackWriter(Niceties):
             if name in _BLOCKS_REFUSED and "blocks" in message:
                 log.warning("blocks_refused", key=row.key, error=name, why=error_details(error))
                 self._check(lease)
-                return self._post_once(lease, thread, row, _as_text(message, TEXT_POSTED))
+                plain = _new(_simpler(message, TEXT_POSTED), to_channel=message.get("reply_broadcast", False))
+                return self._post_once(lease, thread, row, plain, lacks=_lack_of(message, error))
             if perhaps_done(error):
                 raise _ReplyLost from error
             raise
@@ -209,7 +269,18 @@ class SlackWriter(Niceties):
             raise
         except LOST as error:
             raise _ReplyLost from error
+        self._note_lack(thread, message, lacks)
         return str(reply["ts"])
+
+    def _note_lack(self, thread: ThreadKey, message: Message, lacks: str) -> None:
+        """Remember that this workspace takes a message with plain tables and refused it with data tables."""
+        if lacks and "blocks" in message:
+            log.info("data_tables_not_offered", team=thread.team, error=lacks)
+            self._without.note(thread.team, DATA_TABLE, lacks)
+
+    def _offered(self, thread: ThreadKey, blocks: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
+        """The blocks as this workspace takes them, as far as we know."""
+        return as_plain_tables(blocks) if blocks and self._without.error(thread.team, DATA_TABLE) else blocks
 
     def _find(self, lease: Lease | None, thread: ThreadKey, row: OutboxRow) -> str | None:
         known = self._outbox.outbox_known(thread.id)
@@ -226,27 +297,29 @@ class SlackWriter(Niceties):
         *,
         may_wait: bool = True,
         whole: bool = False,
+        known: Collection[str] = (),
     ) -> None:
         """Redraw a message from its full state. It is idempotent, so it is repeated when a reply is lost.
 
-        With `whole`, blocks that Slack refuses are an error: their text alone would be cut.
+        With `whole`, blocks that Slack refuses are an error: their text alone would be cut. `known`: see `post_once`.
 
         A message that people deleted is left alone. With `may_wait=False` it raises SlackBusy instead of waiting for
         the rate limit: a frame that will soon be outdated is not worth the wait. Raises SlackFailed, SlackUnreachable,
         LeaseLost.
         """
-        message = _message(text, blocks, TEXT_EDITABLE)
+        message = _message(text, self._offered(thread, blocks), TEXT_EDITABLE, known)
+        lacks = ""
         pace: AbstractContextManager[None] = nullcontext() if may_wait else decorative(SPARED_FRAMES)
         with pace:
-            for _ in range(2):
+            for _ in range(3):
                 self._check(lease)
                 try:
-                    self._repeatable.chat_update(channel=thread.channel, ts=ts, **message)
+                    update_message(self._repeatable, channel=thread.channel, ts=ts, **message)
                 except SlackApiError as error:
                     name = error_name(error)
-                    if name in _BLOCKS_REFUSED and "blocks" in message and not whole:
+                    if name in _BLOCKS_REFUSED and "blocks" in message and (_has_data_table(message) or not whole):
                         log.warning("blocks_refused", ts=ts, error=name, why=error_details(error))
-                        message = _as_text(message, TEXT_EDITABLE)
+                        lacks, message = _lack_of(message, error), _simpler(message, TEXT_EDITABLE)
                         continue
                     if name in _CARD_GONE:
                         log.info("card_gone", ts=ts, error=name)
@@ -258,6 +331,7 @@ class SlackWriter(Niceties):
                     raise SlackBusy(f"chat.update has no budget left for now: {error}") from error
                 except LOST as error:
                     raise SlackUnreachable(f"chat.update got no reply: {outline(error)}") from error
+                self._note_lack(thread, message, lacks)
                 return
 
     def prepare_upload(self, thread: ThreadKey, key: str, files: Sequence[Upload]) -> None:
@@ -293,12 +367,45 @@ class SlackWriter(Niceties):
         self._outbox.outbox_dropped(lease, row.key)
 
 
-def _message(text: str, blocks: list[dict[str, Any]] | None, limit: int) -> dict[str, Any]:
-    shown = without_pings(text)
+def _is_young(row: OutboxRow) -> bool:
+    return datetime.now(UTC) - row.created_at < IN_FLIGHT
+
+
+def _message(text: str, blocks: list[dict[str, Any]] | None, limit: int, known: Collection[str] = ()) -> Message:
     if not blocks:
-        return {"text": clip(shown, limit)}
-    return {"text": clip(shown, TEXT_WITH_BLOCKS), "blocks": blocks_without_pings(blocks)}
+        return {"text": slack_text(text, known, limit=limit)}
+    return {"text": slack_text(text, known, limit=TEXT_WITH_BLOCKS), "blocks": slack_blocks(blocks, known)}
 
 
-def _as_text(message: dict[str, Any], limit: int) -> dict[str, Any]:
-    return {"text": clip(without_pings(text_of_blocks(message["blocks"])), limit) or message["text"]}
+def _new(message: Message, *, to_channel: bool) -> NewMessage:
+    made = NewMessage(text=message["text"])
+    if "blocks" in message:
+        made["blocks"] = message["blocks"]
+    if to_channel:
+        made["reply_broadcast"] = True
+    return made
+
+
+def _has_data_table(message: Message) -> bool:
+    return any(block.get("type") == DATA_TABLE for block in message.get("blocks", ()))
+
+
+def _lack_of(message: Message, error: SlackApiError) -> str:
+    """Slack's error when it may mean that it knows no data tables; "" when it is about what stands in one."""
+    name, about = error_name(error), error_details(error)
+    return name if name in _KINDS_REFUSED and _has_data_table(message) and not _IN_TABLE.search(about) else ""
+
+
+_KINDS_REFUSED = {"invalid_blocks", "invalid_blocks_format", "invalid_attachments"}
+_IN_TABLE = re.compile(r"/(?:rows|caption|page_size)\b")
+
+
+def _simpler(message: Message, limit: int) -> Message:
+    """A refused message in a form that Slack may take: with plain tables, else as text."""
+    if not _has_data_table(message):
+        return _as_text(message, limit)
+    return {"text": message["text"], "blocks": with_plain_tables(message["blocks"])}
+
+
+def _as_text(message: Message, limit: int) -> Message:
+    return {"text": slack_text(text_of_blocks(message["blocks"]), limit=limit) or message["text"]}
