@@ -13,15 +13,21 @@ from functools import cache
 from importlib import resources
 from typing import Literal
 
-import yaml
 from pydantic import BaseModel, ConfigDict, TypeAdapter
 
 from core.actions import Action
+from core.schedule_words import read_schedule
+from core.thread_links import names_thread
 from core.values import Language
+from core.yaml_text import read_yaml
 
 _MAX_CHARS = 40
-_MARKS = " \t\r\n.!?,。！？，~…"
-_COLONS = ":："
+_MARKS = " \t\r\n.!?,。！？，、¡¿~…"
+_COLONS = ":：、"
+_APOSTROPHES = str.maketrans("’‘`´", "''''")
+_OPENING = " \t\r\n¡¿"
+_SPACES = " \u00a0\u202f"
+_QUOTES = "\"'“„«「『"
 _FENCE = "```"
 _LANGUAGE = re.compile(r"\A[ \t]*(?:python3?|py)[ \t]*\r?\n", re.IGNORECASE)
 _ONE_BLOCK = 3
@@ -40,9 +46,15 @@ class Command(BaseModel):
     reply: str = ""
     action: Action | None = None
     leaves: bool = False
-    takes: Literal["", "code", "words"] = ""
+    takes: Literal["", "code", "words", "text", "description", "schedule", "search", "link"] = ""
     keeps: bool = False
+    at_once: bool = False
     session: bool = True
+
+    @property
+    def reaches_worker(self) -> bool:
+        """Whether a worker carries it out, in a module of its name; the bot alone sees to the others."""
+        return not (self.reply or self.keeps or self.at_once)
 
     @property
     def by_form(self) -> bool:
@@ -57,8 +69,10 @@ class Command(BaseModel):
         """
         if not self.takes:
             return None
+        if self.takes == "schedule":
+            return text.strip() if read_schedule(text) is not None else None
         fenced = text.split(_FENCE) if self.takes == "code" else [text]
-        said = unicodedata.normalize("NFKC", fenced[0]).casefold() if self.takes == "code" else text.lstrip()
+        said = unicodedata.normalize("NFKC", fenced[0]).casefold() if self.takes == "code" else text.lstrip(_OPENING)
         if self.takes == "code":
             is_said = any(said.strip(_MARKS + ":") == word for words in self.words.values() for word in words)
             around = [part.strip() for part in fenced[2::2]]
@@ -67,7 +81,14 @@ class Command(BaseModel):
             return "\n".join(_LANGUAGE.sub("", part).strip("\r\n") for part in fenced[1::2])
         for word in sorted((word for words in self.words.values() for word in words), key=len, reverse=True):
             rest = said[len(word) :]
-            if said[: len(word)].casefold() == word and _follows(rest, mention=mention):
+            if self.takes == "description" and " " not in word and word.isascii() and not _stands_alone(rest):
+                continue  # "build a chart" is a question
+            if self.takes == "search" and not _is_search(rest):
+                continue  # "find the ten best customers" is a question
+            is_said = said[: len(word)].translate(_APOSTROPHES).casefold() == word
+            if is_said and _follows(rest, mention=mention and self.takes != "text"):
+                if self.takes == "link" and rest.strip(_COLONS + " \t\r\n") and not names_thread(rest.lstrip(_COLONS)):
+                    return None
                 return rest.lstrip(_COLONS + " \t\r\n").rstrip()
         return None
 
@@ -84,7 +105,14 @@ class Command(BaseModel):
 
 
 CONFIRM, DECLINE = "confirm", "decline"
-RUN, NOTE, CONTEXT, SPEAK = "run", "note", "context", "speak"
+DESCRIBE, LOAD = "describe", "load"
+STARTUP, STARTUP_OFF = "startup", "startup_off"
+RUN, NOTE, CONTEXT, SPEAK, SWITCH = "run", "note", "context", "speak", "switch"
+REMEMBER, FORGET, RECALL, MEMORY = "remember", "forget", "recall", "memory"
+FORK, FORK_HERE, INHERIT = "fork", "fork_here", "inherit"
+LEARN, LEARN_CELL, RETEST, FUNCTION = "learn", "learn_cell", "retest", "function"
+PLAYBOOK, TEACH, UNFOLLOW, PROGRAM = "playbook", "teach", "unfollow", "program"
+BUILD, BUILDING, CHANGE = "build", "building", "change"
 ANSWERS = frozenset({CONFIRM, DECLINE})
 """Commands that only answer a question of ours."""
 
@@ -93,7 +121,7 @@ ANSWERS = frozenset({CONFIRM, DECLINE})
 def commands() -> dict[str, Command]:
     """All commands by name. Raises pydantic.ValidationError when an entry of commands.yaml is wrong."""
     source = resources.files("core").joinpath("commands.yaml").read_text(encoding="utf-8")
-    entries = {name: {"name": name, **entry} for name, entry in yaml.safe_load(source).items()}
+    entries = {name: {"name": name, **entry} for name, entry in read_yaml(source).items()}
     return TypeAdapter(dict[str, Command]).validate_python(entries)
 
 
@@ -104,6 +132,17 @@ def command_in(text: str, *, mention: bool = True) -> Command | None:
     """
     words = (each for each in commands().values() if each.name not in ANSWERS)
     return next((each for each in words if each.is_in(text, mention=mention)), None)
+
+
+def languages_saying(text: str) -> set[Language]:
+    """The languages that have a word for a command which this text says, alone or with what it takes."""
+    plain, begin = _plain(text), text.lstrip(_OPENING).translate(_APOSTROPHES).casefold()
+    return {
+        language
+        for command in commands().values()
+        for language, words in command.words.items()
+        if plain in words or (command.takes and any(begin.startswith((f"{word}:", f"{word} ")) for word in words))
+    }
 
 
 def argument_of(kind: str, text: str) -> str:
@@ -118,13 +157,24 @@ def is_command(kind: str) -> bool:
 
 def _follows(rest: str, *, mention: bool) -> bool:
     """Whether what comes behind a command's word is what the command takes."""
-    if rest and rest[0] in _COLONS:
+    if rest.lstrip(_SPACES)[:1] in tuple(_COLONS):  # French sets a space before it
         return True
     return mention and (not rest.strip() or rest[0].isspace())
+
+
+def _stands_alone(rest: str) -> bool:
+    """Whether nothing follows a word, or a colon does."""
+    return not rest.strip(_MARKS) or rest.lstrip(_SPACES)[:1] in tuple(_COLONS)  # French sets a space before it
+
+
+def _is_search(rest: str) -> bool:
+    """Whether nothing, a colon, or words in quotation marks follow a word."""
+    following = rest.lstrip(_SPACES)[:1]
+    return not rest.strip(_MARKS) or following in tuple(_COLONS + _QUOTES)
 
 
 def _plain(text: str) -> str:
     if len(text) > _MAX_CHARS:
         return ""
-    plain = unicodedata.normalize("NFKC", text).casefold().strip(_MARKS)
+    plain = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES)).casefold().strip(_MARKS)
     return " ".join(plain.replace(",", " ").split())

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Literal
 
-from core.phrases import say
+from core.phrases import UNSPACED, say
 from core.steps import CellRan, FigureSource, SourcePlace
 from core.thread_cells import NumberedCell
 from core.values import Language
@@ -15,7 +15,7 @@ Cells = Mapping[str, NumberedCell]
 """The thread's cells by id."""
 
 _PLACES = {"output": "cell", "count": "cell"} | {
-    what: what for what in ("table", "chart", "statement", "code", "file", "question")
+    what: what for what in ("table", "chart", "statement", "code", "file", "question", "note")
 }
 _LINE = 300
 
@@ -29,7 +29,7 @@ def source_line(one: FigureSource, cells: Cells, language: Language, quote: Call
     """Where a figure comes from, as one line. `quote` makes text of the data safe for where the line will stand."""
     if one.state == "unsourced":
         return say("source_none", language)
-    places = ("；" if language == "zh" else "; ").join(
+    places = ("；" if language in UNSPACED else "; ").join(
         place_line(place, cells, language, quote) for place in one.places
     )
     if one.state != "derived":

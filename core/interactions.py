@@ -10,6 +10,9 @@ carries the two halves in these fields:
 
 To add one: write its class here, add it to `INTERACTIONS`, and add its handler to `bot/buttons.py`. Ids and fields stay
 as they are once released: messages with them stand in Slack for years.
+
+A form whose submission becomes a message carries the moment at which it was opened (`at`): that is the message's ts, so
+a form that Slack sends twice is one message.
 """
 
 from __future__ import annotations
@@ -19,6 +22,8 @@ import re
 from typing import Annotated, ClassVar, Final, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from core.formats import Format
 
 TurnId = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,300}$")]
 CallId = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,100}$")]
@@ -163,6 +168,7 @@ class MenuForm(Interaction):
 
     thread: ThreadId
     ts: Ts
+    at: Ts | None = None
 
 
 class AskForm(Interaction):
@@ -181,6 +187,37 @@ class ContextForm(Interaction):
 
     thread: ThreadId
     ts: Ts
+    at: Ts | None = None
+
+
+class RateForm(Interaction):
+    """The form that asks what somebody thinks of the answer that the message `ts` belongs to."""
+
+    ID = "menu_rate"
+
+    thread: ThreadId
+    ts: Ts
+    at: Ts | None = None
+
+
+class VersionButton(Interaction):
+    """An arrow: shows another version of the message `ts`. Versions count from 0, the oldest first."""
+
+    ID = "version"
+
+    thread: ThreadId
+    ts: Ts
+    n: Annotated[int, Field(ge=0, le=9_999)]
+
+    @property
+    def id(self) -> str:
+        """One id for each version."""
+        return f"{self.ID}:{self.n}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of all versions."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]{{1,4}}\Z")
 
 
 class SpeakForm(Interaction):
@@ -189,6 +226,7 @@ class SpeakForm(Interaction):
     ID = "menu_speak"
 
     thread: ThreadId
+    at: Ts | None = None
 
 
 class AgainButton(Interaction):
@@ -200,17 +238,40 @@ class AgainButton(Interaction):
     ts: Ts
 
 
+class SuggestionButton(Interaction):
+    """A button with a question that fits the data of a thread; `n` counts those of one message from 0."""
+
+    ID = "suggest"
+
+    thread: ThreadId
+    n: Annotated[int, Field(ge=0, le=9)]
+    question: Annotated[str, Field(min_length=1, max_length=500)]
+
+    @property
+    def id(self) -> str:
+        """One id for each question of a message."""
+        return f"{self.ID}:{self.n}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of all questions."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]\Z")
+
+
 class ReportButton(Interaction):
     """A button under a report, of the turn that it ends.
 
-    `sources` and `code` open something to read, `download` asks for all files, `up` and `down` say what somebody thinks
-    of the report, `again` asks its question once more.
+    `method`, `sources` and `code` open something to read, `download` asks for all files, `up` and `down` say what
+    somebody thinks of the report, `again` asks its question once more, `keep` makes a playbook of it, `program` a
+    program of its code, `share` shows its beginning in the channel. The others ask for it in a format
+    (`core/formats.py`); they and `download` are the options of one menu.
     """
 
     ID = "report"
+    MENU: ClassVar[str] = "report:menu"
 
     turn: TurnId
-    do: Literal["sources", "code", "download", "up", "down", "again"]
+    do: Literal["method", "sources", "code", "download", "up", "down", "again", "keep", "program", "share"] | Format
 
     @property
     def id(self) -> str:
@@ -229,7 +290,7 @@ class PageButton(Interaction):
     ID = "page"
 
     turn: TurnId
-    shows: Literal["sources", "code"]
+    shows: Literal["method", "sources", "code"]
     page: Annotated[int, Field(ge=0, le=999)]
 
     @property
@@ -243,12 +304,177 @@ class PageButton(Interaction):
         return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]{{1,3}}\Z")
 
 
+class StepButton(Interaction):
+    """Opens one step of a turn, with its code and its output, or shows another page of it.
+
+    The card has such a button. In what it opens, the options of a select name the steps, and buttons turn the pages.
+    `cell` is the number of the step's cell in the thread's notebook; 0: the newest of the turn. Pages count from 0.
+    """
+
+    ID = "step"
+    SELECT: ClassVar[str] = "step:select"
+
+    turn: TurnId
+    cell: Annotated[int, Field(ge=0, le=99_999)] = 0
+    page: Annotated[int, Field(ge=0, le=999)] = 0
+
+    @property
+    def id(self) -> str:
+        """One id for each page."""
+        return f"{self.ID}:{self.page}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of all pages, and of the select."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:(?:select|[0-9]{{1,3}})\Z")
+
+
 class ReasonForm(Interaction):
     """The form that asks why somebody thinks well or ill of a report."""
 
     ID = "vote_reason"
 
     turn: TurnId
+
+
+class ModelButton(Interaction):
+    """A button of the message that says that the model was away: wait for it, go on with another one, leave it so.
+
+    `n` counts the buttons of the message from 0; `model` is a name under `[models]`.
+    """
+
+    ID = "model"
+
+    turn: TurnId
+    do: Literal["wait", "use", "stop"]
+    n: Annotated[int, Field(ge=0, le=99)]
+    model: Annotated[str, Field(max_length=60)] = ""
+
+    @property
+    def id(self) -> str:
+        """One id for each button."""
+        return f"{self.ID}:{self.n}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of all of them."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]{{1,2}}\Z")
+
+
+class HomeButton(Interaction):
+    """A button in the app's home: draws it anew, or opens a form."""
+
+    ID = "home"
+
+    do: Literal["refresh", "defaults", "channels", "settings"]
+
+    @property
+    def id(self) -> str:
+        """One id for each thing to do."""
+        return f"{self.ID}:{self.do}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of all of them."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
+
+
+class MemoryButton(Interaction):
+    """A button of a proposal to keep or forget something: the thread, the proposal's id, and what to do.
+
+    `edit` opens a form, `prompts` shows what the model was told, the others decide.
+    """
+
+    ID = "memory"
+
+    thread: ThreadId
+    proposal: CallId
+    do: Literal["keep", "replace", "edit", "forget", "drop", "retest", "again", "prompts"]
+    version: Annotated[int, Field(ge=0, le=9_999)] = 0
+
+    @property
+    def id(self) -> str:
+        """One id for each thing to do."""
+        return f"{self.ID}:{self.do}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of all of them."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
+
+
+class PlaybookButton(Interaction):
+    """A button of the line that says which playbook a turn follows: read it, or have the turn not follow it."""
+
+    ID = "playbook"
+
+    turn: TurnId
+    do: Literal["open", "leave"]
+
+    @property
+    def id(self) -> str:
+        """One id for each thing to do."""
+        return f"{self.ID}:{self.do}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of both."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
+
+
+class MemoryForm(Interaction):
+    """The form with what is to be kept, to be changed. `version` is the one that it was opened on."""
+
+    ID = "memory_edit"
+
+    thread: ThreadId
+    proposal: CallId
+    version: Annotated[int, Field(ge=0, le=9_999)] = 0
+    at: Ts | None = None
+
+
+class TourButton(Interaction):
+    """A button that asks a question about the sample data; questions count from 0."""
+
+    ID = "tour"
+
+    n: Annotated[int, Field(ge=0, le=9)]
+
+    @property
+    def id(self) -> str:
+        """One id for each question."""
+        return f"{self.ID}:{self.n}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of all questions."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]\Z")
+
+
+class DefaultsForm(Interaction):
+    """The form with what a person wants of every answer."""
+
+    ID = "home_defaults"
+
+
+class ChannelsForm(Interaction):
+    """The form that asks for which channel instructions are to be written."""
+
+    ID = "home_channels"
+
+
+class InstructionsForm(Interaction):
+    """The form with the instructions of a channel."""
+
+    ID = "home_instructions"
+
+    channel: Annotated[str, Field(pattern=r"^[A-Z0-9]{1,50}$")]
+
+
+class SettingsForm(Interaction):
+    """The form with the policies and budgets of the workspace."""
+
+    ID = "home_settings"
 
 
 FORM_FIELD: Final = "field"
@@ -266,11 +492,25 @@ INTERACTIONS: Final[tuple[type[Interaction], ...]] = (
     MenuForm,
     AskForm,
     ContextForm,
+    RateForm,
     SpeakForm,
     AgainButton,
+    SuggestionButton,
+    VersionButton,
     ReportButton,
     PageButton,
+    StepButton,
     ReasonForm,
+    ModelButton,
+    MemoryButton,
+    PlaybookButton,
+    MemoryForm,
+    HomeButton,
+    TourButton,
+    DefaultsForm,
+    ChannelsForm,
+    InstructionsForm,
+    SettingsForm,
 )
 
 

@@ -16,12 +16,13 @@ from core.store import Store
 from core.store.part import contents_in
 
 
-def purge_thread(store: Store, blobs: Blobs, redis: Redis, thread_id: str) -> int:
+def purge_thread(store: Store, blobs: Blobs, redis: Redis, thread_id: str, state: str = "") -> int:
     """Delete a thread; returns the number of rows. Raises StoreUnreachable, BlobsUnreachable, redis.RedisError.
 
-    A worker that works on it loses its lease. The contents of the file store follow with `delete_contents`.
+    A worker that works on it loses its lease. The contents of the file store follow with `delete_contents`. `state` is
+    the hash of the thread's last state, which its tombstone keeps.
     """
-    rows = store.purge_thread(thread_id, _packed(store, blobs, thread_id))
+    rows = store.purge_thread(thread_id, _packed(store, blobs, thread_id), state)
     folder = blobs.thread_folder(thread_id)
     folder.remove(folder.names())
     keys = list(redis.scan_iter(match=f"threadbook:*{_literal(thread_id)}*", count=1_000))

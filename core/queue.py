@@ -9,7 +9,7 @@ import json
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from redis import Redis
 from redis.client import Pipeline
@@ -60,6 +60,14 @@ def node_queue(node_id: str) -> str:
 def queues_of(node_id: str) -> list[str]:
     """The queues that a node's workers listen to, its own first."""
     return [node_queue(node_id), SHARED_QUEUE]
+
+
+class Seen(NamedTuple):
+    """What Redis and the Store know of the worker services: live nodes, jobs by queue, and threads that have work."""
+
+    nodes: list[NodeSeen]
+    queues: dict[str, int]
+    waiting: int
 
 
 class Wakes:
@@ -206,6 +214,10 @@ class Wakes:
                 pipe.delete(key)
 
         self._redis.transaction(retire, key)
+
+    def seen(self) -> Seen:
+        """The live nodes, the lengths of the queues, how many threads have work. Raises redis.RedisError."""
+        return Seen(nodes(self._redis), queue_lengths(self._redis), len(self._store.wait_queue()))
 
     def node_is_live(self, node_id: str) -> bool:
         """Whether a node announced itself within its `ttl_s`."""

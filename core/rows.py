@@ -164,3 +164,35 @@ class VoteRow:
     user: str
     vote: Vote
     reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class FoundThread:
+    """A thread that somebody looked for: its first message, who wrote that, and when people wrote there last."""
+
+    thread_id: str
+    channel: str
+    last_at: datetime
+    question: str
+    author: str
+    turns: int
+    pinned_by: str = ""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pin:
+    """Who pinned a thread, and when."""
+
+    user: str
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Tombstone:
+    """What is left of a thread that was deleted for good: the hash of its last state ("" when nobody worked it out)."""
+
+    thread_id: str
+    state: str
+    turns: int
+    purged_at: datetime

@@ -16,7 +16,7 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
@@ -34,23 +34,36 @@ from core.team_settings import (
     ChannelApprovals,
     ChannelPrivacy,
     ChannelSettings,
+    CheckSettings,
+    ExportSettings,
     FairnessSettings,
     Limits,
+    McpServerSettings,
+    McpSettings,
+    MemorySettings,
     ModelSettings,
+    OfferedModelSettings,
     PriceSettings,
     PrivacySettings,
+    ProjectSettings,
     ReportSettings,
+    RepositorySettings,
     RetentionSettings,
     SandboxSettings,
+    ScheduleSettings,
     SessionLimits,
     SlackSettings,
     SourceSettings,
     StorageSettings,
     Table,
     WorkerSettings,
+    WorkspaceSettings,
     rules_of,
     tables_in,
 )
+
+ModelName = Annotated[str, Field(pattern=r"^[\w.-]{1,60}$")]
+McpName = Annotated[str, Field(pattern=r"^[\w-]{1,60}$")]
 
 
 class Settings(BaseSettings):
@@ -66,6 +79,25 @@ class Settings(BaseSettings):
     )
     slack_signing_secret: SecretStr | None = Field(
         default=None, alias="SLACK_SIGNING_SECRET", description="Signing secret; only HTTP mode needs it."
+    )
+    slack_client_id: str = Field(
+        default="",
+        alias="SLACK_CLIENT_ID",
+        description="Client id of the app, for many workspaces (`docs/many-workspaces.md`); needs HTTP mode.",
+    )
+    slack_client_secret: SecretStr | None = Field(
+        default=None, alias="SLACK_CLIENT_SECRET", description="Client secret of the app, for many workspaces."
+    )
+    slack_redirect_uri: str = Field(
+        default="",
+        alias="SLACK_REDIRECT_URI",
+        description="Address that ends with `/slack/oauth_redirect`; empty: the only one that the app lists.",
+    )
+    token_keys: SecretStr | None = Field(
+        default=None,
+        alias="THREADBOOK_TOKEN_KEYS",
+        description="Keys that encrypt the tokens of many workspaces in the Store, with commas between them, the "
+        "newest first; the same on every node.",
     )
     slack_api_url: str = Field(
         default="https://slack.com/api/",
@@ -124,6 +156,12 @@ class Settings(BaseSettings):
         description="Signs the saved variables; the same on every node of a team, and needed for several nodes. "
         "Variables that were saved under another key are not restored.",
     )
+    mcp_token: SecretStr | None = Field(
+        default=None,
+        alias="THREADBOOK_MCP_TOKEN",
+        min_length=32,
+        description="For `threadbook mcp` alone: the token of the person for whom it works (`[mcp_server]`).",
+    )
     config: Path = Field(
         default=Path("threadbook.toml"), alias="THREADBOOK_CONFIG", description="Path of the team's file."
     )
@@ -156,14 +194,24 @@ class Settings(BaseSettings):
     fairness: FairnessSettings = FairnessSettings()
     budget: BudgetSettings = BudgetSettings()
     report: ReportSettings = ReportSettings()
+    check: CheckSettings = CheckSettings()
     storage: StorageSettings = StorageSettings()
     channels: dict[str, ChannelSettings] = {}
+    models: dict[ModelName, OfferedModelSettings] = {}
     prices: dict[str, PriceSettings] = {}
     access: AccessSettings = AccessSettings()
     approvals: ApprovalSettings = ApprovalSettings()
     retention: RetentionSettings = RetentionSettings()
+    export: ExportSettings = ExportSettings()
+    schedules: ScheduleSettings = ScheduleSettings()
     privacy: PrivacySettings = PrivacySettings()
+    memory: MemorySettings = MemorySettings()
+    mcp_server: McpServerSettings = McpServerSettings()
+    projects: dict[str, ProjectSettings] = {}
+    repositories: RepositorySettings = RepositorySettings()
     sources: dict[str, SourceSettings] = {}
+    workspaces: dict[str, WorkspaceSettings] = {}
+    mcp: dict[McpName, McpSettings] = {}
 
     @classmethod
     def settings_customise_sources(
@@ -222,6 +270,39 @@ class Settings(BaseSettings):
             return True
 
     @property
+    def many_workspaces(self) -> bool:
+        """Whether workspaces install the app by themselves; else it has one token, in the environment."""
+        return bool(self.slack_client_id)
+
+    def for_workspace(self, team: str) -> Settings:
+        """What holds in a workspace. With one token that is everything.
+
+        With many workspaces it is what `[workspaces.TEAM]` gives it: its sources, its tools, its admins, its budget of
+        a day, and a folder of its own for what it has learned.
+        """
+        if not self.many_workspaces:
+            return self
+        if not _TEAM_ID.fullmatch(team):
+            raise SettingsError("Slack gave no id of a workspace that could be used.")
+        own = self.workspaces.get(team, WorkspaceSettings())
+        budget: dict[str, Any] = {
+            name: getattr(own, name) for name in ("day_tokens", "day_cost") if name in own.model_fields_set
+        }
+        return self.model_copy(
+            update={
+                "sources": {name: source for name, source in self.sources.items() if name in own.sources},
+                "mcp": {name: server for name, server in self.mcp.items() if name in own.mcp},
+                "access": self.access.model_copy(update={"admins": own.admins}),
+                "budget": self.budget.model_copy(update=budget),
+                "memory": self.memory.model_copy(update={"folder": str(self.memory_folder / "workspaces" / team)}),
+            }
+        )
+
+    def counted_team(self, team: str) -> str | None:
+        """The workspace by which spending is counted apart; None where there is one."""
+        return team if self.many_workspaces else None
+
+    @property
     def keeps_rate_budgets(self) -> bool:
         """Whether calls to Slack are paced."""
         choice = self.slack.rate_budgets
@@ -250,6 +331,17 @@ class Settings(BaseSettings):
         return self.home / "spool"
 
     @property
+    def memory_folder(self) -> Path:
+        """The folder of what the team has learned."""
+        folder = self.memory.folder
+        return (self.config.parent / folder).resolve() if folder else self.home / "memory"
+
+    @property
+    def project_channels(self) -> dict[str, tuple[str, ...]]:
+        """The channels of each project."""
+        return {name: project.channels for name, project in self.projects.items()}
+
+    @property
     def session_socket(self) -> Path:
         """The socket of the session host of this node."""
         return self.home / "host.sock"
@@ -258,6 +350,11 @@ class Settings(BaseSettings):
     def broker_socket(self) -> Path:
         """The socket of the broker of data sources of this node."""
         return self.home / "broker.sock"
+
+    @property
+    def tools_socket(self) -> Path:
+        """The socket of the process of this node that calls tools."""
+        return self.home / "tools.sock"
 
     def strict_mention(self, channel: str) -> bool:
         """Whether messages in this channel run only when they mention the bot."""
@@ -279,6 +376,11 @@ class Settings(BaseSettings):
         given = {name: getattr(own, name) for name in own.model_fields_set}
         return ChannelPrivacy.model_validate({**self.privacy.model_dump(), **given})
 
+    def report_sections(self, channel: str) -> tuple[str, ...]:
+        """The headings of every report in this channel, in order; () where the analyst chooses."""
+        own = self.channels.get(channel, ChannelSettings()).report
+        return own.sections if "sections" in own.model_fields_set else self.report.sections
+
     def session_limits(self, channel: str = "") -> dict[str, float]:
         """What a cell in this channel may use, by the names of `SessionLimits`; without a channel, as in `[limits]`."""
         own = self.channels.get(channel, ChannelSettings()).limits
@@ -295,8 +397,12 @@ class Settings(BaseSettings):
     def secrets(self) -> tuple[str, ...]:
         """The secret values themselves, for the redaction of logs. Passwords inside URLs are among them."""
         kept = [value.get_secret_value() for _, value in self if isinstance(value, SecretStr)]
+        kept += [key.strip() for key in self.token_keys.get_secret_value().split(",")] if self.token_keys else []
         kept += [urlsplit(url).password or "" for url in (self.redis_url, self.database_url)]
         return tuple(value for value in kept if value)
+
+
+_TEAM_ID = re.compile(r"[A-Za-z0-9]{1,60}")
 
 
 def _is_local(files: str) -> bool:
@@ -313,7 +419,7 @@ def load_settings(env: Mapping[str, str] | None = None, cwd: Path | None = None)
     given = {key: value for key, value in dotenv_values(folder / ".env").items() if value}
     ours = ("THREADBOOK_", "SLACK_", "OPENAI_")  # .env is ours alone; in the environment only the first prefix is
     known = environment_names()
-    named = [key for key in given if key.startswith(ours) and key not in RENAMED]
+    named = [key for key in given if key.startswith(ours) and key not in RENAMED and key not in ALIASES]
     _refuse_unknown(".env", named, known, MOVED[ENVIRONMENT])
     given |= {key: value for key, value in (os.environ if env is None else env).items() if value}
     named = [key for key in given if key.startswith("THREADBOOK_") and key not in RENAMED]
@@ -332,6 +438,7 @@ def load_settings(env: Mapping[str, str] | None = None, cwd: Path | None = None)
         raise SettingsError("\n".join(_fault(item["loc"], item["msg"]) for item in error.errors())) from None
     settings = _with_defaults(settings, folder)
     _refuse_budget_without_price(settings)
+    _refuse_unknown_sources(settings)
     return settings
 
 
@@ -362,6 +469,34 @@ def source_url(
     return SecretStr(value)
 
 
+def model_key(
+    settings: Settings, name: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> SecretStr | None:
+    """The key of a model of `[models]`; None when its variable is not set, as for an endpoint that wants none."""
+    variable = settings.models[name].key_env
+    folder = Path.cwd() if cwd is None else cwd
+    value = (os.environ if env is None else env).get(variable) or dotenv_values(folder / ".env").get(variable)
+    return SecretStr(value) if value else None
+
+
+def mcp_secrets(
+    settings: Settings, name: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> dict[str, str]:
+    """What a server of tools is given, by variable, read now: only the process that calls it ever holds that.
+
+    Raises SettingsError when something is empty.
+    """
+    folder = Path.cwd() if cwd is None else cwd
+    given = dotenv_values(folder / ".env")
+    found = {}
+    for variable in settings.mcp[name].secrets:
+        value = (os.environ if env is None else env).get(variable) or given.get(variable) or ""
+        if not value:
+            raise SettingsError(f"mcp.{name}: the environment variable {variable} is empty; the server needs it.")
+        found[variable] = value
+    return found
+
+
 def dictionary_folder(settings: Settings, name: str) -> Path | None:
     """The folder of a source's data dictionary, or None when the team names none."""
     folder = settings.sources[name].dictionary
@@ -371,6 +506,9 @@ def dictionary_folder(settings: Settings, name: str) -> Path | None:
 def _with_new_names(given: Mapping[str, str]) -> dict[str, str]:
     """The variables with old names replaced, each with a sentence on stderr. Raises SettingsError when two disagree."""
     values = dict(given)
+    for alias, name in ALIASES.items():
+        if alias in values:
+            values.setdefault(name, values.pop(alias))
     for old, new in RENAMED.items():
         if (value := values.pop(old, None)) is None:
             continue
@@ -411,12 +549,25 @@ def _with_defaults(settings: Settings, folder: Path) -> Settings:
 
 
 def _refuse_budget_without_price(settings: Settings) -> None:
-    model = settings.openai_model
-    if settings.budget.costs and settings.model_choice == "openai" and model not in settings.prices:
-        raise SettingsError(
-            f"budget.{settings.budget.costs[0]}: the cost of {model} is not known; "
-            f'give its price under [prices."{model}"].'
-        )
+    own = [f"workspaces.{team}.day_cost" for team, each in settings.workspaces.items() if each.day_cost]
+    limits = [*(f"budget.{name}" for name in settings.budget.costs), *own]
+    if not limits:
+        return
+    models = [settings.openai_model] if settings.model_choice == "openai" else []
+    second = settings.check.second_model if settings.check.second_route != "off" else ""
+    if second and second not in settings.models and models:
+        models.append(second)
+    for model in [*models, *(offered.model for offered in settings.models.values())]:
+        if model not in settings.prices:
+            raise SettingsError(
+                f'{limits[0]}: the cost of {model} is not known; give its price under [prices."{model}"].'
+            )
+
+
+def _refuse_unknown_sources(settings: Settings) -> None:
+    for team, own in settings.workspaces.items():
+        if unknown := [name for name in own.sources if name not in settings.sources]:
+            raise SettingsError(f"workspaces.{team}.sources: there is no [sources.{unknown[0]}].")
 
 
 def environment_names() -> dict[str, FieldInfo]:
@@ -431,8 +582,12 @@ def tables() -> dict[str, type[Table]]:
 
 NAMED_TABLES: dict[str, tuple[str, type[Table]]] = {
     "channels": ("ID", ChannelSettings),
+    "mcp": ("NAME", McpSettings),
+    "models": ("NAME", OfferedModelSettings),
     "prices": ('"MODEL"', PriceSettings),
+    "projects": ("NAME", ProjectSettings),
     "sources": ("NAME", SourceSettings),
+    "workspaces": ("TEAM", WorkspaceSettings),
 }
 """Tables that a team has one of per name, and what stands for the name in the documentation."""
 
@@ -444,6 +599,8 @@ MOVED: Mapping[str, Mapping[str, str]] = {
 }
 """Settings that are refused since this version: the name by its place, and what to write instead."""
 
+ALIASES: Mapping[str, str] = {"OPENAI_API_URL": "OPENAI_BASE_URL", "OPENAI_API_MODEL": "OPENAI_MODEL"}
+"""Other names that programs of the same kind use. Where both are set, ours counts."""
 RENAMED: Mapping[str, str] = {"THREADBOOK_HOST_ID": "THREADBOOK_NODE_ID"}
 """Old names of environment variables, each accepted for one version."""
 

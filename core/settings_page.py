@@ -13,7 +13,15 @@ from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from core.settings import NAMED_TABLES, environment_names, tables
-from core.team_settings import ChannelAccess, ChannelApprovals, ChannelPrivacy, SessionLimits, Table, tables_in
+from core.team_settings import (
+    ChannelAccess,
+    ChannelApprovals,
+    ChannelPrivacy,
+    ChannelReport,
+    SessionLimits,
+    Table,
+    tables_in,
+)
 
 
 def settings_markdown() -> str:
@@ -70,7 +78,18 @@ _EXAMPLES: dict[str, dict[str, Any]] = {
     "channels.ID.access": {"ask": ["members", "guests"]},
     "channels.ID.approvals": {"ask": "risky", "hours": 4.0},
     "channels.ID.privacy": {"redact": ["email", "phone"]},
+    "channels.ID.report": {"sections": ["Summary", "Findings", "Limits"]},
+    "mcp.NAME": {
+        "url": "https://tickets.example.com/mcp",
+        "token_env": "TICKETS_TOKEN",
+        "tools": ["search_tickets", "ticket"],
+        "description": "The support desk's tickets",
+        "channels": ["C0123456789"],
+        "ask": "never",
+    },
+    "models.NAME": {"model": "gpt-4.1-mini", "key_env": "OPENAI_API_KEY"},
     'prices."MODEL"': {"input": 2.0, "cached": 0.5, "output": 8.0},
+    "projects.NAME": {"channels": ["C0123456789", "C0987654321"]},
     "sources.NAME": {
         "url_env": "SALES_DATABASE_URL",
         "description": "Orders and customers of the web shop",
@@ -90,7 +109,14 @@ def _written_tables() -> dict[str, tuple[type[Table], dict[str, Any] | None]]:
     found: dict[str, tuple[type[Table], dict[str, Any] | None]] = {
         name: (table, None) for name, table in tables().items()
     }
-    sample = {"channels": "channels.C0123456789", "prices": 'prices."gpt-4.1"', "sources": "sources.sales"}
+    sample = {
+        "channels": "channels.C0123456789",
+        "mcp": "mcp.tickets",
+        "models": "models.small",
+        "prices": 'prices."gpt-4.1"',
+        "projects": "projects.sales",
+        "sources": "sources.sales",
+    }
     for name, (key, table) in NAMED_TABLES.items():
         written = sample.get(name, f"{name}.{key}")
         found[written] = (table, _EXAMPLES.get(f"{name}.{key}", {}))
@@ -108,7 +134,7 @@ def _toml(value: Any) -> str:
     return json.dumps(list(value) if isinstance(value, tuple) else value, ensure_ascii=False)
 
 
-_OWN = (SessionLimits, ChannelAccess, ChannelApprovals, ChannelPrivacy)
+_OWN = (SessionLimits, ChannelAccess, ChannelApprovals, ChannelPrivacy, ChannelReport)
 """Tables of one channel: what is left out is as for all."""
 
 

@@ -1,7 +1,7 @@
 """What people do with messages of a thread by the menu “Threadbook…”, on its way from the bot to the worker.
 
 The bot makes a command of a submitted form: its kind is CONTEXT or SPEAK (`core/commands.py`), its text is one of these
-values. What it is about is looked up by the worker.
+values. What it is about is looked up by the worker. A press on the message that a model is away becomes SWITCH.
 """
 
 from __future__ import annotations
@@ -53,6 +53,25 @@ class Speech(Value):
     @classmethod
     def decode(cls, text: str) -> Speech | None:
         """The speech in a command's text; None when there is none. Never raises."""
+        try:
+            return cls.model_validate_json(text)
+        except ValidationError:
+            return None
+
+
+class Switch(Value):
+    """How a turn goes on whose model was away: with another `model` of `[models]`, or it `waits` for its own."""
+
+    model: Annotated[str, Field(max_length=60)] = ""
+    waits: bool = False
+
+    def encode(self) -> str:
+        """The text of the command's message."""
+        return self.model_dump_json(exclude_defaults=True)
+
+    @classmethod
+    def decode(cls, text: str) -> Switch | None:
+        """The choice in a command's text; None when there is none. Never raises."""
         try:
             return cls.model_validate_json(text)
         except ValidationError:

@@ -15,8 +15,10 @@ from typing import Annotated, Any, Literal, TypeGuard
 
 from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
+from core.clean_room import LeftOutWhy
 from core.commands import ANSWERS
 from core.rows import Spent
+from core.second_route import SecondRoute
 from core.values import FileRef, StoredFile, Value
 
 
@@ -53,7 +55,8 @@ class TotalRow(Value):
 class TableNote(Value):
     """One table inside a file (a CSV has one, a workbook one per sheet). `rows` is None when only a sample was read.
 
-    `more_names` are the columns that are not described; `above` the lines above the header, which may hold units.
+    `more_names` are the columns that are not described; `above` the lines above the header, which may hold units;
+    `read` is the line of Python that loads this table, where it is not the file's own.
     """
 
     name: str
@@ -64,13 +67,16 @@ class TableNote(Value):
     more_names: tuple[str, ...] = ()
     above: tuple[str, ...] = ()
     totals: tuple[TotalRow, ...] = ()
+    read: str = ""
 
 
 class FileAbstract(Value):
     """The description of a file that the analyst gets before any code runs. `path` is relative to the working folder.
 
-    `format` is csv, tsv, xlsx, json, jsonl, parquet, txt, md, html or other; `encoding` and `separator` are set for
-    text tables; `text` holds the first characters of a document; `read_hint` is a line of Python that loads it.
+    `format` is csv, tsv, xlsx, xls, ods, json, jsonl, parquet, txt, md, html, sqlite, duckdb, stata, spss, sas, pdf,
+    png, jpeg, gif, webp, zip, repository (an archive of source code) or other; `encoding` and `separator` are set for
+    text tables; `text` holds the first characters of a document, or the outline of source code; `read_hint` is a line
+    of Python that loads it.
     """
 
     path: str
@@ -156,12 +162,203 @@ class Noted(Value):
     ts: str
 
 
+class Instruction(Value):
+    """What a channel, or a person, wants of every answer."""
+
+    of: Literal["channel", "person"]
+    text: str
+
+
+class Preferred(Value):
+    """What held for a turn when it began, by the choice of whoever asked: step by step, instructions. `model` is a name
+    under `[models]`; the last one that is named counts, "" is the first model of the installation."""
+
+    kind: Literal["preferred"] = "preferred"
+    user: str
+    author: str
+    staged: bool = False
+    model: str = ""
+    instructions: tuple[Instruction, ...] = ()
+
+
 class Briefed(Value):
     """The files of the messages read so far: in the workspace with a description, or refused with a reason."""
 
     kind: Literal["briefed"] = "briefed"
     files: tuple[FileAbstract, ...] = ()
     problems: tuple[FileProblem, ...] = ()
+
+
+class TeamNote(Value):
+    """An entry of what the team wrote down: its page, title and text, and what its page says of where it comes from."""
+
+    place: str
+    title: str
+    text: str
+    kept: str = ""
+
+
+class PlaybookNote(Value):
+    """A playbook as it stood when a turn began to follow it. `drift` are the ways in which the data differs from it."""
+
+    file: str
+    name: str
+    text: str
+    owner: str = ""
+    kept: str = ""
+    drift: tuple[str, ...] = ()
+
+
+class FunctionDraft(Value):
+    """A function with its tests, as a model wrote it or as it stands in the team's folder.
+
+    `schema_text` is JSON: description, when to use it, the schema of its arguments. Nothing of it is trusted.
+    """
+
+    name: str
+    schema_text: str
+    code: str
+    tests: str
+
+
+class FunctionNote(Value):
+    """An accepted function that a question may need, as it stood then."""
+
+    file: str
+    name: str
+    version: int
+    signature: str
+    description: str
+    when: str = ""
+
+
+class FunctionUsed(Value):
+    """A function of the team that a cell imported: its folder, its version, its code as it was given to the cell."""
+
+    file: str
+    name: str
+    version: int
+    code: str
+
+
+class FunctionTest(Value):
+    """A test of a function and what came of it. `of` is the version whose test it is, 0 for the draft's own.
+    "skipped": the library that it needs is not installed."""
+
+    name: str
+    outcome: Literal["passed", "failed", "skipped"]
+    error: str = ""
+    of: int = 0
+
+
+class Recalled(Value):
+    """What the team wrote down that the question needs, as it stood then. `clashes` are titles of entries that stand
+    there more than once and say different things. `playbook` is the one that the turn follows, `functions` are those
+    of the team's that may be of use."""
+
+    kind: Literal["recalled"] = "recalled"
+    notes: tuple[TeamNote, ...] = ()
+    clashes: tuple[str, ...] = ()
+    playbook: PlaybookNote | None = None
+    functions: tuple[FunctionNote, ...] = ()
+
+
+class Unfollowed(Value):
+    """A person does not want the turn to follow this playbook."""
+
+    kind: Literal["unfollowed"] = "unfollowed"
+    file: str
+    user: str
+    author: str
+    ts: str
+
+
+class Learning(Value):
+    """A function is to be written, tried and proposed. The turn goes on until a `Proposed` with its `id` follows.
+
+    `need` is what a person wants it to do. `examples` are cells of the thread with their outputs, `alike` functions
+    that the team has accepted. `given` is a draft that is only to be tried again, `before` one that people did not
+    want. `space` is the folder of the channel below the memory's.
+    """
+
+    kind: Literal["learning"] = "learning"
+    id: str
+    need: str
+    space: str
+    examples: str = ""
+    alike: tuple[FunctionDraft, ...] = ()
+    given: FunctionDraft | None = None
+    before: FunctionDraft | None = None
+    user: str
+    author: str
+    ts: str
+
+
+class FunctionTried(Value):
+    """What came of a draft. "refused": it could not be read, or its text may not run; "failed": it ran, and its tests
+    failed or show too little; "away": no sandbox could be had. `faults` are sentences for the model and for people.
+
+    `caught` of `broken` versions of it failed a test.
+    """
+
+    kind: Literal["function_tried"] = "function_tried"
+    learning: str
+    state: Literal["passed", "failed", "refused", "away"]
+    draft: FunctionDraft | None = None
+    faults: tuple[str, ...] = ()
+    tests: tuple[FunctionTest, ...] = ()
+    broken: int = 0
+    caught: int = 0
+    seconds: float = 0.0
+
+
+class PromptPart(Value):
+    """A message that a model was sent: its role and its words."""
+
+    role: str
+    text: str
+
+
+class Proposed(Value):
+    """Something to keep for the team, or to forget, until a person decides.
+
+    `file` is its page below the memory's folder. `clashes` are the entries that say something else about it; the
+    first one that the same page has would be replaced. A playbook's `text` is its whole page, `about` what people
+    read of it first. A function's `draft` is what would be kept, `passed` whether it may be, `prompts` what the
+    model was told. A program's `text` is its requirement file: each `version` of it, from 1, is a proposal with the
+    same id, by the person who wrote it, and the last one counts. After a build a change begins a proposal of its
+    own; its `origin` is the id of the first one. `ts` is that of the message that asked for it.
+    """
+
+    kind: Literal["proposed"] = "proposed"
+    what: Literal["entry", "forget", "playbook", "program", "function"]
+    id: str
+    file: str
+    title: str
+    text: str
+    about: str = ""
+    clashes: tuple[TeamNote, ...] = ()
+    version: int = 0
+    origin: str = ""
+    draft: FunctionDraft | None = None
+    passed: bool = False
+    prompts: tuple[PromptPart, ...] = ()
+    user: str
+    author: str
+    ts: str
+
+
+class Settled(Value):
+    """What became of a proposal, and who decided it. "gone": it could not be done, as `why` says. "again": another
+    draft takes its place. "built": the program was made and posted."""
+
+    kind: Literal["settled"] = "settled"
+    proposal: str
+    outcome: Literal["kept", "replaced", "forgotten", "dropped", "gone", "again", "built"]
+    why: str = ""
+    user: str
+    author: str
+    ts: str
 
 
 class Unread(Value):
@@ -171,18 +368,23 @@ class Unread(Value):
     files: tuple[FileRef, ...]
 
 
+Purpose = Literal["act", "check", "route", "debug", "look", "learn", "build"]
+"""What a model is asked for: the next action, a check of its report, a second way to the figures of a report, what is
+behind an error that came again, whether a silent cell works, a function for the team, or a program: its requirement
+file, its code, or a verdict on it."""
+
+
 class Replied(Value):
     """The model answered.
 
-    `purpose` is what it was asked for: the next action ("act") or a check of its report ("check"). `finish` is the
-    endpoint's finish_reason; "length" means that the reply was cut. `cost_micros` is the call's cost in millionths of
-    the currency that prices are in, None when the model has no price. `masked` are the placeholders that its prompt had
-    for the first time in the thread. `user` and `author` are the person who wrote the reply in the model's place, ""
-    when the model did.
+    `purpose` is what it was asked for. `finish` is the endpoint's finish_reason; "length" means that the reply was cut.
+    `cost_micros` is the call's cost in millionths of the currency that prices are in, None when the model has no price.
+    `masked` are the placeholders that its prompt had for the first time in the thread. `user` and `author` are the
+    person who wrote the reply in the model's place, "" when the model did.
     """
 
     kind: Literal["replied"] = "replied"
-    purpose: Literal["act", "check"]
+    purpose: Purpose
     text: str = ""
     calls: tuple[ToolCall, ...] = ()
     usage: Usage = Usage()
@@ -246,6 +448,37 @@ class StatementRan(Value):
     rows_file: StoredFile | None = None
 
 
+class ToolRan(Value):
+    """A call of a tool of another system: its server and name, its arguments as JSON text, seconds and bytes.
+
+    `began` alone, it is about to be made: a worker may die in it, and it is not made twice. With an `error` it gave
+    nothing. `number` and `asked` tell it from others; `answer` is what it gave, as JSON in the file store.
+    """
+
+    server: str
+    tool: str
+    arguments: str = ""
+    asked: str
+    number: int = 0
+    state: Literal["began", "ended"] = "ended"
+    error: str = ""
+    bytes: int = 0
+    seconds: float = 0.0
+    answer: StoredFile | None = None
+
+
+class DataCheck(Value):
+    """Something that a cell did to its tables and that is easily overlooked, for the model.
+
+    `code` is one of `executor/said.py`, `names` are those of variables and columns ("#3" for a third column), `numbers`
+    are counts. `prompts/noticed.yaml` words it.
+    """
+
+    code: str
+    names: tuple[str, ...] = ()
+    numbers: tuple[int, ...] = ()
+
+
 class CellRan(Value):
     """A cell ended, with success or not. `figures` and `files` are in the file store. Texts, `tables` (the table that
     the last value is) and `charts` (the data of the figures) are already bounded (`workers/turn/cell_results.py`).
@@ -254,7 +487,8 @@ class CellRan(Value):
     `notice` is the executor's own text about the cell, `notice_text` the same in the language of the thread. No cell is
     stored with the status "undone": it counts as undone once a person took it back (`effective_steps`).
     `user` and `author` are the person who wrote the code, "" when the model did. `left_out` is never stored: it follows
-    from a `Changed`.
+    from a `Changed`. `variables` are those of the line where it failed, as text; `checks` what it did to its tables.
+    `functions` are those of the team that it imported.
     """
 
     kind: Literal["cell"] = "cell"
@@ -272,13 +506,17 @@ class CellRan(Value):
     error_name: str = ""
     error: str = ""
     error_line: int | None = None
+    variables: str = ""
+    checks: tuple[DataCheck, ...] = ()
     figures: tuple[StoredFile, ...] = ()
     files: tuple[StoredFile, ...] = ()
     rejected: tuple[FileProblem, ...] = ()
     files_read: tuple[str, ...] | None = None
     duration_s: float = 0.0
     statements: tuple[StatementRan, ...] = ()
+    tool_calls: tuple[ToolRan, ...] = ()
     whole_outputs: tuple[StoredFile, ...] = ()
+    functions: tuple[FunctionUsed, ...] = ()
     notice: str = ""
     notice_text: str = Field(default="", validation_alias=AliasChoices("notice_text", "told"))
     user: str = ""
@@ -298,6 +536,15 @@ class Queried(Value):
     kind: Literal["queried"] = "queried"
     cell_id: str
     statement: StatementRan
+
+
+class ToolCalled(Value):
+    """A call of a tool that a cell makes, stored before it is made and again with what came of it. The cell's own step
+    lists those that ended once more."""
+
+    kind: Literal["tool_called"] = "tool_called"
+    cell_id: str
+    call: ToolRan
 
 
 class Corrected(Value):
@@ -356,6 +603,9 @@ class Questioned(Value):
 OWN_CALL = "own:"
 """The call ids of cells with a person's own code begin so; then comes the ts of the command."""
 
+STARTUP_CALL = f"{OWN_CALL}startup:"
+"""Those of cells with the thread's start-up code begin so, when a new session runs it."""
+
 Outcome = Literal["run", "edited", "skip", "reject", "redo", "other", "expired"]
 
 
@@ -404,6 +654,32 @@ class Checked(Value):
     reason: str = ""
 
 
+class RouteBegan(Value):
+    """The code of a second way to a report's figures is about to run. A worker that finds this step without a
+    `RouteRan` behind it does not run it again: the answer comes first."""
+
+    kind: Literal["route_began"] = "route_began"
+    cell_id: str
+
+
+class RouteRan(Value):
+    """The code of a second way ended, in a session of its own, which is gone by now.
+
+    `result` are the figures that it computed, as JSON: name → value. `read` says whether it opened a file of the
+    thread or got rows of a data source. "unasked": the model could not be asked for code; "interrupted": a worker died
+    in it; "away": no session for it could be had.
+    """
+
+    kind: Literal["route_ran"] = "route_ran"
+    cell_id: str
+    status: Literal["ok", "error", "timeout", "killed", "died", "unasked", "interrupted", "away"]
+    code: str = ""
+    result: str = ""
+    error: str = ""
+    read: bool = False
+    seconds: float = 0.0
+
+
 class SourcePlace(Value):
     """A place that a figure comes from: an output, table, chart, statement or the code of a cell, a file, a question.
 
@@ -443,17 +719,24 @@ class FigureSource(Value):
 class Finished(Value):
     """The report as it is posted (Markdown, answer first), figures that nothing backs marked. `partial`: it says that
     the question, or a part of it, has no answer; it gets no sign of success. `sources`: where its figures come from.
-    `author`: the person who wrote it in the analyst's place."""
+    `author`: the person who wrote it in the analyst's place. `second`: what a second way to its figures gave, None
+    where nobody asked for one. `sections`: the headings of the channel's fixed layout that it has; () without one.
+    """
 
     kind: Literal["finished"] = "finished"
     report: str
     partial: bool = False
     sources: tuple[FigureSource, ...] = ()
     author: str = ""
+    second: SecondRoute | None = None
+    sections: tuple[str, ...] = ()
 
 
 STOPPED = "stopped"
 """The reason of a turn that a person stopped."""
+
+UNINSTALLED = "uninstalled"
+"""The reason of a turn whose workspace has uninstalled the app."""
 
 APPROVAL_REJECTED = "approval_rejected"
 APPROVAL_EXPIRED = "approval_expired"
@@ -510,7 +793,7 @@ class ModelFailed(Value):
     that was refused."""
 
     kind: Literal["model_failed"] = "model_failed"
-    purpose: Literal["act", "check"]
+    purpose: Purpose
     reason: Literal["model_down", "model_refused", "model_nonsense", "model_context"]
     prompt_chars: int
 
@@ -529,13 +812,19 @@ class Compacted(Value):
 
 
 class Resumed(Value):
-    """A person asked a turn that had given up to go on. The end before this step no longer counts."""
+    """A person asked a turn that had given up to go on. The end before this step no longer counts.
+
+    `model` is the name under `[models]` with which it goes on, "" for the one that it had. Until `waits_until`, in
+    seconds since 1970, a model that is away is tried again by itself.
+    """
 
     kind: Literal["resumed"] = "resumed"
     user: str
     author: str
     text: str
     ts: str
+    model: str = ""
+    waits_until: float | None = None
 
 
 class Undone(Value):
@@ -576,6 +865,160 @@ class Moved(Value):
         return self.came and not self.cells and not self.lost
 
 
+RebuildWhy = LeftOutWhy | Literal["rests", "stopped", "failed", "file"]
+"""Why a cell's effects are not in a session that was rebuilt. `rests`: it needs another cell that was not run.
+`stopped`: it was stopped halfway, or there was no time for it. `failed`: it failed this time. `file`: a file of it is
+gone."""
+
+
+class NotRebuilt(Value):
+    """A cell whose effects are not in a session that was rebuilt: its number among the cells of its notebook."""
+
+    cell: int
+    title: str
+    why: RebuildWhy
+
+
+class Forked(Value):
+    """A person began a new thread from this one, as it was after the first `steps` of its turn `turn`."""
+
+    kind: Literal["forked"] = "forked"
+    thread: str
+    turn: int
+    steps: int
+    user: str
+    author: str
+    ts: str
+
+
+class Inherited(Value):
+    """All that stands before this in the thread was taken from the thread `source`, as it was after the first `steps`
+    of its turn `turn`; `state` is the hash of what it said then. It never changes.
+
+    The code was run again in a session of this thread: `ran` cells. `missing` are those whose effects are not there,
+    `other` the titles of cells that show something else now.
+    """
+
+    kind: Literal["inherited"] = "inherited"
+    source: str
+    turn: int
+    steps: int
+    state: str
+    ran: int = 0
+    missing: tuple[NotRebuilt, ...] = ()
+    other: tuple[str, ...] = ()
+    user: str
+    author: str
+    ts: str
+
+
+class Startup(Value):
+    """Code of a person that runs whenever the thread's session starts anew. The last one counts, "" is none."""
+
+    kind: Literal["startup"] = "startup"
+    code: str
+    user: str
+    author: str
+    ts: str
+
+
+class Imported(Value):
+    """All that stands behind this was a conversation of another tool, taken from a file by `threadbook import`.
+
+    Or it was put together of pieces of threads by `threadbook threads compose`: then `groups`, `people` and `sources`
+    are those of these threads, so that their rules go on counting.
+
+    `place` says where in the file. Conversations of one `group` have the same beginning, or came from one thread.
+    `thread`, `turn` and `votes` stand in files that `threadbook export` wrote. `tools` are those that the model had
+    there, None where the file has none. `startup` is a script of that tool; nothing runs it here.
+    """
+
+    kind: Literal["imported"] = "imported"
+    file: str
+    format: Literal["jsonl", "model_programmer_0", "model_programmer_1", "composed"]
+    place: str
+    group: str
+    thread: str = ""
+    turn: int = 1
+    votes: int = 0
+    tools: tuple[dict[str, Any], ...] | None = None
+    parallel_tool_calls: bool | None = None
+    startup: str = ""
+    groups: tuple[str, ...] = ()
+    people: tuple[str, ...] = ()
+    sources: tuple[str, ...] = ()
+    user: str
+    author: str
+
+
+class Said(Value):
+    """A message of an imported conversation, as Chat Completions has it (`workers/memory/imports/messages.py`).
+
+    `type` is what ModelProgrammer says of it. `source` is the hash of the message that it was made from, `before` the
+    text of that one.
+    """
+
+    kind: Literal["said"] = "said"
+    message: dict[str, Any]
+    type: Literal["raw", "formatted", "manual", "terminal", "edit", "unknown"] = "unknown"
+    source: str = ""
+    before: str = ""
+
+    @property
+    def who(self) -> str:
+        """The role, and the name if there is one: "user terminal"."""
+        return " ".join(filter(None, (str(self.message.get("role") or ""), str(self.message.get("name") or ""))))
+
+    @property
+    def text(self) -> str:
+        """What it says, and the calls of tools that it makes."""
+        content, calls = self.message.get("content"), self.message.get("tool_calls")
+        parts = content if isinstance(content, list) else [{"text": content}]
+        texts = [part.get("text") for part in parts if isinstance(part, dict)]
+        for call in calls if isinstance(calls, list) else ():
+            function = call.get("function") if isinstance(call, dict) else None
+            texts += [f"{function.get('name')}: {function.get('arguments')}"] if isinstance(function, dict) else []
+        return "\n".join(text for text in texts if isinstance(text, str) and text)
+
+
+class LoadedCell(Value):
+    """The code of a cell of another thread."""
+
+    title: str
+    code: str
+
+
+class LoadedMessage(Value):
+    """A message of an imported conversation: who said it (a role, perhaps with a name) and what."""
+
+    who: str
+    text: str
+
+
+class Loaded(Value):
+    """A person had the thread `source` read here: its questions, the code of its cells, and its last report.
+
+    Of an imported conversation, `said` are its last messages.
+
+    `state` is the hash of what it said then, `cells` are its last ones, `more` counts those before. `sources` are the
+    data sources of which it holds rows. Its files came with it in a `Briefed`.
+    """
+
+    kind: Literal["loaded"] = "loaded"
+    source: str
+    link: str
+    state: str
+    questions: tuple[str, ...] = ()
+    cells: tuple[LoadedCell, ...] = ()
+    more: int = 0
+    report: str = ""
+    sources: tuple[str, ...] = ()
+    said: tuple[LoadedMessage, ...] = ()
+    user: str
+    author: str
+    ts: str
+
+
 class UnknownStep(Value):
     """A step that this version cannot read, usually because a newer one wrote it. `body` is its JSON, unchanged.
 
@@ -596,16 +1039,26 @@ KnownStep = Annotated[
     Asked
     | Noted
     | Changed
+    | Preferred
     | Briefed
+    | Recalled
+    | Unfollowed
+    | Learning
+    | FunctionTried
+    | Proposed
+    | Settled
     | Unread
     | Replied
     | CellRan
     | Queried
+    | ToolCalled
     | Corrected
     | Questioned
     | Agreed
     | Decided
     | Checked
+    | RouteBegan
+    | RouteRan
     | Finished
     | GaveUp
     | Commanded
@@ -616,7 +1069,13 @@ KnownStep = Annotated[
     | Undone
     | Forgot
     | Closed
-    | Moved,
+    | Moved
+    | Forked
+    | Inherited
+    | Imported
+    | Said
+    | Loaded
+    | Startup,
     Field(discriminator="kind"),
 ]
 
@@ -638,7 +1097,11 @@ def dump_step(step: Step) -> dict[str, Any]:
     return dict(step.body) if isinstance(step, UnknownStep) else step.model_dump(mode="json")
 
 
-_OF_PEOPLE = (Asked, Noted, Changed, Agreed, Commanded, Resumed, Undone, Forgot, Decided)
+_OF_PEOPLE = (
+    *(Asked, Noted, Changed, Unfollowed, Learning, Proposed, Settled, Agreed, Commanded, Resumed, Undone, Forgot),
+    Decided,
+    *(Forked, Inherited, Imported, Loaded, Startup),
+)
 
 
 def user_of(step: Step) -> str:

@@ -6,10 +6,12 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
+from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, create_model, field_validator, model_validator
 
 from core.actions import GROUPS_OF_PEOPLE, Action
+from core.headings import heading_key
 
 Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
@@ -57,6 +59,11 @@ class Limits(SessionLimits):
         default=20, description="Cells in one turn; then an honest stop that says what is known."
     )
     max_model_calls: Positive = Field(default=40, description="Model calls in one turn, judgements included.")
+    silence_s: Annotated[float, Field(ge=0)] = Field(
+        default=60.0,
+        description="Seconds without output after which the model looks at a cell that runs, and the thread is asked "
+        "whether to stop it; 0: never.",
+    )
     file_max_mb: Positive = Field(default=250, description="Largest file that is taken from a message, in MB.")
     output_to_model_chars: Positive = Field(
         default=8_000, description="Characters of one output that the model gets: head and tail."
@@ -70,8 +77,67 @@ class Limits(SessionLimits):
     )
 
 
-class ReportSettings(Table):
-    """`[report]`: what happens to a report with figures that no output, file or person gives."""
+_HOST = re.compile(r"[a-z0-9.-]+(:\d{1,5})?|\[[0-9a-f:]+\](:\d{1,5})?")
+
+
+def _host(name: str) -> str:
+    if _HOST.fullmatch(name.lower()):
+        return name.lower()
+    raise ValueError(f'{name!r} is no host: give its name alone, or "name:port"')
+
+
+Hosts = tuple[Annotated[str, AfterValidator(_host)], ...]
+
+
+class RepositorySettings(Table):
+    """`[repositories]`: git repositories that people may name in a message (`docs/repositories.md`)."""
+
+    hosts: Hosts = Field(
+        default=(),
+        description="Hosts that may be cloned from over https, as `host` or `host:port`; empty: none. One that leads "
+        "to a private address is refused.",
+    )
+    private_hosts: Hosts = Field(
+        default=(), description="Hosts of your own network that may be cloned from although their address is private."
+    )
+    ca_file: str = Field(
+        default="",
+        description="Path of a file of certificates to trust instead of the system's, for hosts with one of their own.",
+    )
+    max_mb: Positive = Field(default=100, description="Largest repository, packed or unpacked, in MB.")
+    seconds: Seconds = Field(default=120.0, description="Longest time for a clone, in seconds.")
+
+
+_MOST_SECTIONS = 12
+_SECTION_CHARS = 80
+
+
+def _sections(names: tuple[str, ...]) -> tuple[str, ...]:
+    """The headings as they are written, without blanks around them."""
+    stripped = tuple(name.strip() for name in names)
+    if len(stripped) > _MOST_SECTIONS:
+        raise ValueError(f"has {len(stripped)} headings, {_MOST_SECTIONS} is the most")
+    keys = [heading_key(name) for name in stripped]
+    for name, key in zip(stripped, keys, strict=True):
+        if not key or len(name) > _SECTION_CHARS or not name.isprintable() or name.startswith("#"):
+            raise ValueError(f"{name[:_SECTION_CHARS]!r} is no heading: a line of at most {_SECTION_CHARS} characters")
+        if keys.count(key) > 1:
+            raise ValueError(f"{name!r} is there twice")
+    return stripped
+
+
+class ChannelReport(Table):
+    """`[channels.C0123456789.report]`: the layout of reports there; what is left out is as in `[report]`."""
+
+    sections: Annotated[tuple[str, ...], AfterValidator(_sections)] = Field(
+        default=(),
+        description="Headings that every report has, in this order; empty: the analyst chooses. A heading that nothing "
+        "was written for says so.",
+    )
+
+
+class ReportSettings(ChannelReport):
+    """`[report]`: the layout of reports, and what happens to figures that no output, file or person gives."""
 
     unsourced: Literal["mark", "hold"] = Field(
         default="mark",
@@ -91,6 +157,25 @@ class ReportSettings(Table):
         default=64,
         description="Rows of data sources that are kept for that, of one question, in MB; 0: none, so cells that ask "
         "a source are not run again.",
+    )
+
+
+class CheckSettings(Table):
+    """`[check]`: a second way to the figures of a report, which knows the question and the data but not the first."""
+
+    second_route: Literal["off", "headline", "always"] = Field(
+        default="off",
+        description="`headline`: the figures in the first lines of a report are computed once more, from the question "
+        "and the data alone, and both are shown where they differ. `always`: all its figures. Costs one or two model "
+        "calls for each report.",
+    )
+    second_model: str = Field(
+        default="",
+        description="Model that writes the second way: a name of `[models]`, or of a model at the same endpoint; "
+        "empty: that of the turn.",
+    )
+    second_route_s: Seconds = Field(
+        default=60.0, description="Longest time for the code of the second way, in seconds."
     )
 
 
@@ -125,6 +210,23 @@ class ModelSettings(Table):
     )
     timeout_s: Seconds = Field(default=120.0, description="Longest wait for the model to say anything, in seconds.")
     max_retries: int = Field(default=3, ge=0, description="Further tries after a time-out, 429 or 5xx.")
+
+
+class OfferedModelSettings(Table):
+    """`[models.NAME]`: a further model. People can choose it, and take it when the first one is away."""
+
+    model: str = Field(min_length=1, description="Model name that its endpoint knows.")
+    base_url: str = Field(
+        default="", description="Its endpoint, which speaks Chat Completions; empty: that of OPENAI_BASE_URL."
+    )
+    key_env: str = Field(
+        default="OPENAI_API_KEY",
+        min_length=1,
+        description="Environment variable (or line of `.env`) that holds its key.",
+    )
+    mode: Literal["native", "fenced"] = Field(
+        default="native", description="Native tool calls, or fenced code for models without."
+    )
 
 
 class PriceSettings(Table):
@@ -166,12 +268,54 @@ class BudgetSettings(Table):
         return tuple(name for name, limit in self if name.endswith("_cost") and limit)
 
 
+class MemorySettings(Table):
+    """`[memory]`: what the team has learned, in a folder of Markdown that it may keep in git (`docs/memory.md`)."""
+
+    folder: str = Field(
+        default="",
+        description="Folder of the team's memory; a relative path is taken from here. Empty: `memory` in the home "
+        "folder. Several nodes need one that they share.",
+    )
+    prompt_chars: Annotated[int, Field(ge=0)] = Field(
+        default=6_000,
+        description="Characters of a prompt for what the team wrote down, the most relevant first; 0: none of it.",
+    )
+
+
+class ProjectSettings(Table):
+    """`[projects.NAME]`: channels that read one folder of the team's memory together."""
+
+    channels: tuple[str, ...] = Field(description="Channels (C…, G…, D…) that read `projects/NAME`.")
+
+
 class RetentionSettings(Table):
     """`[retention]`: when threads are deleted for good without anybody asking."""
 
     days: Annotated[int, Field(ge=0)] = Field(
         default=0, description="Days after the last thing that happened in a thread; 0: threads are kept."
     )
+
+
+class ExportSettings(Table):
+    """`[export]`: the team's threads as training data (`threadbook export`)."""
+
+    opted_out: tuple[str, ...] = Field(
+        default=(), description="Slack's ids of people who do not want it: threads in which they took part stay out."
+    )
+    test_percent: Annotated[int, Field(ge=0, le=50)] = Field(
+        default=10, description="Percent of the threads whose examples go into the test split."
+    )
+    licence: str = Field(default="", description="What the card says of who may use the data.")
+
+
+class ScheduleSettings(Table):
+    """`[schedules]`: reports that are made again and again (`docs/threads.md`)."""
+
+    late_hours: Annotated[float, Field(gt=0)] = Field(
+        default=12.0, description="A run that would begin later than so many hours after its time is left out."
+    )
+    per_person: Positive = Field(default=20, description="Schedules that one person may own at a time.")
+    least_minutes: Positive = Field(default=60, description="Minutes between two runs of a schedule, at least.")
 
 
 class WorkerSettings(Table):
@@ -230,6 +374,23 @@ class AccessSettings(ChannelAccess):
     own_teams: tuple[str, ...] = Field(
         default=(), description="Other workspaces or organisations (T…, E…) whose people are no strangers."
     )
+
+
+class WorkspaceSettings(Table):
+    """`[workspaces.T0123456789]`: what one of many workspaces may use; `docs/many-workspaces.md` explains it."""
+
+    sources: tuple[str, ...] = Field(
+        default=(), description="Names of `[sources]` that it may ask; none that is not named here."
+    )
+    mcp: tuple[str, ...] = Field(
+        default=(), description="Names of `[mcp]` whose tools its cells may call; none that is not named here."
+    )
+    admins: Who = Field(
+        default=(),
+        description="Its admins beside those of Slack; with many workspaces `admins` of `[access]` is not used.",
+    )
+    day_tokens: Tokens = Field(default=0, description="Tokens of everybody there in a day; unset: as in `[budget]`.")
+    day_cost: Money = Field(default=0.0, description="Cost of everybody there in a day; unset: as in `[budget]`.")
 
 
 def rules_of(access: ChannelAccess, own: ChannelAccess | None = None) -> Mapping[Action, tuple[str, ...]]:
@@ -306,6 +467,7 @@ class ChannelSettings(Table):
     access: ChannelAccess = ChannelAccess()
     approvals: ChannelApprovals = ChannelApprovals()
     privacy: ChannelPrivacy = ChannelPrivacy()
+    report: ChannelReport = ChannelReport()
 
 
 class SourceSettings(Table):
@@ -362,6 +524,82 @@ class SourceSettings(Table):
         if (self.url_env is None) == (self.url_file is None):
             raise ValueError("needs either url_env or url_file, which names the place of its URL")
         return self
+
+
+class McpSettings(Table):
+    """`[mcp.NAME]`: a server of tools that cells may call over MCP (`docs/mcp.md`). No secret stands in this file."""
+
+    command: tuple[str, ...] = Field(
+        default=(), description="Program with its arguments that is the server; it runs here, outside the sandbox."
+    )
+    url: str = Field(default="", description="Address of the server, instead of `command` (Streamable HTTP).")
+    tools: tuple[str, ...] = Field(min_length=1, description="Tools that may be called, by name; no other one is.")
+    description: str = Field(default="", description="What the server is good for, in a sentence.")
+    env: tuple[str, ...] = Field(
+        default=(), description="Environment variables (or lines of `.env`) that the program gets; no other one is."
+    )
+    token_env: str | None = Field(
+        default=None,
+        min_length=1,
+        description="Environment variable (or line of `.env`) that holds the bearer token for the `url`.",
+    )
+    channels: tuple[str, ...] = Field(default=(), description="Channels (C…, G…, D…) that may call; empty: every one.")
+    outsiders: bool = Field(
+        default=False, description="Call it also in channels with guests or people of other workspaces in them."
+    )
+    ask: Literal["always", "never"] = Field(
+        default="always",
+        description="Ask in the thread before each call; `approve` of `[access]` says who decides.",
+    )
+    confirm_minutes: Positive = Field(default=60, description="So long a yes to a call counts.")
+    timeout_s: Seconds = Field(
+        default=60.0, description="Time for one call, with the start of the program, in seconds."
+    )
+    max_kb: Annotated[int, Field(gt=0, le=8_192)] = Field(
+        default=1_024, description="Size of one answer, in KB; a larger one is refused whole."
+    )
+    turn_calls: Positive = Field(default=50, description="Calls that the cells of one turn may make.")
+
+    @model_validator(mode="after")
+    def _one_kind_of_server(self) -> Self:
+        if bool(self.command) == bool(self.url):
+            raise ValueError("needs either command (a program with its arguments) or url")
+        if self.command and (self.token_env or not self.command[0]):
+            raise ValueError("a program gets its secrets through env; token_env belongs to a url")
+        if self.url and self.env:
+            raise ValueError("a url gets its secret through token_env; env belongs to a command")
+        where = urlsplit(self.url)
+        if self.url and (where.scheme not in ("http", "https") or not where.hostname):
+            raise ValueError("url must be an http(s) address")
+        if self.token_env and where.scheme == "http" and where.hostname not in ("localhost", "127.0.0.1", "::1"):
+            raise ValueError("a token goes to another machine over https only")
+        return self
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The variables whose values are for this server alone."""
+        return (*self.env, *([self.token_env] if self.token_env else []))
+
+
+_TOKEN_OF = re.compile(r"[UW][A-Z0-9]{2,50} sha256:[0-9a-f]{64}")
+
+
+class McpServerSettings(Table):
+    """`[mcp_server]`: Threadbook as a server of tools for other programs (`threadbook mcp`, `docs/mcp.md`)."""
+
+    tokens: tuple[str, ...] = Field(
+        default=(), description="Whose token has which hash, as `U0123ABCD sha256:…`; the tokens stand nowhere here."
+    )
+    wait_s: Seconds = Field(
+        default=900.0, description="So long `ask` waits for the report; then it says where it will stand, in seconds."
+    )
+
+    @field_validator("tokens")
+    @classmethod
+    def _whose(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if not all(_TOKEN_OF.fullmatch(line) for line in value):
+            raise ValueError("each is Slack's id of a person, a blank, `sha256:` and 64 hexadecimal digits")
+        return value
 
 
 def tables_in(model: type[BaseModel]) -> dict[str, type[Table]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from core.steps import CellRan, Forgot, Queried, Step, Undone
+from core.steps import CellRan, Forgot, Imported, Loaded, Queried, Step, Undone
 
 Turns = Sequence[Sequence[Step]]
 """The turns of a thread, oldest first."""
@@ -43,6 +43,8 @@ def sources_asked(turns: Turns) -> list[str]:
     """The data sources that cells of these turns had asked, each once."""
     names: dict[str, None] = {}
     for step in (step for steps in turns for step in steps):
+        if isinstance(step, Loaded | Imported):
+            names |= dict.fromkeys(step.sources)
         ran = step.statements if isinstance(step, CellRan) else (step.statement,) if isinstance(step, Queried) else ()
         names |= dict.fromkeys(one.source for one in ran)
     return list(names)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -29,6 +29,10 @@ class Value(BaseModel):
         return {**known, **self.later_fields}
 
 
+IMPORTED = "import-"
+"""The `root_ts` of a conversation that was imported begins so. A ts of Slack never does."""
+
+
 class ThreadKey(NamedTuple):
     """Where a conversation lives in Slack. `root_ts` is the ts of its first message (Slack's thread_ts)."""
 
@@ -41,6 +45,11 @@ class ThreadKey(NamedTuple):
         """The thread's id everywhere else: "team:channel:root_ts"."""
         return f"{self.team}:{self.channel}:{self.root_ts}"
 
+    @property
+    def is_imported(self) -> bool:
+        """Whether the conversation was never in Slack: another tool had it (`threadbook import`)."""
+        return self.root_ts.startswith(IMPORTED)
+
     @classmethod
     def parse(cls, thread_id: str) -> ThreadKey:
         """The key of an id. Raises ValueError when it is not one of ours."""
@@ -51,6 +60,10 @@ class ThreadKey(NamedTuple):
 Standing = Literal["", "member", "admin", "guest", "stranger"]
 """What Slack says of a person: of this workspace, an owner or admin of it, a guest, or of another workspace. "" is not
 known yet."""
+
+
+REPOSITORY_MODE: Final = "repository"
+"""The mode of a "file" that is a git repository at `url`. Slack's own files never have it (`core/slack/files.py`)."""
 
 
 class FileRef(Value):
@@ -113,8 +126,8 @@ class Lease(Value):
     owner: str
 
 
-Language = Literal["en", "zh"]
-"""The languages of our own sentences. People get the one they wrote in, English when it is neither."""
+Language = Literal["en", "zh", "de", "es", "fr", "ja"]
+"""The languages of our own sentences. People get the one they wrote in, English when it is none of them."""
 
 
 TurnStatus = Literal["running", "waiting", "done", "stopped", "failed"]

@@ -1,0 +1,228 @@
+"""What people say when a report is to be made again and again: “every Monday 9:00 run this again”. Pure.
+
+A text counts only when it says both: a time that repeats, and that this is to be run again. “Every region's total?” is
+a question.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+from core.values import Value
+
+Crossing = Literal["above", "below", "either"]
+
+
+class Threshold(Value):
+    """Say it only when this figure crosses that limit. `name` are words that stand near the figure, "" for the first.
+
+    `percent`: the limit is in percent, and so is the figure.
+    """
+
+    name: str = ""
+    crossing: Crossing = "either"
+    limit: float
+    percent: bool = False
+
+
+class ScheduleWords(Value):
+    """A schedule as it was said: five fields of cron, the time zone if one was named, and when it is to be told.
+
+    `pattern` is the name of the file to take, with `*`, when somebody said one.
+    """
+
+    cron: str
+    zone: str = ""
+    threshold: Threshold | None = None
+    pattern: str = ""
+
+
+_MOST_CHARS = 400
+_WEEKS = {
+    "de": ("sonntag", "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag"),
+    "es": ("domingo", "lunes", "martes", "miércoles", "jueves", "viernes", "sábado"),
+    "fr": ("dimanche", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi"),
+}
+_WEEK = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
+_DAYS = {
+    **{name: str(number) for week in (*_WEEKS.values(), _WEEK) for number, name in enumerate(week)},
+    **{name[:3]: str(number) for number, name in enumerate(_WEEK)},
+    **dict(zip("日一二三四五六", "0123456", strict=True)),
+    "天": "0",
+    **dict(zip("日月火水木金土", "0123456", strict=True)),
+}
+_NAMES = "|".join(sorted((name for name in _DAYS if len(name) > 1), key=len, reverse=True))
+_AGAIN = re.compile(
+    r"\b(?:re-?run|run|repeat|refresh|redo)\b[^.?!\n]{0,30}\b(?:this|it|again|that|report)\b|重新(?:运行|执行|跑)"
+    r"|再(?:次)?(?:运行|执行|跑)|重跑"
+    r"|(?:自动)?(?:运行|执行)一?次"
+    r"|\b(?:noch ?ein ?mal|erneut|wieder)\s+(?:ausführen|laufen|berechnen|erstellen)\b"
+    r"|\b(?:führe?|lass)\b[^.?!\n]{0,30}\b(?:noch ?ein ?mal|erneut|wieder)\b"
+    r"|\b(?:ejecut\w+|repet\w+|repit\w+|actuali[zc]\w+)\b[^.?!\n]{0,30}\b(?:de nuevo|otra vez|esto|informe)\b"
+    r"|\b(?:relanc\w+|réexécut\w+|recalcul\w+)\b|\bexécut\w+\b[^.?!\n]{0,30}\bà nouveau\b"
+    r"|(?:もう一度|再度?|また)\s*(?:実行|計算|作成)"
+)
+_TIME = re.compile(
+    r"(?:\bat\s+)?\b(\d{1,2})(?::(\d{2}))?\s*(am|pm)\b|(?:\bat\s+)?\b(\d{1,2}):(\d{2})\b|\bat\s+(\d{1,2})\b"
+)
+_TIME_UHR = re.compile(
+    r"\b(\d{1,2})(?::(\d{2}))?\s*(?:uhr|h)\b\s*(\d{2})?\b|\b(\d{1,2})h(\d{2})\b|\b(?:a las|à) (\d{1,2})\b"
+)
+_TIME_JA = re.compile(r"(午前|午後)?\s*(\d{1,2})\s*時\s*(半|\d{1,2})?")
+_TIME_ZH = re.compile(r"(上午|早上|下午|晚上|中午)?\s*(\d{1,2})\s*(?:点|时|:|：)\s*(半|\d{1,2})?")
+_ZONE = re.compile(r"\b((?:[A-Z][A-Za-z]+/[A-Za-z_]+(?:/[A-Za-z_]+)?)|UTC)\b")
+_WEEKLY = re.compile(rf"\bevery\s+((?:(?:{_NAMES})s?)(?:(?:\s*,\s*|\s+and\s+|\s*,\s*and\s+)(?:{_NAMES})s?)*)\b")
+_WEEKLY_WORDS = re.compile(
+    rf"\b(?:jeden|cada|todos los|chaque|tous les)\s+"
+    rf"((?:(?:{_NAMES})s?)(?:(?:\s*,\s*|\s+(?:und|y|et)\s+)(?:{_NAMES})s?)*)\b"
+)
+_WEEKLY_JA = re.compile(r"毎週\s*([月火水木金土日])(?:曜日?)?((?:[、と・]\s*[月火水木金土日](?:曜日?)?)*)")
+_WORKDAYS = re.compile(
+    r"\b(?:jeden werktag|werktags|cada día laborable|los días laborables|chaque jour (?:ouvré|ouvrable))\b|平日"
+)
+_DAILY = re.compile(r"\b(?:jeden tag|täglich|cada día|todos los días|chaque jour|tous les jours)\b|毎日")
+_MONTHLY_WORDS = re.compile(
+    r"\b(?:jeden monat am|am|el(?: día)?|le) (\d{1,2})(?:\.|er)?(?: (?:jedes monats|de cada mes|(?:de )?chaque mois))\b"
+    r"|\bjeden monat am (\d{1,2})\.|毎月\s*(\d{1,2})\s*日"
+)
+_HOURS_WORDS = re.compile(
+    r"\b(?:jede stunde|stündlich|alle (\d{1,2}) stunden|cada (?:(\d{1,2}) )?horas?|chaque heure"
+    r"|toutes les (?:(\d{1,2}) )?heures)\b|毎時(?!間)|(\d{1,2})\s*時間ごと"
+)
+_LIMITED = re.compile(
+    r"\b(?:nur (?:wenn|falls)|s[oó]lo (?:si|cuando)|seulement (?:si|quand|lorsque))\b|(?:とき|時|場合)(?:だけ|のみ)"
+)
+"""A limit in a language in which none is read: such a schedule is not taken for one that has no limit."""
+_MONTHLY = re.compile(
+    r"\bevery month\b(?:.*?\b(?:on\s+)?(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)\b)?"
+    r"|\bon the (\d{1,2})(?:st|nd|rd|th) of every month\b"
+)
+_HOURS = re.compile(r"\bevery (?:(\d{1,2}) )?hours?\b|\bhourly\b")
+_CRON = re.compile(r"\bcron\s+[`'\"]?((?:[\d*/,\-]+\s+){4}[\d*/,\-]+)")
+_NUMBER = r"(-?\d[\d,]*(?:\.\d+)?)\s*(%|percent|万)?"
+_ABOVE = r"above|over|exceeds|exceed|more than|greater than|>|高于|超过|大于"
+_BELOW = r"below|under|less than|<|低于|少于|小于|跌破"
+_ONLY = re.compile(
+    rf"\bonly\s+(?:when|if)\s+(?:the\s+)?(.{{0,80}}?)\s*(?:\b(?:is|goes|rises|falls|drops|gets)\b\s*)?"
+    rf"(crosses|{_ABOVE}|{_BELOW})\s*{_NUMBER}"
+)
+_ONLY_ZH = re.compile(rf"(?:只|仅)(?:在|当|有)?(.{{0,40}}?)(越过|{_ABOVE}|{_BELOW})\s*{_NUMBER}")
+_PATTERN = re.compile(r"([\w\-.*?\[\]]*[*?][\w\-.*?\[\]]*\.[A-Za-z0-9]{2,8})")
+
+
+def read_schedule(text: str) -> ScheduleWords | None:
+    """The schedule that a text orders; None when it orders none."""
+    if not text or len(text) > _MOST_CHARS:
+        return None
+    plain = " ".join(text.split())
+    if plain.endswith(("?", "？")):
+        return None
+    said = plain.casefold()
+    if not _AGAIN.search(said):
+        return None
+    if _LIMITED.search(said):
+        return None
+    threshold, rest = _threshold(said)
+    pattern = _PATTERN.search(plain)
+    if (cron := _cron(rest)) is None:
+        return None
+    zone = _ZONE.search(plain)
+    return ScheduleWords(
+        cron=cron, zone=zone[1] if zone else "", threshold=threshold, pattern=pattern[1] if pattern else ""
+    )
+
+
+def _cron(said: str) -> str | None:
+    if found := _CRON.search(said):
+        return " ".join(found[1].split())
+    if found := _HOURS.search(said):
+        step = int(found[1] or 1)
+        return f"0 */{step} * * *" if 1 < step < 24 else "0 * * * *"
+    if found := _HOURS_WORDS.search(said):
+        step = int(next((each for each in found.groups() if each), 1))
+        return f"0 */{step} * * *" if 1 < step < 24 else "0 * * * *"
+    if (time := _time(said)) is None:
+        return None
+    minute, hour = time
+    if (days := _days(said)) is not None:
+        return f"{minute} {hour} {days}"
+    return None
+
+
+def _days(said: str) -> str | None:
+    """The last three fields of cron."""
+    if found := _WEEKLY.search(said) or _WEEKLY_WORDS.search(said):
+        days = sorted({_DAYS[name] for name in re.findall(_NAMES, found[1])})
+        return f"* * {','.join(days)}"
+    if re.search(r"\bevery (?:weekday|working day|workday)s?\b|每个?工作日", said):
+        return "* * 1-5"
+    if found := _WEEKLY_JA.search(said):
+        names = found[1] + re.sub(r"[^月火水木金土日]", "", found[2].replace("曜日", ""))
+        return f"* * {','.join(sorted({_DAYS[name] for name in names}))}"
+    if _WORKDAYS.search(said):
+        return "* * 1-5"
+    if found := _MONTHLY_WORDS.search(said):
+        return _of_month(next(each for each in found.groups() if each))
+    if _DAILY.search(said):
+        return "* * *"
+    if found := _MONTHLY.search(said):
+        return _of_month(found[1] or found[2] or "1")
+    if found := re.search(r"每个?月(?:的)?(\d{1,2})(?:日|号)", said):
+        return _of_month(found[1])
+    if found := re.search(
+        r"每个?(?:周|星期|礼拜)([一二三四五六日天])((?:[、和,，]?(?:周|星期)?[一二三四五六日天])*)", said
+    ):
+        names = found[1] + re.sub(r"[^一二三四五六日天]", "", found[2])
+        return f"* * {','.join(sorted({_DAYS[name] for name in names}))}"
+    if re.search(r"\bevery ?day\b|\bdaily\b|每天|每日", said):
+        return "* * *"
+    return None
+
+
+def _of_month(day: str) -> str | None:
+    return f"{int(day)} * *" if 1 <= int(day) <= 31 else None
+
+
+def _time(said: str) -> tuple[int, int] | None:
+    """Minute and hour."""
+    if re.search(r"\b(?:at )?noon\b", said):
+        return 0, 12
+    if found := _TIME.search(said):
+        hour = int(found[1] or found[4] or found[6])
+        minute = int(found[2] or found[5] or 0)
+        if found[3]:
+            if not 1 <= hour <= 12:
+                return None
+            hour = hour % 12 + (12 if found[3] == "pm" else 0)
+        return (minute, hour) if hour < 24 and minute < 60 else None
+    if found := _TIME_UHR.search(said):
+        hour, minute = int(found[1] or found[4] or found[6]), int(found[2] or found[3] or found[5] or 0)
+        return (minute, hour) if hour < 24 and minute < 60 else None
+    if found := _TIME_JA.search(said):
+        hour, minute = int(found[2]), 30 if found[3] == "半" else int(found[3] or 0)
+        if found[1] == "午後" and hour < 12:
+            hour += 12
+        return (minute, hour) if hour < 24 and minute < 60 else None
+    if found := _TIME_ZH.search(said):
+        hour = int(found[2])
+        minute = 30 if found[3] == "半" else int(found[3] or 0)
+        if found[1] in ("下午", "晚上") and hour < 12:
+            hour += 12
+        return (minute, hour) if hour < 24 and minute < 60 else None
+    return None
+
+
+def _threshold(said: str) -> tuple[Threshold | None, str]:
+    """The limit, and the text without it: a number in it is no time."""
+    found = _ONLY.search(said) or _ONLY_ZH.search(said)
+    if found is None:
+        return None, said
+    word = found[2]
+    crossing: Crossing = "above" if re.fullmatch(_ABOVE, word) else "below" if re.fullmatch(_BELOW, word) else "either"
+    limit = float(found[3].replace(",", "")) * (10_000 if found[4] == "万" else 1)
+    name = found[1].strip(" ,，的")
+    threshold = Threshold(
+        name="" if name in ("it", "它") else name, crossing=crossing, limit=limit, percent=found[4] in ("%", "percent")
+    )
+    return threshold, said[: found.start()] + said[found.end() :]

@@ -1,0 +1,45 @@
+"""A report that is made again and again, and what came of one run: the values that the Store and the workers share."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from core.schedule_words import Threshold
+from core.values import Language, StoredFile, Value
+
+State = Literal["active", "paused", "stopped"]
+Why = Literal["", "effects", "failed", "drift", "too_long", "memory", "left", "late", "gone", "host", "source"]
+"""Why a run showed nothing. `effects`: code that is not repeated · `failed`: a cell raised · `drift`: the data look
+otherwise · `left`: the owner is no longer in the workspace · `late`: too long after its time · `gone`: its report is
+not there any more · `host`: the machine did not let it run · `source`: a data source did not answer or may not be
+asked."""
+
+
+class ScheduleOrder(Value):
+    """What is to be run and when. `inputs` are the files that the report had, in their order."""
+
+    cron: str
+    zone: str
+    language: Language
+    threshold: Threshold | None = None
+    pattern: str = ""
+    inputs: tuple[StoredFile, ...] = ()
+
+
+class Figure(Value):
+    """A figure of the report: its place among the report's figures, how it is called, and its value."""
+
+    place: int
+    name: str
+    value: float
+    text: str = ""
+
+
+class RunOutcome(Value):
+    """What came of a run. `figures` are all that were seen; `files` the names of inputs that were new."""
+
+    why: Why = ""
+    details: tuple[str, ...] = ()
+    figures: tuple[Figure, ...] = ()
+    files: tuple[str, ...] = ()
+    seconds: float = 0.0
