@@ -50,6 +50,7 @@ from workers.delivery.endings import gave_up_blocks
 from workers.delivery.own_cells import own_cell_message
 from workers.delivery.progress import ProgressView, TurnState, bare_title, progress_blocks, progress_of
 from workers.delivery.questions import answered_blocks, question_blocks, question_slots
+from workers.delivery.safe_tables import make_safe
 
 log = get_logger(__name__)
 
@@ -58,10 +59,13 @@ _OUTCOME: dict[TurnStatus, str] = {"done": Reaction.DONE, "stopped": Reaction.FA
 
 
 class _Copies(NamedTuple):
-    """Files to upload, and the names of those that the file store has lost."""
+    """Files to upload, and the names of those that the file store has lost, in which formulas became text, and which
+    must not leave."""
 
     uploads: list[Upload]
     gone: list[str]
+    inert: list[str]
+    held: list[str]
 
 
 class Delivery:
@@ -213,6 +217,10 @@ class Delivery:
         """A sentence of ours; data in it is escaped."""
         self._post(slot, SlackMessage(text, []), below_card=below_card)
 
+    def message(self, slot: str, message: SlackMessage) -> None:
+        """A message of ours with blocks, below the card."""
+        self._post(slot, message, below_card=True)
+
     def say_once_per_thread(self, slot: str, text: str) -> None:
         """A sentence of ours that a thread hears only once, however many turns it has."""
         self._slack.post(self._lease, self._thread, f"{self._turn.thread_id}:{slot}", text)
@@ -240,22 +248,32 @@ class Delivery:
             self._share(slot, copies, comment)
 
     def report(self, messages: Sequence[SlackMessage], files: Sequence[StoredFile]) -> None:
-        """The report and its files. Their bytes are sent first, so that one write notes the report and begins them."""
+        """The files of the report, then the report: the answer is the last message of its turn."""
         with self._copies("report:files", files) as copies:
+            self._above()
+            self._share("report:files", copies)
             for number, message in enumerate(messages):
                 self._post(f"report:{number}", message, below_card=True)
-            self._share("report:files", copies)
 
     @contextmanager
     def _copies(self, slot: str, files: Sequence[StoredFile]) -> Iterator[_Copies]:
         """Local copies of these files, whose bytes Slack has already if nobody may have begun this upload before."""
         with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
-            found = _Copies([], [])
+            found = _Copies([], [], [], [])
             for number, file in enumerate(files):
+                copy = Path(folder) / str(number)
                 try:
-                    found.uploads.append(self._upload(file, Path(folder) / str(number)))
+                    upload = self._upload(file, copy)
                 except BlobMissing:
                     found.gone.append(file.name)
+                    continue
+                checked = make_safe(file.name, copy)
+                if checked.held:
+                    found.held.append(file.name)
+                    continue
+                found.uploads.append(upload)
+                if checked.changed:
+                    found.inert.append(file.name)
             key = f"{self._turn.id}:{slot}"
             if not self._resumed:
                 self._slack.prepare_upload(self._thread, key, found.uploads)
@@ -268,6 +286,11 @@ class Delivery:
         if copies.gone:
             log.error("files_lost", files=len(copies.gone))
             self.say(f"{slot}:gone", escape(say("files_gone", self._turn.language, names=", ".join(copies.gone))))
+        if copies.inert or copies.held:
+            log.info("tables_made_safe", inert=len(copies.inert), held=len(copies.held))
+        for phrase, names in (("files_inert", copies.inert), ("files_held", copies.held)):
+            if names:
+                self.say(f"{slot}:{phrase}", escape(say(phrase, self._turn.language, names=", ".join(names))))
         try:
             self._slack.upload(self._lease, self._thread, f"{self._turn.id}:{slot}", copies.uploads, comment)
             self._line = ""
@@ -340,11 +363,14 @@ class Delivery:
                 return sent.ts
         return ""
 
-    def gave_up(self, steps: Sequence[Step], step: GaveUp) -> None:
-        """The sentence for a turn without an answer. A turn that was taken up again may end with another one."""
+    def gave_up(self, steps: Sequence[Step], step: GaveUp, models: Sequence[str] = ()) -> None:
+        """The sentence for a turn without an answer. A turn that was taken up again may end with another one.
+
+        `models` are others that could go on where the model was away.
+        """
         resumed = sum(isinstance(each, Resumed) for each in steps)
         cells = [each for each in steps if isinstance(each, CellRan)]
-        end = gave_up_blocks(step, self._turn.language, cells)
+        end = gave_up_blocks(step, self._turn.language, cells, self._turn.id, models)
         self._post(f"end:{resumed}" if resumed else "end", end, below_card=True)
 
     def was_posted(self, slot: str) -> bool:
@@ -356,7 +382,10 @@ class Delivery:
         if below_card:
             self._above()
         key = f"{self._turn.id}:{slot}"
-        if self._slack.post_once(self._lease, self._thread, key, message.text, message.blocks or None).new:
+        posted = self._slack.post_once(
+            self._lease, self._thread, key, message.text, message.blocks or None, known=message.known
+        )
+        if posted.new:
             self._line = ""  # Slack clears it with every message of ours
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
+from core.interactions import ModelButton
 from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import SlackMessage
@@ -14,10 +16,16 @@ from core.values import Language
 from workers.delivery.progress import bare_title, outcome_line
 
 _STOPPED_CELLS = 8
+_MOST_MODELS = 10
 
 
-def gave_up_blocks(step: GaveUp, language: Language, cells: Sequence[CellRan] = ()) -> SlackMessage:
-    """What happened, what to do next, and what of the work is still there."""
+def gave_up_blocks(
+    step: GaveUp, language: Language, cells: Sequence[CellRan] = (), turn_id: str = "", models: Sequence[str] = ()
+) -> SlackMessage:
+    """What happened, what to do next, and what of the work is still there.
+
+    Where the model was away there are buttons, if the `turn_id` is given: `models` are the others that could go on.
+    """
     if step.reason == STOPPED:
         title, kept = say("stopped_title", language), say("stopped_kept", language)
     else:
@@ -25,7 +33,25 @@ def gave_up_blocks(step: GaveUp, language: Language, cells: Sequence[CellRan] = 
         done = [cell for cell in cells if cell.status == "ok"]
         kept = say("gave_up_kept", language, count=len(done)) if done else say("gave_up_nothing_kept", language)
     blocks = [kit.header(title), kit.markdown(sanitize(clip(step.text, 8_000)) or "…"), kit.context(escape(kept))]
+    if turn_id and (buttons := _buttons(step, language, turn_id, models)):
+        blocks.append(kit.actions(*buttons))
     return SlackMessage(kit.fallback(f"{title}\n{step.text}\n{kept}"), blocks)
+
+
+def _buttons(step: GaveUp, language: Language, turn_id: str, models: Sequence[str]) -> list[dict[str, Any]]:
+    """Wait, another model, stop. A model that refuses us does not come back by waiting."""
+    if step.reason not in ("model_down", "model_refused"):
+        return []
+    named = [(name, ModelButton(turn=turn_id, do="use", n=n, model=name)) for n, name in enumerate(models, 2)]
+    use = [
+        kit.button(say("model_use", language, model=name), press, style="primary")
+        for name, press in named[:_MOST_MODELS]
+    ]
+    if step.reason == "model_refused" and not use:
+        return []
+    wait = [kit.button(say("model_wait", language), ModelButton(turn=turn_id, do="wait", n=0))]
+    stop = kit.button(say("model_stop", language), ModelButton(turn=turn_id, do="stop", n=1))
+    return [*(wait if step.reason == "model_down" else []), *use, stop]
 
 
 def stopped_text(author: str, cells: Sequence[CellRan], language: Language, *, why: str = "") -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from jinja2 import UndefinedError
 
-from core.phrases import say
+from core.phrases import joined, say
 from core.values import Language
 from executor.notices import for_log
 from executor.values import CellResult, Notice
@@ -19,7 +19,7 @@ def worded(result: CellResult, language: Language) -> str:
     A notice of another version of the executor, for which there is no phrase, is shown as its code with its values.
     """
     sentences = [_sentence(notice, language).strip() for notice in result.notices]
-    return ("" if language == "zh" else " ").join(sentence for sentence in sentences if sentence)
+    return joined([sentence for sentence in sentences if sentence], language)
 
 
 def _sentence(notice: Notice, language: Language) -> str:

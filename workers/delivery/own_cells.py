@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from core.phrases import say
+from core.phrases import decimal, say
 from core.slack import blocks as kit
 from core.slack.blocks import Block, SlackMessage
 from core.slack.text import clip, escape
@@ -30,7 +30,7 @@ def own_cell_message(cell: CellRan, language: Language) -> SlackMessage:
 def _line(cell: CellRan, language: Language) -> str:
     author = clip(cell.author or cell.user, _AUTHOR_CHARS)
     if cell.status == "ok":
-        return say("own_cell_ok", language, author=author, seconds=f"{cell.duration_s:.1f}")
+        return say("own_cell_ok", language, author=author, seconds=decimal(cell.duration_s, 1, language))
     if cell.status == "error":
         said = next((line.strip() for line in reversed(cell.error.splitlines()) if line.strip()), "")
         why = said if said.startswith(cell.error_name) else f"{cell.error_name}: {said}"

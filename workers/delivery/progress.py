@@ -9,14 +9,28 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from core.interactions import LeaveButton, StopButton
+from core.interactions import LeaveButton, StepButton, StopButton
 from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import Block, SlackMessage, TaskStatus
 from core.slack.text import clip, escape
-from core.steps import Asked, Briefed, CellRan, Finished, Moved, Noted, Questioned, Resumed, StatementRan, Step, Undone
+from core.steps import (
+    Asked,
+    Briefed,
+    CellRan,
+    Finished,
+    Moved,
+    Noted,
+    Preferred,
+    Questioned,
+    Recalled,
+    Resumed,
+    StatementRan,
+    Step,
+    Undone,
+)
 from core.values import Language
-from workers.agent.about_steps import statements_of
+from workers.agent.about_steps import cells_run, repairs_of, statements_of
 from workers.agent.actions import RunCell
 
 TurnState = Literal["running", "waiting", "done", "stopped", "failed"]
@@ -32,33 +46,30 @@ _BARE_OUTPUT = 80
 _STOPPED_CELLS = 8
 STOPPED = "stopped"
 """The reason of a turn that a person stopped."""
-_NO_CELLS = ("files-", "question-", "asked-", "resumed-", "undone-", "report", "folded")
 _SIGN = {"pending": "○", "in_progress": "◐", "complete": "✓", "error": "✗"}
 
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """One line of the card: a cell, the reading of files, a question. `output` and `details` are raw text.
-
-    `cut_off`: a cell whose process went away under it. It is shown and does not count; it may have been run again.
-    """
+    """One line of the card: a cell, the reading of files, a question. `output` and `details` are raw text."""
 
     id: str
     title: str
     status: TaskStatus
     output: str = ""
     details: str = ""
-    cut_off: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressView:
-    """All that the card shows. `note` is one line about this moment ("Thinking about the result")."""
+    """All that the card shows. `note` is one line about this moment ("Thinking about the result"); `cells`: how many
+    have run, as the line under the report counts them."""
 
     language: Language
     state: TurnState
     tasks: tuple[TaskView, ...] = ()
     note: str = ""
+    cells: int = 0
 
 
 def progress_of(
@@ -71,8 +82,23 @@ def progress_of(
     note: str = "",
 ) -> ProgressView:
     """The view of a turn: its stored steps and the cell that runs right now, with the last of its output."""
-    opening = next((n for n, step in enumerate(steps) if not isinstance(step, Asked | Noted | Moved)), len(steps))
-    tasks = [task for n, step in enumerate(steps) if n >= opening for task in _tasks_of(n, step, language)]
+    opening = next(
+        (n for n, step in enumerate(steps) if not isinstance(step, Asked | Noted | Moved | Preferred)), len(steps)
+    )
+    repairs = repairs_of(steps)
+    mended = {cell for tries in repairs.values() for cell in tries}
+    tasks = [
+        task
+        for n, step in enumerate(steps)
+        if n >= opening and not (isinstance(step, CellRan) and step.cell_id in mended)
+        for task in _tasks_of(n, step, language)
+    ]
+    tasks = [
+        replace(task, title=say("progress_repaired", language, title=bare_title(task.title), count=len(tries)))
+        if (tries := repairs.get(task.id))
+        else task
+        for task in tasks
+    ]
     if running is not None:
         title = running.title or say("progress_cell", language)
         queries = queries_line(statements_of(steps, running.cell_id), language)
@@ -80,13 +106,14 @@ def progress_of(
         tasks.append(TaskView(running.cell_id, title, "in_progress", output, running.code))
     if state != "running":
         tasks = [replace(task, status=_settled(task.status)) for task in tasks]
-    return ProgressView(language, state, tuple(tasks), note)
+    return ProgressView(language, state, tuple(tasks), note, cells_run(steps))
 
 
 def progress_blocks(view: ProgressView, turn_id: str = "", *, leaves: str = "") -> SlackMessage:
     """The card as a `plan` block, and its text for notifications (at most 3,000 characters).
 
-    With a `turn_id` the card of a running turn has a Stop button that carries it. `leaves` is the thread's id when the
+    With a `turn_id` the card of a running turn has a Stop button that carries it, and once a cell ran, in every state,
+    a button that opens each step. `leaves` is the thread's id when the
     card is to have a Leave button, in every state.
     """
     title = _title(view)
@@ -105,11 +132,13 @@ def progress_blocks(view: ProgressView, turn_id: str = "", *, leaves: str = "") 
 
 
 def _foot(view: ProgressView, turn_id: str, leaves: str) -> list[Block]:
-    """What stands under the card: while its turn runs a line about this moment and Stop, and always Leave."""
+    """What stands under the card: while its turn runs a line about this moment and Stop; its steps, and Leave."""
     runs = view.state == "running"
     buttons = []
     if runs and turn_id:
         buttons.append(kit.button(say("stop_button", view.language), StopButton(turn=turn_id)))
+    if view.cells and turn_id:
+        buttons.append(kit.button(say("step_button", view.language), StepButton(turn=turn_id)))
     if leaves:
         buttons.append(kit.button(say("leave_button", view.language), LeaveButton(thread=leaves)))
     foot = [kit.context(escape(view.note))] if runs and view.note else []
@@ -124,12 +153,14 @@ def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
             status: TaskStatus = "error" if problems and not files else "complete"
             title = say("progress_files", language, count=len(files) + len(problems))
             return [TaskView(f"files-{number}", title, status, "; ".join(filter(None, (names, troubles))))]
+        case Recalled(notes=notes) if notes:
+            titles = "; ".join(dict.fromkeys(note.title for note in notes))
+            return [TaskView(f"recalled-{number}", say("progress_recalled", language), "complete", clip(titles, 300))]
         case CellRan():
             title = step.title or say("progress_cell", language)
             ended: TaskStatus = "complete" if step.status == "ok" else "error"
-            cut_off = step.status == "died"
             output = _joined(queries_line(step.statements, language), outcome_line(step))
-            return [TaskView(step.cell_id, title, ended, output, step.code, cut_off)]
+            return [TaskView(step.cell_id, title, ended, output, step.code)]
         case Questioned():
             return [TaskView(f"question-{number}", say("progress_question", language), "complete", step.question)]
         case Asked():
@@ -190,8 +221,7 @@ def _settled(status: TaskStatus) -> TaskStatus:
 
 
 def _title(view: ProgressView) -> str:
-    cells = sum(not task.id.startswith(_NO_CELLS) and not task.cut_off for task in view.tasks)
-    return say(f"progress_{view.state}", view.language, cells=cells)
+    return say(f"progress_{view.state}", view.language, cells=view.cells)
 
 
 def _folded(view: ProgressView) -> tuple[TaskView, ...]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 from core.figure_sources import source_line
-from core.phrases import say
+from core.phrases import UNSPACED, decimal, number, say, written
 from core.rows import money
+from core.slack.folding import METHOD
 from core.slack.markdown import escape_markdown, headings
+from core.slack.report_badge import badge
 from core.steps import CellRan, FileAbstract, TableNote
-from workers.delivery.reports.badge import badge
+from core.values import Language
+from workers.agent.about_steps import cells_run, failed_cells, repairs_of
+from workers.delivery.reports.second import second_line
 from workers.delivery.reports.values import ReportInput
 
-_METHOD_WORDS = ("method", "approach", "how i ", "how it was", "steps taken", "方法", "步骤", "分析过程")
 _MOST_LINES = 30
 _MOST_FIGURES = 200
 _SHOWN_FILES = 6
@@ -20,8 +24,7 @@ _SHOWN_FILES = 6
 
 def sections(given: ReportInput, *, charts: bool = True) -> str:
     """Our part of the report, as Markdown below the model's: nothing that the model has a say in."""
-    own = [heading.lower() for heading in headings(given.report)]
-    has_method = any(word in heading for heading in own for word in _METHOD_WORDS)
+    has_method = any(METHOD.search(heading) for heading in headings(given.report))
     parts = (
         _section(given, "report_charts", _charts(given) if charts else []),
         _section(given, "report_method", [] if has_method else _method(given)),
@@ -34,7 +37,8 @@ def sections(given: ReportInput, *, charts: bool = True) -> str:
 
 def files_line(given: ReportInput) -> str:
     """The files of the thread in one quiet line of plain text, with what became of each; "" without any."""
-    mark, left, right = ("：", "（", "）") if given.language == "zh" else (": ", " (", ")")
+    left, right = ("（", "）") if given.language in UNSPACED else (" (", ")")
+    mark = _colon(given.language)
     parts = [line.replace("`", "").partition(mark) for line in _files(given)]
     lines = [f"{name}{left}{facts}{right}" if facts else name for name, _, facts in parts]
     if not lines:
@@ -67,12 +71,24 @@ def checked(given: ReportInput) -> str:
     return f"## {say('clean_heading', given.language)}\n\n{text}"
 
 
+def second(given: ReportInput) -> str:
+    """What a second way to the figures gave, with its code, as Markdown; "" where nobody asked for one."""
+    if given.second is None:
+        return ""
+    text = escape_markdown(second_line(given.second, given.language, given.model))
+    code = given.second.code.strip()
+    fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", code)), 3)
+    shown = f"\n\n{fence}python\n{code}\n{fence}" if code else ""
+    return f"## {say('second_heading', given.language)}\n\n{text}{shown}"
+
+
 def footer(given: ReportInput) -> str:
     """One quiet line of plain text: who worked, how much, how long, at what cost if that can be told."""
-    failed = _failed(given)
+    repaired = sum(len(tries) for tries in repairs_of(given.cells).values())
+    counts = {"count": cells_run(given.cells), "failed": len(failed_cells(given.cells)), "repaired": repaired}
     parts = [
         say("report_spoken", given.language, author=given.author) if given.author else given.model,
-        say("report_cells", given.language, count=len(given.cells), failed=failed) if given.cells else "",
+        say("report_cells", given.language, **counts) if given.cells else "",
         _duration(given) if given.duration_s > 0 else "",
         _tokens(given),
         _cost(given),
@@ -91,6 +107,7 @@ def whole(given: ReportInput) -> str:
         given.safe_report.strip(),
         sections(given),
         figures(given),
+        second(given),
         checked(given),
         f"---\n\n{escape_markdown(foot)}" if foot else "",
     ]
@@ -148,8 +165,8 @@ def statements(cells: Sequence[CellRan], given: ReportInput) -> list[str]:
                 "report_statement",
                 given.language,
                 source=escape_markdown(one.source),
-                rows=f"{one.rows:,}",
-                seconds=f"{one.seconds:.1f}",
+                rows=number(one.rows, given.language),
+                seconds=decimal(one.seconds, 1, given.language),
                 sql=_code(one.sql),
             )
             for one in ran
@@ -165,7 +182,7 @@ def _shape(given: ReportInput, file: FileAbstract) -> str:
 
 
 def _table_shape(given: ReportInput, table: TableNote, *, named: bool) -> str:
-    rows = f"{table.rows:,}" if table.rows is not None else ""
+    rows = number(table.rows, given.language) if table.rows is not None else ""
     shape = say("report_shape", given.language, rows=rows, columns=len(table.columns))
     return f"{escape_markdown(table.name)} {shape}" if named else shape
 
@@ -180,14 +197,19 @@ def _limits(given: ReportInput) -> list[str]:
         for cell in given.cells
         if cell.status in ("timeout", "killed", "died")
     ]
-    if left := _not_repaired(given):
-        lines.append(say("report_failed_cells", given.language, count=left, total=len(given.cells)))
+    if left := len(failed_cells(given.cells)):
+        lines.append(say("report_failed_cells", given.language, count=left, total=cells_run(given.cells)))
     return list(dict.fromkeys(lines))
 
 
 def _joined(name: str, given: ReportInput, *facts: str) -> str:
-    told = ("，" if given.language == "zh" else ", ").join(fact for fact in facts if fact)
-    return f"{name}{'：' if given.language == 'zh' else ': '}{told}" if told else name
+    marks: Mapping[Language, str] = {"zh": "，", "ja": "、"}
+    told = marks.get(given.language, ", ").join(fact for fact in facts if fact)
+    return f"{name}{_colon(given.language)}{told}" if told else name
+
+
+def _colon(language: Language) -> str:
+    return "：" if language in UNSPACED else " : " if language == "fr" else ": "
 
 
 def _code(name: str) -> str:
@@ -197,31 +219,20 @@ def _code(name: str) -> str:
 def _duration(given: ReportInput) -> str:
     seconds = round(given.duration_s, 1) if given.duration_s < 10 else round(given.duration_s)
     if seconds < 60:
-        return say("report_seconds", given.language, seconds=seconds)
+        return say("report_seconds", given.language, seconds=number(seconds, given.language))
     return say("report_minutes", given.language, minutes=int(seconds) // 60, seconds=int(seconds) % 60)
 
 
-def _failed(given: ReportInput) -> int:
-    return sum(cell.status not in ("ok", "undone") for cell in given.cells)
-
-
-def _not_repaired(given: ReportInput) -> int:
-    """How many cells failed with no later one of the same title that ran: an error that was mended is no limit."""
-    count, mended = 0, set[str]()
-    for cell in reversed(given.cells):
-        if cell.status == "ok":
-            mended.add(cell.title)
-        elif cell.status != "undone":
-            count += cell.title not in mended
-    return count
-
-
 def _tokens(given: ReportInput) -> str:
-    return say("report_tokens", given.language, count=f"{given.spent.tokens:,}") if given.spent.tokens else ""
+    return (
+        say("report_tokens", given.language, count=number(given.spent.tokens, given.language))
+        if given.spent.tokens
+        else ""
+    )
 
 
 def _cost(given: ReportInput) -> str:
     if given.spent.cost_micros is None:
         return ""
-    amount = money(given.spent.cost_micros)
+    amount = written(money(given.spent.cost_micros), given.language)
     return say("report_cost", given.language, amount=amount, currency=given.currency)

@@ -19,6 +19,7 @@ from core.steps import CellRan
 from core.values import Language
 from workers.agent.program import Part, parsed, program
 from workers.delivery.reports.compose import checked, figures, statements
+from workers.delivery.reports.tools import team_setup, tools_setup
 from workers.delivery.reports.values import ReportInput
 
 _V4: Any = v4
@@ -101,8 +102,10 @@ _NOT_WORTH_PRINTING = ("<Axes", "<matplotlib", "[<matplotlib", "Text(", "(<Figur
 def notebook(given: ReportInput) -> str:
     """analysis.ipynb as JSON: the question, every cell that ran well with its outputs, the report."""
     parts = program((*given.earlier, *given.cells))
-    cells = [_markdown("\n".join(f"> {line}" for line in given.question.splitlines()) or "…")]
-    if setup := _setup(parts, backend=""):
+    asked_so_far = [one.question for one in given.past if one.question.strip()] + [given.question]
+    quoted = ("\n".join(f"> {line}" for line in question.splitlines()) for question in asked_so_far)
+    cells = [_markdown("\n\n".join(text for text in quoted if text) or "…")]
+    if setup := setup_of(parts, backend=""):
         cells.append(_code(setup, None, []))
     for number, part in enumerate(parts, 1):
         heading = f"### {number}. {_title(part.cell, given.language)}"
@@ -142,15 +145,19 @@ def _code(source: str, count: int | None, outputs: list[Any]) -> dict[str, Any]:
 def script(given: ReportInput) -> str:
     """analysis.py: the same code in one file; last values are printed, charts saved beside it."""
     parts = program((*given.earlier, *given.cells))
-    futures = sorted({line for part in parts for line in _futures(part.code)})
-    setup = _setup(parts, backend='matplotlib.use("Agg")  # charts are saved as files\n')
+    futures = sorted({line for part in parts for line in futures_in(part.code)})
+    setup = setup_of(parts, backend='matplotlib.use("Agg")  # charts are saved as files\n')
     saving = "_save_charts" if "pyplot" in setup else ""
     blocks = ["\n".join([*_intro(given), *futures]), setup + _SAVING if saving else setup]
     for number, part in enumerate(parts, 1):
         title = f"# %% {number}. {_title(part.cell, given.language)}"
         if part.kept != "whole":
             title += f"\n# {_why(part, given.language)}"
-        code = _shown(_without_futures(part.code), part.cell) if part.kept == "whole" else _without_futures(part.code)
+        code = (
+            with_last_shown(without_futures(part.code), part.cell)
+            if part.kept == "whole"
+            else without_futures(part.code)
+        )
         names = [PurePath(figure.name.replace("\\", "/")).name for figure in part.cell.figures]
         save = f"_save_charts({', '.join(map(repr, [number, *names]))})" if saving and part.code else ""
         blocks.append("\n".join(filter(None, (title, code, save))))
@@ -165,12 +172,16 @@ def _intro(given: ReportInput) -> list[str]:
     return [f"# {line}".rstrip() for line in lines]
 
 
-def _setup(parts: Sequence[Part], backend: str) -> str:
-    """What a session gives its cells without their asking: fonts for charts, the functions for data sources."""
+def setup_of(parts: Sequence[Part], backend: str) -> str:
+    """What a session gives its cells: fonts for charts, the functions for data sources, the attribution tools."""
     code = "\n".join(part.code for part in parts)
     plots = any(word in code for word in _PLOTTING) or any(part.cell.figures for part in parts)
     asked = list(dict.fromkeys(one.source for part in parts for one in part.cell.statements))
     setup = [_FONTS.format(backend=backend)] if plots else []
+    if tools := tools_setup(code):
+        setup.append(tools)
+    if functions := team_setup(one for part in parts for one in part.cell.functions):
+        setup.append(functions)
     if asked:
         variables = ", ".join(re.sub(r"\W", "_", f"{name}_DATABASE_URL").upper() for name in asked)
         setup.append(_SOURCES.format(variables=variables, default=asked[0]))
@@ -206,12 +217,13 @@ def _outputs(cell: CellRan, given: ReportInput, number: int) -> list[Any]:
     return outputs
 
 
-def _futures(code: str) -> list[str]:
+def futures_in(code: str) -> list[str]:
+    """The `from __future__` lines of a code."""
     statements = ast.parse(code).body if code else []
     return [ast.unparse(statement) for statement in statements if _is_future(statement)]
 
 
-def _without_futures(code: str) -> str:
+def without_futures(code: str) -> str:
     """The code without its `from __future__` lines: in a file they may stand only at the top."""
     lines = code.split("\n")
     for statement in ast.parse(code).body if code else []:
@@ -225,8 +237,8 @@ def _is_future(statement: ast.stmt) -> bool:
     return isinstance(statement, ast.ImportFrom) and statement.module == "__future__"
 
 
-def _shown(code: str, cell: CellRan) -> str:
-    """The code with its last expression printed, where the session showed a value worth reading."""
+def with_last_shown(code: str, cell: CellRan, by: str = "print") -> str:
+    """The code with its last expression passed to the function `by`, where the session showed a value worth reading."""
     statements = ast.parse(code).body
     last = statements[-1] if statements else None
     shown = cell.result.strip()
@@ -237,5 +249,5 @@ def _shown(code: str, cell: CellRan) -> str:
     end = (last.end_lineno or last.lineno) - 1
     after = b"\n".join([source[end][last.end_col_offset :], *source[end + 1 :]])
     value = code.encode()[len(before) : len(code.encode()) - len(after)]
-    printing = (before + b"print(" + value + b")" + after).decode()
+    printing = (before + by.encode() + b"(" + value + b")" + after).decode()
     return printing if parsed(printing) else code

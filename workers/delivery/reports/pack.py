@@ -15,6 +15,7 @@ from pathlib import PurePosixPath
 from core.phrases import say
 from workers.agent.program import parsed
 from workers.delivery.reports.tables import to_csv
+from workers.delivery.reports.tools import NEEDS, PACKAGE
 from workers.delivery.reports.values import ReportFile, ReportInput
 
 INPUT_BYTES = 50_000_000
@@ -58,18 +59,7 @@ def pack(given: PackInput) -> bytes:
 
     `work/` holds the inputs and is where the code runs, so that what people see beside it stays as it was delivered.
     """
-    archive = io.BytesIO()
-    names: set[str] = set()
-    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
-        for name, data in _contents(given):
-            if name in names:
-                continue
-            names.add(name)
-            info = zipfile.ZipInfo(name, _EPOCH)
-            info.compress_type = zipfile.ZIP_DEFLATED
-            info.external_attr = 0o644 << 16
-            written.writestr(info, data)
-    return archive.getvalue()
+    return zipped(_contents(given))
 
 
 def _contents(given: PackInput) -> Iterator[tuple[str, bytes]]:
@@ -107,14 +97,36 @@ def safe_path(path: str) -> str:
 
 def requirements(given: PackInput) -> str:
     """requirements.txt: what the code imports, and what its files need, in the versions that it ran with."""
-    versions = dict(line.rsplit(" ", 1) for line in given.packages if " " in line)
-    known = {name.lower().replace("_", "-"): number for name, number in versions.items()}
     script = next((file.data.decode() for file in given.files if file.name == "analysis.py"), "")
+    return requirements_of(script, given.inputs, given.packages)
+
+
+def requirements_of(script: str, inputs: Iterable[str], packages: Sequence[str]) -> str:
+    """The same for a script that reads files with these names."""
+    versions = dict(line.rsplit(" ", 1) for line in packages if " " in line)
+    known = {name.lower().replace("_", "-"): number for name, number in versions.items()}
     wanted = set(_imported(script))
-    wanted |= {name for end, name in _BY_FILE.items() if any(path.lower().endswith(end) for path in given.inputs)}
+    names = [path.lower() for path in inputs]
+    wanted |= {name for end, name in _BY_FILE.items() if any(path.endswith(end) for path in names)}
     wanted |= {name for end, name in _BY_FILE.items() if end in script}
     pinned = ((name, known.get(name) or _installed(name)) for name in sorted(wanted))
     return "".join(f"{name}=={number}\n" if number else f"{name}\n" for name, number in pinned)
+
+
+def zipped(contents: Iterable[tuple[str, bytes]]) -> bytes:
+    """A zip of these files, each name once. The same contents give the same bytes."""
+    archive = io.BytesIO()
+    names: set[str] = set()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as written:
+        for name, data in contents:
+            if name in names:
+                continue
+            names.add(name)
+            info = zipfile.ZipInfo(name, _EPOCH)
+            info.compress_type = zipfile.ZIP_DEFLATED
+            info.external_attr = 0o644 << 16
+            written.writestr(info, data)
+    return archive.getvalue()
 
 
 def _installed(name: str) -> str:
@@ -128,7 +140,10 @@ def _installed(name: str) -> str:
 def _imported(script: str) -> Iterator[str]:
     """The packages whose modules a script imports, by the names that pip knows."""
     found = packages_distributions()
-    for module in sorted(_modules(parsed(script))):
+    modules = _modules(parsed(script))
+    if PACKAGE in modules:  # its source stands in the script
+        modules = modules - {PACKAGE} | set(NEEDS)
+    for module in sorted(modules):
         if module not in sys.stdlib_module_names:
             yield found.get(module, [module])[0].lower().replace("_", "-")
 

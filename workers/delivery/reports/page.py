@@ -18,15 +18,18 @@ from jinja2 import Environment, StrictUndefined, Template
 from markupsafe import Markup
 
 from core.figure_sources import counts_line, shown_there, source_line, text_with
-from core.phrases import say
+from core.phrases import number as number_in
+from core.phrases import say, written
+from core.slack.report_badge import badge
 from core.slack.sanitize import addresses
 from core.slack.text import clip
 from core.steps import CellRan, ChartData, FigureSource, Scalar, TableData
 from core.thread_cells import NumberedCell
+from core.values import Language
 from workers.delivery.reports import compose
 from workers.delivery.reports.anchors import replaced, with_marks
-from workers.delivery.reports.badge import badge
 from workers.delivery.reports.page_markdown import to_html
+from workers.delivery.reports.second import second_line
 from workers.delivery.reports.tables import is_number
 from workers.delivery.reports.values import ReportInput
 
@@ -50,19 +53,24 @@ def page(given: ReportInput) -> str:
         about=" · ".join(part for part in (by, compose.footer(given)) if part),
         badge=given.clean_room
         and {"state": given.clean_room.state, "text": badge(given.clean_room, language, in_file=True)},
+        second=given.second and {"state": given.second.state, "text": second_line(given.second, language, given.model)},
+        second_code=given.second.code.strip() if given.second is not None else "",
         answer=Markup(replaced(marked, lambda number, shown: _figure(number, shown, given))),  # noqa: S704 - escaped
         charts=list(_charts(given)),
         sources=[_source(one, given) for one in given.sources],
         counts=counts_line(given.sources, language),
         method=Markup(to_html(compose.sections(given, charts=False), lower=0)),  # noqa: S704 - escaped
-        inputs=[{"path": file.path, "size": f"{file.size:,}", "sha256": file.sha256} for file in given.files],
+        inputs=[
+            {"path": file.path, "size": number_in(file.size, language), "sha256": file.sha256} for file in given.files
+        ],
         cells=[_cell(one, given) for one in given.numbered.values()],
         past=[
             {"question": clip(" ".join(one.question.split()), _TITLE), "answer": Markup(to_html(one.report))}  # noqa: S704
             for one in given.past
         ],
         foot=say("page_foot", language),
-        words={name: say(f"page_{name}", language) for name in _WORDS} | {"figures": say("report_figures", language)},
+        words={name: say(f"page_{name}", language) for name in _WORDS}
+        | {"figures": say("report_figures", language), "second": say("second_heading", language)},
         style=Markup(style),  # noqa: S704 - our own file
         script=Markup(script),  # noqa: S704 - our own file
         style_hash=_hash(style),
@@ -186,7 +194,7 @@ def _chart_table(chart: ChartData, given: ReportInput) -> dict[str, Any]:
     return {
         "caption": f"{caption}: {chart.title}" if chart.title.strip() and len(chart.series) else caption,
         "columns": _heads(columns, rows),
-        "rows": [[_item(item) for item in row] for row in rows[:_ROWS]],
+        "rows": [[_item(item, language) for item in row] for row in rows[:_ROWS]],
         "more": say("page_rows", language, shown=min(len(rows), _ROWS), rows=total) if cut else "",
     }
 
@@ -225,7 +233,7 @@ def _lines(text: str, number: int, name: str) -> list[dict[str, str]]:
 
 def _table(table: TableData, number: int, given: ReportInput) -> dict[str, Any]:
     rows = [
-        {"id": _row_id(number, place) if number else "", "items": [_item(item) for item in row]}
+        {"id": _row_id(number, place) if number else "", "items": [_item(item, given.language) for item in row]}
         for place, row in enumerate(table.rows[:_ROWS], 1)
     ]
     shown = len(rows)
@@ -237,15 +245,20 @@ def _heads(names: Sequence[str], rows: Sequence[Sequence[Scalar]]) -> list[dict[
     """The heads of a table; that of a column of numbers stands on the right, as they do."""
     columns = [[row[place] for row in rows if place < len(row)] for place in range(len(names))]
     return [
-        {"text": name, "number": bool(column) and all(_item(item)["number"] for item in column if item is not None)}
+        {
+            "text": name,
+            "number": bool(column) and all(_item(item, "en")["number"] for item in column if item is not None),
+        }
         for name, column in zip(names, columns, strict=True)
     ]
 
 
-def _item(item: Scalar) -> dict[str, Any]:
+def _item(item: Scalar, language: Language) -> dict[str, Any]:
     if item is None or isinstance(item, bool):
         return {"text": "" if item is None else str(item), "number": False}
     if isinstance(item, float):
-        return {"text": f"{item:,.6g}" if abs(item) < 1e6 else f"{item:,.2f}", "number": True}
-    text = f"{item:,}" if isinstance(item, int) else item.removesuffix("T00:00:00")
-    return {"text": text, "number": isinstance(item, int) or is_number(text)}
+        return {"text": written(f"{item:,.6g}" if abs(item) < 1e6 else f"{item:,.2f}", language), "number": True}
+    if isinstance(item, int):
+        return {"text": number_in(item, language), "number": True}
+    text = item.removesuffix("T00:00:00")
+    return {"text": text, "number": is_number(text)}

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
-from core.clean_room import CleanRoom
+from core.formats import Format
 from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import Block, Limit, SlackMessage
-from core.slack.markdown import Table, cut_markdown, plain_text, split_tables, with_emphasis
+from core.slack.folding import folded
+from core.slack.markdown import Table, cut_markdown, headings, plain_text, split_tables, with_emphasis
+from core.slack.report_badge import badge_block
 from core.slack.report_views import report_buttons
 from core.slack.sanitize import addresses, sanitize
 from core.slack.text import clip, escape
-from core.values import Language
 from workers.delivery.reports import compose
-from workers.delivery.reports.badge import badge
+from workers.delivery.reports.formats.tables import with_numbers
 from workers.delivery.reports.notebook import notebook, script
 from workers.delivery.reports.page import page
+from workers.delivery.reports.second import second_line
 from workers.delivery.reports.tables import alignments, preview, to_csv
 from workers.delivery.reports.values import Report, ReportFile, ReportInput
 
@@ -33,20 +35,20 @@ _SHORT = 600
 """Characters of an answer that is all there is to say."""
 PAGE = "report.html"
 _BADGE = 1_500
-_BADGE_ID = "clean_room"
+_SECOND_ID = "second_route"
 
 
 def render_report(given: ReportInput) -> Report:
     """The report of a finished turn: messages, files, and the whole text.
 
-    No word of the model's report is lost: the messages hold all of it up to 60,000 characters, its page always. How it
-    was done stands on the page and behind the buttons, not in the thread.
+    No word of the model's report is lost: its page holds all of it, the messages up to 60,000 characters. How it was
+    done, and what it cannot tell, stands on the page and behind the buttons, not in the thread.
     """
     thread = _Thread(given)
     question = " ".join(given.question.split())
     if question:
         thread.add(kit.quote(clip(question, _QUESTION)))
-    report = given.report.strip("\n")
+    report, method = folded(given.report.strip("\n"), given.sections)
     rest = ""
     if len(report) > _THREAD:
         report, rest = cut_markdown(report, _THREAD)
@@ -57,10 +59,15 @@ def render_report(given: ReportInput) -> Report:
         thread.add_markdown(sanitize(limits))
     if quiet := [line for line in (compose.files_line(given), compose.footer(given)) if line]:
         thread.add(kit.context(*(escape(line) for line in quiet)))
-    last = [badge_block(given.clean_room, given.language)] if given.clean_room is not None else []
+    last = []
+    if given.second is not None:
+        line = second_line(given.second, given.language, given.model)
+        last.append({**kit.context(escape(clip(line, _BADGE))), "block_id": _SECOND_ID})
+    if given.clean_room is not None:
+        last.append(badge_block(given.clean_room, given.language))
     if given.turn_id:
-        has = {"has_sources": bool(given.sources), "has_code": bool(given.cells)}
-        last.append(report_buttons(given.turn_id, given.language, **has))
+        has = {"has_sources": bool(given.sources), "has_code": bool(given.cells), "has_method": bool(method)}
+        last.append(report_buttons(given.turn_id, given.language, **has, formats=_formats(given)))
     thread.add(*last)
     whole = compose.whole(given)
     files = (
@@ -82,14 +89,12 @@ def _is_more_than_a_line(given: ReportInput) -> bool:
     return has_table or len(given.report) > _SHORT or any(cell.figures for cell in given.cells)
 
 
-def badge_block(outcome: CleanRoom, language: Language) -> Block:
-    """The badge, in the report's last message, above its buttons."""
-    return {**kit.context(escape(clip(badge(outcome, language), _BADGE))), "block_id": _BADGE_ID}
-
-
-def with_badge(blocks: Sequence[Block], outcome: CleanRoom, language: Language) -> list[Block]:
-    """These blocks of a message with this badge in place of the one that they have."""
-    return [badge_block(outcome, language) if block.get("block_id") == _BADGE_ID else block for block in blocks]
+def _formats(given: ReportInput) -> list[Format]:
+    """The formats that this report is worth: a spreadsheet needs a table, slides and PDF more than a line."""
+    has_table = any(isinstance(part, Table) for part in split_tables(given.report))
+    has_data = has_table or any(cell.tables or cell.charts for cell in given.cells if cell.status == "ok")
+    whole: tuple[Format, ...] = ("slides", "pdf") if _is_more_than_a_line(given) else ()
+    return [*whole, *(("excel", "csv") if has_data else ())]
 
 
 class _Thread:
@@ -100,9 +105,11 @@ class _Thread:
         self._given = given
         self._messages: list[list[Block]] = [[]]
         self._tables = 0
+        self._heading = ""
 
     def messages(self) -> tuple[SlackMessage, ...]:
-        return tuple(SlackMessage(_summary(blocks), blocks) for blocks in self._messages if blocks)
+        known = addresses(self._given.question)
+        return tuple(SlackMessage(_summary(blocks), blocks, known) for blocks in self._messages if blocks)
 
     def add(self, *blocks: Block) -> None:
         """Blocks that are posted as they are, in one message, which is the same if they fit."""
@@ -114,6 +121,7 @@ class _Thread:
         """Markdown with its tables."""
         for part in split_tables(text):
             if isinstance(part, str):
+                self._heading = next(iter(reversed(headings(part))), self._heading)
                 self._add_text(part)
             elif kit.fits_table(part.rows) and self._tables < _TABLE_BLOCKS:
                 self._add_table(part.rows, part)
@@ -140,7 +148,11 @@ class _Thread:
 
     def _add_table(self, rows: Iterable[Iterable[str]], table: Table) -> None:
         shown = [list(row) for row in rows]
-        block = kit.table(shown, alignments(shown, table.aligns[: Limit.TABLE_COLUMNS]))
+        if len(shown) > 1:
+            caption = self._heading or say("format_answer", self._given.language)
+            block = kit.data_table(with_numbers(shown, self._given.language), caption)
+        else:
+            block = kit.table(shown, alignments(shown, table.aligns[: Limit.TABLE_COLUMNS]))
         if self._room() < kit.characters([block]):
             self._messages.append([])
         self._messages[-1].append(block)
@@ -173,7 +185,7 @@ def _summary(blocks: list[Block]) -> str:
     for block in blocks:
         if block["type"] == "markdown":
             lines.append(plain_text(block["text"]))
-        elif block["type"] == "table":
+        elif block["type"] in ("table", "data_table"):
             lines += [" | ".join(cell["text"] for cell in row) for row in block["rows"]]
     text = "\n".join(line for line in lines if line.strip())
     return kit.fallback(text or "…")

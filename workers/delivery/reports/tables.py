@@ -11,7 +11,8 @@ from core.slack.blocks import Align, Limit, fits_table
 from core.slack.text import clip
 
 _NUMBER = re.compile(r"[-+−(]?\s*[$€£¥₩₹]?\s*[-+−]?[\d.,'  ]*\d[\d.,]*\s*[%‰)]?\s*[kKmMbB万亿]?")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+"""What a spreadsheet takes for the beginning of a formula, in both widths."""
 _PREVIEW_ROWS = 10
 _PREVIEW_CELLS = (200, 60, 30)
 """Characters of a cell, the widest that lets the preview fit; 20 columns of 30 always do."""
@@ -50,9 +51,20 @@ def preview(rows: Sequence[Sequence[str]]) -> list[list[str]]:
 def to_csv(rows: Iterable[Sequence[str]]) -> bytes:
     """CSV that spreadsheets open as it is meant: UTF-8 with a mark, and no cell that would run as a formula."""
     text = io.StringIO()
-    csv.writer(text).writerows([_inert(cell) for cell in row] for row in rows)
+    csv.writer(text).writerows([inert(cell) for cell in row] for row in rows)
     return text.getvalue().encode("utf-8-sig")
 
 
-def _inert(cell: str) -> str:
-    return "'" + cell if cell.startswith(_FORMULA) and not is_number(cell) else cell
+_INNER = re.compile(r"(?<=[,;|\t\r\n])(?=[\"']*(?:[=@＝＠]|[+\-＋－][^,;\t\r\n]*[|(!]))")
+"""Places inside a cell that another program's separator would make the beginning of one."""
+
+
+_HARMLESS = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d+|[-+]+")
+"""A number with an exponent; and dashes, which stand for nothing."""
+
+
+def inert(cell: str) -> str:
+    """A cell of a text file that no spreadsheet runs as a formula. A number with a sign stays a number."""
+    harmless = not cell.startswith(FORMULA) or is_number(cell) or _HARMLESS.fullmatch(cell)
+    told = cell if harmless else "'" + cell
+    return _INNER.sub("'", told)

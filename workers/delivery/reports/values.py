@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from core.clean_room import CleanRoom
 from core.phrases import say
 from core.rows import Spent
+from core.second_route import SecondRoute
 from core.slack.blocks import SlackMessage
 from core.slack.sanitize import addresses, sanitize
 from core.steps import (
@@ -39,12 +40,12 @@ class ReportInput:
     """A finished turn, as far as its report needs it.
 
     `report` is the model's Markdown. `earlier` are the cells of the thread's earlier turns, oldest first: the notebook
-    and the script need them to run. `pictures` are PNG bytes of figures by their sha256; the notebook embeds those
-    it is given. `unshown` are the ids of cells whose charts Slack did not take, `sources` where the
-    report's figures come from, `clean_room` what came of running its code again (None: nobody
-    does). `duration_s` is the whole turn, `spent` what its model calls took, its cost in `currency`.
-    `author` is the person who wrote the report in the analyst's place. With a `turn_id` the report gets buttons.
-    `past` are the thread's earlier answers, oldest first.
+    and the script need them to run. `pictures` are PNG bytes of figures by their sha256; the notebook embeds those it
+    is given. `unshown` are the ids of cells whose charts Slack did not take, `sources` where the report's figures come
+    from, `clean_room` what came of running its code again (None: nobody does), `second` what a second way to its
+    figures gave (None: nobody asked for one). `duration_s` is the whole turn, `spent` what its model calls took, its
+    cost in `currency`. `author` is the person who wrote the report in the analyst's place. With a `turn_id` the report
+    gets buttons. `past` are the thread's earlier answers, oldest first; `sections` the headings of its fixed layout.
     """
 
     question: str
@@ -64,8 +65,10 @@ class ReportInput:
     sources: tuple[FigureSource, ...] = ()
     author: str = ""
     clean_room: CleanRoom | None = None
+    second: SecondRoute | None = None
     turn_id: str = ""
     past: tuple[PastReport, ...] = ()
+    sections: tuple[str, ...] = ()
 
     @property
     def numbered(self) -> Mapping[str, NumberedCell]:
@@ -145,6 +148,8 @@ def report_input(
         report=finished.report,
         sources=finished.sources,
         author=finished.author,
+        second=finished.second,
+        sections=finished.sections,
         cells=tuple(step for step in steps if isinstance(step, CellRan)),
         earlier=tuple(step for turn in since_reset(earlier) for step in turn if isinstance(step, CellRan)),
         files=tuple({file.path: file for step in briefed for file in step.files}.values()),

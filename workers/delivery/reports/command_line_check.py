@@ -1,0 +1,123 @@
+"""Compares what a program made from a thread gives with what the thread's own cells gave.
+
+Needs the standard library alone: the `tests/test_program.py` of such a program is this text, with EXPECTED filled in.
+
+python tests/test_program.py             runs it on the thread's files in tests/data; exit code 0 when all is the same
+python tests/test_program.py sales.csv   the same with the files named
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+import re
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+EXPECTED: dict[str, Any] = {}
+"""{"inputs": [names], "steps": [{"heading", "lines", "table", "charts"}]}"""
+_NUMBER = re.compile(r"[-+]?\d[\d,]*(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_MIDNIGHT = re.compile(r"[T ]00:00:00(?:\.0+)?$")
+SHOWN = 160
+
+
+def differences(expected: Mapping[str, Any], stdout: str, files: Mapping[str, str]) -> list[tuple[str, str]]:
+    """(heading of the step, what came out otherwise). `files` are the text of tables and the names of the others."""
+    found: list[tuple[str, str]] = []
+    parts = _parts(stdout, [one["heading"] for one in expected["steps"]])
+    for one in expected["steps"]:
+        heading, lines = one["heading"], parts.get(one["heading"])
+        if lines is None:
+            found.append((heading, "it did not run"))
+            continue
+        rest = iter(lines)
+        missing = next((line for line in one["lines"] if not any(_same_line(line, other) for other in rest)), None)
+        if missing is not None:
+            found.append((heading, f"it does not print {_short(missing)}"))
+        if (table := one["table"]) is not None and (said := _table_differs(table, files.get(table["file"]))):
+            found.append((heading, said))
+        found += [(heading, f"there is no {name}") for name in one["charts"] if name not in files]
+    return found
+
+
+def _parts(stdout: str, headings: Sequence[str]) -> dict[str, list[str]]:
+    """The lines below each heading; a heading counts only behind the one before it."""
+    found: dict[str, list[str]] = {}
+    ahead, current = list(headings), list[str]()
+    for line in stdout.splitlines():
+        if ahead and line.rstrip() in ahead:
+            del ahead[: ahead.index(line.rstrip()) + 1]
+            current = found[line.rstrip()] = []
+        else:
+            current.append(line)
+    return found
+
+
+def _same_line(one: str, other: str) -> bool:
+    return _words(one) == _words(other) and all(map(_same_number, _NUMBER.findall(one), _NUMBER.findall(other)))
+
+
+def _words(line: str) -> str:
+    return " ".join(_NUMBER.sub("0", line).split())
+
+
+def _same_number(one: str, other: str) -> bool:
+    return math.isclose(float(one.replace(",", "")), float(other.replace(",", "")), rel_tol=1e-9, abs_tol=1e-12)
+
+
+def _table_differs(table: Mapping[str, Any], text: str | None) -> str:
+    if text is None:
+        return f"there is no {table['file']}"
+    rows = list(csv.reader(io.StringIO(text)))[1:]
+    if len(rows) != table["total"]:
+        return f"{table['file']} has {len(rows)} rows, not {table['total']}"
+    for number, (wanted, row) in enumerate(zip(table["rows"], rows, strict=False), start=1):
+        if len(wanted) > len(row) or not all(map(_same_item, wanted, row)):
+            return f"row {number} of {table['file']} is {_short(', '.join(row))}"
+    return ""
+
+
+def _same_item(wanted: Any, text: str) -> bool:
+    if wanted is None:
+        return text in ("", "nan", "NaN", "None", "<NA>", "NaT")
+    if isinstance(wanted, bool) or not isinstance(wanted, int | float):
+        return _MIDNIGHT.sub("", str(wanted)).replace("T", " ") == _MIDNIGHT.sub("", text).replace("T", " ")
+    try:
+        return math.isclose(wanted, float(text), rel_tol=1e-9, abs_tol=1e-12)
+    except ValueError:
+        return False
+
+
+def _short(text: str) -> str:
+    return repr(text if len(text) <= SHOWN else text[:SHOWN] + "…")
+
+
+def main() -> int:
+    """Run the program on the thread's files; print what came out otherwise."""
+    root = Path(__file__).resolve().parent.parent
+    given = [Path(word).resolve() for word in sys.argv[1:]] or [
+        root / "tests" / "data" / name for name in EXPECTED["inputs"]
+    ]
+    with tempfile.TemporaryDirectory() as folder:
+        words = [sys.executable, str(root / "main.py"), *map(str, given), "--out", folder]
+        ran = subprocess.run(words, capture_output=True, text=True, encoding="utf-8", cwd=folder, check=False)
+        left = {path.relative_to(folder).as_posix(): path for path in Path(folder).rglob("*") if path.is_file()}
+        files = {
+            name: path.read_text("utf-8", "replace") if name.endswith(".csv") else "" for name, path in left.items()
+        }
+    if ran.returncode:
+        print(f"main.py ended with exit code {ran.returncode}.", ran.stderr[-2_000:], sep="\n")
+        return 1
+    found = differences(EXPECTED, ran.stdout, files)
+    print(*(f"{heading}: {said}" for heading, said in found), sep="\n" if found else "")
+    print(f"{len(EXPECTED['steps']) - len({one for one, _ in found})} of {len(EXPECTED['steps'])} steps give the same")
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
