@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 from core.errors import ThreadbookError
-from core.steps import ToolCall, Usage
+from core.steps import Purpose, ToolCall, Usage
 from workers.agent.actions import Message
 from workers.agent.turn import Turn
 
@@ -21,9 +21,11 @@ class ModelRequest:
 
     messages: tuple[Message, ...]
     tools: tuple[dict[str, Any], ...] = ()
-    purpose: Literal["act", "check"] = "act"
+    purpose: Purpose = "act"
     turn: Turn | None = field(default=None, compare=False, repr=False)
     """The turn that the messages were made from. The offline analyst reads it; real endpoints ignore it."""
+    stop: tuple[str, ...] = ()
+    """Texts at which the reply ends, without them. Only endpoints that know `stop` do so."""
     wanted: Callable[[], bool] = field(default=lambda: True, compare=False)
     """False once nobody waits for the reply any more. A model that still works on it should end then, in any way."""
 

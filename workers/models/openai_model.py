@@ -201,6 +201,8 @@ class OpenAIModel:
             arguments["stream_options"] = {"include_usage": True}
         if request.tools and self._native:
             arguments["tools"] = list(request.tools)
+        if request.stop:
+            arguments["stop"] = list(request.stop)
         return arguments
 
     def _read(self, chunks: Iterator[bytes], on_delta: OnDelta, wanted: Callable[[], bool]) -> ModelReply:

@@ -5,6 +5,9 @@ A script is JSON (`THREADBOOK_MODEL=scripted:FILE.json`), one of
     [reply, ...]                                     the thread's replies, one after the other
     {"replies": [reply, ...], "checks": [reply, ...]}
     {"turns": [[reply, ...], ...], "checks": [...]}  the replies of each turn, so that turns do not depend on each other
+    {"routes": [reply, ...], ...}                    those of a second way to a report's figures, for each try one
+    {"learns": [reply, ...], ...}                    the drafts of a function, for each try one
+    {"debugs": [reply, ...], ...}                    what is said of an error that came again: where, then how
 
     reply = {"text": "...", "calls": [{"name": "run_python", "arguments": {"code": "...", "title": "..."}}],
              "finish": "stop", "error": {"kind": "unavailable" | "refused" | "nonsense" | "too_long", "message": "..."},
@@ -98,6 +101,9 @@ class ScriptedModel:
         *,
         turns: Sequence[Sequence[object]] = (),
         checks: Sequence[object] = (),
+        routes: Sequence[object] = (),
+        debugs: Sequence[object] = (),
+        learns: Sequence[object] = (),
         native_tools: bool = True,
         name: str = "scripted",
     ) -> None:
@@ -107,6 +113,9 @@ class ScriptedModel:
         self._replies = _PLACES.validate_python(list(replies))
         self._turns = _TURNS.validate_python(list(turns))
         self._checks = _PLACES.validate_python(list(checks))
+        self._routes = _PLACES.validate_python(list(routes))
+        self._debugs = _PLACES.validate_python(list(debugs))
+        self._learns = _PLACES.validate_python(list(learns))
         self._native_tools = native_tools
         self._name = name
 
@@ -136,6 +145,21 @@ class ScriptedModel:
         place."""
         if request.purpose == "check":
             return self._say(_first_that_fits(self._checks, _words(request.messages)) or _FINAL, 0, on_delta)
+        if request.purpose == "look":
+            return ModelReply()  # a script says nothing about a cell that runs
+        if request.purpose == "route":
+            place = sum(message["role"] == "assistant" for message in request.messages)
+            return self._say(_of_route(self._routes, place, request.messages), place, on_delta)
+        if request.purpose == "learn":
+            place = sum(message["role"] == "assistant" for message in request.messages)
+            written = _first_that_fits(self._learns[place : place + 1], _words(request.messages))
+            if written is None:
+                raise ModelNonsense(f"the script holds no try {place + 1} of a function")
+            return self._say(written, place, on_delta)
+        if request.purpose == "debug":
+            place = sum(message["role"] == "assistant" for message in request.messages)
+            debug = _first_that_fits(self._debugs[place : place + 1], _words(request.messages))
+            return self._say(debug or ScriptedReply(), place, on_delta)
         turn, place = _position(request.messages, by_turn=bool(self._turns))
         script = self._replies if not self._turns else self._turns[turn] if turn < len(self._turns) else ()
         where = f"reply {place + 1}" + (f" of turn {turn + 1}" if self._turns else "")
@@ -166,6 +190,13 @@ def _position(messages: Sequence[Message], *, by_turn: bool) -> tuple[int, int]:
     start = openings[-1] if by_turn and openings else 0
     replies = [m for m in messages[start:] if m["role"] == "assistant" and not str(m["content"]).startswith(_ENDED)]
     return max(len(openings) - 1, 0), len(replies)
+
+
+def _of_route(routes: Sequence[_Place], place: int, messages: Sequence[Message]) -> ScriptedReply:
+    reply = _first_that_fits(routes[place : place + 1], _words(messages))
+    if reply is None:
+        raise ModelNonsense(f"the script holds no try {place + 1} of a second way")
+    return reply
 
 
 def _since_last_reply(messages: Sequence[Message]) -> Sequence[Message]:
