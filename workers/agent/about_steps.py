@@ -17,7 +17,10 @@ from core.steps import (
     Finished,
     Forgot,
     GaveUp,
+    Imported,
+    Loaded,
     Moved,
+    Preferred,
     Queried,
     Questioned,
     Replied,
@@ -37,6 +40,40 @@ Turns = Sequence[Sequence[Step]]
 def cells(steps: Sequence[Step]) -> list[CellRan]:
     """The cells among these steps."""
     return [step for step in steps if isinstance(step, CellRan)]
+
+
+def cells_run(steps: Sequence[Step]) -> int:
+    """How many cells ran. One whose process went away under it does not count once it ran again."""
+    left = failed_cells(steps)
+    return sum(cell.status != "died" or cell in left for cell in cells(steps))
+
+
+def repairs_of(steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:
+    """By the id of each cell that ran well the ids of the tries before it that failed, oldest first.
+
+    A failed cell that a later one of the same title made good is a repair and no failure. A person's own code is
+    nobody's repair, and a cell whose process went away was no try.
+    """
+    found: dict[str, tuple[str, ...]] = {}
+    tries: dict[str, tuple[str, ...]] = {}
+    for cell in cells(steps):
+        if cell.status in ("error", "timeout", "killed") and not cell.is_own:
+            tries[cell.title] = (*tries.get(cell.title, ()), cell.cell_id)
+        elif cell.status == "ok" and cell.title in tries:
+            found[cell.cell_id] = tries.pop(cell.title)
+    return found
+
+
+def failed_cells(steps: Sequence[Step]) -> list[CellRan]:
+    """The cells that failed and that no later one of the same title made good, oldest first."""
+    left: list[CellRan] = []
+    mended = set[str]()
+    for cell in reversed(cells(steps)):
+        if cell.status == "ok":
+            mended.add(cell.title)
+        elif cell.status != "undone" and cell.title not in mended:
+            left.append(cell)
+    return left[::-1]
 
 
 def ending(steps: Sequence[Step]) -> Finished | Forgot | GaveUp | Closed | None:
@@ -71,7 +108,12 @@ def pending_command(steps: Sequence[Step]) -> Commanded | None:
 
 def asks_analyst(steps: Sequence[Step]) -> bool:
     """Whether a turn is there for the analyst to answer: somebody wrote to it, or it has replied."""
-    return any(isinstance(step, Asked | Resumed) or (isinstance(step, Replied) and not step.user) for step in steps)
+    return any(isinstance(step, Asked | Resumed) or _is_of_analyst(step) for step in steps)
+
+
+def _is_of_analyst(step: Step) -> bool:
+    """Whether the model replied as the analyst, and not for a program that somebody has built."""
+    return isinstance(step, Replied) and not step.user and step.purpose != "build"
 
 
 def opens_turn(steps: Sequence[Step], command: Commanded) -> bool:
@@ -82,6 +124,12 @@ def opens_turn(steps: Sequence[Step], command: Commanded) -> bool:
 def asker(steps: Sequence[Step]) -> str:
     """The id of the person whose message began the turn, "" for none."""
     return next((step.user for step in steps if isinstance(step, Asked | Commanded)), "")
+
+
+def chosen_model(steps: Sequence[Step]) -> str:
+    """The name under `[models]` of the model that a turn is to ask; "" for the first one of the installation."""
+    named = (step.model for step in reversed(steps) if isinstance(step, Preferred | Resumed) and step.model)
+    return next(named, "")
 
 
 def has_readable_file(turns: Turns) -> bool:
@@ -148,6 +196,8 @@ def sources_held(turns: Turns) -> list[str]:
     for step in _all(turns):
         if isinstance(step, Forgot) and step.done:
             held.clear()
+        if isinstance(step, Loaded | Imported):
+            held |= set(step.sources)
         held |= {ran.source for ran in statements((step,)) if ran.rows}
     return sorted(held)
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from core.steps import Approval, Commanded, FigureSource
+from core.second_route import SecondRoute
+from core.steps import Approval, Commanded, FigureSource, Purpose
 
 Message = dict[str, Any]
 """One message in the Chat Completions format: role, content, and tool_calls or tool_call_id where they belong."""
@@ -14,10 +15,10 @@ Message = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class AskModel:
-    """Ask the model with these messages → `Replied`. `tools` are JSON schemas; empty for a judgement or fenced-code
-    mode."""
+    """Ask the model with these messages → `Replied`. `tools` are JSON schemas, for the next action alone; empty in
+    fenced-code mode."""
 
-    purpose: Literal["act", "check"]
+    purpose: Purpose
     messages: tuple[Message, ...]
     tools: tuple[dict[str, Any], ...] = ()
 
@@ -37,6 +38,34 @@ class RunCell:
     language: Literal["python", "bash"] = "python"
     user: str = ""
     author: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class RunRoute:
+    """Run the code of a second way in a session of its own → `RouteBegan`, then `RouteRan`."""
+
+    cell_id: str
+    code: str
+
+
+@dataclass(frozen=True, slots=True)
+class RecordRoute:
+    """Note that a second way ended before its code did → `RouteRan`."""
+
+    cell_id: str
+    status: Literal["unasked", "interrupted"]
+
+
+@dataclass(frozen=True, slots=True)
+class TryFunction:
+    """Read the draft of a function, check its text, try it in a session of its own → `FunctionTried`."""
+
+    cell_id: str
+
+
+@dataclass(frozen=True, slots=True)
+class ProposeFunction:
+    """Put the best draft before people → `Proposed`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +113,15 @@ class RecordVerdict:
 @dataclass(frozen=True, slots=True)
 class Finish:
     """Render and post the report, close the turn → `Finished`. `partial`: without a sign of success. `sources`: where
-    its figures come from; they follow from the report and the turn's steps. `author`: a person wrote it."""
+    its figures come from; they follow from the report and the turn's steps. `author`: a person wrote it. `second`: what
+    a second way to its figures gave. `sections`: the channel's layout that it has."""
 
     report: str
     partial: bool = False
     sources: tuple[FigureSource, ...] = field(default=(), compare=False)
     author: str = ""
+    second: SecondRoute | None = None
+    sections: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +160,10 @@ class Wait:
 Action = (
     AskModel
     | RunCell
+    | RunRoute
+    | RecordRoute
+    | TryFunction
+    | ProposeFunction
     | AskApproval
     | AskHuman
     | CorrectModel

@@ -36,6 +36,10 @@ _STAGES = (
     _Leaner(head=0, samples=0, levels=0, columns=20, text=120),
     _Leaner(head=0, samples=0, levels=0, columns=0, text=0),
 )
+REPOSITORY = "repository"
+"""The format of an archive of source code, whose text is an outline."""
+_CODE_SHARE = 4
+"""An outline is all that is told of it, so it has so many times the room of a document's first lines."""
 _MIN_CHARS = 300
 _LINE_CHARS = 400
 _SAMPLE_CHARS = 40
@@ -86,7 +90,8 @@ def _document(file: FileAbstract, stage: _Leaner) -> dict[str, Any]:
     if len(file.tables) > _MAX_TABLES:
         document["more_tables"] = [one_line(t.name, _NAME_CHARS) for t in file.tables[_MAX_TABLES:][:_MAX_NAMES]]
     if file.text and stage.text:
-        document["text"] = _lines(clip(file.text, stage.text), 200)
+        is_code = file.format == REPOSITORY
+        document["text"] = _lines(clip(file.text, stage.text * _CODE_SHARE if is_code else stage.text), 400)
     return document
 
 
@@ -96,6 +101,8 @@ def _table(table: TableNote, stage: _Leaner, before: Sequence[TableNote]) -> dic
         "rows": table.rows,
         "sampled": table.sampled,
     }
+    if table.read:
+        document["read"] = table.read
     if table.above:
         document["above_header"] = _FlowList(_exact(line, _LINE_CHARS) for line in table.above)
     if table.totals:

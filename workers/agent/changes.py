@@ -32,8 +32,8 @@ MESSAGE, CELL, REPORT = "message:", "cell:", "report:"
 """How targets begin; then comes a ts, a cell's id, or the number of a turn in its thread."""
 
 SILENT: dict[str, Any] = {
-    **dict.fromkeys(("stdout", "stderr", "result", "error"), ""),
-    **dict.fromkeys(("tables", "charts"), ()),
+    **dict.fromkeys(("stdout", "stderr", "result", "error", "variables"), ""),
+    **dict.fromkeys(("tables", "charts", "checks"), ()),
 }
 """A cell that has shown nothing."""
 

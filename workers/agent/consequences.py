@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.steps import Checked, Closed, Compacted, Corrected, Finished, GaveUp, Questioned, Step
-from workers.agent.actions import Action, AskHuman, Close, Compact, CorrectModel, Finish, GiveUp, RecordVerdict
+from core.steps import Checked, Closed, Compacted, Corrected, Finished, GaveUp, Questioned, RouteRan, Step
+from workers.agent.actions import (
+    Action,
+    AskHuman,
+    Close,
+    Compact,
+    CorrectModel,
+    Finish,
+    GiveUp,
+    RecordRoute,
+    RecordVerdict,
+)
 from workers.agent.decide import decide
 from workers.agent.turn import Turn
 
-IsStep = AskHuman | CorrectModel | RecordVerdict | Compact | Finish | GiveUp | Close
+IsStep = AskHuman | CorrectModel | RecordVerdict | RecordRoute | Compact | Finish | GiveUp | Close
 
 
 def step_of(action: IsStep) -> Step:
@@ -21,10 +31,14 @@ def step_of(action: IsStep) -> Step:
             return Corrected(reason=reason, text=text, call_id=call_id)
         case RecordVerdict(is_final, reason):
             return Checked(is_final=is_final, reason=reason)
+        case RecordRoute(cell_id, status):
+            return RouteRan(cell_id=cell_id, status=status)
         case Compact(context_chars):
             return Compacted(context_chars=context_chars)
-        case Finish(report, partial, sources, author):
-            return Finished(report=report, partial=partial, sources=sources, author=author)
+        case Finish(report, partial, sources, author, second, sections):
+            return Finished(
+                report=report, partial=partial, sources=sources, author=author, second=second, sections=sections
+            )
         case GiveUp(reason, text, fault):
             return GaveUp(reason=reason, text=text, fault=fault)
         case Close():

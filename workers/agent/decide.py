@@ -4,14 +4,20 @@ next worker resumes a turn by asking again.
     another worker has the thread                     → LetGo
     a person gave a command                           → Obey; their own code → RunCell first
     nobody asked, closed, or a question is open       → Wait
+    the session began anew, and has start-up code     → RunCell
     nobody asked the analyst anything                 → Close
     the model could not be asked                      → Compact when the prompt was too long, else GiveUp
+    a function is to be learned                       → AskModel "learn", TryFunction, ProposeFunction (`learning.py`)
     files came and none can be read                   → GiveUp
     the model's last reply has an open intent         → do it: run the cell, ask the person, judge and post the report
       it is a cell that waits for a yes by the policy → AskApproval, then what the person decided
+      a report that is off the channel's layout     → CorrectModel "layout" once, then it is laid out by us
+      a report may be posted, a second way is wanted  → AskModel "route", RunRoute (`second_route.py`), then Finish
     too many replies that led to nothing              → GiveUp
     the same code or error too often                  → CorrectModel "change of approach", the next time GiveUp
+    a playbook whose data has drifted                 → AskHuman whether to follow it
     replies used up                                   → GiveUp
+    an error came again                               → AskModel "debug" twice, then CorrectModel (`debugging.py`)
     else                                              → AskModel
 
 A person's message never cancels cells that the model asked for; the model reads it together with their outputs. A
@@ -24,8 +30,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import assert_never
 
-from core.commands import RUN, argument_of
+from core.commands import RUN, STARTUP, argument_of
 from core.phrases import say
+from core.second_route import SecondRoute
 from core.steps import (
     APPROVAL_REJECTED,
     APPROVE_CALL,
@@ -42,7 +49,7 @@ from core.steps import (
     Questioned,
     Replied,
 )
-from workers.agent import guards, stages
+from workers.agent import debugging, guards, layout, stages
 from workers.agent.about_steps import asks_analyst, only_unreadable_files, pending_command
 from workers.agent.actions import (
     Action,
@@ -56,16 +63,21 @@ from workers.agent.actions import (
     GiveUp,
     LetGo,
     Obey,
+    RecordRoute,
     RecordVerdict,
     RunCell,
     Wait,
 )
 from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
+from workers.agent.learning import learn
 from workers.agent.memory import decided_on_cell, sanitize_name
 from workers.agent.messages import check_messages, messages
 from workers.agent.parse import read_reply
+from workers.agent.playbooks import drift_question
 from workers.agent.risks import touched
+from workers.agent.second_route import second_route
 from workers.agent.sourcing import marked, sources_of, told, trace_report
+from workers.agent.startup import startup_cell
 from workers.agent.text import one_line, quoted
 from workers.agent.tools import TOOLS, TOOLS_WITH_BASH, title_of
 from workers.agent.turn import Episode, Turn, episodes
@@ -87,8 +99,12 @@ def decide(turn: Turn) -> Action:
         return _own_cell(turn, command) or Obey(command)
     if turn.resting:
         return Wait()
+    if asks_analyst(turn.steps) and (startup := startup_cell(turn)) is not None:
+        return startup
     if isinstance(failure := turn.steps[-1], ModelFailed):
         return _after_failure(turn, failure)
+    if learning := learn(turn):
+        return learning
     if only_unreadable_files((*turn.earlier, turn.steps)):
         return GiveUp("needs_readable_file", say("needs_readable_file", turn.language), "user")
     episode = turn.episode
@@ -100,17 +116,19 @@ def decide(turn: Turn) -> Action:
                 return _follow(turn, episode, intent, alone=intent is intents[0])
     if not asks_analyst(turn.steps):
         return Close()
-    return _stop_or_change(turn) or _ask(turn)
+    return drift_question(turn.steps, turn.language) or _stop_or_change(turn) or debugging.next_step(turn) or _ask(turn)
 
 
 def _own_cell(turn: Turn, command: Commanded) -> RunCell | None:
     """The cell of a person who has their own code run; None once it ran, when there is no code, or after a stop."""
-    code = argument_of(command.command, command.text) if command.command == RUN else ""
+    code = argument_of(command.command, command.text) if command.command in (RUN, STARTUP) else ""
     call_id = f"{OWN_CALL}{command.ts}"
     own = [step.call_id for step in turn.steps if isinstance(step, CellRan) and step.is_own]
     stopped = any(isinstance(step, Commanded) and step.command == "stop" for step in turn.steps_after_command(command))
     if not code.strip() or call_id in own or stopped:
         return None
+    if command.command == RUN and (startup := startup_cell(turn)) is not None:
+        return startup
     author = command.author or command.user
     title = say("own_cell", turn.language, author=sanitize_name(author), title=title_of(code))
     cell_id = f"{turn.id}/p{len(own) + 1}"
@@ -118,9 +136,13 @@ def _own_cell(turn: Turn, command: Commanded) -> RunCell | None:
 
 
 def _after_failure(turn: Turn, failure: ModelFailed) -> Action:
-    """A judge that cannot be asked must not cost the answer. A prompt that is too long is halved, a few times."""
+    """A judge or a second way that cannot be asked costs no answer. A prompt that is too long is halved some times."""
     if failure.purpose == "check":
         return RecordVerdict(True, "the judge could not be asked")
+    if failure.purpose == "debug":
+        return CorrectModel(debugging.DONE, "")
+    if failure.purpose == "route":
+        return RecordRoute("", "unasked")
     if failure.reason == "model_context" and guards.compactions(turn) < MAX_COMPACTIONS:
         return Compact(failure.prompt_chars // 2)
     return GiveUp(failure.reason, say(failure.reason, turn.language))
@@ -296,8 +318,29 @@ def _has_news(episode: Episode, intent: Question | Report) -> bool:
     return sum(isinstance(step, Asked) for step in episode.steps) > (1 if held else 0)
 
 
+def _off_layout(turn: Turn, report: Report) -> CorrectModel | None:
+    """What the model is told once when its report does not have the channel's layout."""
+    if not layout.applies(turn, report.text, partial=report.partial):
+        return None
+    faults = layout.faults(report.text, turn.sections)
+    if not faults or guards.corrections(turn, guards.LAYOUT) or not guards.replies_left(turn):
+        return None
+    found = {"missing": faults.missing, "invented": faults.invented}
+    return _correct(turn, guards.LAYOUT, report.call_id, sections=turn.sections, **found)
+
+
+def _laid_out(turn: Turn, report: Report) -> Report:
+    """The report in the channel's layout, whatever the model made of it."""
+    if not layout.applies(turn, report.text, partial=report.partial):
+        return report
+    text = layout.laid_out(report.text, turn.sections, say("report_absent", turn.language))
+    return replace(report, text=text, sections=turn.sections)
+
+
 def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
     """Lets a report through once the data was read, its figures were looked up and the judge agreed.
+
+    It has the channel's layout then: the model may mend that once, the rest is ours.
 
     A report may be sent back `max_refusals` times: for figures that nothing backs, or by the judge. It never costs an
     answer: figures that stay unsourced are marked, and the judge counts as satisfied when its reply was unreadable
@@ -307,6 +350,9 @@ def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
         if guards.corrections(turn, guards.NO_DATA_READ) >= turn.limits.max_futile:
             return _give_up(turn, "data_not_read", turn.limits.max_futile)
         return _correct(turn, guards.NO_DATA_READ, report.call_id, paths=paths)
+    if off := _off_layout(turn, report):
+        return off
+    report = _laid_out(turn, report)
     for checked in (step for step in episode.steps if isinstance(step, Checked)):
         if checked.is_final:
             return _post(turn, episode, report)
@@ -328,8 +374,14 @@ def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
 
 
 def _post(turn: Turn, episode: Episode, report: Report) -> Action:
-    """Posts a report with marks behind the figures that nothing backs; with `hold_unsourced` a person decides first."""
+    """Posts a report with marks behind the figures that nothing backs, after a second way to them where that is wanted.
+
+    With `hold_unsourced` a person decides first.
+    """
     provenance = trace_report(turn, report.text)
+    second = second_route(turn, episode, provenance)
+    if second is not None and not isinstance(second, SecondRoute):
+        return second
     if provenance.unsourced and turn.limits.hold_unsourced:
         answer = _answer_of_hold(episode)
         if answer == say("hold_drop", turn.language):
@@ -340,7 +392,8 @@ def _post(turn: Turn, episode: Episode, report: Report) -> Action:
     last = next((step for step in episode.steps if isinstance(step, Checked)), None)
     if last is None and (reason := guards.last_refusal(turn)) is not None:
         text = f"{text}\n\n{turn.prompts.render('unchecked', language=turn.language, reason=reason)}"
-    return Finish(_with_budget_note(turn, text), report.partial, sources_of(provenance, turn.language))
+    sources = sources_of(provenance, turn.language)
+    return Finish(_with_budget_note(turn, text), report.partial, sources, second=second, sections=report.sections)
 
 
 def _hold(turn: Turn, episode: Episode, figures: Sequence[str]) -> AskHuman:
@@ -426,12 +479,14 @@ def _refused_report(turn: Turn) -> Finish | None:
     """The turn's last report that was sent back, marked, with a line that says so. None when there is none."""
     for episode in reversed(episodes(turn.steps)[1]):
         checked = next((step for step in episode.steps if isinstance(step, Checked)), None)
-        unsourced = any(isinstance(step, Corrected) and step.reason == guards.UNSOURCED for step in episode.steps)
+        reasons = (guards.UNSOURCED, guards.LAYOUT)
+        sent_back = any(isinstance(step, Corrected) and step.reason in reasons for step in episode.steps)
         intent = read_reply(episode.reply, episode.number).intents[0]
-        if (checked or unsourced) and isinstance(intent, Report):
-            provenance = trace_report(turn, intent.text)
+        if (checked or sent_back) and isinstance(intent, Report):
+            report = _laid_out(turn, intent)
+            provenance = trace_report(turn, report.text)
             text = marked(provenance, turn.language)
             if checked:
                 text += "\n\n" + turn.prompts.render("incomplete", language=turn.language, reason=checked.reason)
-            return Finish(text, sources=sources_of(provenance, turn.language))
+            return Finish(text, sources=sources_of(provenance, turn.language), sections=report.sections)
     return None

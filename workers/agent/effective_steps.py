@@ -14,13 +14,16 @@ from core.steps import (
     ModelFailed,
     Queried,
     Questioned,
+    Recalled,
     Resumed,
     Step,
+    ToolCalled,
     Undone,
     UnknownStep,
 )
 from workers.agent.about_steps import statements
 from workers.agent.changes import SILENT, with_changes
+from workers.agent.playbooks import unwanted_playbooks
 from workers.agent.stages import without_feedback
 
 
@@ -36,11 +39,27 @@ def effective_steps(turns: Sequence[Sequence[Step]]) -> tuple[tuple[Step, ...], 
     """
     known = with_changes([[step for step in steps if not isinstance(step, UnknownStep)] for steps in turns])
     undone = {step.cell_id for steps in known for step in steps if isinstance(step, Undone)}
-    return tuple(_standing(without_feedback(_without_queries(steps)), undone) for steps in _without_rows(known))
+    return tuple(
+        _standing(_without_playbook(without_feedback(_without_queries(steps))), undone)
+        for steps in _without_rows(known)
+    )
+
+
+def _without_playbook(steps: Sequence[Step]) -> Sequence[Step]:
+    """A playbook that people do not want is not told any more."""
+    unwanted = unwanted_playbooks(steps)
+    if not unwanted:
+        return steps
+    return [
+        step.model_copy(update={"playbook": None})
+        if isinstance(step, Recalled) and step.playbook is not None and step.playbook.file in unwanted
+        else step
+        for step in steps
+    ]
 
 
 def _without_queries(steps: Sequence[Step]) -> Sequence[Step]:
-    return [step for step in steps if not isinstance(step, Queried)]
+    return [step for step in steps if not isinstance(step, Queried | ToolCalled)]
 
 
 def _without_rows(turns: Sequence[Sequence[Step]]) -> Sequence[Sequence[Step]]:

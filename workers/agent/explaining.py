@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from core.phrases import say
+from core.phrases import decimal, say
 from core.steps import CellRan
 from core.values import Language
 from workers.agent.risks import touched
@@ -65,7 +65,8 @@ def explained(cell: CellRan, language: Language) -> list[str]:
     if cell.figures:
         lines.append(say("explain_charts", language, count=len(cell.figures)))
     ended = "ok" if cell.status == "ok" else "undone" if cell.status == "undone" else "failed"
-    lines.append(say(f"explain_end_{ended}", language, seconds=f"{cell.duration_s:.1f}", why=cell.error_name))
+    seconds = decimal(cell.duration_s, 1, language)
+    lines.append(say(f"explain_end_{ended}", language, seconds=seconds, why=cell.error_name))
     return lines
 
 

@@ -35,6 +35,8 @@ CHANGE_OF_APPROACH = "change_of_approach"
 OUT_OF_CELLS = "out_of_cells"
 NO_DATA_READ = "no_data_read"
 UNSOURCED = "unsourced"
+LAYOUT = "layout"
+"""The model was asked to keep to the channel's layout. That comes once in a turn."""
 NEAR_THE_END = 2
 """The model is told to finish when this many replies or cells are left."""
 
@@ -96,8 +98,8 @@ def compactions(turn: Turn) -> int:
     return sum(isinstance(step, Compacted) for step in (turn.steps if since is None else since))
 
 
-def repetition(turn: Turn) -> Repetition | None:
-    """The code or error that came too often since the last change of approach; None when there is none."""
+def tried_cells(turn: Turn) -> list[CellRan]:
+    """The model's cells since the last change of approach, without those that only waited for a person's yes."""
     cells: list[CellRan] = []
     asks = False
     for step in turn.steps:
@@ -109,6 +111,12 @@ def repetition(turn: Turn) -> Repetition | None:
             if not asks:
                 cells.append(step)
             asks = False
+    return cells
+
+
+def repetition(turn: Turn) -> Repetition | None:
+    """The code or error that came too often since the last change of approach; None when there is none."""
+    cells = tried_cells(turn)
     failed = [cell for cell in cells if cell.status != "ok"]
     for what, keys in (
         ("error", [(error_key(cell), error_line(cell)) for cell in failed]),
@@ -132,7 +140,7 @@ def futile_replies(turn: Turn) -> int:
     for episode in reversed(episodes(turn.steps)[1]):
         if not episode.steps or any(isinstance(step, CellRan | Questioned | Checked | Asked) for step in episode.steps):
             break
-        if any(isinstance(step, Corrected) and step.reason == UNSOURCED for step in episode.steps):
+        if any(isinstance(step, Corrected) and step.reason in (UNSOURCED, LAYOUT) for step in episode.steps):
             break
         count += 1
     return count

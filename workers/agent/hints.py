@@ -8,13 +8,14 @@ import re
 from collections.abc import Iterable, Sequence
 
 from core.steps import CellRan, Step
-from workers.agent.source import assigned_names
+from workers.agent.source import assigned_names, compared_values
 from workers.agent.text import one_line
 from workers.agent.turn import files_of
 
 _QUOTED = re.compile(r"'([^'\n]{1,200})'|\"([^\"\n]{1,200})\"")
 _NOT_IN_INDEX = re.compile(r"\[(?P<names>.{1,400}?)\] not (?:found )?in index|None of .*?\[(?P<none>.{1,400}?)\]")
 _MAX_LISTED = 40
+_SOME_LEVELS = 5
 _SHELL_LINE = re.compile(r"^\s*[!%]\w", re.MULTILINE)
 
 
@@ -42,6 +43,26 @@ def hint(cell: CellRan, before: Sequence[Step], packages: Iterable[str]) -> str:
     if cell.error_name in ("SyntaxError", "IndentationError") and _SHELL_LINE.search(cell.code):
         return "lines that start with ! or % do not work here, only Python"
     return ""
+
+
+def near_values(cell: CellRan, before: Sequence[Step]) -> list[str]:
+    """Values that the code compares a column with and that the column does not have, each with the nearest that it has.
+
+    Only columns all of whose values a file's description lists.
+    """
+    levels: dict[str, list[str]] = {}
+    for file in files_of(before):
+        for column in (column for table in file.tables for column in table.columns if column.levels):
+            levels[column.name] = [level.value for level in column.levels]
+    found = []
+    for name, value in compared_values(cell.code):
+        known = levels.get(name)
+        if known and value not in known:
+            loosely = [one for one in known if _loosely(one) == _loosely(value)]
+            close = loosely or difflib.get_close_matches(value, known, n=2, cutoff=0.6)
+            near = " or ".join(repr(one[:60]) for one in close or known[:_SOME_LEVELS])
+            found.append(f"{name[:60]!r} has no {value[:60]!r}; it has {near}")
+    return found[:_SOME_LEVELS]
 
 
 def _near(word: str, what: str, candidates: Iterable[str], list_all: bool = False) -> str:

@@ -35,11 +35,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Finish with this report (Markdown); `partial` when it answers the question only in part, or not."""
+    """Finish with this report (Markdown); `partial` when it answers the question only in part, or not. `sections` is
+    the channel's layout, once the report has it."""
 
     call_id: str
     text: str
     partial: bool = False
+    sections: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

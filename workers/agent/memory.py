@@ -21,17 +21,21 @@ from core.steps import (
     Decided,
     Finished,
     Forgot,
+    FunctionNote,
     GaveUp,
+    Inherited,
+    Loaded,
     Moved,
     Noted,
     Questioned,
+    Recalled,
     Step,
     Undone,
     decision_on,
     option_of,
 )
 from workers.agent.actions import Message
-from workers.agent.briefing import file_blocks
+from workers.agent.briefing import REPOSITORY, file_blocks
 from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
 from workers.agent.observation import observation
 from workers.agent.parse import read_reply
@@ -43,6 +47,7 @@ AUTHOR_CHARS = 60
 _UNREADABLE_CHARS = 1_000
 _MAX_PROBLEMS = 20
 _MAX_MISSING = 30
+_PLAYBOOK_CHARS = 24_000
 
 
 class Detail(NamedTuple):
@@ -52,6 +57,13 @@ class Detail(NamedTuple):
     code: int
     report: int
     message: int
+
+
+class Beside(NamedTuple):
+    """What stands behind the questions of a turn: how-tos that fit them, and the tables of data sources."""
+
+    procedures: tuple[str, ...] = ()
+    schemas: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +87,15 @@ class Memory:
     episodes: tuple[Block, ...]
 
 
-def remember(turn: Turn, steps: Sequence[Step], thread: Sequence[Step], first: bool, files_chars: int) -> Memory:
+def remember(
+    turn: Turn,
+    steps: Sequence[Step],
+    thread: Sequence[Step],
+    *,
+    first: bool,
+    files_chars: int,
+    beside: Beside,
+) -> Memory:
     """The blocks of one turn of the thread: `steps` are its own, `thread` those of all turns."""
     opening, found = episodes(steps)
     ending = [step for step in steps if isinstance(step, GaveUp | Forgot)]
@@ -85,12 +105,15 @@ def remember(turn: Turn, steps: Sequence[Step], thread: Sequence[Step], first: b
         blocks.append(Block(lambda detail: [_ended(turn, clip(text, detail.message))]))
     name = "task" if first else "follow_up"
     moved = _moved(turn, opening)
-    beside = [step for step in opening if isinstance(step, CellRan | Noted | Undone) and not _is_left_out(step)]
+    recalled = [user(text) for step in opening if isinstance(step, Recalled) and (text := recalled_text(turn, step))]
+    others = [
+        step for step in opening if isinstance(step, CellRan | Noted | Undone | Loaded) and not _is_left_out(step)
+    ]
 
     def told(detail: Detail) -> list[Message]:
-        asked = [_opening(turn, name, opening, detail, files_chars)] if _asks(opening) or not beside else []
-        said = [user(text) for step in beside if (text := _of_person(turn, step, thread, detail))]
-        return [*asked, *said, *moved]
+        asked = [_opening(turn, name, opening, detail, (files_chars, beside))] if _asks(opening) or not others else []
+        said = [user(text) for step in others if (text := _of_person(turn, step, thread, detail))]
+        return [*asked, *recalled, *said, *moved]
 
     return Memory(Block(told), tuple(blocks))
 
@@ -103,9 +126,25 @@ def _is_left_out(step: Step) -> bool:
     return isinstance(step, CellRan | Asked) and step.left_out
 
 
-def _of_person(turn: Turn, step: CellRan | Noted | Undone, thread: Sequence[Step], detail: Detail) -> str:
-    """What a person did beside the model: their own code with what came of it, a note, a cell taken back."""
+def _of_person(turn: Turn, step: CellRan | Noted | Undone | Loaded, thread: Sequence[Step], detail: Detail) -> str:
+    """What a person did beside the model: own code with what came of it, a note, a cell taken back, a thread loaded."""
     name = sanitize_name(step.author or step.user)
+    if isinstance(step, Loaded):
+        return turn.prompts.render(
+            "loaded",
+            author=name,
+            questions=[quoted(clip(text, detail.message)) for text in step.questions],
+            cells=[
+                {"title": one_line(cell.title, 120), "code": fenced_off("python", clip(cell.code, detail.code))}
+                for cell in step.cells
+            ],
+            more=step.more,
+            said=[
+                {"who": one_line(sanitize_name(each.who), 80), "text": quoted(clip(each.text, detail.message))}
+                for each in step.said
+            ],
+            report=quoted(clip(step.report, detail.report)),
+        )
     if isinstance(step, Noted):
         return turn.prompts.render("note", author=name, text=quoted(clip(step.text, detail.message)))
     if isinstance(step, Undone):
@@ -116,9 +155,21 @@ def _of_person(turn: Turn, step: CellRan | Noted | Undone, thread: Sequence[Step
 
 
 def _moved(turn: Turn, steps: Sequence[Step]) -> list[Message]:
-    """What is missing since the session moved to another node."""
+    """What is missing since the session moved to another node, or since the thread was forked."""
     missing = [step for step in steps if isinstance(step, Moved) and not step.is_whole]
-    return [
+    forks = [
+        user(
+            turn.prompts.render(
+                "inherited",
+                author=sanitize_name(step.author or step.user),
+                cells=_some([one.title for one in step.missing]),
+                other=_some(step.other),
+            )
+        )
+        for step in steps
+        if isinstance(step, Inherited)
+    ]
+    return forks + [
         user(
             turn.prompts.render(
                 "moved",
@@ -168,13 +219,57 @@ def files_text(turn: Turn, briefings: Sequence[Briefed], limit: int) -> str:
     if not files and not problems:
         return ""
     shown = [{"name": one_line(problem.name, 200), "why": one_line(problem.why, 300)} for problem in problems]
-    return turn.prompts.render("files", files=file_blocks(files, limit), problems=shown)
+    code = next((one_line(file.read_hint, 200) for file in files if file.format == REPOSITORY), "")
+    repository = turn.prompts.render("repository", opened=code) if code else ""
+    return turn.prompts.render("files", files=file_blocks(files, limit), problems=shown, repository=repository)
 
 
-def _opening(turn: Turn, name: str, opening: Sequence[Step], detail: Detail, files_chars: int) -> Message:
+def _given(turn: Turn, step: Briefed | Recalled) -> str:
+    """What came in with a message that joined a turn: its files, or what the team wrote down about it."""
+    if isinstance(step, Recalled):
+        return recalled_text(turn, step)
+    return files_text(turn, [step], turn.limits.files_chars // 2)
+
+
+def recalled_text(turn: Turn, step: Recalled) -> str:
+    """What the team wrote down, as the model reads it."""
+    notes = [
+        {
+            "title": one_line(note.title, 120),
+            "place": one_line(note.place, 200),
+            "kept": one_line(note.kept, 300),
+            "text": quoted(note.text),
+        }
+        for note in step.notes
+    ]
+    clashes = [one_line(title, 120) for title in step.clashes]
+    parts = []
+    if notes:
+        parts.append(turn.prompts.render("recalled", notes=notes, clashes=clashes, native_tools=turn.native_tools))
+    if (book := step.playbook) is not None:
+        named = {"name": one_line(book.name, 120), "owner": one_line(book.owner, 80), "kept": one_line(book.kept, 40)}
+        drift = [one_line(line, 200) for line in book.drift]
+        parts.append(turn.prompts.render("playbook", **named, text=clip(book.text, _PLAYBOOK_CHARS), drift=drift))
+    if step.functions:
+        parts.append(turn.prompts.render("functions", functions=[_function(each) for each in step.functions]))
+    return "\n\n".join(parts)
+
+
+def _function(note: FunctionNote) -> dict[str, str | int]:
+    said = {"signature": note.signature, "description": note.description, "when": note.when}
+    return {"version": note.version, **{word: one_line(text, 300) for word, text in said.items()}}
+
+
+def _opening(turn: Turn, name: str, opening: Sequence[Step], detail: Detail, told: tuple[int, Beside]) -> Message:
+    files_chars, beside = told
     briefings = [step for step in opening if isinstance(step, Briefed)]
     asked = questions(opening, detail.message)
-    return user(turn.prompts.render(name, messages=asked, files=files_text(turn, briefings, files_chars)))
+    files = files_text(turn, briefings, files_chars)
+    return user(
+        turn.prompts.render(
+            name, messages=asked, files=files, schemas=beside.schemas, procedures=list(beside.procedures)
+        )
+    )
 
 
 def _episode_block(turn: Turn, episode: Episode, thread: Sequence[Step]) -> Block:
@@ -318,10 +413,10 @@ def _aside(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detail)
             if step.call_id.startswith(CONFIRM_CALL):
                 yield turn.prompts.render("confirmed", outcome=step.outcome)
             waiting = None
-        elif isinstance(step, Briefed):
-            if text := files_text(turn, [step], turn.limits.files_chars // 2):
+        elif isinstance(step, Briefed | Recalled):
+            if text := _given(turn, step):
                 yield text
-        elif isinstance(step, Undone | Noted) or (isinstance(step, CellRan) and step.is_own):
+        elif isinstance(step, Undone | Noted | Loaded) or (isinstance(step, CellRan) and step.is_own):
             yield _of_person(turn, step, thread, detail)
         elif isinstance(step, Corrected) and step.call_id is None and step.text:
             yield clip(step.text, detail.message)

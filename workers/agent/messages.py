@@ -7,24 +7,27 @@ The question and its files stay whole. The last cells and the last errors stay a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
 from core.steps import Asked, Briefed, CellRan
+from core.values import Language
 from workers.agent import guards, stages
 from workers.agent.actions import Message
-from workers.agent.memory import Block, Detail, Memory, files_text, questions, remember, user
+from workers.agent.memory import Beside, Block, Detail, Memory, files_text, questions, remember, sanitize_name, user
 from workers.agent.observation import observation
-from workers.agent.text import clip, shares
-from workers.agent.turn import Turn
+from workers.agent.text import clip, quoted, shares
+from workers.agent.turn import Turn, episodes
 
-_LANGUAGES = {"en": "English", "zh": "Chinese"}
+LANGUAGES: Mapping[Language, str] = {
+    "en": "English", "zh": "Chinese", "de": "German", "es": "Spanish", "fr": "French", "ja": "Japanese"
+}  # fmt: skip
+"""The languages of answers, as the model is told them."""
 _MAX_TURNS = 20
 _WHOLE_TURNS = 2  # this turn and the one before it: a follow-up most likely refers to that one
 _PROTECTED = 3  # the last cells of this turn stay whole: the model is working on them
 _LAST_ERRORS = 2
-_PROCEDURE_MESSAGES = 2
 _PROCEDURE_CHARS = 4_000
 _CHECK_CELLS = 30
 _CHECK_EARLIER_CELLS = 6
@@ -71,7 +74,7 @@ def check_messages(turn: Turn, report: str) -> tuple[Message, ...]:
         more=len(cells) - len(chosen),
         report=clip(report, 20_000),
         files=[file.path for step in turn.steps if isinstance(step, Briefed) for file in step.files],
-        language_name=_LANGUAGES[turn.language],
+        language_name=LANGUAGES[turn.language],
     )
     return (user(text),)
 
@@ -87,7 +90,7 @@ def _system(turn: Turn) -> str:
         "system",
         native_tools=turn.native_tools,
         bash=turn.has_bash,
-        language_name=_LANGUAGES[turn.language],
+        language_name=LANGUAGES[turn.language],
         today=environment.today,
         python_version=environment.python_version,
         packages=environment.packages,
@@ -95,16 +98,24 @@ def _system(turn: Turn) -> str:
         memory_mb=environment.memory_mb,
         file_max_mb=environment.file_max_mb,
         max_cells=turn.limits.max_cells,
-        report_rules=turn.prompts.render("report"),
-        procedures=_procedures(turn),
+        report_rules=turn.prompts.render("report", sections=() if turn.staged else turn.sections),
+        instructions=_instructions(turn),
         sources=turn.prompts.render("sources", sources=environment.sources) if environment.sources else "",
+        tools=turn.prompts.render("tools", servers=environment.tools) if environment.tools else "",
     )
 
 
-def _procedures(turn: Turn) -> tuple[str, ...]:
-    """The how-tos for what people asked last."""
-    asked = [step.text for step in turn.thread_steps if isinstance(step, Asked)]
-    return turn.prompts.procedures("\n".join(asked[-_PROCEDURE_MESSAGES:])[:_PROCEDURE_CHARS])
+def _instructions(turn: Turn) -> str:
+    """What the channel and the person who asked want of every answer; "" when they said nothing."""
+    wishes = [
+        {
+            "of": "this channel" if each.of == "channel" else sanitize_name(step.author or step.user),
+            "text": quoted(each.text),
+        }
+        for step in turn.preferred
+        for each in step.instructions
+    ]
+    return turn.prompts.render("instructions", wishes=wishes) if wishes else ""
 
 
 def _staging(turn: Turn) -> list[Message]:
@@ -225,7 +236,29 @@ def _memories(turn: Turn, skip: int) -> list[Memory]:
     with_files = sum(any(isinstance(step, Briefed) and step.files for step in steps) for _, steps in turns)
     files_chars = min(turn.limits.files_chars, turn.limits.context_chars // 3 // max(with_files, 1))
     thread = tuple(turn.thread_steps)
-    return [remember(turn, steps, thread, first=number == 0, files_chars=files_chars) for number, steps in turns]
+    beside = _beside_questions(turn)
+    return [
+        remember(turn, steps, thread, first=number == 0, files_chars=files_chars, beside=beside[number])
+        for number, steps in turns
+    ]
+
+
+def _beside_questions(turn: Turn) -> list[Beside]:
+    """What stands behind the questions of each turn, and not in the system prompt, which has to stay the same.
+
+    A procedure is told once, where it first fits. The tables of data sources are those of this turn's question.
+    """
+    told: set[str] = set()
+    found = []
+    for steps in (*turn.earlier, turn.steps):
+        opening, _ = episodes(steps)
+        asked = "\n".join(step.text for step in opening if isinstance(step, Asked))[:_PROCEDURE_CHARS]
+        procedures = tuple(each for each in turn.prompts.procedures(asked) if each not in told)
+        told.update(procedures)
+        found.append(Beside(procedures))
+    described = [source for source in turn.environment.sources if source.schema]
+    schemas = turn.prompts.render("schemas", sources=described) if described else ""
+    return [*found[:-1], found[-1]._replace(schemas=schemas)]
 
 
 def _left_out_turns(turn: Turn, count: int) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.steps import CellRan, Step
+from core.steps import CellRan, DataCheck, Step
 from workers.agent.about_steps import metrics_otherwise, without_rows
-from workers.agent.hints import hint
+from workers.agent.hints import hint, near_values
 from workers.agent.source import assigned_names
 from workers.agent.text import clip, fenced_off, one_line, shares
 from workers.agent.turn import Turn
@@ -36,12 +36,27 @@ def observation(turn: Turn, cell: CellRan, before: Sequence[Step], limit: int) -
         notice=one_line(cell.notice, 1_000),
         metrics=[one_line(name, _NAME_CHARS) for name in metrics_otherwise(cell)[:_MAX_NAMES]],
         empty=[one_line(sql, _SQL_CHARS) for sql in without_rows(cell)[:_MAX_EMPTY]],
+        noticed=noticed(turn, cell),
         repair="" if cell.status == "ok" else _repair(turn, cell, before),
     )
 
 
+def noticed(turn: Turn, cell: CellRan) -> str:
+    """What the cell did to its tables, in sentences; "" when there is nothing to say of them."""
+    if not cell.checks or cell.status == "undone":
+        return ""
+    checks = [{"code": each.code, "names": _columns(each), "numbers": list(each.numbers)} for each in cell.checks]
+    return turn.prompts.render("noticed", checks=checks, near=near_values(cell, tuple(turn.thread_steps)))
+
+
+def _columns(check: DataCheck) -> list[str]:
+    """The names of a check. A column whose name is no identifier is named by its place."""
+    return [f"column {name[1:]}" if name.startswith("#") else f"`{name}`" for name in check.names]
+
+
 def _parts(cell: CellRan) -> tuple[tuple[str, str], ...]:
-    return ("stdout", cell.stdout), ("stderr", cell.stderr), ("result", cell.result), ("error", cell.error)
+    shown = ("stdout", cell.stdout), ("stderr", cell.stderr), ("result", cell.result), ("error", cell.error)
+    return (*shown, ("variables", cell.variables))
 
 
 def _names(names: list[str]) -> list[str]:

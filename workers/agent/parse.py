@@ -195,7 +195,8 @@ def _code(text: str, call_id: str, cut: bool) -> Iterator[_Found]:
             if not closed and (cut or not compiles(code)):
                 yield _Found(opening.start(), len(text), Malformed(call_id, "cut_off", RUN_PYTHON, tool=RUN_PYTHON))
             else:
-                yield _Found(opening.start(), end, run_python(call_id, code, _title(text[: opening.start()])))
+                title = _first_comment(code) or _title(text[: opening.start()])
+                yield _Found(opening.start(), end, run_python(call_id, code, title))
             return
         position = end
 
@@ -214,6 +215,12 @@ def _fenced(text: str, opening: re.Match[str], is_python: bool) -> tuple[str, in
     if is_python:
         end = next((end for end in ends if compiles(text[opening.end() : end.start()])), end)
     return text[opening.end() : end.start()], end.end(), True
+
+
+def _first_comment(code: str) -> str:
+    """The comment that a block begins with: the prompt asks for it. What stands before a block may be a whole plan."""
+    first = next((line.strip() for line in code.splitlines() if line.strip()), "")
+    return one_line(first.lstrip("#! "), TITLE_CHARS) if first.startswith("#") else ""
 
 
 def _title(before: str) -> str:

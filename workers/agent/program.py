@@ -24,19 +24,22 @@ class Part:
     kept: Literal["whole", "partly", "not"]
 
 
-def program(cells: Sequence[CellRan]) -> tuple[Part, ...]:
-    """The parts in order, one per cell."""
+def program(cells: Sequence[CellRan], *, whole_state: bool = False) -> tuple[Part, ...]:
+    """The parts in order, one per cell.
+
+    With `whole_state` all that ran before an error is kept, whether or not later code reads it.
+    """
     parts: list[Part] = []
     needed: set[str] = set()
     for cell in reversed(cells):
-        part = _part(cell, needed)
+        part = _part(cell, None if whole_state else needed)
         reads, binds = _reads_and_binds(part.code)
         needed = reads | (needed - binds)
         parts.append(part)
     return tuple(reversed(parts))
 
 
-def _part(cell: CellRan, needed: set[str]) -> Part:
+def _part(cell: CellRan, needed: set[str] | None) -> Part:
     code = cell.code.replace("\r\n", "\n").replace("\r", "\n").strip("\n")
     tree = parsed(code)
     if tree is None or cell.language != "python":
@@ -46,7 +49,7 @@ def _part(cell: CellRan, needed: set[str]) -> Part:
     if cell.status != "error" or cell.error_line is None:
         return Part(cell, "", "not")
     before = _ran_before(tree.body, cell.error_line)
-    if not before or not _names_set(before) & needed:
+    if not before or (needed is not None and not _names_set(before) & needed):
         return Part(cell, "", "not")
     lines = code.split("\n")[: before[-1].end_lineno]
     return Part(cell, "\n".join(lines), "partly")

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 
 from core.clean_room import CleanRoom, Difference, LeftOut, LeftOutWhy, Why
+from core.schedules import Figure
 from core.steps import (
     CellRan,
     ChartData,
@@ -45,6 +46,7 @@ _TEXT_FILES = frozenset({".csv", ".tsv", ".json", ".jsonl", ".txt", ".md"})
 """Files that are the same bytes when the same is written. Others hold the time they were made."""
 _UNDEFINED = re.compile(r"(?:name|variable) '(\w+)'")
 _QUOTED = re.compile(r"'([^'\n]{1,200})'\s*$")
+_NUMERAL = re.compile(r"[-+(]?[$€£¥]?\d[\d.,]*[%)]?,?")
 _SHELL_WORD = re.compile(r"[^\s;|&<>=\"'()]+")
 
 
@@ -68,16 +70,21 @@ class Plan:
         return sum(part.cell.duration_s for _, part in self.parts)
 
 
-def plan(turns: Turns) -> Plan | None:
-    """What has to be run again for the report that ends the last turn. None when no cell stands behind it."""
+def plan(turns: Turns, *, asks_sources: bool = False) -> Plan | None:
+    """What has to be run again for the report that ends the last turn. None when no cell stands behind it.
+
+    With `asks_sources`, statements are sent again, so it does not matter whether their rows were kept.
+    """
     finished = next((step for step in reversed(turns[-1]) if isinstance(step, Finished)), None)
     parts = _parts(turns)
     shown = _shown(turns[-1], finished) & {part.cell.cell_id for part in parts} if finished else set()
     if not shown:
         return None
     kept = {part.cell.cell_id for part in parts if part.kept != "not"}
-    found = slice_cells([(part.cell.cell_id, _code_of(part)) for part in parts], shown & kept)
-    effects = _effects(turns, parts)
+    found = slice_cells([(part.cell.cell_id, code_to_slice(part)) for part in parts], shown & kept)
+    effects = effects_in(turns, parts)
+    if asks_sources:
+        effects = {cell_id: why for cell_id, why in effects.items() if why != "no_rows"}
     unseen = {
         cell_id for cell_id in shown if cell_id not in kept or not effects.keys().isdisjoint(found.needs[cell_id])
     }
@@ -99,6 +106,14 @@ def plan(turns: Turns) -> Plan | None:
     )
 
 
+def with_codes(made: Plan, codes: Mapping[str, str]) -> Plan:
+    """The same plan with other code for some cells, by their ids: does it give what they gave?"""
+    parts = tuple(
+        (n, replace(part, code=codes.get(part.cell.cell_id, part.code), kept="whole")) for n, part in made.parts
+    )
+    return replace(made, parts=parts)
+
+
 def rests_on_cells(turns: Turns) -> bool:
     """Whether a cell stands behind the report that ends the last turn."""
     finished = next((step for step in reversed(turns[-1]) if isinstance(step, Finished)), None)
@@ -111,11 +126,52 @@ def compare(turns: Turns, made: Plan, ran: Mapping[str, CellRan]) -> CleanRoom:
     return _Comparison(turns, made, ran).outcome()
 
 
+def figures_now(turns: Turns, made: Plan, ran: Mapping[str, CellRan]) -> list[Figure]:
+    """The figures of the report that cells show, with what the same places show now. `ran` as for `compare`.
+
+    A figure whose place is not there any more is left out. Called with the cells as they ran first, it gives the
+    figures as they were.
+    """
+    finished = next(step for step in reversed(turns[-1]) if isinstance(step, Finished))
+    shown = [
+        tuple(ran.get(step.cell_id, step) if isinstance(step, CellRan) else step for step in steps) for steps in turns
+    ]
+    now = _Shown(facts_of(shown))
+    before = _Shown(facts_of(turns))
+    found: list[Figure] = []
+    for number, source in enumerate(finished.sources):
+        place = next((each for each in _places(source) if each.number is not None), None)
+        if source.state != "sourced" or place is None or place.cell_id not in made.wanted or place.number is None:
+            continue
+        values = now.at(place)
+        old = before.at(place)
+        at = next((n for n, value in enumerate(old) if _same(place.number, value)), 0)
+        if at < len(values):
+            name = _named(_about(place.what, place.about)) or source.figure
+            found.append(Figure(place=number, name=name, value=values[at], text=_sentence(finished.report, source)))
+    return found
+
+
+def _named(about: str) -> str:
+    """The labels around a figure without numbers: those of a printed line have the figure among them."""
+    words = (word for word in about.split() if not _NUMERAL.fullmatch(word))
+    return one_line(" ".join(words).strip(" :=|,;·-"), 60)
+
+
+def _sentence(report: str, source: FigureSource) -> str:
+    """The line of the report around a figure."""
+    if source.start < 0:
+        return ""
+    start = report.rfind("\n", 0, source.start) + 1
+    end = report.find("\n", source.start)
+    return one_line(report[start : end if end >= 0 else len(report)], 200)
+
+
 def _parts(turns: Turns) -> tuple[Part, ...]:
     return program([cell for steps in since_reset(turns) for cell in cells(steps)])
 
 
-def _code_of(part: Part) -> str:
+def code_to_slice(part: Part) -> str:
     """The code for a slice. A command of a shell stands for the files that it may write."""
     if part.cell.language == "bash" and part.cell.status == "ok":
         return "\n".join(f"open({word!r}, 'w')" for word in _SHELL_WORD.findall(part.cell.code)[:200])
@@ -139,7 +195,7 @@ def _text_files(cell: CellRan) -> dict[str, str]:
     return {file.name: file.sha256 for file in cell.files if PurePath(file.name).suffix.lower() in _TEXT_FILES}
 
 
-def _effects(turns: Turns, parts: Sequence[Part]) -> dict[str, LeftOutWhy]:
+def effects_in(turns: Turns, parts: Sequence[Part]) -> dict[str, LeftOutWhy]:
     """The cells that are not run again, with the reason."""
     approved = _approved(turns)
     found: dict[str, LeftOutWhy] = {}
@@ -339,7 +395,7 @@ class _Comparison:
     def _slice_of_all(self) -> Slice:
         """The slice with the cells that are not run, too: those that failed and those that were taken back."""
         codes = [
-            (part.cell.cell_id, _code_of(part) if part.cell.language == "bash" else part.cell.code)
+            (part.cell.cell_id, code_to_slice(part) if part.cell.language == "bash" else part.cell.code)
             for part in self._parts
             if part.cell.status not in ("timeout", "killed", "died")
         ]

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from core.approvals import PRESSES
 from core.commands import NOTE, commands, is_command
 from core.rows import StoredMessage
-from core.steps import APPROVAL_EXPIRED, APPROVAL_REJECTED, STOPPED, Finished, Forgot, GaveUp, Step
+from core.steps import APPROVAL_EXPIRED, APPROVAL_REJECTED, STOPPED, UNINSTALLED, Finished, Forgot, GaveUp, Step
 
 RESUMABLE = frozenset(
     {
         *("model_down", "model_refused", "model_nonsense", "model_context", "out_of_budget", "our_fault"),
-        *(STOPPED, APPROVAL_REJECTED, APPROVAL_EXPIRED),
+        *(STOPPED, UNINSTALLED, APPROVAL_REJECTED, APPROVAL_EXPIRED),
     }
 )
 """Why a turn may have ended that "continue" takes up again: nothing is wrong with how far it got."""

@@ -54,6 +54,31 @@ def assigned_names(code: str, from_line: int = 1) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for statement in statements for name in _bound(statement)))
 
 
+def compared_values(code: str) -> tuple[tuple[str, str], ...]:
+    """The texts that a program compares columns with: (column, text), of `df["c"] == "x"`, `df.c.isin(["x"])` and
+    such."""
+    parsed = tree(code)
+    found: list[tuple[str, str]] = []
+    for node in ast.walk(parsed) if parsed else ():
+        if isinstance(node, ast.Compare) and len(node.ops) == 1 and isinstance(node.ops[0], ast.Eq | ast.NotEq):
+            pairs = ((node.left, node.comparators[0]), (node.comparators[0], node.left))
+            found += [(_column(left), text) for left, right in pairs for text in _texts(right)]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "isin":
+            listed = node.args[0].elts if node.args and isinstance(node.args[0], ast.List | ast.Tuple | ast.Set) else ()
+            found += [(_column(node.func.value), text) for text in _texts(*listed)]
+    return tuple(dict.fromkeys(pair for pair in found if pair[0]))
+
+
+def _column(node: ast.AST) -> str:
+    """The column that an expression is: `df["c"]` or `df.c`, also behind methods such as `.str.lower()`."""
+    while isinstance(node, ast.Call | ast.Attribute):
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr != "str":
+            return node.attr
+        node = node.func if isinstance(node, ast.Call) else node.value
+    names = _texts(node.slice) if isinstance(node, ast.Subscript) else []
+    return names[0] if names else ""
+
+
 def computed_names(code: str) -> tuple[str, ...]:
     """The names that a program gives to what it computes: variables, columns set by name, and those of `agg`, `assign`
     and `rename`; at most 500 of at most 200 characters."""

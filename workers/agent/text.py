@@ -55,7 +55,7 @@ def quoted(text: str) -> str:
     return "\n".join(f"> {line}" if line else ">" for line in text.splitlines() or [""])
 
 
-_TAG = re.compile(r"<(?=/?(?:stdout|stderr|result|error|diff)>)")
+_TAG = re.compile(r"<(?=/?(?:stdout|stderr|result|error|variables|diff)>)")
 
 
 def fenced_off(tag: str, text: str) -> str:

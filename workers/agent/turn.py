@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
+from core.second_route import Mode
 from core.steps import (
     CellRan,
     Closed,
@@ -15,6 +16,7 @@ from core.steps import (
     Finished,
     Forgot,
     GaveUp,
+    Preferred,
     Replied,
     Step,
     open_question,
@@ -41,6 +43,7 @@ class AgentLimits:
     """How far one turn may go. All counts are per turn, all sizes in characters.
 
     `hold_unsourced`: a report with figures that nothing backs waits for a person, instead of being posted with marks ·
+    `second_route`: which figures of a report are computed a second way before it is posted ·
     `max_futile`: replies in a row that led to nothing · `same_failure`: how often the same code or the same error is
     seen before the analyst is told to change its approach · `max_refusals`: how often a report may be sent back,
     by the judge or for its figures · `output_chars`: one cell's output in the prompt · `files_chars`: all file
@@ -56,6 +59,7 @@ class AgentLimits:
     files_chars: int = 16_000
     context_chars: int = 160_000
     hold_unsourced: bool = False
+    second_route: Mode = "off"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +89,30 @@ class SourceNote:
 
 
 @dataclass(frozen=True, slots=True)
+class ToolNote:
+    """A tool that the thread may call. `about` and `arguments` are its server's own words: data, no instruction."""
+
+    name: str
+    about: str = ""
+    arguments: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ToolServerNote:
+    """A server of tools, as the team describes it. `asks`: a person has to allow each call."""
+
+    name: str
+    description: str
+    tools: tuple[ToolNote, ...]
+    asks: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
     """What the analyst is told about the place where its code runs.
 
     `packages` are lines such as "pandas 2.2.3". `bash`: the thread has a shell beside Python. An analyst without a
-    shell is not told about shells. `sources` are those that cells of this thread may ask.
+    shell is not told about shells. `sources` are those that cells of this thread may ask, `tools` those they may call.
     """
 
     python_version: str
@@ -100,6 +123,7 @@ class Environment:
     file_max_mb: int = 100
     bash: bool = False
     sources: tuple[SourceNote, ...] = ()
+    tools: tuple[ToolServerNote, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +140,11 @@ class Episode:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Everything that `decide` looks at. `earlier` holds the thread's closed turns, oldest first."""
+    """Everything that `decide` looks at. `earlier` holds the thread's closed turns, oldest first.
+
+    `second_calls` are the calls that the budgets allow the model of a second way, None where it is the usual one.
+    `sections` are the headings that a report has to have, in order; () where the analyst chooses.
+    """
 
     id: str
     language: Language
@@ -128,6 +156,8 @@ class Turn:
     earlier: tuple[tuple[Step, ...], ...] = ()
     allowance: Allowance | None = None
     approvals: ApprovalPolicy = "never"
+    second_calls: int | None = None
+    sections: tuple[str, ...] = ()
 
     @property
     def thread_steps(self) -> Iterator[Step]:
@@ -150,7 +180,12 @@ class Turn:
     @property
     def staged(self) -> bool:
         """Whether people approve the plan, and then each stage of it."""
-        return self.approvals == "plan" or asks_for_stages(self.steps)
+        return self.approvals == "plan" or asks_for_stages(self.steps) or any(each.staged for each in self.preferred)
+
+    @property
+    def preferred(self) -> tuple[Preferred, ...]:
+        """What held for the turn by people's choice, when it began and since."""
+        return tuple(step for step in self.steps if isinstance(step, Preferred))
 
     @property
     def has_bash(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from workers.agent.provenance.claims import Claim, Reading
@@ -14,6 +14,8 @@ from workers.agent.provenance.numerals import Day, scan
 from workers.agent.provenance.words import NOT_IN_PROSE, Key, key_of, tokens
 
 _LONGEST = 6
+_INFLECTED = 5
+"""Characters of the shortest name whose other forms are known."""
 _ANOTHER = re.compile(r"\b(?:next|second|nächst\w*|zweit\w*)\b|第二|其次|仅次", re.IGNORECASE)
 """Says that a figure is of another one than the clause before names: "North has 400, while the next largest is 46"."""
 _REMARK = re.compile(r" ?[(（][^()（）\n]*[)）]")
@@ -36,12 +38,16 @@ class Scene:
         self.reading = reading
         self.families = facts.families
         self._labels: dict[Key, bool] = {}
+        self._forms: dict[Key, Key] = {}
+        """Other forms of labels: "Inneren" for "Innere"."""
         self._of: dict[Label, list[Family]] = defaultdict(list)
         for family in facts.families:
             for label in family.labels:
                 self._of[label].append(family)
                 if not isinstance(label, Day):
                     self._labels[label] = True
+                    for form in _inflected(label):
+                        self._forms.setdefault(form, label)
         self.mentions = self._find(reading.text, prose=True)
         self._starts = [mention.start for mention in self.mentions]
         self.bare = _without(reading.text, self.mentions)
@@ -62,6 +68,7 @@ class Scene:
             step = 1
             for length in range(min(_LONGEST, len(words) - at), 0, -1):
                 key = tuple(word for _, _, word in words[at : at + length])
+                key = key if key in self._labels else self._forms.get(key, key)
                 if key not in self._labels:
                     continue
                 start, end = words[at][0], words[at + length - 1][1]
@@ -194,6 +201,13 @@ class Scene:
             ):
                 return mention.start
         return -1
+
+
+def _inflected(label: Key) -> Iterator[Key]:
+    """The forms that a German adjective takes as a name: "die Innere", "in der Inneren"."""
+    last = label[-1] if label else ""
+    if len(last) >= _INFLECTED and last.endswith("e") and last.isalpha():
+        yield from ((*label[:-1], f"{last}{end}") for end in ("n", "r", "s", "m"))
 
 
 def _without(text: str, mentions: Sequence[Mention]) -> str:

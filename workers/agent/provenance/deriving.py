@@ -43,6 +43,7 @@ _OF = re.compile(
 )
 _TO = re.compile(r"^[^.;]{0,40}(?:\bto\b|\bauf\b|→|->|–>|至|到)[^.;]{0,40}$", re.IGNORECASE)
 _BY = re.compile(r"(?:\b(?:by|um)|了)[\s\u2060]*$", re.IGNORECASE)
+_MOST_ROWS_OF_RATES, _MOST_COLUMNS_OF_RATES = 2, 3
 _RATIO_WORDS = frozenset("ratio factor multiple 比 倍".split())
 _COUNTS = frozenset("count n row total value all observation customer anzahl 总 共".split())
 _SHARE = frozenset("share percentage portion anteil quote proportion 占比 占 比".split())
@@ -82,6 +83,9 @@ def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
         if not claim.numeral.sign and not _is_change(claim) and not moved:
             yield from _match(claim, bench, _shares(claim, bench))
         yield from _match(claim, bench, _sums(claim, bench, percent=True))
+        told = CHANGE.search(bench.sentence) and (UP.search(bench.sentence) or DOWN.search(bench.sentence))
+        if not (claim.numeral.sign or _is_change(claim) or moved or told):
+            yield from _match(claim, bench, _rates(bench))
         if _REST.search(bench.sentence):
             yield from _match(
                 claim, bench, [Derived("rest", _facts(o), 100.0 - o.value) for o in bench.said if o.percent]
@@ -347,6 +351,33 @@ def _shares(claim: Claim, bench: Workbench) -> Iterator[Derived]:  # noqa: PLR09
         whole = sum(fact.scaled for fact in column)
         if 1 < len(part) < len(column) and whole:
             yield Derived("share", tuple(part), sum(fact.scaled for fact in part) / whole * 100)
+
+
+def _rates(bench: Workbench) -> Iterator[Derived]:
+    """A rate of two columns of the row that the sentence names: 43 churned of 860 customers.
+
+    Only of whole numbers in small tables, where few pairs could give the figure by accident.
+    """
+    rows: dict[tuple[int, int], list[Operand]] = {}
+    for o in bench.bound:
+        if o.fact is None or o.fact.grid is None or o.percent or o.value <= 0 or o.value != int(o.value):
+            continue
+        if bench.scene.agrees(bench.claim, o.fact) and bench.scene.conflict(bench.claim, o.fact) is None:
+            rows.setdefault((id(o.fact.grid), o.fact.row), []).append(o)
+    if len(rows) > _MOST_ROWS_OF_RATES:
+        return
+    for operands in rows.values():
+        if len(operands) > _MOST_COLUMNS_OF_RATES:
+            continue
+        for a, b in permutations(operands, 2):
+            if a.value < b.value and a.fact is not None and b.fact is not None and _may_rate(a.fact, b.fact):
+                yield Derived("share", _facts(a, b), a.value / b.value * 100)
+
+
+def _may_rate(a: Fact, b: Fact) -> bool:
+    """Whether one column may be a part of another one: not of the same thing in two periods, nor in another unit."""
+    periods = any(isinstance(label, Day) for fact in (a, b) for family, label in fact.keys if family.columns)
+    return a.column != b.column and a.unit == b.unit and not periods
 
 
 def _may_divide(a: Operand, b: Operand, bench: Workbench) -> bool:

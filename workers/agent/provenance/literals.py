@@ -54,6 +54,16 @@ def walk(value: object, reader: Reader, line: int, found: Found, name: str = "")
     _Walk(reader, line, found).go(value, (key_of(name),) if name else (), name, (), 0)
 
 
+def _names_measures(value: Mapping[object, object]) -> bool:
+    """Whether the names of a mapping are those of different measures, such as "km" and "fuel_l", and not of things.
+
+    Names of measures do not exclude each other: a sentence may name one beside the figure of another.
+    """
+    numbers = [item for item in value.values() if isinstance(item, int | float) and not isinstance(item, bool)]
+    mixed = len({isinstance(item, int) for item in numbers}) > 1
+    return mixed and len(numbers) == len(value) and any("_" in str(name) for name in value)
+
+
 @dataclass(slots=True)
 class _Walk:
     reader: Reader
@@ -85,7 +95,7 @@ class _Walk:
         depth: int,
     ) -> None:
         own = self._labels(value)
-        family = Family(columns=bool(own))
+        family = Family(columns=bool(own) or _names_measures(value))
         words = [item for item in value.values() if isinstance(item, str) and item in own]
         about = " ".join([shown, *words]).strip()
         grid = Grid() if sum(isinstance(item, int | float) for item in value.values()) > 1 else None

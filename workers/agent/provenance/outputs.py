@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 
-from core.steps import Asked, Briefed, CellRan, ChartData, FileAbstract, Step, TableData
+from core.steps import Asked, Briefed, CellRan, ChartData, FileAbstract, Loaded, Recalled, Step, TableData
 from workers.agent.provenance.facts import EARLIER, MAX_FACTS, Fact, Facts, Family, Grid, Label, Place, settle
 from workers.agent.provenance.grids import Found, Reader, add_grid, label_of, make_fact, unit_of
 from workers.agent.provenance.numerals import Day, Numeral, marks_of, scan
@@ -31,7 +31,7 @@ _EARLIER_CELLS = 40
 _SIZES = re.compile(r"\[?(\d[\d,]*) rows x (\d+) columns\]?|\((\d+), (\d+)\)")
 
 
-def facts_of(turns: Sequence[Sequence[Step]]) -> Facts:
+def facts_of(turns: Sequence[Sequence[Step]]) -> Facts:  # noqa: PLR0912 - one case per kind of step
     """Everything that the report of the last of these turns may rest on, oldest first. Cells count through the thread.
 
     What a cell showed that was taken back, or of which a reset let go, is none of it: the steps say so already.
@@ -52,6 +52,12 @@ def facts_of(turns: Sequence[Sequence[Step]]) -> Facts:
             elif isinstance(step, Briefed):
                 for file in step.files:
                     _file(file, facts)
+            elif isinstance(step, Loaded):
+                texts = (*step.questions, *(each.text for each in step.said), step.report)
+                _said("\n".join(texts), Place("note", about="the loaded thread"), facts)
+            elif isinstance(step, Recalled):
+                for note in step.notes:
+                    _said(f"{note.title}\n{note.text}", Place("note", about=note.title), facts)
             if len(facts.facts) > MAX_FACTS:
                 del facts.facts[MAX_FACTS:]
     facts.cells = number

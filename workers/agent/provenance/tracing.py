@@ -164,7 +164,7 @@ def _trace_date(claim: Claim, work: _Work) -> None:
         _note(claim, work, "left")  # "since 2010": a year by itself in an answer that rests on no data
         return
     state: State = (
-        "unsourced" if place is None else "given" if place.what in ("question", "file", "code") else "sourced"
+        "unsourced" if place is None else "given" if place.what in ("question", "note", "file", "code") else "sourced"
     )
     _note(claim, work, state, (place,) if place else (), reason="" if place else "unknown")
 

@@ -1,0 +1,282 @@
+"""A thread as examples for training: whole conversations, and pairs of a better and a worse answer. Pure.
+
+An example is made of the messages that the model would get (`messages.py`), so what is learned is what will be asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from core.steps import (
+    Asked,
+    CellRan,
+    Changed,
+    Checked,
+    Corrected,
+    Decided,
+    Finished,
+    Imported,
+    Questioned,
+    Replied,
+    Resumed,
+    Said,
+    Step,
+    ToolCall,
+    user_of,
+)
+from workers.agent.actions import Message
+from workers.agent.changes import REPORT
+from workers.agent.effective_steps import effective_steps
+from workers.agent.messages import messages
+from workers.agent.program import program
+from workers.agent.tools import FINISH, RUN_PYTHON
+from workers.agent.turn import Turn, episodes
+
+Turns = Sequence[Sequence[Step]]
+Pair = Literal["edit", "redo", "rejection", "failure", "vote"]
+"""Where a pair comes from: a person edited it, asked for another one, or refused it; it failed and the next one passed;
+people voted."""
+
+
+@dataclass(frozen=True, slots=True)
+class Conversation:
+    """One turn with the thread before it. `whole` has every attempt, `passing` only those that came to something."""
+
+    number: int
+    whole: tuple[Message, ...]
+    passing: tuple[Message, ...]
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """What was better than what, after the same messages."""
+
+    kind: Pair
+    number: int
+    prompt: tuple[Message, ...]
+    chosen: tuple[Message, ...]
+    rejected: tuple[Message, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ImportedConversation:
+    """A conversation of another tool, word for word."""
+
+    head: Imported
+    messages: tuple[Message, ...]
+
+
+def people_in(turns: Turns) -> frozenset[str]:
+    """The Slack ids of all people behind steps of a thread, and the names that imported messages have."""
+    steps = [step for steps in turns for step in steps]
+    named = {str(step.message.get("name") or "") for step in steps if isinstance(step, Said)}
+    named |= {person for step in steps if isinstance(step, Imported) for person in step.people}
+    return frozenset({user_of(step) or str(getattr(step, "user", "")) for step in steps} | named) - {""}
+
+
+def without_names(turns: Turns) -> list[list[Step]]:
+    """The same steps with "person_1", "person_2" … in place of people's names and ids."""
+    aliases: dict[str, str] = {}
+    found: list[list[Step]] = []
+    for steps in turns:
+        made: list[Step] = []
+        for step in steps:
+            user = str(getattr(step, "user", ""))
+            if not user:
+                made.append(step)
+                continue
+            alias = aliases.setdefault(user, f"person_{len(aliases) + 1}")
+            made.append(step.model_copy(update={"user": alias, "author": alias}))
+        found.append(made)
+    return found
+
+
+def conversation(view: Turn, turns: Turns, number: int) -> Conversation | None:
+    """Turn `number`, from 1, of a thread as an example; None when it has no report.
+
+    `turns` are as they are stored. `view` gives language, limits, environment and prompts.
+    """
+    *earlier, steps = effective_steps(turns[:number])
+    finished = next((step for step in steps if isinstance(step, Finished)), None)
+    if finished is None or finished.partial or not any(isinstance(step, Asked) and step.text for step in steps):
+        return None
+    kept, left_out = passing(steps, _needed_partly([*earlier, steps]))
+    whole = _messages(view, earlier, steps)
+    return Conversation(number, whole, _messages(view, earlier, kept) if left_out else whole, left_out)
+
+
+def passing(steps: Sequence[Step], needed: frozenset[str] = frozenset()) -> tuple[tuple[Step, ...], int]:
+    """The steps without the attempts that came to nothing, and the number of these attempts.
+
+    A failed cell of which later code uses variables (`needed`) stays.
+    """
+    opening, found = episodes(steps)
+    kept: list[Step] = [step for step in opening if not isinstance(step, Checked | Corrected)]
+    dropped = 0
+    for episode in found:
+        if _failed(episode.steps, needed):
+            dropped += 1
+            kept += [step for step in episode.steps if isinstance(step, Asked)]
+            continue
+        kept += [episode.reply, *(step for step in episode.steps if not _is_check(step))]
+    return tuple(kept), dropped
+
+
+def imported(steps: Sequence[Step]) -> ImportedConversation | None:
+    """The imported conversation that a turn is; None for a turn of ours."""
+    head = next((step for step in steps if isinstance(step, Imported)), None)
+    if head is None:
+        return None
+    return ImportedConversation(head, tuple(step.message for step in steps if isinstance(step, Said)))
+
+
+def imported_preferences(steps: Sequence[Step], number: int) -> Iterator[Preference]:
+    """A pair for each message of the model that somebody edited in the other tool."""
+    said = [step for step in steps if isinstance(step, Said)]
+    for place, step in enumerate(said):
+        is_edit = step.type == "edit" and step.message.get("role") == "assistant" and step.before
+        if is_edit and step.before != step.message.get("content"):
+            prompt = tuple(each.message for each in said[:place])
+            worse = {**step.message, "content": step.before}
+            yield Preference("edit", number, prompt, (step.message,), (worse,))
+
+
+def preferences(view: Turn, turns: Turns, number: int) -> Iterator[Preference]:
+    """The pairs of turn `number`, from what people did there and from what failed before it passed."""
+    before, steps = turns[: number - 1], list(turns[number - 1])
+    starts = [place for place, step in enumerate(steps) if isinstance(step, Replied) and step.purpose == "act"]
+    for place, start in enumerate(starts):
+        reply = steps[start]
+        assert isinstance(reply, Replied)  # noqa: S101 - `starts` holds nothing else; mypy cannot see it
+        after = steps[start + 1 : starts[place + 1] if place + 1 < len(starts) else len(steps)]
+        better = _better(steps, starts, place, after)
+        if better is None:
+            continue
+        kind, chosen = better
+        prompt = _messages(view, *_effective([*before, steps[:start]]))
+        yield Preference(kind, number, prompt, (said(chosen),), (said(reply),))
+    yield from _edited_report(view, turns, number)
+
+
+def said(reply: Replied) -> Message:
+    """A reply as a message of the assistant, with native calls."""
+    message: Message = {"role": "assistant", "content": reply.text}
+    if reply.calls:
+        message["tool_calls"] = [
+            {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": call.arguments}}
+            for call in reply.calls
+        ]
+    return message
+
+
+def report_of(steps: Sequence[Step]) -> str:
+    """The report that ends a turn; "" without one."""
+    return next((step.report for step in reversed(steps) if isinstance(step, Finished)), "")
+
+
+def question_of(steps: Sequence[Step]) -> str:
+    """What was asked, as one text."""
+    return "\n".join(step.text for step in steps if isinstance(step, Asked) and step.text.strip())
+
+
+# --- pairs
+
+
+def _better(
+    steps: Sequence[Step], starts: Sequence[int], place: int, after: Sequence[Step]
+) -> tuple[Pair, Replied] | None:
+    """What was done instead of this reply, and why; None where it stood."""
+    reply = steps[starts[place]]
+    decided = next((step for step in after if isinstance(step, Decided)), None)
+    next_good = next(
+        (
+            found
+            for at in range(place + 1, len(starts))
+            if isinstance(found := steps[starts[at]], Replied) and not _failed(_after(steps, starts, at), frozenset())
+        ),
+        None,
+    )
+    if decided is not None and decided.outcome == "edited" and decided.code and isinstance(reply, Replied):
+        return "edit", _with_code(reply, decided.code)
+    if next_good is None:
+        return None
+    if decided is not None and decided.outcome == "redo":
+        return "redo", next_good
+    if decided is not None and decided.outcome == "reject":
+        return "rejection", next_good
+    follows = place + 1 < len(starts) and steps[starts[place + 1]] is next_good
+    return ("failure", next_good) if follows and _failed(after, frozenset()) else None
+
+
+def _after(steps: Sequence[Step], starts: Sequence[int], place: int) -> Sequence[Step]:
+    return steps[starts[place] + 1 : starts[place + 1] if place + 1 < len(starts) else len(steps)]
+
+
+def _edited_report(view: Turn, turns: Turns, number: int) -> Iterator[Preference]:
+    """A report that a person edited for the model, in this turn or later."""
+    edits = (step for steps in turns for step in steps if isinstance(step, Changed) and step.do == "edit")
+    edit = next((step for step in reversed(list(edits)) if step.target == f"{REPORT}{number}"), None)
+    steps = turns[number - 1]
+    starts = [n for n, step in enumerate(steps) if isinstance(step, Replied) and step.purpose == "act"]
+    written = report_of(steps)
+    if edit is None or not starts or not written or edit.text.strip() == written.strip():
+        return
+    prompt = _messages(view, *_effective([*turns[: number - 1], steps[: starts[-1]]]))
+    yield Preference("edit", number, prompt, (_reporting(edit.text),), (_reporting(written),))
+
+
+def _reporting(text: str) -> Message:
+    call = ToolCall(id="report", name=FINISH, arguments=_json({"report": text}))
+    return said(Replied(purpose="act", calls=(call,)))
+
+
+def _with_code(reply: Replied, code: str) -> Replied:
+    call_id = reply.calls[0].id if reply.calls else "edited"
+    call = ToolCall(id=call_id, name=RUN_PYTHON, arguments=_json({"code": code}))
+    return reply.model_copy(update={"calls": (call,)})
+
+
+def _json(value: dict[str, Any]) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+# --- what came to nothing
+
+
+def _failed(steps: Sequence[Step], needed: frozenset[str]) -> bool:
+    """Whether what followed a reply says that it led to nothing."""
+    ran = [step for step in steps if isinstance(step, CellRan) and not step.is_own]
+    if any(cell.status != "ok" and cell.cell_id not in needed for cell in ran):
+        return True
+    if any(isinstance(step, Decided) and step.outcome in ("skip", "reject", "redo", "expired") for step in steps):
+        return True
+    return any(isinstance(step, Corrected) for step in steps)
+
+
+def _is_check(step: Step) -> bool:
+    is_judged = isinstance(step, Replied) and step.purpose == "check"
+    return is_judged or isinstance(step, Checked | Questioned | Decided | Resumed)
+
+
+def _needed_partly(turns: Turns) -> frozenset[str]:
+    parts = program([step for steps in turns for step in steps if isinstance(step, CellRan)])
+    return frozenset(part.cell.cell_id for part in parts if part.kept == "partly")
+
+
+def _effective(turns: Turns) -> tuple[list[tuple[Step, ...]], tuple[Step, ...]]:
+    *earlier, steps = effective_steps(turns)
+    return earlier, steps
+
+
+def _messages(view: Turn, earlier: Sequence[tuple[Step, ...]], steps: Sequence[Step]) -> tuple[Message, ...]:
+    """The conversation, up to and with the last reply: what follows an ending is for us alone."""
+    shown = replace(view, steps=tuple(steps), earlier=tuple(past for past in earlier if past))
+    found = list(messages(shown))
+    if any(isinstance(step, Finished) for step in steps):
+        while found and found[-1]["role"] != "assistant":
+            found.pop()
+    return tuple(found)
