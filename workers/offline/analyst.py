@@ -62,6 +62,8 @@ class OfflineAnalyst:
             text = verdict(request.turn)
             on_delta(text)
             return ModelReply(text)
+        if request.purpose != "act":
+            return ModelReply()  # its rules find their own errors, and have no second way
         sources = tuple(note.name for note in request.turn.environment.sources)
         thread = understand_thread(read(request.turn), sources)
         move = _staged_move(request.turn, thread) or next_move(thread)

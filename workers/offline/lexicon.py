@@ -9,7 +9,7 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
-import yaml
+from core.yaml_text import read_yaml
 
 CJK = re.compile(r"[\u3400-\u9fff]")
 
@@ -18,7 +18,7 @@ CJK = re.compile(r"[\u3400-\u9fff]")
 def lexicon() -> dict[str, Any]:
     """The content of lexicon.yaml."""
     text = resources.files(__package__).joinpath("lexicon.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = yaml.safe_load(text)
+    loaded: dict[str, Any] = read_yaml(text)
     return loaded
 
 

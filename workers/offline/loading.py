@@ -17,7 +17,7 @@ def read_line(table: Table, **changes: object) -> str:
 
     Without a usable expression in the abstract one is made for the table's format.
     """
-    if table.format == "source":
+    if table.has_own_line:
         return table.read
     if table.sheet is not None and table.format != "html":
         changes = {"sheet_name": table.sheet, **changes}
@@ -104,7 +104,8 @@ def read_plainly(join: Join, fixes: Fixes) -> Join:
     """The same tables, without the loading lines that have failed: the plain reader of the format takes their place."""
 
     def plain(table: Table) -> Table:
-        return replace(table, read="") if ("reader", table.path) in fixes else table
+        failed = ("reader", table.path) in fixes and not table.has_own_line
+        return replace(table, read="") if failed else table
 
     return replace(join, base=plain(join.base), others=tuple(map(plain, join.others)))
 

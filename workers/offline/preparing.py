@@ -45,6 +45,10 @@ def _categories(columns: Sequence[Column]) -> list[str]:
     ]
 
 
+_MODULES = ("duckdb", "pdfplumber", "pyreadstat", "sqlite3", "tempfile", "zipfile")
+"""What lines that load a table may need beside pandas."""
+
+
 def load_cell(thread: Thread, join: Join, fixes: Fixes) -> Cell:
     """Reads every table that is used and looks at it."""
     named = variables(join)
@@ -59,6 +63,7 @@ def load_cell(thread: Thread, join: Join, fixes: Fixes) -> Cell:
         if table.content
     ]
     before = [
+        *(f"import {module}" for module in _MODULES if any(f"{module}." in line for line in reads)),
         *(["from pathlib import Path", ""] if any("Path(" in line for line in [*writes, *reads]) else []),
         "style()",
         "",

@@ -85,7 +85,7 @@ def _tables(file: FileAbstract) -> list[Table]:
                     rows=note.rows,
                     sheet=note.name if note.name and (file.format.startswith("xls") or numbered) else None,
                     encoding=file.encoding,
-                    read=file.read_hint,
+                    read=note.read or file.read_hint,
                 )
             )
     return found

@@ -50,8 +50,6 @@ def report(thread: Thread, join: Join) -> tuple[str, bool]:
         _block(say("frame", "method", language), method),
         _block(say("frame", "limits", language), limits),
     ]
-    if thread.number == 1:
-        parts.append(f"_{say('frame', 'introduction', language)}_")
     return "\n\n".join(part for part in parts if part), partial
 
 

@@ -15,7 +15,7 @@ from workers.offline.reading import facts_of, last_told
 from workers.offline.subject import BAND, ORDERED, Subject, period, pretty, scope, time_said
 from workers.offline.tasks import REPORT_ROWS, Task
 from workers.offline.values import Facts
-from workers.offline.wording import environment, number, percent, say, sentences
+from workers.offline.wording import environment, number, percent, say, sentences, template
 
 _FEW_ROWS = 10
 
@@ -43,7 +43,7 @@ def section(task: Task) -> Section | None:
         texts = sentences()[kind][task.language]
 
         def render(key: str) -> str:
-            return made.from_string(texts.get(key, "")).render(variables)
+            return template(made, texts.get(key, "")).render(variables)
 
         if kind == "distribution" and variables["other"]:
             variables["odd"] = _flat(render("odd"))

@@ -134,11 +134,12 @@ def _called(table: Table) -> re.Pattern[str]:
 
 
 def _language(current: TurnContent) -> str:
-    """The language of what was asked last; an answer in one word keeps the language of the question."""
-    for text in reversed(current.texts):
-        if len(text) > 3:
-            return detect(text)
-    return detect(" ".join(current.texts))
+    """The language of what was asked last; an answer in one word keeps the language of the question.
+
+    Its sentences are in English and Chinese only.
+    """
+    told = next((text for text in reversed(current.texts) if len(text) > 3), " ".join(current.texts))
+    return "zh" if detect(told) == "zh" else "en"
 
 
 def _tables(turns: Sequence[TurnContent]) -> tuple[Table, ...]:
@@ -300,7 +301,7 @@ def _since_loaded(turns: Sequence[TurnContent], since: Sequence[CellRan], join: 
     code = ran[loads[-1]].code
     named = all(
         f"\nlook_at({literal(table.name)}, " in code
-        and (table.read if table.format == "source" else literal(table.path)) in code
+        and (table.read if table.has_own_line else literal(table.path)) in code
         for table in join.tables
     )
     return ran[loads[-1] :] if named and code.count("\nlook_at(") == len(join.tables) else ()

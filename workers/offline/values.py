@@ -39,6 +39,10 @@ class Column:
     samples: tuple[str, ...] = ()
 
 
+_OWN_LINES = frozenset({"sqlite", "duckdb", "xls", "ods", "stata", "spss", "sas", "pdf", "zip"})
+"""Formats whose tables each have a line of their own, with nothing in it to change."""
+
+
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table of a file. `sheet` is set for one of several in a workbook; `rows` is None when unknown; `content` is the
@@ -53,6 +57,12 @@ class Table:
     encoding: str | None = None
     read: str = ""
     content: str = ""
+
+    @property
+    def has_own_line(self) -> bool:
+        """Whether the line that loads it is taken as it is: no other one loads this table."""
+        nested = self.format == "json" and "json.loads(" in self.read
+        return self.format == "source" or (bool(self.read) and (nested or self.format in _OWN_LINES))
 
     def column(self, name: str) -> Column | None:
         """The column of this name, if there is one."""

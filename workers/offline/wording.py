@@ -6,12 +6,12 @@ import math
 import re
 from calendar import month_name
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
 import yaml
-from jinja2 import Environment, StrictUndefined
+from jinja2 import Environment, StrictUndefined, Template
 
 
 @cache
@@ -27,7 +27,7 @@ def say(
 ) -> str:
     """One sentence of report.yaml, its paragraphs on one line each; amounts in it carry the sign of currency."""
     sentence = sentences()[group][language][key]
-    text = environment(language, sign).from_string(sentence).render(variables or {})
+    text = template(environment(language, sign), sentence).render(variables or {})
     lines = [" ".join(part.split()) if part.strip() else part for part in text.split("\n\n")]
     return "\n\n".join(lines)
 
@@ -64,6 +64,13 @@ def percent(value: float) -> str:
     return f"{value * 100:.1f}%"
 
 
+@lru_cache(maxsize=512)  # the same few sentences are said again and again, and compiling one takes longer than the rest
+def template(made: Environment, text: str) -> Template:
+    """A sentence of report.yaml, compiled for these filters."""
+    return made.from_string(text)
+
+
+@lru_cache(maxsize=32)
 def environment(language: str, sign: str = "", rate: bool = False) -> Environment:
     """Jinja with our filters: v (a measure's value), m (an amount), n (a number), pct, signed, plus, p, cap, month."""
 
