@@ -21,7 +21,10 @@ from core.steps import ColumnNote, FileAbstract, FileProblem, Level, TableNote, 
 from core.values import Language
 from executor.values import CellResult
 
-_MODULES = ("bounds", "kinds", "encodings", "layout", "frames", "formats", "cell")
+_MODULES = (
+    "bounds", "kinds", "encodings", "layout", "lines", "frames", "nested", "spreadsheets", "databases",
+    "statistics_files", "documents", "packed", "formats", "apart", "cell",
+)  # fmt: skip
 """The modules of `workers/profiling/inside`, each after those it imports."""
 
 _LONGEST_ANSWER = 400_000
@@ -147,31 +150,45 @@ class _Table(_Said):
     totals: Annotated[list[_Total], Field(max_length=20)]
     head: Annotated[list[Long], Field(max_length=20)]
     sampled: bool
+    read: Hint = ""
 
 
 class _Note(_Said):
     code: Literal[
         "broken_bytes",
         "duplicates",
+        "first_rows",
         "hidden_sheet",
         "large_json",
+        "members_closed",
+        "members_unread",
         "merged",
+        "more_members",
         "more_sheets",
+        "more_tables",
         "no_columns",
         "no_header",
         "no_value",
+        "pdf_no_text",
+        "pdf_pages",
+        "pdf_tables",
         "preamble",
         "ragged",
         "remarks",
         "sampled",
         "sheet_header",
         "sheets",
+        "tables",
     ]
     values: Annotated[dict[Short, Name | Count], Field(max_length=5)]
 
 
 class _About(_Said):
-    format: Literal["csv", "tsv", "xlsx", "json", "jsonl", "parquet", "txt", "md", "html"]
+    format: Literal[
+        "csv", "tsv", "xlsx", "xls", "ods", "json", "jsonl", "parquet", "txt", "md", "html", "sqlite", "duckdb",
+        "stata", "spss", "sas", "pdf", "png", "jpeg", "gif", "webp", "zip",
+        "repository",
+    ]  # fmt: skip
     encoding: Short | None = None
     separator: Short | None = None
     tables: Annotated[list[_Table], Field(max_length=50)] = []
@@ -181,12 +198,13 @@ class _About(_Said):
 
 
 Kind = Literal[
-    "text", "xlsx", "parquet", "pdf", "image", "program", "office", "archive", "document", "database", "binary"
-]
+    "text", "xlsx", "ods", "parquet", "pdf", "image", "program", "office", "archive", "document", "database", "duckdb",
+    "stata", "spss", "sas", "xport", "binary",
+]  # fmt: skip
 
 
 class _Problem(_Said):
-    code: Literal["empty", "disguised", "password", "corrupt", "unsupported", "vanished"]
+    code: Literal["empty", "disguised", "password", "corrupt", "unsupported", "vanished", "too_much", "no_tables"]
     values: Annotated[dict[Short, Name], Field(max_length=5)]
 
 
@@ -256,6 +274,7 @@ def _table(table: _Table) -> TableNote:
         more_names=tuple(table.more_names),
         above=tuple(table.above),
         totals=tuple(TotalRow(row=total.row, label=total.label) for total in table.totals),
+        read=table.read,
     )
 
 
@@ -267,6 +286,8 @@ _SENTENCES = {
     "corrupt": "file_unreadable",
     "unsupported": "file_unsupported",
     "vanished": "file_vanished",
+    "too_much": "file_too_much",
+    "no_tables": "file_no_tables",
 }
 
 

@@ -33,5 +33,22 @@ class Bounds:
     cell: int = 60
     name: int = 200
     text: int = 2_000
+    memory: int = 1_200_000_000
+    """Bytes that describing one file may take."""
+    seconds: int = 40
+    total_seconds: int = 100
+    """For one file, and for all of a message."""
+    cells: int = 5_000_000
+    """Cells of a file that has to be read whole before it can be sampled."""
+    columns_most: int = 20_000
+    office: int = 60_000_000
+    pages: int = 30
+    pixels: int = 50_000_000
+    members: int = 60
+    member: int = 64_000_000
+    packed: int = 200_000_000
+    """Files of a zip that are described; bytes of one of them, and of all together, when unpacked."""
+    outline: int = 7_500
+    """Characters of the outline of an archive of source code."""
     answer: int = 60_000
     """Characters of the whole answer; with many files each says less."""

@@ -6,16 +6,20 @@ import io
 import json
 import os
 import warnings
-import zipfile
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from . import kinds
+from . import databases, documents, kinds, packed, spreadsheets, statistics_files
 from .bounds import Bounds
 from .encodings import Encoding, detect
 from .frames import cut, describe_frame, exact
 from .kinds import Unusable
 from .layout import Layout, find_layout, single_column
+from .lines import call as _call
+from .lines import note as _note
+from .nested import is_records as _is_records
+from .nested import tables_in, too_wide
+from .spreadsheets import header_row as _header_row
 
 Described = dict[str, Any]
 """A profile without path, size and hash: format, encoding, separator, tables, text, read_hint, notes."""
@@ -28,12 +32,14 @@ def describe_file(path: str, bounds: Bounds) -> Described:
         head = file.read(65_536)
     if not head.strip(b"\0 \t\r\n\xef\xbb\xbf\xff\xfe"):
         raise Unusable("empty")
+    if any(path.lower().endswith(f".{end}") for end in kinds.TARS):
+        return packed.tarred(path, bounds)
     extension = os.path.splitext(path)[1].lower().lstrip(".")
     found = kinds.kind_of(path, head)
     if extension in kinds.BINARY_TABLES:
         if kinds.is_protected(path, found):
             raise Unusable("password")
-        if found != kinds.BINARY_TABLES[extension]:
+        if found not in kinds.BINARY_TABLES[extension]:
             raise Unusable("disguised", extension=extension, found=found)
     elif extension in kinds.UNSUPPORTED:
         raise Unusable("unsupported", extension=extension)
@@ -42,6 +48,8 @@ def describe_file(path: str, bounds: Bounds) -> Described:
             raise Unusable("disguised", extension=extension, found=found)
         raise Unusable("unsupported", extension=extension or found)
     reader = _READERS.get(extension, _plain)
+    if found == "duckdb":
+        reader = databases.duckdb
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return reader(path, size, bounds)
@@ -252,36 +260,36 @@ def _json(path: str, size: int, bounds: Bounds) -> Described:
             return _json_lines(path, size, bounds)
         raise Unusable("corrupt", detail=f"JSON: {cut(error, 120)}") from None
     except RecursionError:
-        raise Unusable("corrupt", detail="JSON: nested too deeply") from None
+        raise Unusable("too_much", detail="JSON: nested too deeply") from None
     return _records_of(text, value) or _document(text, "json")
 
 
 def _records_of(text: _Text, value: Any) -> Described | None:
-    """A JSON value that holds one list of records, at its top or under a key, as a table."""
-    import pandas as pd  # noqa: PLC0415 - as above
-
+    """A JSON value that holds lists of records, at its top or anywhere under its keys, as tables."""
     arguments = text.arguments() | _AS_WRITTEN
-    loading = _call("pd.read_json", text.path, arguments)
-    if _is_records(value):
-        if any(isinstance(field, dict) for record in value[:1_000] for field in record.values()):
-            loading = f"pd.json_normalize({_call('pd.read_json', text.path, arguments)}.to_dict('records'))"
-        frame = pd.json_normalize(value)
-    elif isinstance(value, dict) and (keys := [key for key, held in value.items() if _is_records(held)]):
-        series = _call("pd.read_json", text.path, {"typ": "series"} | arguments)
-        loading = f"pd.json_normalize({series}[{keys[0]!r}])"
-        frame = pd.json_normalize(value[keys[0]])
-    else:
+    keys = [key for key, held in value.items() if _is_records(held)] if isinstance(value, dict) else []
+    whole = f"json.loads({_call('Path', text.path, {})}{_call('.read_text', None, {'encoding': text.encoding.name})})"
+    tables = tables_in(value, whole, text.stem, text.bounds)
+    if not tables:
         return None
+    if _is_records(value):
+        loading = _call("pd.read_json", text.path, arguments)
+        if any(isinstance(field, dict) for record in value[:1_000] for field in record.values()):
+            loading = f"pd.json_normalize({loading}.to_dict('records'))"
+    elif key := [key for key in keys if tables[0]["read"] == f"pd.json_normalize({whole}[{key!r}])"]:
+        series = _call("pd.read_json", text.path, {"typ": "series"} | arguments)
+        loading = f"pd.json_normalize({series}[{key[0]!r}])"
+    else:
+        loading = tables[0]["read"]
+    if len(tables) == 1:
+        tables[0]["read"] = ""
     return {
         "format": "json",
         "encoding": text.encoding.name,
-        "tables": [describe_frame(frame, text.stem, text.bounds)],
+        "tables": tables,
         "read_hint": loading,
+        "notes": [_note("tables")] if len(tables) > 1 else [],
     }
-
-
-def _is_records(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(isinstance(record, dict) for record in value[:1_000])
 
 
 def _is_json_line(head: str) -> bool:
@@ -307,6 +315,8 @@ def _json_lines(path: str, size: int, bounds: Bounds) -> Described:
         raise Unusable("corrupt", detail=f"JSON lines: {bad} of {len(records) + bad} lines are not JSON")
     if not _is_records(records):
         return _document(text, "jsonl")
+    if too_wide(records, bounds):
+        return _document(text, "jsonl") | {"notes": [_note("large_json")]}
     arguments = {"lines": True} | _AS_WRITTEN | text.arguments()
     arguments.pop("low_memory", None)
     loading = _call("pd.read_json", path, arguments)
@@ -330,10 +340,7 @@ def _json_lines(path: str, size: int, bounds: Bounds) -> Described:
 def _workbook(path: str, size: int, bounds: Bounds) -> Described:
     import pandas as pd  # noqa: PLC0415 - as above
 
-    with zipfile.ZipFile(path) as archive:
-        unpacked = sum(part.file_size for part in archive.infolist())
-    if unpacked > bounds.unpacked:
-        raise Unusable("corrupt", detail=f"{unpacked // 1_000_000:,} MB unpacked")
+    spreadsheets.refuse_entities(path, bounds)
     try:
         book = pd.ExcelFile(path, engine="openpyxl")
     except Exception as error:
@@ -421,18 +428,6 @@ def _nothing() -> Any:
     return pd.DataFrame()
 
 
-def _header_row(top: Any) -> int:
-    """The first row that is about as wide as the table and holds words: titles above it are narrow."""
-    filled = top.notna().sum(axis=1)
-    wide = 0.7 * filled.max()
-    for number in range(len(top)):
-        values = top.iloc[number].dropna()
-        words = sum(isinstance(value, str) for value in values)
-        if filled.iloc[number] >= wide and 2 * words >= len(values):
-            return number
-    return 0
-
-
 def _parquet(path: str, size: int, bounds: Bounds) -> Described:
     from pyarrow import ArrowException, parquet  # noqa: PLC0415 - as above
 
@@ -453,17 +448,8 @@ def _parquet(path: str, size: int, bounds: Bounds) -> Described:
     }
 
 
-def _note(code: str, **values: object) -> dict[str, Any]:
-    return {"code": code, "values": values}
-
-
-def _call(function: str, path: str | None, arguments: dict[str, Any]) -> str:
-    shown = [
-        "{" + ", ".join(f"{key!r}: str" for key in value) + "}" if isinstance(value, dict) else repr(value)
-        for value in arguments.values()
-    ]
-    named = [f"{name}={value}" for name, value in zip(arguments, shown, strict=True)]
-    return f"{function}({', '.join([*([repr(path)] if path is not None else []), *named])})"
+def _zipped(path: str, _size: int, bounds: Bounds) -> Described:
+    return packed.zipped(path, bounds, _IN_ZIPS, describe_file)
 
 
 _READERS: dict[str, Callable[[str, int, Bounds], Described]] = {
@@ -481,4 +467,26 @@ _READERS: dict[str, Callable[[str, int, Bounds], Described]] = {
     "xlsm": _workbook,
     "parquet": _parquet,
     "pq": _parquet,
+    "xls": spreadsheets.xls,
+    "ods": spreadsheets.ods,
+    "sqlite": databases.sqlite,
+    "sqlite3": databases.sqlite,
+    "db3": databases.sqlite,
+    "db": databases.sqlite,
+    "duckdb": databases.duckdb,
+    "ddb": databases.duckdb,
+    "dta": statistics_files.statistics_file,
+    "sav": statistics_files.statistics_file,
+    "zsav": statistics_files.statistics_file,
+    "sas7bdat": statistics_files.statistics_file,
+    "xpt": statistics_files.statistics_file,
+    "pdf": documents.pdf,
+    "png": documents.picture,
+    "jpg": documents.picture,
+    "jpeg": documents.picture,
+    "gif": documents.picture,
+    "webp": documents.picture,
+    "zip": _zipped,
 }
+_IN_ZIPS = frozenset(_READERS) - {"zip", "png", "jpg", "jpeg", "gif", "webp", "md", "markdown"} | {"txt"}
+"""Files of a zip that may hold tables. A zip in a zip is not opened."""

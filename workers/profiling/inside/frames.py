@@ -37,6 +37,7 @@ def describe_frame(
         "above": [line for raw in above if (line := exact(raw, bounds.line)).strip()][: bounds.above],
         "totals": [] if sampled else _totals(frame, bounds),
         "sampled": sampled,
+        "read": "",
     }
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import zipfile
+import zlib
 
 
 class Unusable(Exception):
@@ -14,30 +16,43 @@ class Unusable(Exception):
         self.values = values
 
 
-BINARY_TABLES = {"xlsx": "xlsx", "xlsm": "xlsx", "parquet": "parquet", "pq": "parquet"}
-"""Extensions of binary formats that are read, and the kind their content must have."""
+_ANY_ZIP = ("archive", "xlsx", "ods", "document")
+BINARY_TABLES: dict[str, tuple[str, ...]] = {
+    "xlsx": ("xlsx",),
+    "xlsm": ("xlsx",),
+    "xls": ("office",),
+    "ods": ("ods",),
+    "parquet": ("parquet",),
+    "pq": ("parquet",),
+    "sqlite": ("database",),
+    "sqlite3": ("database",),
+    "db3": ("database",),
+    "duckdb": ("duckdb",),
+    "ddb": ("duckdb",),
+    "db": ("database", "duckdb"),
+    "dta": ("stata",),
+    "sav": ("spss",),
+    "zsav": ("spss",),
+    "sas7bdat": ("sas",),
+    "xpt": ("xport",),
+    "pdf": ("pdf",),
+    "png": ("image",),
+    "jpg": ("image",),
+    "jpeg": ("image",),
+    "gif": ("image",),
+    "webp": ("image",),
+    "zip": _ANY_ZIP,
+}
+"""Extensions of binary formats that are read, and the kinds their content may have."""
 
 TEXTS = frozenset({"csv", "tsv", "tab", "txt", "log", "json", "jsonl", "ndjson", "md", "markdown", "html", "htm"})
 
-_DOCUMENTS = {"pdf", "doc", "docx", "odt", "rtf", "ppt", "pptx", "xls", "xlsb", "ods", "numbers"}
-_MEDIA = {"png", "jpg", "jpeg", "gif", "webp", "bmp", "tif", "tiff", "svg", "heic", "mp3", "mp4", "mov", "wav"}
-_PACKED = {"zip", "gz", "bz2", "xz", "7z", "rar", "tar", "exe", "dll", "so", "bin"}
-_DATA = {
-    "db",
-    "sqlite",
-    "sqlite3",
-    "mdb",
-    "accdb",
-    "pkl",
-    "pickle",
-    "feather",
-    "arrow",
-    "orc",
-    "avro",
-    "h5",
-    "sav",
-    "dta",
-}
+_DOCUMENTS = {"doc", "docx", "odt", "rtf", "ppt", "pptx", "xlsb", "numbers"}
+_MEDIA = {"bmp", "tif", "tiff", "svg", "heic", "mp3", "mp4", "mov", "wav"}
+TARS = ("tar", "tgz", "tar.gz", "tar.bz2", "tar.xz")
+"""Archives that are read when they hold source code."""
+_PACKED = {"gz", "bz2", "xz", "7z", "rar", "tar", "exe", "dll", "so", "bin"}
+_DATA = {"mdb", "accdb", "pkl", "pickle", "feather", "arrow", "orc", "avro", "h5", "por"}
 UNSUPPORTED = frozenset(_DOCUMENTS | _MEDIA | _PACKED | _DATA)
 
 _MAGIC = (
@@ -55,19 +70,34 @@ _MAGIC = (
     (b"Rar!", "archive"),
     (b"PAR1", "parquet"),
     (b"SQLite format 3\0", "database"),
+    (b"<stata_dta>", "stata"),
+    (b"$FL2", "spss"),
+    (b"$FL3", "spss"),
+    (b"\0" * 12 + b"\xc2\xea\x81\x60", "sas"),
+    (b"HEADER RECORD*******LIB", "xport"),
 )
+_OLD_STATA = re.compile(rb"[\x69-\x73][\x01\x02]\x01\0", re.DOTALL)
+"""The version, byte order and type of a Stata file from before 2013."""
 _ZIPPED = (("xl/", "xlsx"), ("word/", "document"), ("ppt/", "document"))
+_SPREADSHEET = b"application/vnd.oasis.opendocument.spreadsheet"
 _ENCRYPTED = "EncryptedPackage".encode("utf-16-le")
 _LARGEST_DIRECTORY = 64_000_000
 
 
 def kind_of(path: str, head: bytes) -> str:
-    """text, xlsx, parquet, pdf, image, program, office, archive, document, database or binary."""
+    """text, xlsx, ods, parquet, pdf, image, program, office, archive, document, database, duckdb, stata, spss, sas,
+    xport or binary."""
     if head.startswith(b"PK\x03\x04") or head.startswith(b"PK\x05\x06"):
         return _kind_of_zip(path)
     for magic, kind in _MAGIC:
         if head.startswith(magic) and (kind != "program" or b"\0" in head[:512]):
             return kind
+    if head[8:12] == b"DUCK":
+        return "duckdb"
+    if head[:4] == b"RIFF" and head[8:12] == b"WEBP":
+        return "image"
+    if _OLD_STATA.match(head):
+        return "stata"
     return "binary" if _is_binary(head) else "text"
 
 
@@ -83,7 +113,11 @@ def _kind_of_zip(path: str) -> str:
     try:
         with zipfile.ZipFile(path) as archive:
             names = archive.namelist()[:5_000]
-    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+            if "mimetype" in names and archive.getinfo("mimetype").file_size < 200:
+                if archive.read("mimetype").startswith(_SPREADSHEET):
+                    return "ods"
+                return "document"
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, zlib.error, EOFError):
         return "archive"
     return next((kind for folder, kind in _ZIPPED if any(name.startswith(folder) for name in names)), "archive")
 

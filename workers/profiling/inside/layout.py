@@ -67,10 +67,14 @@ class Layout:
         return tuple(name for name, count in Counter(self.header or ()).items() if count > 1 and name)
 
 
+_OTHER_COMMA = re.compile(r"(?<!\d),|,(?!\d)")
+
+
 def find_layout(text: str) -> Layout | None:
     """The layout of a table whose first lines are `text`, or None when the lines have no columns in common."""
     lines = text.splitlines(keepends=True)
     found = [(_consistency(records), records, separator) for separator, records in _read_all(lines)]
+    found = [one for one in found if not _is_decimal_mark(one, found, text)] or found
     (share, columns), records, separator = max(found, key=lambda one: (round(one[0][0], 1), one[0][1]))
     if columns >= 2 and share >= 0.5:
         return _layout(records, separator, columns)
@@ -124,6 +128,26 @@ def _consistency(records: Sequence[_Record]) -> tuple[float, int]:
     return times / counts.total() if columns > 1 else 0.0, columns
 
 
+_Candidate = tuple[tuple[float, int], Sequence[_Record], str]
+"""A separator with the lines that it makes, how alike they are, and how many fields they have."""
+
+
+def _is_decimal_mark(one: _Candidate, found: Sequence[_Candidate], text: str) -> bool:
+    """Whether a comma is part of the numbers or of the words, because another separator makes the columns.
+
+    Either the other one splits every line alike and the comma does not split the first; or all commas stand between
+    digits and the other one splits most lines alike.
+    """
+    _, records, separator = one
+    if separator != ",":
+        return False
+    others = [share for (share, columns), _, other in found if other != "," and columns >= 2]
+    first = next((record for record in records if any(cell.strip() for cell in record.cells)), None)
+    if first is not None and len(first.cells) == 1 and any(share == 1.0 for share in others):
+        return True
+    return not _OTHER_COMMA.search(text) and any(share >= 0.9 for share in others)
+
+
 def _layout(records: Sequence[_Record], separator: str, columns: int) -> Layout:
     head = next((n for n, record in enumerate(records) if _may_be_header(record, columns)), 0)
     body = [record.cells for record in records[head + 1 :] if any(record.cells)]
@@ -150,7 +174,7 @@ def _layout(records: Sequence[_Record], separator: str, columns: int) -> Layout:
 
 def _may_be_header(record: _Record, columns: int) -> bool:
     filled = sum(bool(cell.strip()) for cell in record.cells)
-    return len(record.cells) in (columns, columns - 1) and 2 * filled >= len(record.cells) > 0
+    return len(record.cells) in (columns, max(columns - 1, 2)) and 2 * filled >= len(record.cells) > 0
 
 
 def _is_data(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:

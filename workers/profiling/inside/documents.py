@@ -1,0 +1,96 @@
+"""PDF files, their words and tables; and pictures, of which only size and kind are known here."""
+
+from __future__ import annotations
+
+import os
+import zlib
+from typing import Any
+
+from .bounds import Bounds
+from .frames import cut, describe_frame, exact
+from .kinds import Unusable
+from .lines import call, note
+
+_FEWEST_ROWS = 2
+
+
+def pdf(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
+    """The words of the first pages, and the tables that are drawn with lines on them, each with its page."""
+    import pdfplumber  # noqa: PLC0415 - where it is installed: inside the sandbox
+    from pdfminer.pdfdocument import PDFPasswordIncorrect  # noqa: PLC0415 - as above
+
+    texts: list[str] = []
+    tables: list[dict[str, Any]] = []
+    try:
+        with pdfplumber.open(path) as document:
+            pages = len(document.pages)
+            for page in document.pages[: bounds.pages]:
+                texts.append(page.extract_text() or "")
+                for place, cells in enumerate(page.extract_tables()):
+                    if len(tables) < bounds.sheets and (table := _table(cells, path, page.page_number, place, bounds)):
+                        tables.append(table)
+                page.close()
+    except MemoryError:
+        raise
+    except Exception as error:
+        # pdfminer raises whatever a damaged stream leads it to; pdfplumber wraps some of it
+        causes = [error, error.__cause__, error.__context__, *error.args]
+        if any(isinstance(cause, PDFPasswordIncorrect) for cause in causes):
+            raise Unusable("password") from None
+        if any(isinstance(cause, MemoryError) for cause in causes):
+            raise MemoryError from None
+        raise Unusable("corrupt", detail=cut(error, 160) or type(error).__name__) from None
+    text = "\n\n".join(filter(None, texts)).strip()
+    notes = [note("pdf_pages", count=pages, rows=min(pages, bounds.pages))]
+    if tables:
+        notes.append(note("pdf_tables"))
+    if not text:
+        notes.append(note("pdf_no_text"))
+    opened = call("pdfplumber.open", path, {})
+    return {
+        "format": "pdf",
+        "tables": tables,
+        "text": text[: bounds.text],
+        "read_hint": f"'\\n'.join(page.extract_text() for page in {opened}.pages)",
+        "notes": notes,
+    }
+
+
+def _table(cells: Any, path: str, page: int, place: int, bounds: Bounds) -> dict[str, Any] | None:
+    """The note of one table; None when it has no rows below its first."""
+    import pandas as pd  # noqa: PLC0415 - as above
+
+    if len(cells) < _FEWEST_ROWS or len(cells[0]) < 2:
+        return None
+    header = [exact(cell if cell is not None else "", bounds.name) for cell in cells[0]]
+    frame = pd.DataFrame(cells[1 : bounds.rows], columns=header)
+    taken = f"pdfplumber.open({path!r}).pages[{page - 1}].extract_tables()[{place}]"
+    name = f"page {page}, table {place + 1}"
+    return describe_frame(frame, name, bounds) | {"read": f"(lambda t: pd.DataFrame(t[1:], columns=t[0]))({taken})"}
+
+
+_PICTURES = {"PNG": "png", "JPEG": "jpeg", "GIF": "gif", "WEBP": "webp"}
+
+
+def picture(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
+    """The kind and size of a picture. It is decoded once, so that a damaged one is found here."""
+    from PIL import Image  # noqa: PLC0415 - as above
+
+    try:
+        with Image.open(path, formats=tuple(_PICTURES)) as image:
+            width, height, kind = image.width, image.height, _PICTURES[str(image.format)]
+            if width * height <= bounds.pixels:
+                image.load()
+    except MemoryError:
+        raise
+    except (OSError, ValueError, SyntaxError, zlib.error, Image.DecompressionBombError, EOFError) as error:
+        raise Unusable("corrupt", detail=cut(error, 160)) from None
+    if width * height > bounds.pixels:
+        raise Unusable("too_much", detail=f"{width} x {height} pixels")
+    name = os.path.basename(path)
+    return {
+        "format": kind,
+        "text": f"{exact(name, 100)}: {kind.upper()}, {width} x {height} pixels",
+        "read_hint": call("PIL.Image.open", path, {}),
+        "notes": [],
+    }

@@ -1,0 +1,20 @@
+"""Notes about a file, and lines of Python that load it, as the other modules write them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+def note(code: str, **values: object) -> dict[str, Any]:
+    """A note by its code; `core/phrases.yaml` has its sentence."""
+    return {"code": code, "values": values}
+
+
+def call(function: str, path: str | None, arguments: dict[str, Any]) -> str:
+    """A call as Python is written: the file first, all else by keyword."""
+    shown = [
+        "{" + ", ".join(f"{key!r}: str" for key in value) + "}" if isinstance(value, dict) else repr(value)
+        for value in arguments.values()
+    ]
+    named = [f"{name}={value}" for name, value in zip(arguments, shown, strict=True)]
+    return f"{function}({', '.join([*([repr(path)] if path is not None else []), *named])})"

@@ -1,0 +1,173 @@
+"""A zip of tables: each table in it is described, with the line of Python that reads it without unpacking the zip.
+An archive of source code, zip or tar, has an outline instead, which `threadbook_tools` makes.
+
+Nothing is unpacked into the working folder, no name in the zip is used as a path, and a zip in a zip stays closed. The
+bytes are counted as they come, because what a zip says of its own sizes may be a lie.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+import tempfile
+import zipfile
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from .bounds import Bounds
+from .frames import exact
+from .kinds import Unusable
+from .lines import note
+
+_CHUNK = 1 << 20
+_MOST_NAMES = 10_000
+_LISTED = 100
+_BY_NAME = {"sqlite", "duckdb", "stata", "spss", "sas"}
+"""Formats whose readers want a file's name: these members are unpacked into the temporary folder by the line."""
+
+
+def zipped(
+    path: str, bounds: Bounds, opens: frozenset[str], describe: Callable[[str, Bounds], dict[str, Any]]
+) -> dict[str, Any]:
+    """The tables of a zip. `describe` describes one unpacked file, `opens` are the extensions that it knows."""
+    try:
+        with zipfile.ZipFile(path) as archive:
+            members = _members(archive)
+            if _tools("archives").is_source([member.filename for member in members]):
+                return _repository(path, bounds)
+            wanted = [member for member in members if _extension(member) in opens]
+            tables, problems = _tables(archive, wanted[: bounds.members], bounds, describe)
+    except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, OSError, ValueError) as error:
+        raise Unusable("corrupt", detail=exact(error, 160)) from None
+    nested = [member.filename for member in members if _extension(member) in _ARCHIVES]
+    notes = [
+        ("more_tables", len(tables) - bounds.sheets, ()),
+        ("tables", int(len(tables) > 1), ()),
+        ("more_members", len(wanted) - bounds.members, ()),
+        ("members_unread", len(problems), problems),
+        ("members_closed", len(nested), nested),
+    ]
+    tables = tables[: bounds.sheets]
+    listed = [f"{exact(member.filename, 120)} ({member.file_size:,} bytes)" for member in members[:_LISTED]]
+    return {
+        "format": "zip",
+        "tables": tables,
+        "text": "\n".join(listed)[: bounds.text],
+        "read_hint": next((table["read"] for table in tables), f"zipfile.ZipFile({path!r}).namelist()"),
+        "notes": [
+            note(code, count=count, names=exact(", ".join(names), 200)) for code, count, names in notes if count > 0
+        ],
+    }
+
+
+def tarred(path: str, bounds: Bounds) -> dict[str, Any]:
+    """A tar of source code. Other ones stay closed."""
+    archives = _tools("archives")
+    try:
+        archive = archives.read_archive(path)
+    except archives.NoArchive as error:
+        raise Unusable("corrupt", detail=exact(error, 160)) from None
+    if not archive.commit and not archives.is_source(archive.files):
+        raise Unusable("unsupported", extension="tar")
+    return _repository(path, bounds)
+
+
+def _repository(path: str, bounds: Bounds) -> dict[str, Any]:
+    """The outline of the source code in an archive."""
+    archives = _tools("archives")
+    try:
+        text = _tools("repository").described(path, bounds.outline)
+    except archives.NoArchive as error:
+        raise Unusable("too_much", detail=exact(error, 160)) from None
+    return {"format": "repository", "tables": [], "text": text, "read_hint": f"Repository({path!r})", "notes": []}
+
+
+def _tools(module: str) -> Any:
+    """A module of the library for cells, which every session has."""
+    return importlib.import_module(f"threadbook_tools.{module}")
+
+
+def _members(archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
+    """The files of the sender's, each name once. Raises Unusable when there are none, or too many."""
+    infos = archive.infolist()
+    if len(infos) > _MOST_NAMES:
+        raise Unusable("too_much", detail=f"{len(infos):,} files")
+    members = [info for info in {each.filename: each for each in infos}.values() if _counts(info)]
+    if not members:
+        raise Unusable("empty")
+    return members
+
+
+def _tables(
+    archive: zipfile.ZipFile,
+    members: Sequence[zipfile.ZipInfo],
+    bounds: Bounds,
+    describe: Callable[[str, Bounds], dict[str, Any]],
+) -> tuple[list[dict[str, Any]], list[str]]:
+    """The tables of these members, and the names of those that could not be read, with the reason's code."""
+    tables: list[dict[str, Any]] = []
+    problems: list[str] = []
+    left = bounds.packed
+    with tempfile.TemporaryDirectory(prefix="unpacked-") as folder:
+        for number, member in enumerate(members):
+            copy = os.path.join(folder, f"m{number}.{_extension(member)}")
+            try:
+                left -= _unpack(archive, member, copy, min(left, bounds.member))
+                described = describe(copy, bounds)
+            except Unusable as reason:
+                problems.append(f"{exact(member.filename, 60)} ({reason.code})")
+            else:
+                tables += _placed(str(archive.filename), member.filename, copy, described)
+            finally:
+                if os.path.exists(copy):
+                    os.remove(copy)
+    return tables, problems
+
+
+_ARCHIVES = frozenset({"zip", "gz", "bz2", "xz", "7z", "rar", "tar", "tgz"})
+
+
+def _counts(member: zipfile.ZipInfo) -> bool:
+    """Whether a member is a file of the sender's: no folder, and none of what macOS adds."""
+    name = member.filename.rpartition("/")[2]
+    return bool(name) and not name.startswith(".") and not member.filename.startswith("__MACOSX/")
+
+
+def _extension(member: zipfile.ZipInfo) -> str:
+    return os.path.splitext(member.filename)[1].lower().lstrip(".")
+
+
+def _unpack(archive: zipfile.ZipFile, member: zipfile.ZipInfo, copy: str, most: int) -> int:
+    """Write one member to `copy`; returns its bytes. Raises Unusable when there are more than `most`."""
+    if member.flag_bits & 1:
+        raise Unusable("password")
+    size = 0
+    try:
+        with archive.open(member) as packed, open(copy, "wb") as plain:
+            while size <= most and (chunk := packed.read(_CHUNK)):
+                size += len(chunk)
+                plain.write(chunk)
+    except MemoryError:
+        raise
+    except Exception as error:
+        # zlib, lzma, bz2 and zipfile each have their own errors for a damaged stream
+        raise Unusable("corrupt", detail=exact(error, 160)) from None
+    if size > most:
+        raise Unusable("too_much", detail=f"more than {most // 1_000_000:,} MB")
+    return size
+
+
+def _placed(path: str, member: str, copy: str, described: dict[str, Any]) -> list[dict[str, Any]]:
+    """The tables of a member, named after it, with lines that read them out of the zip."""
+    packed = f"zipfile.ZipFile({path!r})"
+    place = f"{packed}.open({member!r})"
+    if described["format"] in _BY_NAME:
+        place = f"{packed}.extract({member!r}, tempfile.gettempdir())"
+    tables = described.get("tables", [])
+    for table in tables:
+        line = table.get("read") or described["read_hint"]
+        line = re.sub(rf"'file:{re.escape(copy)}\?mode=ro', uri=True", lambda _: place, line)
+        table["read"] = line.replace(repr(copy), place)
+        table["name"] = member if len(tables) == 1 else f"{member} / {table['name']}"
+    return [table for table in tables if table["columns"]]

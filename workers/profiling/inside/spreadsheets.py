@@ -1,0 +1,253 @@
+"""Spreadsheets that are no .xlsx: .ods and the old .xls, read by calamine. What they would unpack to is counted."""
+
+from __future__ import annotations
+
+import os
+import struct
+import xml.parsers.expat
+import zipfile
+from collections.abc import Iterator
+from typing import Any
+
+from .bounds import Bounds
+from .frames import cut, describe_frame, exact
+from .kinds import Unusable
+from .lines import call, note
+
+_CHUNK = 1 << 20
+_DEEPEST = 100
+"""Elements inside elements. Tables need about ten."""
+
+
+def refuse_entities(path: str, bounds: Bounds) -> None:
+    """Refuse an Office file that is larger than it may be, or whose XML defines entities: none of ours does.
+
+    Raises Unusable. The sizes in a zip's directory may lie, so the bytes are counted as they come.
+    """
+    try:
+        with zipfile.ZipFile(path) as archive:
+            parts = [part for part in archive.infolist() if not part.is_dir()]
+            if len(parts) > _MOST_PARTS or len({part.filename for part in parts}) != len(parts):
+                raise Unusable("too_much", detail=f"{len(parts)} parts")
+            if sum(part.file_size for part in parts) > bounds.unpacked:
+                raise Unusable("too_much", detail=f"{sum(p.file_size for p in parts) // 1_000_000:,} MB unpacked")
+            for part in parts:
+                if part.filename.endswith((".xml", ".rels", ".vml")):
+                    _look_for_entities(archive, part)
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError, RuntimeError, EOFError) as error:
+        raise Unusable("corrupt", detail=cut(error, 160)) from None
+
+
+_MOST_PARTS = 10_000
+
+
+def _look_for_entities(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> None:
+    """A document type stands before the first element, so the beginning is enough, in any encoding XML may have."""
+    with archive.open(part) as content:
+        head = content.read(_CHUNK)
+    plain = head.replace(b"\0", b"")
+    if b"<!DOCTYPE" in plain or b"<!ENTITY" in plain:
+        raise Unusable("too_much", detail=f"{cut(part.filename, 60)} defines entities")
+
+
+def ods(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
+    """The sheets of an OpenDocument spreadsheet. A cell may say that it repeats a million times: that is counted."""
+    refuse_entities(path, bounds)
+    _refuse_repeated(path, bounds)
+    return _sheets(path, "ods", bounds)
+
+
+def xls(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
+    """The sheets of an Excel workbook from before 2007."""
+    _refuse_sparse(path, bounds)
+    return _sheets(path, "xls", bounds)
+
+
+def _sheets(path: str, kind: str, bounds: Bounds) -> dict[str, Any]:
+    import pandas as pd  # noqa: PLC0415 - imported where it is installed: inside the sandbox
+
+    try:
+        book = pd.ExcelFile(path, engine="calamine")
+    except MemoryError:
+        raise
+    except Exception as error:
+        if "password" in str(error).casefold():
+            raise Unusable("password") from None
+        raise Unusable("corrupt", detail=cut(error, 160)) from None  # calamine has no list of what it raises
+    tables: list[dict[str, Any]] = []
+    notes: list[dict[str, Any]] = []
+    with book:
+        names = [str(name) for name in book.sheet_names]
+        opened: Any = book.book
+        hidden = [str(s.name) for s in opened.sheets_metadata if "Visible" not in str(s.visible)]
+        for name in names[: bounds.sheets]:
+            table, header = _sheet(book, name, bounds)
+            if table["columns"]:
+                arguments = ({"sheet_name": name} if len(names) > 1 else {}) | ({"header": header} if header else {})
+                table["read"] = call("pd.read_excel", path, arguments | {"engine": "calamine"})
+            if header:
+                notes.append(note("sheet_header", sheet=cut(name, 60), header=header))
+            if name in hidden:
+                notes.append(note("hidden_sheet", sheet=cut(name, 60)))
+            tables.append(table)
+    if len(names) > len(tables):
+        notes.append(note("more_sheets", count=len(names) - len(tables)))
+    if len(names) > 1:
+        notes.append(note("sheets"))
+    first = next((table["read"] for table in tables if table.get("read")), "")
+    return {"format": kind, "tables": tables, "read_hint": first, "notes": notes[:30]}
+
+
+def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int]:
+    """A sheet's note and the row that holds its header, counted from 0 as pandas does."""
+    import pandas as pd  # noqa: PLC0415 - as above
+
+    try:
+        top = book.parse(name, header=None, nrows=30)
+        if top.empty:
+            return describe_frame(pd.DataFrame(), name, bounds), 0
+        header = header_row(top)
+        whole = book.parse(name, header=header)
+    except MemoryError:
+        raise
+    except Exception as error:
+        # one broken sheet is no reason to refuse the others
+        return describe_frame(pd.DataFrame(), name, bounds) | {"head": [cut(error, 160)]}, 0
+    above = [" | ".join(exact(value, bounds.cell) for value in top.iloc[row].dropna()) for row in range(header)]
+    frame = whole.iloc[: bounds.rows]
+    sampled = len(whole) > len(frame)
+    return describe_frame(frame, name, bounds, rows=len(whole), sampled=sampled, above=above), header
+
+
+def header_row(top: Any) -> int:
+    """The first row that is about as wide as the table and holds words: titles above it are narrow."""
+    filled = top.notna().sum(axis=1)
+    wide = 0.7 * filled.max()
+    for number in range(len(top)):
+        values = top.iloc[number].dropna()
+        words = sum(isinstance(value, str) for value in values)
+        if filled.iloc[number] >= wide and 2 * words >= len(values):
+            return number
+    return 0
+
+
+# --- how large an .ods really is
+
+
+class _Extent:
+    """The cells of each sheet's rectangle, counted while its XML is read. Empty cells at the ends count nothing."""
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self._depth = self._before = self._row = self._column = self._wide = self._filled = 0
+        self._tall = self._row_repeats = 0
+        self._repeats = 0
+        self._has_value = False
+        self.parser = xml.parsers.expat.ParserCreate(namespace_separator=" ")
+        self.parser.StartElementHandler = self._start
+        self.parser.EndElementHandler = self._end
+        self.parser.CharacterDataHandler = self._text
+        self.parser.StartDoctypeDeclHandler = self._doctype
+
+    def _doctype(self, *_: object) -> None:
+        raise Unusable("too_much", detail="content.xml defines entities")
+
+    def _start(self, name: str, given: dict[str, str]) -> None:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            raise Unusable("too_much", detail="content.xml is nested too deeply")
+        attributes = {key.rpartition(" ")[2]: value for key, value in given.items()}
+        match name.rpartition(" ")[2]:
+            case "table":
+                self._row = self._wide = self._tall = 0
+            case "table-row":
+                self._row_repeats = _count(attributes.get("number-rows-repeated"))
+                self._column = self._filled = 0
+            case "table-cell" | "covered-table-cell":
+                self._repeats = _count(attributes.get("number-columns-repeated"))
+                self._has_value = "value-type" in attributes or "formula" in attributes
+
+    def _text(self, text: str) -> None:
+        self._has_value = self._has_value or bool(text.strip())
+
+    def _end(self, name: str) -> None:
+        self._depth -= 1
+        match name.rpartition(" ")[2]:
+            case "table-cell" | "covered-table-cell":
+                self._column += self._repeats
+                if self._has_value:
+                    self._filled = self._column
+                self._has_value = False
+            case "table-row":
+                self._row += self._row_repeats
+                if self._filled:
+                    self._tall = self._row
+                    self._wide = max(self._wide, self._filled)
+                if self._before + self._tall * self._wide > self._limit:
+                    raise Unusable("too_much", detail=f"{self._before + self._tall * self._wide:,} cells")
+            case "table":
+                self._before += self._tall * self._wide
+                self._tall = self._wide = 0
+
+
+def _count(text: str | None) -> int:
+    """How often something repeats. A number that is none counts once."""
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 12 else 1 if not text else 10**11
+
+
+def _refuse_repeated(path: str, bounds: Bounds) -> None:
+    """Raise Unusable when the sheets together have more cells than may be read at once."""
+    extent = _Extent(bounds.cells)
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open("content.xml") as content:
+            while chunk := content.read(_CHUNK):
+                extent.parser.Parse(chunk, False)
+            extent.parser.Parse(b"", True)
+    except (xml.parsers.expat.ExpatError, KeyError, zipfile.BadZipFile, RuntimeError, OSError, EOFError) as error:
+        raise Unusable("corrupt", detail=cut(error, 160)) from None
+
+
+# --- how large an .xls really is
+
+_CELL_RECORDS = {0x0006, 0x00BD, 0x00BE, 0x00D6, 0x00FD, 0x0201, 0x0203, 0x0204, 0x0205, 0x027E, 0x0002, 0x0003, 0x0004,
+                 0x0005, 0x007E, 0x0001}  # fmt: skip
+"""FORMULA, MULRK, MULBLANK, RSTRING, LABELSST, BLANK, NUMBER, LABEL, BOOLERR, RK and their forms of older versions."""
+_BEGIN = {0x0009, 0x0209, 0x0409, 0x0809}
+
+
+def _refuse_sparse(path: str, bounds: Bounds) -> None:
+    """Raise Unusable when the rectangles around all filled cells are more than may be read at once.
+
+    Two cells in far corners make a rectangle of 16 million. The records are looked for in the whole file, in the order
+    of its sectors: a workbook is written in order, and what is not found here meets the bound on memory.
+    """
+    if os.path.getsize(path) > bounds.office:
+        raise Unusable("too_much", detail=f"{os.path.getsize(path) // 1_000_000:,} MB")
+    with open(path, "rb") as file:
+        data = file.read()
+    total = tall = wide = 0
+    for kind, row, column in _cells(data):
+        if kind in _BEGIN:
+            total, tall, wide = total + tall * wide, 0, 0
+        else:
+            tall, wide = max(tall, row + 1), max(wide, column + 1)
+        if total + tall * wide > bounds.cells:
+            raise Unusable("too_much", detail=f"{total + tall * wide:,} cells")
+
+
+def _cells(data: bytes) -> Iterator[tuple[int, int, int]]:
+    """(record, row, last column) of each cell, and (record, 0, 0) where a sheet begins."""
+    start = next((place for kind in (b"\x09\x08\x10\x00\x00\x06", b"\x09\x08\x08\x00\x00\x05") if
+                  (place := data.find(kind, 512)) > 0), len(data))  # fmt: skip
+    while start + 4 <= len(data):
+        kind, length = struct.unpack_from("<HH", data, start)
+        if length > 8_228:
+            return  # no record is longer: another stream of the file begins here
+        if kind in _BEGIN:
+            yield kind, 0, 0
+        elif kind in _CELL_RECORDS and length >= 4 and start + 4 + length <= len(data):
+            row, column = struct.unpack_from("<HH", data, start + 4)
+            if kind in (0x00BD, 0x00BE) and length >= 6:
+                column = struct.unpack_from("<H", data, start + 2 + length)[0]
+            yield kind, row, column
+        start += 4 + length
