@@ -1,0 +1,61 @@
+"""The tests of a program: run inside the walls, and written as a file that runs anywhere."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from importlib import resources
+from typing import Any
+
+from workers.builder import case_script
+from workers.builder.components import Component, Plan
+from workers.builder.requirement import Case, RunTable
+from workers.builder.walls import Job, Ran
+
+
+def job_of(case: Case, component: Component, files: Mapping[str, str], run: RunTable, *, observed: bool) -> Job:
+    """The job that runs a test of a component. `files` are the program's."""
+    data = case.model_dump(mode="json")
+    language = component.language.name
+    words, stdin = case_script.command(language, component.main_file, data, "python")
+    fakes, environment = case_script.fake_files(language, case.fakes)
+    return Job(
+        words=tuple(words),
+        files={**files, **case.files, **fakes},
+        stdin=stdin,
+        environment={**case.environment, **environment},
+        wanted=tuple(case.expect.files),
+        timeout_s=run.timeout_s,
+        observed=observed and language == "python",
+    )
+
+
+def faults(case: Case, ran: Ran) -> list[str]:
+    """What of a run is not as the test wants it."""
+    data = {"status": ran.status, "exit_code": ran.exit_code, "stdout": ran.stdout, "stderr": ran.stderr}
+    found = case_script.differences(case.model_dump(mode="json"), data | {"files": ran.files})
+    return [f"{found[0]}: {ran.why}", *found[1:]] if found and ran.why else found
+
+
+def blamed(ran: Ran, plan: Plan) -> tuple[str, int]:
+    """The file of the program, and the line, in which an error arose; ("", 0) when the error output does not say."""
+    for path, line in reversed(re.findall(r'File "(?:\./|[^"\n]*/)?([^"/\n]+)", line (\d+)', ran.stderr[-20_000:])):
+        if own := next((name for name in plan.files if name.rpartition("/")[2] == path), None):
+            return own, int(line)
+    for name, line in re.findall(r"^([\w./-]+): line (\d+):", ran.stderr[-20_000:], re.MULTILINE)[:1]:
+        return (name.removeprefix("./"), int(line)) if name.removeprefix("./") in plan.files else ("", 0)
+    return "", 0
+
+
+def test_file(plan: Plan, cases: Iterable[Case], run: RunTable) -> str:
+    """The tests as a Python script that needs nothing but Python: `tests/test_NAME.py`."""
+    listed = [case.model_dump(mode="json") | {"component": case.component or plan.entry.name} for case in cases]
+    parts = {one.name: {"language": one.language.name, "file": one.main_file} for one in plan.components}
+    program: dict[str, Any] = {"files": list(plan.files), "components": parts, "timeout_s": run.timeout_s}
+    source = resources.files("workers.builder").joinpath("case_script.py").read_text(encoding="utf-8")
+    for name, value in (("PROGRAM: dict[str, Any] = {}", program), ("CASES: list[dict[str, Any]] = []", listed)):
+        left = name.rpartition(" = ")[0]
+        literal = json.dumps(json.dumps(value, ensure_ascii=True))
+        source = source.replace(f"{name}\n", f"{left} = json.loads(\n    {literal}\n)\n", 1)
+    return source

@@ -1,0 +1,70 @@
+"""The languages that a program may be written in: file ending, how it is read, how it is run.
+
+`run` and `parse` are the words before the file's name. A tool that does not answer inside the walls counts as not
+installed (`tools.py`); the critics that need it are then skipped by name.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+_PYTHON_PARSE = "import ast, sys; ast.parse(open(sys.argv[1], encoding='utf-8').read(), sys.argv[1])"
+_HTML_PARSE = """
+import html.parser, sys
+VOID = set("area base br col embed hr img input link meta source track wbr".split())
+CLOSED_BY_OTHERS = set("p li dt dd tr td th option thead tbody tfoot".split())
+class Balance(html.parser.HTMLParser):
+    open = []
+    def handle_starttag(self, tag, attrs):
+        if tag not in VOID: self.open.append((tag, self.getpos()[0]))
+    def handle_endtag(self, tag):
+        while self.open and self.open[-1][0] != tag and self.open[-1][0] in CLOSED_BY_OTHERS: self.open.pop()
+        if self.open and self.open[-1][0] == tag: self.open.pop()
+        elif tag not in VOID | CLOSED_BY_OTHERS:
+            sys.exit(f"{sys.argv[1]}:{self.getpos()[0]}: </{tag}> closes nothing that is open")
+parser = Balance()
+parser.feed(open(sys.argv[1], encoding="utf-8").read())
+for tag, line in parser.open:
+    if tag not in CLOSED_BY_OTHERS: sys.exit(f"{sys.argv[1]}:{line}: <{tag}> is never closed")
+"""
+COMPILED = "a compiled program lies in the workspace, and nothing that lies there is ever run"
+"""Why programs of some languages are read but not run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """One row of the table."""
+
+    name: str
+    extension: str
+    aliases: tuple[str, ...] = ()
+    run: tuple[str, ...] = ()
+    """Empty: programs of this language are not run; `not_run` says why."""
+    parse: tuple[str, ...] = ()
+    """A command that only reads the file and fails with a message; empty: none is known."""
+    not_run: str = ""
+
+    @property
+    def fence_words(self) -> tuple[str, ...]:
+        """Words behind an opening fence that mean this language."""
+        return (self.name, self.extension, *self.aliases)
+
+
+LANGUAGES = (
+    Language("python", "py", ("python3", "py3"), run=("python",), parse=("python", "-I", "-c", _PYTHON_PARSE)),
+    Language("bash", "sh", ("shell", "zsh"), run=("bash",), parse=("bash", "-n")),
+    Language("javascript", "js", ("node", "mjs", "ecmascript"), run=("node",), parse=("node", "--check")),
+    Language("typescript", "ts", ("tsx",), run=("tsx",), parse=("tsc", "--noEmit")),
+    Language("sql", "sql", ("sqlite", "sqlite3"), run=("sqlite3",)),
+    Language("html", "html", ("htm",), parse=("python", "-I", "-c", _HTML_PARSE), not_run="a page is not a program"),
+    Language("go", "go", ("golang",), parse=("gofmt", "-e", "-l"), not_run=COMPILED),
+    Language("rust", "rs", (), parse=("rustfmt", "--check"), not_run=COMPILED),
+    Language("c", "c", (), parse=("gcc", "-fsyntax-only", "-Wall"), not_run=COMPILED),
+)
+_BY_NAME = {word: language for language in LANGUAGES for word in (language.name, *language.aliases)}
+
+
+def language_of(name: str) -> Language:
+    """The language of this name. One that the table lacks is text: it is written, and not checked by tools."""
+    folded = name.strip().casefold()
+    return _BY_NAME.get(folded) or Language(folded or "text", "txt", not_run=f"no tools are known for {folded}")

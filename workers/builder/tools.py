@@ -1,0 +1,41 @@
+"""Which tools answer inside the walls. What does not is named, and its critics are skipped by that name."""
+
+from __future__ import annotations
+
+from workers.builder.walls import Job, Walls
+
+_MODULES = ("ruff", "mypy", "bandit")
+"""Tools that are Python packages: they are run by the interpreter of the session."""
+_MYPY = (
+    "import sys; sys.modules['psutil'] = None; sys.argv[0] = 'mypy'; "
+    "from mypy.__main__ import console_entry; console_entry()"
+)
+"""mypy asks psutil how many processors there are, and psutil reads a file that the walls do not show."""
+_ASK = {"python": ("python", "-V"), "sqlite3": ("sqlite3", "-version"), "gofmt": ("gofmt", "-h")}
+
+
+class Tools:
+    """Asked once per tool."""
+
+    def __init__(self, walls: Walls) -> None:
+        self._walls = walls
+        self._known: dict[str, bool] = {}
+
+    def has(self, name: str) -> bool:
+        """Whether a tool answers."""
+        if name not in self._known:
+            words = _ASK.get(name) or (*command(name), "--version")
+            ran = self._walls.run(Job(words, timeout_s=30, tool=True))
+            self._known[name] = ran.status == "ok" and ran.exit_code not in (126, 127) and not _no_module(ran.stderr)
+        return self._known[name]
+
+
+def command(name: str) -> tuple[str, ...]:
+    """The words that start a tool. `-I`: a file of the program that is called like a tool is not run in its place."""
+    if name == "mypy":
+        return ("python", "-I", "-c", _MYPY)
+    return ("python", "-I", "-m", name) if name in _MODULES else (name,)
+
+
+def _no_module(stderr: str) -> bool:
+    return "No module named" in stderr
