@@ -1,0 +1,201 @@
+"""A project of source code out of an archive: explored, edited by patches and tested, without unpacking it for good.
+
+The archive stays as it is. All edits together are one unified diff beside it, `NAME.changes.patch`, which is read again
+each time: so an edit is kept, moved and undone as the file that it is.
+"""
+
+from __future__ import annotations
+
+import fnmatch
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from threadbook_tools.archives import Archive, read_archive
+from threadbook_tools.outlines import outline
+from threadbook_tools.patches import PatchRefused, apply_patch, make_patch
+from threadbook_tools.trials import run_tests
+
+_SHOWN_LINES = 400
+_SHOWN_CHARS = 20_000
+_TEST_CHARS = 8_000
+_LINE = 300
+_SEARCHED = 10_000
+_ENDS = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar", ".zip")
+
+
+class Text(str):
+    """A text that a notebook shows as it is."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        """The text itself."""
+        return str(self)
+
+
+class Repository:
+    """The source code in an archive (zip, tar, tar.gz) of the working folder.
+
+    repo = Repository("shop.zip")
+    repo.outline("src/*")                 # names, signatures, docstrings and sizes
+    repo.search("def total")              # where a text stands
+    repo.read("src/shop.py", 10, 60)      # lines 10 to 60, with their numbers
+    repo.edit(diff)                       # a unified diff, applied strictly: it raises PatchRefused and says why
+    repo.run_tests("tests/test_shop.py")  # in a copy, in a process of its own
+    repo.changes()                        # all edits so far, which `git apply` takes
+
+    Nothing is ever pushed: people apply `NAME.changes.patch` themselves.
+    """
+
+    def __init__(self, path: str) -> None:
+        """`path` is that of the archive. Raises ValueError when it cannot be read."""
+        self.path = path
+        self._loaded: Archive | None = None
+        self._archive()
+
+    def __repr__(self) -> str:
+        """How it is made."""
+        return f"Repository({self.path!r})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """A session keeps the path alone: the archive is read again."""
+        return _again, (self.path,)
+
+    @property
+    def patch_path(self) -> str:
+        """The file that holds all edits, in the working folder."""
+        name = os.path.basename(self.path)
+        end = next((end for end in _ENDS if name.lower().endswith(end)), "")
+        return f"{name[: len(name) - len(end)] or name}.changes.patch"
+
+    def files(self, pattern: str = "*") -> Text:
+        """The files whose path fits a pattern such as "src/*.py", with their sizes."""
+        found = self._fitting(pattern)
+        return _bounded([f"{name} ({len(content):,} bytes)" for name, content in sorted(found.items())], "no such file")
+
+    def outline(self, pattern: str = "*", chars: int = 12_000) -> Text:
+        """Names, signatures, docstrings and sizes of the files that fit, in so many characters."""
+        return Text(outline(self._fitting(pattern), min(chars, _SHOWN_CHARS)) or "no such file")
+
+    def search(self, words: str, pattern: str = "*", *, regex: bool = False, most: int = 60) -> Text:
+        """The lines that hold a text, in any case, or fit a regular expression: path, number, line."""
+        wanted = re.compile(words if regex else re.escape(words), re.IGNORECASE)
+        found = [
+            f"{name}:{number}: {line.strip()[:_LINE]}"
+            for name, content in sorted(self._fitting(pattern).items())
+            if b"\0" not in content[:8_192]
+            for number, line in enumerate(content.decode("utf-8", "replace").split("\n"), 1)
+            if wanted.search(line[:_SEARCHED])
+        ]
+        more = [f"… {len(found) - most:,} more; narrow the pattern"] if len(found) > most else []
+        return _bounded([*found[:most], *more], "not found")
+
+    def read(self, path: str, first: int = 1, last: int | None = None) -> Text:
+        """Lines of a file, from 1, with their numbers; at most 400 at once."""
+        files = self.current()
+        if path not in files:
+            raise FileNotFoundError(f"there is no file {path} in {self.path}; files() lists them")
+        try:
+            lines = files[path].decode().split("\n")
+        except UnicodeDecodeError:
+            raise ValueError(f"{path} is no UTF-8 text ({len(files[path]):,} bytes)") from None
+        if lines[-1] == "":
+            lines.pop()
+        first = max(first, 1)
+        last = min(len(lines) if last is None else last, first + _SHOWN_LINES - 1, len(lines))
+        shown = [f"{number:5} {lines[number - 1]}" for number in range(first, last + 1)]
+        return _bounded([*shown, *([f"… {len(lines)} lines in all"] if last < len(lines) else [])], "no such lines")
+
+    def edit(self, diff: str) -> Text:
+        """Apply a unified diff: all of it or, with the reason, nothing. Returns what it changed.
+
+        Raises PatchRefused when a line does not stand where the diff says, or a path leads outside.
+        """
+        now = self.current()
+        changed = apply_patch(now, diff)
+        after = {name: content for name, content in {**now, **changed}.items() if content is not None}
+        patch = make_patch(self._archive().files, after)
+        if patch:
+            fresh = f".{self.patch_path}.new"
+            with open(fresh, "w", encoding="utf-8", newline="") as file:
+                file.write(patch)
+            os.replace(fresh, self.patch_path)
+        elif os.path.lexists(self.patch_path):
+            os.remove(self.patch_path)
+        words = [f"{_what(name, now, content)} {name}" for name, content in changed.items()]
+        return Text(
+            "\n".join([*words, f"All changes so far are in {self.patch_path}." if patch else "No change is left."])
+        )
+
+    def changes(self) -> Text:
+        """All edits so far as one unified diff; empty without any."""
+        return Text(make_patch(self._archive().files, self.current()))
+
+    def run_tests(self, *arguments: str, seconds: float = 90) -> Text:
+        """Run the tests of the files as they are now: pytest's arguments, such as a path or "-k", "name".
+
+        They run in a copy, in this sandbox: no network, no other programs. Returns the outcome, and what was printed
+        last.
+        """
+        trial = run_tests(self.current(), arguments, seconds)
+        outcome = {None: f"The tests were stopped after {seconds:g} s.", 0: "The tests passed."}.get(
+            trial.exit_code, f"The tests failed ({trial.runner} ended with {trial.exit_code})."
+        )
+        if trial.exit_code == 5 and trial.runner == "pytest":
+            outcome = "No test was found."
+        output = trial.output.strip()
+        return Text(f"{outcome}\n{output if len(output) <= _TEST_CHARS else '…' + output[-_TEST_CHARS:]}")
+
+    def current(self) -> dict[str, bytes]:
+        """Every file with the edits so far, by its path."""
+        files = dict(self._archive().files)
+        if not os.path.lexists(self.patch_path):
+            return files
+        with open(self.patch_path, encoding="utf-8", newline="") as file:
+            patch = file.read()
+        try:
+            changed = apply_patch(files, patch)
+        except PatchRefused as error:
+            why = f"{self.patch_path} was changed by hand and does not fit {self.path}: {error}"
+            raise PatchRefused(f"{why}. Remove the file to begin anew.") from None
+        return {name: content for name, content in {**files, **changed}.items() if content is not None}
+
+    def _archive(self) -> Archive:
+        if self._loaded is None:
+            self._loaded = read_archive(self.path)
+        return self._loaded
+
+    def _fitting(self, pattern: str) -> Mapping[str, bytes]:
+        files = self.current()
+        return {name: content for name, content in files.items() if fnmatch.fnmatchcase(name, pattern)}
+
+
+def described(path: str, chars: int) -> str:
+    """An archive in so many characters: commit, files, what was left out, and the outline."""
+    archive = read_archive(path)
+    count = len(archive.files)
+    head = f"{count:,} file{'' if count == 1 else 's'}, {sum(map(len, archive.files.values())):,} bytes"
+    head += f", commit {archive.commit}" if archive.commit else ""
+    lines = [head]
+    if archive.left_out:
+        some = "; ".join(f"{name}: {why}" for name, why in list(archive.left_out.items())[:5])
+        lines.append(f"left out: {len(archive.left_out):,} ({some[:400]})")
+    return "\n".join([*lines, outline(archive.files, chars - sum(map(len, lines)) - 2)])
+
+
+def _again(path: str) -> Repository:
+    """A repository whose archive is read when it is used: it may not be in place yet when a session is restored."""
+    found = Repository.__new__(Repository)
+    found.path, found._loaded = path, None
+    return found
+
+
+def _what(name: str, before: Mapping[str, bytes], content: bytes | None) -> str:
+    return "deleted" if content is None else "changed" if name in before else "made"
+
+
+def _bounded(lines: list[str], nothing: str) -> Text:
+    text = "\n".join(lines) or nothing
+    return Text(text if len(text) <= _SHOWN_CHARS else text[:_SHOWN_CHARS] + "\n… cut here; ask for less at once")
