@@ -1,0 +1,212 @@
+"""What a team wrote down, and what of it a question needs: BM25 over titles and texts, within a budget.
+
+Conventions hold for each question, so they come first, up to their share. Definitions and everything else come by
+relevance. A term with two meanings is said to clash, unless the nearer entry says that it stands instead of the other.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from core.steps import Recalled, TeamNote
+from workers.memory.folder import Page, TeamFolder
+from workers.memory.pages import Entry, entries_of, same_title, with_entry, without_entry
+from workers.memory.remembering import CONVENTIONS, PAGE_TITLES, TERMS, Draft
+from workers.memory.spaces import Spaces
+from workers.sources.knowledge.ranking import Ranking
+from workers.sources.knowledge.words import STOP_PAIRS, STOP_WORDS, telling, words
+
+CONVENTIONS_SHARE = 0.4
+"""The part of the budget that conventions may take before anything else."""
+TITLE_WEIGHT = 3
+LEAST_SHARE = 0.15
+"""Entries below this part of the best score are left out: they share a common word with the question, no more."""
+MOST_NOTES = 40
+LONGEST_QUESTION = 4_000
+INSTEAD = "; instead of "
+"""Stands in the line that says who kept an entry, before the place of the entry that it stands instead of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """An entry with the page that it stands on."""
+
+    file: str
+    entry: Entry
+
+    @property
+    def is_term(self) -> bool:
+        """Whether its title is a term that has one meaning."""
+        return self.file.rpartition("/")[2] in TERMS
+
+    @property
+    def is_convention(self) -> bool:
+        """Whether it holds for each question."""
+        return self.file.rpartition("/")[2] == CONVENTIONS
+
+
+class Documents:
+    """The team's pages. Safe to share between threads."""
+
+    def __init__(self, folder: TeamFolder) -> None:
+        self.folder = folder
+        self._index: dict[tuple[str, ...], tuple[tuple[Page, ...], list[Note], Ranking]] = {}
+        self._lock = threading.Lock()
+
+    def notes(self, spaces: Iterable[str]) -> list[Note]:
+        """All entries of these spaces, in their order."""
+        return [
+            Note(page.file, entry)
+            for space in spaces
+            for page in self.folder.pages(space)
+            for entry in entries_of(page.text, _name(page.file))
+        ]
+
+    def recall(self, spaces: Spaces, question: str, budget: int) -> Recalled | None:
+        """What a question needs of what its channel may read, in at most `budget` characters; None for nothing."""
+        notes, ranking = self._indexed(spaces.read)
+        if not notes:
+            return None
+        scores = ranking.scores(_asked(question))
+        order = sorted(range(len(notes)), key=lambda at: (-float(scores[at]), at))
+        least = LEAST_SHARE * float(scores[order[0]])
+        relevant = [at for at in order if scores[at] > 0 and scores[at] >= least]
+        conventions = [at for at in order if notes[at].is_convention]
+        taken = _within(notes, conventions, int(budget * CONVENTIONS_SHARE))
+        rest = budget - sum(_size(notes[at]) for at in taken)
+        taken += _within(notes, [at for at in relevant if at not in taken], rest)
+        clashes: list[str] = []
+        for at in list(taken):
+            others = [n for n, other in enumerate(notes) if clash(notes[at], other)]
+            if others and not any(same_title(notes[at].entry.title, known) for known in clashes):
+                clashes.append(notes[at].entry.title)
+                taken += [n for n in others if n not in taken]
+        if not taken:
+            return None
+        told = [team_note(notes[at]) for at in sorted(taken[:MOST_NOTES])]
+        return Recalled(notes=tuple(told), clashes=tuple(clashes))
+
+    def find(self, spaces: Iterable[str], said: str) -> list[Note]:
+        """The entries that somebody means: by title, else by a place such as "definitions: active customer", else
+        those whose titles have all of the words."""
+        notes = self.notes(spaces)
+        wanted = said.strip().strip("\"'“”‘’.。!！?？")
+        page, _, title = wanted.partition(":")
+        exact = [note for note in notes if same_title(note.entry.title, wanted)]
+        exact = exact or [
+            note
+            for note in notes
+            if title and _name(note.file) == page.strip().casefold() and same_title(note.entry.title, title)
+        ]
+        if exact:
+            return exact
+        asked = set(telling(wanted))
+        return [note for note in notes if asked and asked <= set(telling(note.entry.title))]
+
+    def about(self, spaces: Iterable[str], said: str) -> list[Note]:
+        """The entries that have to do with these words, best first; all of them without words."""
+        notes = self.notes(spaces)
+        asked = _asked(said)
+        if not asked:
+            return notes
+        scores = Ranking([_words(note) for note in notes]).scores(asked)
+        order = sorted(range(len(notes)), key=lambda at: -float(scores[at]))
+        return [notes[at] for at in order if scores[at] > 0]
+
+    def clashing(self, spaces: Spaces, draft: Draft) -> list[Note]:
+        """The entries about the same thing that say something else."""
+        new = Note(f"{spaces.own}/{draft.file}", Entry(draft.title, draft.text))
+        return [note for note in self.notes(spaces.read) if clash(new, note)]
+
+    def keep(self, file: str, entry: Entry, *, instead_of: Entry | None = None) -> None:
+        """Write an entry. The one that it stands instead of is replaced where it is unchanged. Raises NotWritten.
+
+        Keeping the same entry again changes nothing: a worker may die right after it wrote.
+        """
+        with self.folder.writing():
+            text = self.folder.text(file)
+            name = _name(file)
+            if any((each.title, each.text) == (entry.title, entry.text) for each in entries_of(text, name)):
+                return
+            text = text or f"# {PAGE_TITLES.get(file.rpartition('/')[2], name.capitalize())}\n"
+            self.folder.write(file, with_entry(text, entry, replaces=instead_of))
+
+    def forget(self, note: Note) -> bool:
+        """Remove an entry; False when it does not stand there as it was read. Raises NotWritten."""
+        with self.folder.writing():
+            rest = without_entry(self.folder.text(note.file), note.entry)
+            if rest is None:
+                return False
+            if entries_of(rest, "") or len(rest.strip().splitlines()) > 1:
+                self.folder.write(note.file, rest)
+            else:
+                self.folder.delete(note.file)
+            return True
+
+    def _indexed(self, spaces: tuple[str, ...]) -> tuple[list[Note], Ranking]:
+        """The entries of these spaces with their index, which is made again when a page changed."""
+        pages = tuple(page for space in spaces for page in self.folder.pages(space))
+        with self._lock:
+            known = self._index.get(spaces)
+        if known is not None and known[0] == pages:
+            return known[1], known[2]
+        notes = [Note(page.file, entry) for page in pages for entry in entries_of(page.text, _name(page.file))]
+        ranking = Ranking([_words(note) for note in notes])
+        with self._lock:
+            self._index[spaces] = pages, notes, ranking
+        return notes, ranking
+
+
+def clash(one: Note, other: Note) -> bool:
+    """Whether two entries give one thing two meanings, and neither says that it stands instead of the other."""
+    if one == other or not same_title(one.entry.title, other.entry.title):
+        return False
+    if not (one.is_term and other.is_term) and one.file.rpartition("/")[2] != other.file.rpartition("/")[2]:
+        return False
+    if " ".join(one.entry.text.split()) == " ".join(other.entry.text.split()):
+        return False
+    return not (_stands_instead(one, other) or _stands_instead(other, one))
+
+
+def place_of(note: Note) -> str:
+    """The place of an entry as people read it: "channels/C1/definitions.md › active customer"."""
+    return f"{note.file} › {note.entry.title}"
+
+
+def team_note(note: Note) -> TeamNote:
+    """An entry as a turn's step has it."""
+    entry = note.entry
+    return TeamNote(place=note.file, title=entry.title, text=entry.text, kept=entry.kept)
+
+
+def _stands_instead(one: Note, other: Note) -> bool:
+    return f"{INSTEAD}{other.file}" in one.entry.kept
+
+
+def _within(notes: Sequence[Note], places: Iterable[int], budget: int) -> list[int]:
+    """The first of these that fit into a budget; one that does not fit is passed over."""
+    taken: list[int] = []
+    for at in places:
+        if (size := _size(notes[at])) <= budget:
+            taken.append(at)
+            budget -= size
+    return taken
+
+
+def _size(note: Note) -> int:
+    return len(note.entry.title) + len(note.entry.text) + len(note.entry.kept) + len(note.file)
+
+
+def _words(note: Note) -> list[str]:
+    titled = [word for word in words(note.entry.title) if word not in STOP_WORDS and word not in STOP_PAIRS]
+    return [*titled * TITLE_WEIGHT, *telling(note.entry.text)]
+
+
+def _asked(question: str) -> list[str]:
+    return telling(question[-LONGEST_QUESTION:])
+
+
+def _name(file: str) -> str:
+    return file.rpartition("/")[2].removesuffix(".md")

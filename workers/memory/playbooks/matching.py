@@ -1,0 +1,156 @@
+"""Which playbook a question needs, and where the data has drifted from it.
+
+A playbook is offered when enough of what tells it apart stands in the question: words of its name, of when to use it
+and of its other words, weighted by how rare they are among the team's playbooks (as BM25 does). Columns of the thread's
+files that it needs speak for it too. A wrong offer costs more than none, so the best one has to stand out.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+from core.steps import FileAbstract
+from workers.memory.playbooks.page import Input, Playbook
+from workers.sources.knowledge.ranking import Ranking
+from workers.sources.knowledge.words import telling, words
+
+NAME_WEIGHT = 3
+LEAST_COVERED = 0.5
+"""The share of a playbook's own words (its name and its words) that the question has to name, by their rarity."""
+FEW, LEAST_AMONG_FEW = 5, 0.65
+"""The same share while there are so few playbooks that hardly another one could fit better."""
+LEAST_ASKED = 0.3
+"""The share of the question's telling words that the playbook has to know."""
+FINGERPRINT_SHARE = 0.35
+"""What a whole fingerprint of columns adds to the share of the playbook's own words."""
+LEAST_LEAD = 1.15
+"""So much better than the next one the best has to be: a question that fits many playbooks alike means none."""
+ALIKE = 0.8
+"""The share of words that two playbooks about one thing have in common."""
+LONGEST_QUESTION = 2_000
+_MOST_LOOKED_AT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A playbook with the page that it stands on."""
+
+    file: str
+    text: str
+    playbook: Playbook
+
+
+class PlaybookIndex:
+    """Playbooks, ready to be asked which of them a question needs."""
+
+    def __init__(self, candidates: Sequence[Candidate]) -> None:
+        self.candidates = list(candidates)
+        self._own = [_own_words(each.playbook) for each in candidates]
+        self._all = [_all_words(each.playbook, own) for each, own in zip(candidates, self._own, strict=True)]
+        self._ranking = Ranking(self._all)
+        found = Counter(word for every in self._all for word in set(every))
+        self._rarity = {word: math.log(1 + (len(candidates) + 0.5) / (count + 0.5)) for word, count in found.items()}
+
+    def match(self, question: str, files: Sequence[FileAbstract] = ()) -> Candidate | None:
+        """The playbook to follow; None when none fits well enough."""
+        asked = telling(question[:LONGEST_QUESTION])
+        if not asked or not self.candidates:
+            return None
+        scores = self._ranking.scores(asked)
+        order = sorted(range(len(self.candidates)), key=lambda at: -float(scores[at]))[:_MOST_LOOKED_AT]
+        unknown = math.log(1 + len(self.candidates) + 0.5)
+        least = LEAST_COVERED if len(self.candidates) >= FEW else LEAST_AMONG_FEW
+        worth: dict[int, float] = {}
+        fitted: list[int] = []
+        for at in order:
+            covered = self._share(self._own[at], set(asked), 1.0)
+            fits = self._share(asked, set(self._all[at]), unknown)
+            fingerprint = FINGERPRINT_SHARE * fitting(self.candidates[at].playbook, files)
+            worth[at] = covered + fits + fingerprint
+            if fits >= LEAST_ASKED and covered + fingerprint >= least:
+                fitted.append(at)
+        if not fitted:
+            return None
+        best = max(fitted, key=lambda at: worth[at])
+        twins = [at for at in fitted if self._alike(at, best)]
+        rivals = [worth[at] for at in worth if at not in twins and not self._alike(at, best)]
+        if rivals and worth[best] < LEAST_LEAD * max(rivals):
+            return None
+        return self.candidates[max(twins, key=lambda at: (self.candidates[at].playbook.kept, worth[at]))]
+
+    def _alike(self, one: int, other: int) -> bool:
+        """Whether two playbooks are known by the same words: the newer one counts, and neither rivals the other."""
+        mine, theirs = set(self._own[one]), set(self._own[other])
+        return len(mine & theirs) >= ALIKE * len(mine | theirs)
+
+    def _share(self, wanted: Iterable[str], there: set[str], unknown: float) -> float:
+        """Which part of these words is there, by their rarity."""
+        weights = {word: self._rarity.get(word, unknown) for word in wanted}
+        whole = sum(weights.values())
+        return sum(weight for word, weight in weights.items() if word in there) / whole if whole else 0.0
+
+
+def fitting(playbook: Playbook, files: Sequence[FileAbstract]) -> float:
+    """The part of the columns that a playbook needs which one of the files has, 0 to 1."""
+    wanted = {column.casefold() for each in playbook.inputs for column in each.columns}
+    if not wanted:
+        return 0.0
+    there = {name.casefold() for file in files for name in columns_of(file)}
+    return len(wanted & there) / len(wanted)
+
+
+def drift(playbook: Playbook, files: Sequence[FileAbstract], tables: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+    """Where the data differs from what a playbook needs, a line each.
+
+    `tables` are the columns of the tables of sources that are known, by "source.table". A file counts as the playbook's
+    when its name fits, or else when it has the most of its columns.
+    """
+    found: list[str] = []
+    for each in playbook.inputs:
+        if each.file:
+            found += _file_drift(each, files)
+        elif (known := tables.get(f"{each.source}.{each.table}".casefold())) is not None:
+            found += _column_drift(each, f"{each.source}.{each.table}", known)
+    return tuple(found)
+
+
+def columns_of(file: FileAbstract) -> list[str]:
+    """The names of all columns of a file."""
+    return [name for table in file.tables for name in (*(column.name for column in table.columns), *table.more_names)]
+
+
+def _file_drift(wanted: Input, files: Sequence[FileAbstract]) -> list[str]:
+    tabular = [file for file in files if file.tables]
+    if not tabular:
+        return []  # the question came without a table: there is nothing to compare
+    named = [file for file in tabular if fnmatchcase(file.path.casefold(), wanted.file.casefold())]
+    lower = {column.casefold() for column in wanted.columns}
+    best = max(named or tabular, key=lambda file: len(lower & {name.casefold() for name in columns_of(file)}))
+    return _column_drift(wanted, best.path, columns_of(best))
+
+
+def _column_drift(wanted: Input, where: str, known: Sequence[str]) -> list[str]:
+    there = {name.casefold() for name in known}
+    found = []
+    for column in wanted.columns:
+        if column.casefold() not in there:
+            near = difflib.get_close_matches(column, list(known), n=1, cutoff=0.5)
+            found.append(f"{where}: no column “{column}”" + (f", the nearest is “{near[0]}”" if near else ""))
+    return found
+
+
+def _own_words(playbook: Playbook) -> list[str]:
+    """The words that tell a playbook apart: those of its name, and the others that it is known by."""
+    named = telling(" ".join([playbook.name, *playbook.words]))
+    return named or telling(playbook.when)
+
+
+def _all_words(playbook: Playbook, own: Sequence[str]) -> list[str]:
+    about = telling(" ".join([playbook.when, *(stage.title for stage in playbook.stages)]))
+    columns = [word for each in playbook.inputs for column in (*each.columns, each.table) for word in words(column)]
+    return [*list(own) * NAME_WEIGHT, *about * 2, *columns]

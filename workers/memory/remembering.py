@@ -1,0 +1,75 @@
+"""From what a person wants remembered to an entry: which page it belongs to, and under which title. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from workers.memory.pages import TITLE_CHARS
+
+DEFINITIONS, GLOSSARY, DECISIONS, CONVENTIONS = "definitions.md", "glossary.md", "decisions.md", "conventions.md"
+TERMS = frozenset({DEFINITIONS, GLOSSARY})
+"""Pages on which a title is a term with one meaning."""
+PAGE_TITLES = {
+    DEFINITIONS: "Definitions",
+    GLOSSARY: "Glossary",
+    DECISIONS: "Decisions",
+    CONVENTIONS: "Conventions",
+}
+MOST_CHARS = 2_000
+"""Characters that one entry may have when somebody says it in a thread; an editor takes more."""
+
+_TERM = r"[\"'“”‘’«»「『]?(?P<term>[^\n=:：]{1,80}?)[\"'“”‘’«»」』]?"
+_DEFINES = re.compile(
+    rf"\A{_TERM}\s*(?:=|:=|\bmeans\b|\bis defined as\b|\bare defined as\b|\brefers to\b|是指|指的是|定义为|的定义是)"
+    r"\s*(?P<meaning>.+)\Z",
+    re.DOTALL | re.IGNORECASE,
+)
+_SHORT = re.compile(
+    rf"\A{_TERM}\s*(?:\bstands for\b|\bis short for\b|[:：](?!//)|的缩写是|代表)\s*(?P<meaning>.+)\Z",
+    re.DOTALL | re.IGNORECASE,
+)
+_DECIDED = re.compile(
+    r"\A(?:(?:we (?:have )?(?:decided|agreed)|decision|decided)\b|我们决定|决定|我们商定)", re.IGNORECASE
+)
+_THAT = re.compile(r"\A(?:that\b|this\b\s*:|[:：，,])\s*", re.IGNORECASE)
+_MOST_WORDS_OF_A_TERM = 6
+_TITLE_WORDS = 9
+_HAN_TITLE = 24
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """An entry before anybody agreed: the page it belongs to, its title and its text."""
+
+    file: str
+    title: str
+    text: str
+
+
+def draft_of(said: str) -> Draft | None:
+    """The entry that somebody wants remembered; None when there is nothing in it."""
+    text = _THAT.sub("", said.strip()).strip()
+    if not text:
+        return None
+    for pattern, file in ((_DEFINES, DEFINITIONS), (_SHORT, GLOSSARY)):
+        found = pattern.match(text)
+        if found and _is_term(found["term"]) and found["meaning"].strip():
+            return Draft(file, _title(found["term"]), found["meaning"].strip())
+    if _DECIDED.match(text):
+        return Draft(DECISIONS, _title(text), text)
+    return Draft(CONVENTIONS, _title(text), text)
+
+
+def _is_term(words: str) -> bool:
+    return 0 < len(words.split()) <= _MOST_WORDS_OF_A_TERM
+
+
+def _title(text: str) -> str:
+    """The first words of a text, on one line."""
+    flat = " ".join(text.replace("#", " ").replace("`", " ").split()).strip(" .。\"'“”‘’")
+    words = flat.split(" ")
+    short = " ".join(words[:_TITLE_WORDS])
+    limit = _HAN_TITLE if len(words) == 1 and not flat.isascii() else TITLE_CHARS
+    cut = short[:limit]
+    return (cut if cut == flat else f"{cut.rstrip(',;:，；：')} …") or "…"
