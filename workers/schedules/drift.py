@@ -1,0 +1,104 @@
+"""Whether new data still are what the code was written for. Pure.
+
+A run on other data gives numbers, too: they only mean something else. So a run stops at columns that are gone or have
+another type, at a table without rows, and at values that lie far outside of those before.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from core.steps import ColumnNote, FileAbstract, TableNote
+
+FAR = 10.0
+"""A median so many times the spread of the middle half away from the old one is another quantity, or another unit."""
+MISSING = 0.4
+"""So much more of a column may not be missing."""
+_KNOWN_LEVELS = 0.5
+"""At least so many of the values that a column of words had must still be there."""
+_QUARTILES = 5
+_DIGITS = re.compile(r"\d+")
+
+
+def pattern_of(name: str) -> str:
+    """The pattern of a file's name: its numbers may be others. "sales_2026-03.csv" gives "sales_*-*.csv"."""
+    stem, dot, ending = name.rpartition(".")
+    return f"{_DIGITS.sub('*', stem)}{dot}{ending}" if dot else _DIGITS.sub("*", name)
+
+
+def fits(name: str, pattern: str) -> bool:
+    """Whether a name fits a pattern: `*` stands for anything, `?` for one character, in any case."""
+    parts = (".*" if each == "*" else "." if each == "?" else re.escape(each) for each in pattern)
+    return re.fullmatch("".join(parts), name, re.IGNORECASE | re.DOTALL) is not None
+
+
+def drift(before: FileAbstract, now: FileAbstract) -> list[str]:
+    """What of the new file the code was not written for, a sentence fragment each; empty when it fits."""
+    found: list[str] = []
+    tables = {table.name: table for table in now.tables}
+    alone = len(before.tables) == len(now.tables) == 1
+    for table in before.tables:
+        other = now.tables[0] if alone else tables.get(table.name)
+        if other is None:
+            found.append(f"{now.path}: no table {table.name!r}")
+            continue
+        found += [f"{now.path}: {each}" for each in _table(table, other)]
+    return found
+
+
+def _table(before: TableNote, now: TableNote) -> list[str]:
+    if before.rows and now.rows == 0:
+        return ["no rows"]
+    there = {column.name: column for column in now.columns}
+    names = {*there, *now.more_names}
+    gone = [column.name for column in before.columns if column.name not in names]
+    gone += [name for name in before.more_names if name not in names]
+    if gone:
+        new = sorted(names - {column.name for column in before.columns} - set(before.more_names))
+        more = f" (new: {_listed(new)})" if new else ""
+        return [f"no column {_listed(gone)}{more}"]
+    pairs = ((column, there[column.name]) for column in before.columns if column.name in there)
+    return [why for column, other in pairs if (why := _column(column, other))]
+
+
+def _column(before: ColumnNote, now: ColumnNote) -> str:
+    if _kind(before.dtype) != _kind(now.dtype):
+        return f"column {before.name!r} was {before.dtype} and is {now.dtype}"
+    if now.missing - before.missing > MISSING:
+        return f"column {before.name!r}: {now.missing:.0%} are missing, {before.missing:.0%} were"
+    if before.levels and now.levels:
+        kept = {level.value for level in before.levels} & {level.value for level in now.levels}
+        if len(kept) < _KNOWN_LEVELS * len(before.levels):
+            gone = sorted({level.value for level in before.levels} - kept)
+            return f"column {before.name!r}: no {_listed(gone)} any more"
+    old, new = _quartiles(before), _quartiles(now)
+    if old and new:
+        width = max(old[3] - old[1], abs(old[2]) * 0.05, 1e-9)
+        if abs(new[2] - old[2]) > FAR * width:
+            return f"column {before.name!r}: the middle value was {old[2]:g} and is {new[2]:g}"
+    return ""
+
+
+def _kind(dtype: str) -> str:
+    name = dtype.lower()
+    if any(each in name for each in ("int", "float", "double", "decimal")):
+        return "number"
+    if "date" in name or "time" in name:
+        return "date"
+    return "bool" if "bool" in name else "text"
+
+
+def _quartiles(column: ColumnNote) -> list[float]:
+    """Minimum, quartiles and maximum; empty for what has none."""
+    if _kind(column.dtype) != "number" or len(column.spread) != _QUARTILES:
+        return []
+    try:
+        return [float(each.replace(",", "")) for each in column.spread]
+    except ValueError:
+        return []
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:4])
+    return f"{shown} and {len(names) - 4} more" if len(names) > 4 else shown

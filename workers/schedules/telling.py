@@ -1,0 +1,79 @@
+"""What people read of a run: the figures that changed, and nothing when none did. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from core.phrases import say, written
+from core.schedule_words import Threshold
+from core.schedules import Figure
+from core.values import Language
+
+MOST = 30
+_WORDS = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """A figure that is another one now; `was` is None for one that people have not seen yet."""
+
+    name: str
+    was: float | None
+    now: float
+
+
+def changes(before: Sequence[Figure], now: Sequence[Figure]) -> list[Changed]:
+    """The figures that are others now, in the order of the report."""
+    known = {figure.place: figure.value for figure in before}
+    found = []
+    for figure in now:
+        was = known.get(figure.place)
+        if was is None or not math.isclose(was, figure.value, rel_tol=1e-9, abs_tol=1e-12):
+            found.append(Changed(figure.name, was, figure.value))
+    return found
+
+
+def figure_meant(threshold: Threshold, figures: Sequence[Figure]) -> Figure | None:
+    """The figure that a limit is about: the first one with all its words near it; None when none has."""
+    words = [word for word in threshold.name.casefold().split() if word not in ("the", "a", "of", "in")]
+    near = ((figure, f"{figure.name} {figure.text}".casefold()) for figure in figures)
+    return next((figure for figure, text in near if all(word in text for word in words)), None)
+
+
+def crosses(threshold: Threshold, before: Sequence[Figure], now: Sequence[Figure]) -> bool:
+    """Whether the figure that is meant is on another side of the limit than people saw it last."""
+    figure = figure_meant(threshold, now)
+    if figure is None:
+        return True  # nobody knows: people are told rather than not
+    was = next((each.value for each in before if each.place == figure.place), None)
+    is_above = figure.value > threshold.limit
+    was_above = was is not None and was > threshold.limit
+    if threshold.crossing == "above":
+        return is_above and not was_above
+    if threshold.crossing == "below":
+        is_below = figure.value < threshold.limit
+        return is_below and not (was is not None and was < threshold.limit)
+    return is_above != was_above
+
+
+def lines(changed: Sequence[Changed], language: Language) -> list[str]:
+    """A line for each figure: old → new, with the change in percent."""
+    shown = [_line(each, language) for each in changed[:MOST]]
+    if len(changed) > MOST:
+        shown.append(say("report_more", language, count=len(changed) - MOST))
+    return shown
+
+
+def _line(changed: Changed, language: Language) -> str:
+    now = written(_number(changed.now), language)
+    if changed.was is None:
+        return f"{changed.name}: {now}"
+    share = f"{(changed.now - changed.was) / abs(changed.was):+.1%}" if changed.was else ""
+    was = written(_number(changed.was), language)
+    return f"{changed.name}: {was} → {now}" + (f" ({written(share, language)})" if share else "")
+
+
+def _number(value: float) -> str:
+    return f"{value:,.10g}" if abs(value) >= 1e-4 or value == 0 else f"{value:.3g}"
