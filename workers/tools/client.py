@@ -1,0 +1,120 @@
+"""The tools process as a job sees it. Nothing here holds a secret or speaks the protocol."""
+
+from __future__ import annotations
+
+import contextlib
+import select
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from pydantic import ValidationError
+
+from executor.frames import FrameReader, ProtocolError, encode
+from executor.socket_address import socket_address
+from workers.tools import errors
+from workers.tools.errors import Cancelled, ToolAway, ToolError
+from workers.tools.requests import LIMIT, Answered, Failed, Request, ToolNote
+
+AWAY = "The process that calls tools does not answer. Try again in a moment."
+LOST = "The call was cut off, so nobody knows whether it was done. Look before you call again."
+BACK_S = 5.0
+"""A process that ended is back within this time."""
+LATE_S = 20.0
+"""So much longer than the call may take the answer may come: the server is told to end first."""
+LIST_S = 20.0
+KNOWN_S, UNKNOWN_S = 600.0, 30.0
+"""So long the tools of a server count as known; so long nobody asks again for those of one that was away."""
+_LOOK_S = 0.2
+_CHUNK = 1 << 16
+
+
+class ToolsClient:
+    """Asks the tools process of this node. Safe to share between threads."""
+
+    def __init__(self, path: Path, *, back_s: float = BACK_S) -> None:
+        self._path = path
+        self._back_s = back_s
+        self._known: dict[str, tuple[float, tuple[ToolNote, ...]]] = {}
+
+    def ping(self, answer_s: float = LATE_S) -> None:
+        """Return when it answers. Raises ToolAway."""
+        self._ask(Request(do="ping", seconds=max(answer_s, 0.1)), threading.Event(), late_s=0.0)
+
+    def tools(self, server: str) -> tuple[ToolNote, ...]:
+        """The tools of a server that may be called, as it describes them. Raises ToolError."""
+        return self._ask(Request(do="list", server=server, seconds=LIST_S), threading.Event()).tools
+
+    def known_tools(self, server: str) -> tuple[ToolNote, ...]:
+        """The same as it was some minutes ago, perhaps; nothing for a server that is away. Never raises."""
+        at, tools = self._known.get(server, (0.0, ()))
+        if time.monotonic() < at:
+            return tools
+        try:
+            tools = self.tools(server)
+        except ToolError:
+            self._known[server] = (time.monotonic() + UNKNOWN_S, ())
+            return ()
+        self._known[server] = (time.monotonic() + KNOWN_S, tools)
+        return tools
+
+    def call(self, request: Request, stop: threading.Event) -> Answered:
+        """The answer of a tool. It is asked once, whatever comes of it; `stop` ends it. Raises ToolError."""
+        return self._ask(request, stop)
+
+    def _ask(self, request: Request, stop: threading.Event, late_s: float = LATE_S) -> Answered:
+        with self._connected(stop) as peer:
+            try:
+                peer.sendall(encode(request.model_dump()))
+                reply = _received(peer, stop, time.monotonic() + request.seconds + late_s)
+                return _answered(reply)
+            except (OSError, ProtocolError, KeyError, ValidationError):
+                raise ToolAway(LOST) from None
+
+    @contextmanager
+    def _connected(self, stop: threading.Event) -> Iterator[socket.socket]:
+        deadline = time.monotonic() + self._back_s
+        with contextlib.ExitStack() as stack:
+            while True:
+                peer = stack.enter_context(socket.socket(socket.AF_UNIX))
+                peer.settimeout(max(self._back_s, 1.0))
+                try:
+                    with socket_address(self._path) as address:
+                        peer.connect(address)
+                    break
+                except OSError:
+                    if time.monotonic() > deadline or stop.wait(_LOOK_S):
+                        raise ToolAway(AWAY) from None
+            yield peer
+
+
+def _received(peer: socket.socket, stop: threading.Event, deadline: float) -> dict[str, Any]:
+    reader = FrameReader(LIMIT)
+    readable = select.poll()
+    readable.register(peer, select.POLLIN)
+    while True:
+        if stop.is_set():
+            raise Cancelled("The call was stopped. It may have been done all the same.")
+        if time.monotonic() > deadline:
+            raise ToolAway(LOST)
+        if not readable.poll(_LOOK_S * 1000):
+            continue
+        data = peer.recv(_CHUNK)
+        if not data:
+            raise ProtocolError("the tools process hung up")
+        for message in reader.feed(data):
+            return message
+
+
+def _answered(reply: dict[str, Any]) -> Answered:
+    if "failed" not in reply:
+        return Answered.model_validate(reply["answered"])
+    failed = Failed.model_validate(reply["failed"])
+    kind = getattr(errors, failed.kind, None)
+    if isinstance(kind, type) and issubclass(kind, ToolError):
+        raise kind(failed.message)
+    raise ToolAway(failed.message)
