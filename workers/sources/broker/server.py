@@ -6,7 +6,6 @@ import contextlib
 import os
 import select
 import socket
-import struct
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -15,7 +14,7 @@ from pydantic import ValidationError
 
 from core.telemetry import get_logger
 from executor.frames import ProtocolError, encode, read_message
-from executor.socket_address import socket_address
+from executor.socket_address import socket_address, uid_of
 from workers.sources.broker.broker import CANCEL_AGAIN_S, Broker, Job
 from workers.sources.broker.requests import LIMIT, Failed, Request
 from workers.sources.errors import SourceError
@@ -24,7 +23,6 @@ log = get_logger(__name__)
 
 REQUEST_S = 10.0
 """A client sends its request within this time."""
-_CREDENTIALS = struct.Struct("3i")
 
 
 class Server:
@@ -109,12 +107,6 @@ class Server:
         else:
             return {"answered": answer.model_dump()}, descriptor
         return {"failed": failed.model_dump()}, None
-
-
-def uid_of(peer: socket.socket) -> int:
-    """The user whose process is at the other end."""
-    raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
-    return int(_CREDENTIALS.unpack(raw)[1])
 
 
 @contextlib.contextmanager

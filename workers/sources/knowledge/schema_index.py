@@ -6,21 +6,18 @@ Two stages: tables, then their columns. The index is built once per catalogue an
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import chain, islice
-from typing import Any
 
-import bm25s
 import numpy as np
 from numpy.typing import NDArray
 
 from workers.sources.catalogue import Catalogue, Table
 from workers.sources.knowledge.entries import Dictionary, TableEntry, described
+from workers.sources.knowledge.ranking import Ranking, Scores
 from workers.sources.knowledge.value_index import ColumnPlace, Samples, ValueIndex, ValueMatch
 from workers.sources.knowledge.words import abbreviates, pieces, stem, telling, words
 from workers.sources.values import TableName
-
-Scores = NDArray[np.floating]
 
 NAME_WEIGHT = 3
 """How often the words of a table's name and synonyms count."""
@@ -78,9 +75,9 @@ class SchemaIndex:
         of_columns = [
             [longer.of_column(table, number) for number in range(len(table.columns))] for table in catalogue.tables
         ]
-        self._heads = _Ranking([longer.of_table(table) for table in catalogue.tables])
-        self._insides = _Ranking([list(chain.from_iterable(own)) for own in of_columns])
-        self._columns = _Ranking(list(chain.from_iterable(of_columns)))
+        self._heads = Ranking([longer.of_table(table) for table in catalogue.tables])
+        self._insides = Ranking([list(chain.from_iterable(own)) for own in of_columns])
+        self._columns = Ranking(list(chain.from_iterable(of_columns)))
         self._names = longer.unexplained()
         self._links = self._linked()
         self._is_copy = np.array([bool(COPY_WORDS & set(words(table.name.name))) for table in catalogue.tables])
@@ -144,27 +141,6 @@ class SchemaIndex:
         forms = {word, stem(word)}
         found = [name for name in self._names.get(word[0], ()) for form in forms if abbreviates(name, form)]
         return [stem(name) for name in sorted(found, key=lambda name: abs(len(name) - len(word)))[:MOST_MEANINGS]]
-
-
-class _Ranking:
-    """BM25 over lists of words; a list may be empty, and so may all of them."""
-
-    def __init__(self, documents: Sequence[list[str]]) -> None:
-        self._count = len(documents)
-        self._known: set[str] = set(chain.from_iterable(documents))
-        self._bm25: Any = bm25s.BM25()
-        if self._known:
-            self._bm25.index(documents, show_progress=False)
-
-    def knows(self, word: str) -> bool:
-        return word in self._known
-
-    def scores(self, asked: Iterable[str]) -> Scores:
-        known = [word for word in asked if word in self._known]
-        if not known:
-            return np.zeros(self._count, dtype=np.float32)
-        scores: Scores = self._bm25.get_scores(known)
-        return scores
 
 
 class _Meanings:
