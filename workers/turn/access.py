@@ -17,7 +17,7 @@ from core.slack.text import escape
 from core.steps import Asked, Commanded, Step
 from core.store.thread_state import ThreadState
 from core.telemetry import get_logger
-from core.values import Lease
+from core.values import Lease, ThreadKey
 from workers.agent.about_steps import sources_held
 from workers.turn.context import TurnContext
 
@@ -95,6 +95,18 @@ def _may_see(authorizer: Authorizer, message: StoredMessage, sources: Sequence[s
     """Whether the author may ask every data source of which the thread holds rows. Raises SlackUnreachable."""
     verdicts = (authorizer.may_ask(source, message.thread, {message.user}) for source in sources)
     return next((verdict for verdict in verdicts if not verdict), ALLOWED)
+
+
+def held_back(context: TurnContext, thread: ThreadKey, user: str, author: str, sources: Sequence[str]) -> str:
+    """Why a person may not have rows of these data sources in a thread; "" when they may. Raises SlackUnreachable."""
+    authorizer = Authorizer(context.settings, context.store, context.slack)
+    verdicts = (authorizer.may_ask(source, thread, {user}) for source in sources)
+    refused = next((verdict for verdict in verdicts if not verdict), None)
+    if refused is None:
+        return ""
+    language = context.slack.user_language(user)
+    why = say(refused.phrase, language, author=author, source=refused.source)
+    return say("source_held", language, author=author, source=refused.source, why=why)
 
 
 def _tell(context: TurnContext, lease: Lease, message: StoredMessage, action: Action, verdict: Verdict) -> None:

@@ -14,6 +14,7 @@ from core.rows import Spent
 from core.settings import Settings
 from core.steps import Replied, Step, Usage, total_spent
 from core.store import Store, start_of_day
+from core.values import ThreadKey
 from workers.agent.about_steps import asker
 from workers.agent.turn import Allowance
 
@@ -57,7 +58,8 @@ def allowance(settings: Settings, store: Store, thread_id: str, model: str, step
     call = spent_of(_next_call(replies, settings), model, settings)
     found = []
     for limit in limits:
-        spent = _so_far(limit.scope, store, thread_id, steps, replies)
+        team = settings.counted_team(ThreadKey.parse(thread_id).team)
+        spent = _so_far(limit.scope, store, thread_id, team, steps)
         left = [(limit.tokens - spent.tokens) // call.tokens] if limit.tokens else []
         if limit.cost and call.cost_micros:
             left.append(int((limit.cost * 1e6 - (spent.cost_micros or 0)) // call.cost_micros))
@@ -85,9 +87,9 @@ def _next_call(replies: Sequence[Replied], settings: Settings) -> Usage:
     )
 
 
-def _so_far(scope: Scope, store: Store, thread_id: str, steps: Sequence[Step], replies: Sequence[Replied]) -> Spent:
+def _so_far(scope: Scope, store: Store, thread_id: str, team: str | None, steps: Sequence[Step]) -> Spent:
     if scope == "turn":
-        return total_spent(replies)
+        return total_spent([step for step in steps if isinstance(step, Replied)])
     if scope == "thread":
         return store.spent(thread_id=thread_id)
-    return store.spent(user=asker(steps) if scope == "person" else None, since=start_of_day())
+    return store.spent(user=asker(steps) if scope == "person" else None, since=start_of_day(), team=team)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
-from core.steps import CellRan, ChartData, FileProblem, Scalar, SeriesData, TableData
+from core.steps import CellRan, ChartData, DataCheck, FileProblem, Scalar, SeriesData, TableData
 from core.values import Language, StoredFile
 from executor.values import Artifact, CellResult, Series
 from workers.agent.actions import RunCell
@@ -24,6 +24,7 @@ TABLE_CHARS = 64_000
 """Of a cell's tables, headings included: what the text of its result may have, too (`executor/wire.py`)."""
 CHART_CHARS = 64_000
 """Of the points of all charts of a cell."""
+VARIABLES_CHARS = 4_000
 _ITEM_CHARS = 4  # quotes, comma and space of an item in JSON, or the brackets of a row
 
 Item = TypeVar("Item")
@@ -65,6 +66,8 @@ def cell_ran(
         error_name=error.name if error else "",
         error=kept["error"],
         error_line=error.line if error else None,
+        variables=clip(error.variables, VARIABLES_CHARS) if error else "",
+        checks=tuple(DataCheck(code=one.code, names=one.names, numbers=one.numbers) for one in result.checks),
         figures=tuple(keep(made) for made in result.artifacts if made.kind == "figure"),
         files=tuple(keep(made) for made in result.artifacts if made.kind == "file"),
         rejected=tuple(FileProblem(name=refused.name, why=refused.why) for refused in result.rejected),

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 from core.blobs import Blobs
 from core.phrases import say
 from core.slack.text import escape
-from core.steps import CellRan
+from core.steps import CellRan, FunctionUsed
 from core.telemetry import bind_fields, get_logger
 from core.values import StoredFile
 from executor.values import Artifact, CellResult, Notice
 from workers.agent.about_steps import metrics_otherwise
 from workers.agent.actions import RunCell
+from workers.memory.functions.importing import setup_code
+from workers.turn.cell_requests import CellRequests
 from workers.turn.cell_results import cell_ran
 from workers.turn.live import LiveProgress
 from workers.turn.open_turn import OpenTurn
 from workers.turn.privacy import with_values
 from workers.turn.sessions import ready_session, with_session_host
-from workers.turn.source_requests import SourceRequests
+from workers.turn.silence import SilenceWatch
 from workers.turn.stop_check import stopped_by
+from workers.turn.team_memory import functions_for
 
 log = get_logger(__name__)
 
@@ -29,21 +33,22 @@ def run_cell(turn: OpenTurn, action: RunCell) -> None:
     """Run the cell, keep its result as a step, show it. A cell that ran before gives its stored result."""
     with bind_fields(cell=action.cell_id):
         live = LiveProgress(turn, "status_running", action)
-        sources = (
-            SourceRequests(turn, action.cell_id, live.again, action.code, action.user)
-            if turn.context.broker is not None
-            else None
-        )
+        answers = turn.context.broker is not None or turn.context.tools is not None
+        requests = CellRequests(turn, action, live.again) if answers else None
+        functions = functions_for(turn.context, turn.thread_id, action.code) if action.language == "python" else None
         result = _lost_with_its_node(turn, action)
         if result is None:
             # The reply that asks for the cell may have been stored a moment ago: that has checked the lease.
-            result = with_session_host(partial(_run, turn, action, live, sources))
+            result = with_session_host(partial(_run, turn, action, live, requests, functions))
         log.info("cell_ended", status=result.status, seconds=round(result.duration_s, 3))
     export(turn)
     blobs = turn.context.blobs
     step = cell_ran(action, result, partial(_kept, blobs=blobs), partial(_kept_text, blobs=blobs), turn.language)
-    if sources is not None:
-        step = step.model_copy(update={"statements": tuple(sources.statements)})
+    if requests is not None:
+        asked = {"statements": tuple(requests.sources.statements), "tool_calls": requests.tools.calls}
+        step = step.model_copy(update=asked)
+    if functions:
+        step = step.model_copy(update={"functions": functions})
     turn.append(step)
     show_cell(turn, step)
 
@@ -94,24 +99,40 @@ def _lost_with_its_node(turn: OpenTurn, action: RunCell) -> CellResult | None:
     return CellResult(action.cell_id, "died", notices=(lost,))
 
 
-def _run(turn: OpenTurn, action: RunCell, live: LiveProgress, sources: SourceRequests | None) -> CellResult:
+def _run(
+    turn: OpenTurn,
+    action: RunCell,
+    live: LiveProgress,
+    requests: CellRequests | None,
+    functions: Sequence[FunctionUsed] | None,
+) -> CellResult:
     thread_id, context = turn.thread_id, turn.context
     if ready_session(turn) or not turn.wrote_just_now():
         context.store.check(turn.lease)  # a worker that was paused past its lease starts no cell
     context.transfer.begin_cell(turn.lease, action.cell_id)
-    if sources is not None:
-        sources.begin()
+    if requests is not None:
+        requests.begin()
 
     def stop() -> None:
-        if sources is not None:
-            sources.stop()
+        if requests is not None:
+            requests.stop()
         context.sessions.interrupt(thread_id)
 
+    watch = SilenceWatch(turn, action)
+
     def show(stream: str, text: str) -> None:
+        watch.heard(text)
         live.add(text)
 
-    with stopped_by(turn.stop_asked, stop), context.waiting.one_more():
-        if action.language == "bash":  # nobody can approve a command of bash yet, so the session host's answer is no
-            return context.sessions.bash(thread_id, action.cell_id, action.code, on_output=show)
-        code = with_values(turn, action.code)
-        return context.sessions.run(thread_id, action.cell_id, code, on_output=show, on_request=sources)
+    try:
+        with stopped_by(turn.stop_asked, stop), context.waiting.one_more(), watch:
+            if (
+                action.language == "bash"
+            ):  # nobody can approve a command of bash yet, so the session host's answer is no
+                return context.sessions.bash(thread_id, action.cell_id, action.code, on_output=show)
+            if functions is not None:  # also none of those that are named: an import must not find withdrawn ones
+                context.sessions.run(thread_id, f"{action.cell_id}:team", setup_code(functions))
+            code = with_values(turn, action.code)
+            return context.sessions.run(thread_id, action.cell_id, code, on_output=show, on_request=requests)
+    finally:
+        watch.store_look()

@@ -25,7 +25,7 @@ def order_of(turn: OpenTurn, messages: Sequence[SlackMessage]) -> CleanRoomOrder
         slot=f"report:{len(messages) - 1}",
         text=last.text,
         blocks=tuple(last.blocks),
-        inputs=_inputs(turn),
+        inputs=inputs_of(turn),
     )
 
 
@@ -39,7 +39,7 @@ def check_before(turn: OpenTurn) -> CleanRoom:
     if known is not None and known != WAITING:
         return known
     if known is None:
-        order = CleanRoomOrder(state="before", inputs=_inputs(turn))
+        order = CleanRoomOrder(state="before", inputs=inputs_of(turn))
         store.save_report(turn.lease, turn_id, "", [], clean_room=order)
     tries = store.begin_clean_room(turn.lease, turn_id)
     outcome = _checked(turn) if tries == 1 else CleanRoom(state="unchecked", reason="interrupted")
@@ -52,7 +52,7 @@ def _checked(turn: OpenTurn) -> CleanRoom:
     show_progress(turn, "status_clean_room")
     room = Room(context.settings, context.blobs, context.sessions, context.files)
     try:
-        outcome = room.check(turn.thread_id, turn.turns, _inputs(turn), turn.is_unwanted)
+        outcome = room.check(turn.thread_id, turn.turns, inputs_of(turn), turn.is_unwanted)
     except NotWanted:
         return CleanRoom(state="unchecked", reason="stopped")
     except (HostUnavailable, RequestError, BlobsUnreachable, RoomTaken) as error:
@@ -64,5 +64,6 @@ def _checked(turn: OpenTurn) -> CleanRoom:
     return outcome or CleanRoom(state="unchecked", reason="effects")
 
 
-def _inputs(turn: OpenTurn) -> tuple[StoredFile, ...]:
+def inputs_of(turn: OpenTurn) -> tuple[StoredFile, ...]:
+    """The files that people had given by now, in their order."""
     return tuple(turn.context.store.thread_files(turn.thread_id)) if turn.has_files else ()

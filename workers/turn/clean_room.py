@@ -1,7 +1,8 @@
-"""The clean room: the code behind a report runs again in a session of its own, with the same inputs and query results.
+"""Sessions of their own for code that is to see nothing of a thread but its inputs.
 
-There is one room per node. A lock on a file sees to that, so it is free as soon as its holder dies. What a holder left
-behind is deleted by the next one, or by the janitor.
+In the clean room the code behind a report runs again, with the same inputs and query results; there is one per node. A
+second way to its figures runs in one of a few others. A lock on a file keeps each room for one holder, so it is free as
+soon as that one dies. What a holder left behind is deleted by the next one, or by the janitor.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 import fcntl
 import os
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -21,12 +22,13 @@ from core.settings import Settings
 from core.steps import CellRan, Step
 from core.telemetry import get_logger
 from core.values import StoredFile, ThreadKey
-from executor.client import HostUnavailable, RequestError, SessionClient
+from executor.client import HostUnavailable, OnRequest, RequestError, SessionClient
 from executor.values import Artifact, CellResult
 from workers.agent.actions import RunCell
 from workers.agent.effective_steps import effective_steps
 from workers.agent.program import Part
-from workers.agent.rerun import Plan, compare, plan, rerun_step
+from workers.agent.rerun import Plan, compare, plan, rerun_step, with_codes
+from workers.memory.functions.importing import setup_code
 from workers.privacy.masking import masked_in, restored
 from workers.turn.cell_results import cell_ran
 from workers.turn.files import ThreadFiles
@@ -38,6 +40,9 @@ log = get_logger(__name__)
 _TEAM = "clean-room"
 """In place of the team in the ids of rooms at the session host. No thread has such an id."""
 WAIT_FOR_ROOM_S = 20.0
+CLEAN_ROOM = (0,)
+SECOND_ROUTES = (1, 2, 3, 4)
+"""The numbers of the rooms for second ways: so many run on a node at once."""
 _LOOK_EVERY_S = 0.1
 
 
@@ -64,10 +69,12 @@ class Room:
         turns: Sequence[Sequence[Step]],
         inputs: Sequence[StoredFile],
         stop: StopCheck = lambda: False,
+        codes: Mapping[str, str] | None = None,
     ) -> CleanRoom | None:
         """Run what the last of these turns of a thread reports once more; None when no cell stands behind it.
 
-        `turns` are all up to that one, as they are stored. `stop` says that nobody waits any more. Raises RoomTaken,
+        `turns` are all up to that one, as they are stored. `stop` says that nobody waits any more. `codes` stand in the
+        place of the code of some cells: a playbook's stages have to give what the cells gave. Raises RoomTaken,
         NotWanted, HostUnavailable, BlobsUnreachable.
         """
         effective = effective_steps(turns)
@@ -77,10 +84,11 @@ class Room:
             return None
         if not made.parts:
             return CleanRoom(state="unchecked", reason="effects", left_out=made.left_out)
+        made = with_codes(made, codes) if codes else made
         if made.expected_s > limit_s:
             return _unchecked("too_long", made, limit_s)
         began = time.monotonic()
-        with self._taken(thread_id) as room:
+        with self._taken(thread_id, CLEAN_ROOM) as room:
             self.files.place(room, inputs)
             ran = self._run(room, made, masked_in(turns), began + limit_s, stop)
         seconds = round(time.monotonic() - began, 1)
@@ -89,8 +97,57 @@ class Room:
         outcome = compare(effective, made, ran)
         return outcome.model_copy(update={"seconds": seconds})
 
+    def rerun(
+        self,
+        thread_id: str,
+        turns: Sequence[Sequence[Step]],
+        made: Plan,
+        inputs: Sequence[StoredFile],
+        *,
+        prepare: Callable[[str], object],
+        answers: Callable[[CellRan], OnRequest],
+        stop: StopCheck = lambda: False,
+    ) -> dict[str, CellRan] | Unchecked:
+        """Run the cells of a plan on other data: the cells as they ran, or why they did not end.
+
+        `prepare` looks at the inputs in the room before any cell; what it raises ends the run. `answers` makes what a
+        cell gets from data sources. Raises RoomTaken, NotWanted, HostUnavailable, BlobsUnreachable.
+        """
+        limit_s = self.settings.report.clean_room_s
+        began = time.monotonic()
+        with self._taken(thread_id, CLEAN_ROOM) as room:
+            self.files.place(room, inputs)
+            prepare(room)
+            return self._run(room, made, masked_in(turns), began + limit_s, stop, answers=answers)
+
+    def run(  # noqa: PLR0917 - what a cell is and what it may ask
+        self,
+        thread_id: str,
+        inputs: Sequence[StoredFile],
+        cell_id: str,
+        code: str,
+        on_request: OnRequest | None,
+        stop: StopCheck,
+        limit_s: float,
+    ) -> CellResult:
+        """Run one cell in a fresh session with these inputs, which is deleted behind it.
+
+        Raises RoomTaken, HostUnavailable, RequestError, BlobsUnreachable.
+        """
+        with self._taken(thread_id, SECOND_ROUTES) as room:
+            self.files.place(room, inputs)
+            with stopped_by(stop, partial(self.sessions.interrupt, room)):
+                return self.sessions.run(room, cell_id, code, timeout_s=limit_s, on_request=on_request)
+
     def _run(
-        self, room: str, made: Plan, values: dict[str, str], ends_at: float, stop: StopCheck
+        self,
+        room: str,
+        made: Plan,
+        values: dict[str, str],
+        ends_at: float,
+        stop: StopCheck,
+        *,
+        answers: Callable[[CellRan], OnRequest] | None = None,
     ) -> dict[str, CellRan] | Unchecked:
         """The cells as they ran now, or why they were not run to their end. `values` stand behind placeholders."""
         ran: dict[str, CellRan] = {}
@@ -102,7 +159,7 @@ class Room:
                 return "too_long"
             action = RunCell(part.cell.call_id, f"{number}", part.cell.title, restored(part.code, values))
             with stopped_by(stop, partial(self.sessions.interrupt, room)):
-                result = self._cell(room, part, action, left_s)
+                result = self._cell(room, part, action, left_s, answers)
             if stop():
                 raise NotWanted
             if result.status == "timeout" and time.monotonic() >= ends_at - 1:
@@ -113,59 +170,76 @@ class Room:
             ran[part.cell.cell_id] = rerun_step(part.cell, step)
         return ran
 
-    def _cell(self, room: str, part: Part, action: RunCell, left_s: float) -> CellResult:
-        answers = KeptRows(self.blobs, part.cell) if part.cell.statements else None
-        return self.sessions.run(room, action.cell_id, action.code, timeout_s=left_s, on_request=answers)
+    def _cell(
+        self,
+        room: str,
+        part: Part,
+        action: RunCell,
+        left_s: float,
+        answers: Callable[[CellRan], OnRequest] | None,
+    ) -> CellResult:
+        kept = KeptRows(self.blobs, part.cell) if part.cell.statements or part.cell.tool_calls else None
+        given = kept if answers is None else answers(part.cell)
+        if part.cell.functions:  # as they were then: a later version must not change an old report
+            self.sessions.run(room, f"{action.cell_id}:team", setup_code(part.cell.functions), timeout_s=left_s)
+        return self.sessions.run(room, action.cell_id, action.code, timeout_s=left_s, on_request=given)
 
     @contextmanager
-    def _taken(self, thread_id: str) -> Iterator[str]:
-        """Inside the block the room is ours, and its session is empty: its id. Raises RoomTaken."""
-        room = ThreadKey(_TEAM, ThreadKey.parse(thread_id).channel, "0").id  # it has the limits of the channel
-        with _locked(self.settings, WAIT_FOR_ROOM_S):
-            _empty(self.settings, self.sessions)
+    def _taken(self, thread_id: str, numbers: Sequence[int]) -> Iterator[str]:
+        """Inside the block one of these rooms is ours, and its session is empty: its id. Raises RoomTaken."""
+        with _locked(self.settings, WAIT_FOR_ROOM_S, numbers) as number:
+            room = ThreadKey(_TEAM, ThreadKey.parse(thread_id).channel, f"{number}").id  # the limits of the channel
+            _empty(self.settings, self.sessions, number)
             self.sessions.purge(room)
-            _note(self.settings).write_text(room)
+            _note(self.settings, number).write_text(room)
             try:
                 yield room
             finally:
                 with suppress(HostUnavailable, RequestError):
-                    _empty(self.settings, self.sessions)
+                    _empty(self.settings, self.sessions, number)
 
 
 def clear_room(settings: Settings, sessions: SessionClient) -> None:
-    """Delete what a clean room left behind whose holder died. Raises HostUnavailable."""
-    if _note(settings).exists():
-        with suppress(RoomTaken), _locked(settings, 0.0):
-            _empty(settings, sessions)
+    """Delete what rooms left behind whose holder died. Raises HostUnavailable."""
+    for number in (*CLEAN_ROOM, *SECOND_ROUTES):
+        if _note(settings, number).exists():
+            with suppress(RoomTaken), _locked(settings, 0.0, (number,)):
+                _empty(settings, sessions, number)
 
 
-def _empty(settings: Settings, sessions: SessionClient) -> None:
-    note = _note(settings)
+def _empty(settings: Settings, sessions: SessionClient, number: int) -> None:
+    note = _note(settings, number)
     with suppress(FileNotFoundError):
         if (room := note.read_text()).startswith(f"{_TEAM}:"):
             sessions.purge(room)
         note.unlink()
 
 
-def _note(settings: Settings) -> Path:
-    """This file names the room's session while it may hold anything of a thread."""
-    return settings.home / "clean-room.used"
+def _note(settings: Settings, number: int) -> Path:
+    """This file names a room's session while it may hold anything of a thread."""
+    return settings.home / f"{_name(number)}.used"
+
+
+def _name(number: int) -> str:
+    return f"clean-room-{number}" if number else "clean-room"
 
 
 @contextmanager
-def _locked(settings: Settings, wait_s: float) -> Iterator[None]:
-    """The lock of this node's room; it ends with its holder. Raises RoomTaken."""
+def _locked(settings: Settings, wait_s: float, numbers: Sequence[int] = CLEAN_ROOM) -> Iterator[int]:
+    """The lock of the first of these rooms that is free, with its number; it ends with its holder. Raises RoomTaken."""
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-    descriptor = os.open(settings.home / "clean-room.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-    try:
+    with ExitStack() as opened:
+        locks: dict[int, int] = {}
+        for number in numbers:
+            path = settings.home / f"{_name(number)}.lock"
+            locks[number] = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+            opened.callback(os.close, locks[number])
         until = time.monotonic() + wait_s
-        while not _lock(descriptor):
+        while (taken := next((number for number in numbers if _lock(locks[number])), None)) is None:
             if time.monotonic() >= until:
                 raise RoomTaken
             time.sleep(_LOOK_EVERY_S)
-        yield
-    finally:
-        os.close(descriptor)
+        yield taken
 
 
 def _lock(descriptor: int) -> bool:

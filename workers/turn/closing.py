@@ -10,13 +10,16 @@ from core.clean_room import WAITING, Mode
 from core.commands import NOTE
 from core.errors import OursToFix, SlackUnreachable
 from core.phrases import say
+from core.slack.suggestions import as_prompts
 from core.slack.text import escape
 from core.steps import Closed, Finished, Forgot, GaveUp, Step
+from core.suggesting import suggestions
 from core.telemetry import get_logger
-from core.values import StoredFile, TurnStatus
+from core.values import StoredFile, ThreadKey, TurnStatus
 from workers.agent.about_steps import cells, ending
 from workers.agent.inbox import as_asked, as_noted
 from workers.agent.rerun import rests_on_cells
+from workers.agent.turn import files_of
 from workers.delivery.reports import render_report
 from workers.turn.cells import export
 from workers.turn.checking import check_before, order_of
@@ -42,7 +45,8 @@ def close(turn: OpenTurn, end: Finished | Forgot | GaveUp | Closed) -> None:
         turn.show.ends("done")
     else:
         turn.show.ends(_status_of(end))
-        turn.show.gave_up(turn.steps, end)
+        others = [name for name, model in turn.context.models.items() if model is not turn.model]
+        turn.show.gave_up(turn.steps, end, others)
     rest(turn, _status_of(end))
 
 
@@ -51,7 +55,19 @@ def rest(turn: OpenTurn, status: TurnStatus) -> None:
     export(turn)
     turn.show.rest(turn.steps, status)
     turn.context.store.set_turn_status(turn.lease, turn.row.id, status)
+    if status == "done":
+        _suggest(turn)
     log.info("turn_rests", status=status)
+
+
+def _suggest(turn: OpenTurn) -> None:
+    """In a direct message, offer Slack's suggested prompts: questions that fit the thread's data."""
+    thread = ThreadKey.parse(turn.thread_id)
+    if not thread.channel.startswith("D"):
+        return
+    steps = [step for steps in turn.turns for step in steps]
+    if questions := suggestions(files_of(steps), turn.language):
+        turn.context.slack.suggest_prompts(thread, as_prompts(questions))
 
 
 def close_as_ours(turn: OpenTurn, *, at_last: bool = False) -> None:

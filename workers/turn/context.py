@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from core.blobs import Blobs
@@ -13,6 +14,7 @@ from executor.client import SessionClient
 from workers.agent.turn import Environment, Prompts
 from workers.models.base import Model
 from workers.sources.broker.client import BrokerClient
+from workers.tools.client import ToolsClient
 from workers.turn.files import ThreadFiles
 from workers.turn.session_transfer import SessionTransfer
 from workers.turn.stop_check import StopBoard
@@ -40,4 +42,14 @@ class TurnContext:
     stops: StopBoard
     broker: BrokerClient | None = None
     """What asks the data sources; None where there are none."""
+    tools: ToolsClient | None = None
+    """What calls tools of other systems; None where there are none."""
     waiting: Waiting = field(default_factory=Waiting)
+    second: Model | None = None
+    """What writes the second way to the figures of a report, where that is another model than the turn's."""
+    models: Mapping[str, Model] = field(default_factory=dict)
+    """The further models of `[models]`, by name."""
+
+    def model_named(self, name: str) -> Model:
+        """The model that is offered under a name; the first one for "", and for a name that is not offered any more."""
+        return self.models.get(name, self.model)

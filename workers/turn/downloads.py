@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection
+from copy import copy
 from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
@@ -21,6 +22,7 @@ from core.errors import FileUnreachable, SlackFailed, SlackUnreachable, UsersMov
 from core.slack.client import ours, repeating
 from core.slack.files import file_ref
 from core.telemetry import get_logger
+from core.tour import MODE, sample
 from core.values import FileRef
 
 log = get_logger(__name__)
@@ -68,43 +70,67 @@ class _LaterPerhaps(Exception):
     """One try failed in a way that passes by itself."""
 
 
+class _Connections:
+    """An httpx client that is made with the first file: most turns bring none."""
+
+    def __init__(self, make: Callable[[], httpx.Client]) -> None:
+        self._make = make
+        self._client: httpx.Client | None = None
+        self._lock = threading.Lock()
+
+    def client(self) -> httpx.Client:
+        with self._lock:
+            if self._client is None:
+                self._client = self._make()
+            return self._client
+
+    def close(self) -> None:
+        if self._client is not None:
+            self._client.close()
+
+
 class Downloader:
     """Downloads files with the bot's token. Use as a `with` block; safe to share between threads."""
 
     def __init__(
         self,
-        token: str,
+        token_of: Callable[[], str],
         *,
         hosts: Collection[str] = (),
         max_bytes: int,
         look_up: LookUp,
         transport: httpx.BaseTransport | None = None,
     ) -> None:
-        """`hosts` are trusted beside Slack's own, as "host" or "host:port"; plain http is allowed for them alone."""
+        """`hosts` are trusted beside Slack's own, as "host" or "host:port"; plain http is allowed for them alone.
+
+        `token_of` reads the token for each request; it raises an OSError where there is none.
+        """
+        self._token_of = token_of
         self._hosts = frozenset(host.lower() for host in hosts)
         self._max_bytes = max_bytes
         self._look_up = look_up
         # Without "identity" a compressed answer would never have the size that Slack announced.
-        headers = {"Authorization": f"Bearer {token}", "Accept-Encoding": "identity"}
-        self._opened: httpx.Client | None = None
-        self._opening = threading.Lock()
-        self._open = partial(
-            httpx.Client, follow_redirects=False, timeout=TIMEOUT, headers=headers, verify=_TLS, transport=transport
+        headers = {"Accept-Encoding": "identity"}
+        self._connections = _Connections(
+            partial(
+                httpx.Client, follow_redirects=False, timeout=TIMEOUT, headers=headers, verify=_TLS, transport=transport
+            )
         )
 
-    @property
-    def _client(self) -> httpx.Client:
-        """Made with the first file: most turns bring none."""
-        with self._opening:
-            if self._opened is None:
-                self._opened = self._open()
-            return self._opened
+    def for_workspace(self, token_of: Callable[[], str], look_up: LookUp) -> Downloader:
+        """One with the token of another workspace, over the same connections, which this one closes."""
+        other = copy(self)
+        other._token_of, other._look_up = token_of, look_up
+        return other
 
     def fetch(self, file: FileRef, to: Path) -> FileRef:
         """Write the file's bytes to `to`; returns the file with its true name, type and size.
 
         Raises UsersMove, or FileUnreachable when it may work later.
         """
+        if file.mode == MODE:
+            to.write_bytes(sample())
+            return file
         if file.mode == "tombstone":
             raise UsersMove("file_vanished")
         if file.mode == "external":
@@ -135,10 +161,14 @@ class Downloader:
         """The number of bytes written; None for an answer of no use. Raises _LaterPerhaps, UsersMove."""
         url = file.url
         try:
+            headers = {"Authorization": f"Bearer {self._token_of()}"}
+        except OSError as error:
+            raise _LaterPerhaps("the workspace has no token now") from error
+        try:
             for _ in range(MAX_HOPS + 1):
                 if not self._trusted(url):
                     raise UsersMove("file_host_not_allowed", host=urlsplit(url).hostname or "?")
-                with self._client.stream("GET", url) as response:
+                with self._connections.client().stream("GET", url, headers=headers) as response:
                     if not response.has_redirect_location:
                         return self._save(file, response, to)
                     url = urljoin(url, response.headers["location"])
@@ -185,8 +215,7 @@ class Downloader:
 
     def close(self) -> None:
         """Close the connections."""
-        if self._opened is not None:
-            self._opened.close()
+        self._connections.close()
 
     def __enter__(self) -> Downloader:
         return self

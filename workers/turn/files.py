@@ -8,20 +8,24 @@ from __future__ import annotations
 import hashlib
 import tempfile
 from collections.abc import Sequence
+from copy import copy
 from functools import partial
 from pathlib import Path
 
 from core.blobs import Blobs
 from core.errors import BlobMissing, UsersMove
+from core.installations.workspaces import Workspace
 from core.phrases import say
 from core.slack.writer import SlackWriter
 from core.steps import Briefed, FileProblem
 from core.store import Store, StoredMessage
+from core.team_settings import RepositorySettings
 from core.telemetry import get_logger
-from core.values import FileRef, Language, Lease, StoredFile
+from core.values import REPOSITORY_MODE, FileRef, Language, Lease, StoredFile
 from executor.client import SessionClient
 from workers.profiling.file_profiles import describe_code, read_abstracts
-from workers.turn.downloads import Downloader
+from workers.repositories.cloning import Cloner
+from workers.turn.downloads import Downloader, look_up_with
 from workers.turn.stop_check import StopCheck, stopped_by, unless_stopped
 
 log = get_logger(__name__)
@@ -36,20 +40,40 @@ class ThreadFiles:
     """Brings the files of messages to the analyst. All of it may be done again after a crash, with the same outcome."""
 
     def __init__(
-        self, *, store: Store, slack: SlackWriter, sessions: SessionClient, blobs: Blobs, downloader: Downloader
+        self,
+        *,
+        store: Store,
+        slack: SlackWriter,
+        sessions: SessionClient,
+        blobs: Blobs,
+        downloader: Downloader,
+        cloner: Cloner | None = None,
     ) -> None:
+        """Without a `cloner` no repository is looked for in messages."""
         self._store = store
         self._slack = slack
         self._sessions = sessions
         self._blobs = blobs
         self._downloader = downloader
+        self._cloner = cloner or Cloner(RepositorySettings())
+
+    def for_workspace(self, workspace: Workspace) -> ThreadFiles:
+        """The same for the files of another workspace."""
+        other = copy(self)
+        other._slack = workspace.slack
+        other._downloader = self._downloader.for_workspace(workspace.token_of, look_up_with(workspace.client))
+        other._cloner = self._cloner.without_private_hosts()
+        return other
 
     def announced(self, mail: Sequence[StoredMessage]) -> tuple[FileRef, ...]:
-        """The files of these messages, each once. Slack is asked where an event may have come without its files."""
+        """The files and repositories of these messages, each once.
+
+        Slack is asked where an event may have come without its files.
+        """
         found: dict[str, FileRef] = {}
         for message in mail:
             files = message.files if message.files_known else self._slack.message_files(message.thread, message.ts)
-            found |= {file.id: file for file in files}
+            found |= {file.id: file for file in (*files, *self._cloner.named_in(message.text))}
         return tuple(found.values())
 
     def brief(
@@ -65,7 +89,7 @@ class ThreadFiles:
             for number, file in enumerate(files[:MAX_FILES]):
                 copy = Path(folder) / str(number)
                 try:
-                    got = unless_stopped(partial(self._fetch, file, copy), stop, name="download")
+                    got = unless_stopped(partial(self.fetch, file, copy), stop, name="download")
                     if got is None:
                         return None
                     paths.append(self._place(lease, got, copy))
@@ -91,26 +115,31 @@ class ThreadFiles:
         """Give a thread its inputs again before its session starts: this host may never have had them."""
         self.place(thread_id, self._store.thread_files(thread_id))
 
-    def place(self, thread_id: str, files: Sequence[StoredFile]) -> None:
-        """Give a session these files, in the order they came, so that each gets the name it had.
+    def place(self, thread_id: str, files: Sequence[StoredFile]) -> list[str]:
+        """Give a session these files, in the order they came, so that each gets the name it had: the names.
 
         What the host has already is not fetched again. One that the file store has lost is left out.
         """
+        names: list[str] = []
         held = self._sessions.held([file.sha256 for file in files]) if files else set()
         with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
             copy = Path(folder) / "file"
             for file in files:
                 if file.sha256 in held:
-                    self._sessions.put_held(thread_id, file.name, file.sha256)
+                    names.append(self._sessions.put_held(thread_id, file.name, file.sha256))
                     continue
                 try:
                     self._blobs.fetch(file.sha256, copy)
                 except BlobMissing:
                     log.exception("file_lost", thread=thread_id, file=file.sha256)
                     continue
-                self._sessions.put(thread_id, file.name, copy)
+                names.append(self._sessions.put(thread_id, file.name, copy))
+        return names
 
-    def _fetch(self, file: FileRef, copy: Path) -> FileRef:
+    def fetch(self, file: FileRef, copy: Path) -> FileRef:
+        """Write a file's bytes to `copy`, and nowhere else. Raises UsersMove, FileUnreachable."""
+        if file.mode == REPOSITORY_MODE:
+            return self._cloner.fetch(file, copy)
         return self._downloader.fetch(file, copy)
 
     def _place(self, lease: Lease, got: FileRef, copy: Path) -> str:

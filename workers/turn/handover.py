@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 
 from core.blobs import Blobs
 from core.errors import BlobMissing
@@ -12,6 +14,7 @@ from core.values import Language, StoredFile
 from workers.agent.about_steps import cells
 from workers.delivery.reports import ReportInput, render_report, report_input
 from workers.delivery.reports.pack import INPUT_BYTES, PackInput, pack
+from workers.delivery.safe_tables import make_safe
 from workers.turn.context import TurnContext
 
 
@@ -62,6 +65,8 @@ def handover(
     asked += [(file.name, file.sha256, file.size, made) for file in _made(given).values()]
     for name, sha256, size, into in asked:
         data = _read(context.blobs, sha256) if size <= room else None
+        if data is not None and into is made:
+            data = _safe(name, data)
         if data is None or len(data) > room:
             left_out[name] = sha256
             continue
@@ -69,6 +74,14 @@ def handover(
         room -= len(data)
     files = render_report(given).files
     return pack(PackInput(given, files, inputs, made, left_out, context.environment.packages))
+
+
+def _safe(name: str, data: bytes) -> bytes | None:
+    """What a cell wrote, safe to open in a spreadsheet; None when it must not leave."""
+    with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
+        copy = Path(folder) / "file"
+        copy.write_bytes(data)
+        return None if make_safe(name, copy).held else copy.read_bytes()
 
 
 def last_report(turns: Mapping[str, Sequence[Step]]) -> str:

@@ -7,6 +7,7 @@ from functools import partial
 
 from core.phrases import say
 from core.rows import StoredMessage
+from core.slack.memory_views import followed_message
 from core.slack.text import escape
 from core.steps import (
     APPROVAL_EXPIRED,
@@ -17,6 +18,7 @@ from core.steps import (
     GaveUp,
     Noted,
     Questioned,
+    Recalled,
     Step,
     Unread,
     agreed_on,
@@ -30,6 +32,7 @@ from workers.turn.live import show_progress
 from workers.turn.open_turn import OpenTurn
 from workers.turn.sessions import with_session_host
 from workers.turn.talk import unread_mail
+from workers.turn.team_memory import recalled_for
 
 
 def author_of(context: TurnContext) -> AuthorOf:
@@ -60,11 +63,16 @@ def join_mail(turn: OpenTurn) -> None:
                 join_mail(turn)
                 return
             steps.insert(_before_commands(reading), briefed)
+        if recalled := recalled_for(turn.context, turn.thread_id, turn.turns, steps):
+            steps.insert(_before_commands(reading) + len(files[:1]), recalled)
+    if turn.preferred is not None and not turn.steps and any(isinstance(step, Asked) for step in steps):
+        steps.append(turn.preferred)
     turn.take(reading.mail, _with_end(steps, question, reading, turn.language))
     if question is not None and any(isinstance(step, Agreed) for step in steps):
         turn.show.agreed(turn.steps, question)
     show_answer(turn)
     tell_file_problems(turn)
+    tell_playbook(turn)
 
 
 def _shown_at(turn: OpenTurn, question: Questioned | None) -> float:
@@ -100,6 +108,13 @@ def tell_file_problems(turn: OpenTurn) -> None:
             if has_readable_file(turn.turns):
                 lines.append(say("files_rest_goes_on", turn.language))
             turn.show.say(f"problems:{number}", escape("\n".join(lines)), below_card=True)
+
+
+def tell_playbook(turn: OpenTurn) -> None:
+    """Say which playbook the turn follows. One that the data has drifted from is asked about instead."""
+    for number, step in enumerate(step for step in turn.steps if isinstance(step, Recalled)):
+        if step.playbook is not None and not step.playbook.drift:
+            turn.show.message(f"playbook:{number}", followed_message(step.playbook, turn.row.id, turn.language))
 
 
 def _before_commands(reading: Reading) -> int:

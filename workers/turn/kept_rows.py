@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,7 +18,7 @@ from pydantic import ValidationError
 
 from core.blobs import Blobs
 from core.errors import BlobMissing, BlobsUnreachable
-from core.steps import CellRan, StatementRan, Step
+from core.steps import CellRan, StatementRan, Step, ToolRan
 from core.telemetry import get_logger
 from core.values import StoredFile
 from executor.client import WithFile
@@ -25,6 +26,9 @@ from executor.linux import SEALS
 from workers.agent.about_steps import cells
 from workers.sources.broker.requests import Ask
 from workers.sources.errors import Refused
+from workers.tools.errors import ToolFailed
+from workers.tools.requests import ToolAsk
+from workers.tools.requests import asked_of as call_of
 
 log = get_logger(__name__)
 
@@ -63,9 +67,12 @@ class KeptRows:
     def __init__(self, blobs: Blobs, cell: CellRan) -> None:
         self._blobs = blobs
         self._left = list(cell.statements)
+        self._calls = list(cell.tool_calls)
 
     def __call__(self, kind: str, payload: Mapping[str, Any]) -> Any:
-        """The rows of the same request. Raises Refused."""
+        """The rows or the answer of the same request. Raises Refused, ToolFailed."""
+        if kind == "tool":
+            return self._tool(payload)
         try:
             ask = Ask.model_validate(payload)
         except ValidationError:
@@ -76,6 +83,29 @@ class KeptRows:
                 del self._left[place]
                 return self._answer(one)
         raise Refused(NOT_KEPT)
+
+    def _tool(self, payload: Mapping[str, Any]) -> Any:
+        try:
+            ask = ToolAsk.model_validate(payload)
+        except ValidationError:
+            raise Refused(NOT_KEPT) from None
+        server, _, tool = ask.name.partition(".")
+        asked = call_of(server, tool, ask.arguments)
+        for place, one in enumerate(self._calls):
+            if one.asked == asked:
+                del self._calls[place]
+                return self._given(one)
+        raise Refused(NOT_KEPT)
+
+    def _given(self, one: ToolRan) -> Any:
+        if one.error:
+            raise ToolFailed(one.error)
+        if one.answer is None:
+            raise Refused(NOT_KEPT)
+        try:
+            return json.loads(self._blobs.get(one.answer.sha256))
+        except BlobMissing:
+            raise Refused(NOT_KEPT) from None
 
     def _answer(self, one: StatementRan) -> WithFile:
         if one.error:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from typing import Literal
 
-from core.steps import ModelFailed, Replied
+from core.steps import ModelFailed, Purpose, Replied, Resumed, Step
 from core.telemetry import get_logger
 from workers.agent.about_steps import asker
 from workers.agent.actions import AskModel
@@ -21,6 +22,7 @@ from workers.models.base import (
     ModelUnavailable,
 )
 from workers.turn.budgets import spent_of
+from workers.turn.context import RetryLater
 from workers.turn.live import LiveProgress
 from workers.turn.open_turn import OpenTurn
 from workers.turn.privacy import masked_messages
@@ -38,41 +40,61 @@ _REASONS: dict[type[ModelError], Reason] = {
 }
 
 
+_STATUS: dict[Purpose, str] = {
+    "act": "status_thinking",
+    "check": "status_checking",
+    "route": "status_second_route",
+    "debug": "status_thinking",
+    "look": "status_thinking",
+    "build": "status_thinking",
+    "learn": "status_learning",
+}
+
+
 def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
     """Ask, and store the outcome: `Replied`, `ModelFailed`, or nothing when nobody waits for it any more.
 
     `view` is the turn that the messages were made from.
     """
     context = turn.context
-    live = LiveProgress(turn, "status_thinking" if action.purpose == "act" else "status_checking")
+    model = turn.second_model if action.purpose == "route" else turn.model
+    live = LiveProgress(turn, _STATUS[action.purpose])
     started = time.monotonic()
     shown, masked = masked_messages(turn, action)
     request = ModelRequest(shown, action.tools, action.purpose, view)
     try:
-        # The judge answers in JSON, which is for nobody's eyes.
+        # What a judge, a second way or a debugger says is for nobody's eyes.
         show = live.add if action.purpose == "act" else _show_nothing
         with context.waiting.one_more():
-            reply = complete_unless_stopped(context.model, request, show, turn.is_unwanted)
+            reply = complete_unless_stopped(model, request, show, turn.is_unwanted)
     except ModelError as error:
         log.warning("model_failed", failure=type(error).__name__, error=error)
+        if isinstance(error, ModelUnavailable) and _waits(turn.steps):
+            raise RetryLater("the model is away, and somebody said to wait for it") from error
         failed = ModelFailed(purpose=action.purpose, reason=_reason(error), prompt_chars=size(action.messages))
         turn.append_reply(failed, *follow_up(view, failed))
         return
     if reply is None:
         return
-    spent = spent_of(reply.usage, context.model.name, context.settings)
+    spent = spent_of(reply.usage, model.name, context.settings)
     step = Replied(
         purpose=action.purpose,
         text=reply.text,
         calls=reply.calls,
         usage=reply.usage,
         finish=reply.finish,
-        model=context.model.name,
+        model=model.name,
         cost_micros=spent.cost_micros,
         duration_s=round(time.monotonic() - started, 3),
         masked=masked,
     )
     turn.append_reply(step, *follow_up(view, step), spent=spent, user=asker(turn.steps))
+
+
+def _waits(steps: Sequence[Step]) -> bool:
+    """Whether a person wants a model that is away to be tried again."""
+    resumed = [step for step in steps if isinstance(step, Resumed)]
+    return bool(resumed) and time.time() < (resumed[-1].waits_until or 0.0)
 
 
 def _show_nothing(_piece: str) -> None:

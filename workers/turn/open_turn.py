@@ -9,17 +9,22 @@ from itertools import takewhile
 from core.rows import Spent, StoredMessage
 from core.steps import Briefed, LeaseGone, Step
 from core.values import Language, Lease, ThreadKey
+from workers.agent.about_steps import chosen_model
 from workers.agent.effective_steps import effective_steps
-from workers.agent.turn import AgentLimits, Environment, SourceNote, Turn
+from workers.agent.turn import AgentLimits, Environment, SourceNote, ToolServerNote, Turn
 from workers.delivery.deliver import Delivery
 from workers.delivery.progress import progress_of
+from workers.models.base import Model
 from workers.turn.access import permitted_mail
 from workers.turn.budgets import allowance
 from workers.turn.context import TurnContext
 from workers.turn.limits import environment_of
 from workers.turn.selected import Selected
 from workers.turn.source_access import allowed_sources, people_of, question_of
+from workers.turn.tool_access import allowed_servers
 
+_BY_RULES = "offline-analyst"
+"""The model that has no second way: its rules would give the same code again."""
 IsLost = Callable[[], bool]
 """Whether the lease is known to be lost."""
 
@@ -54,10 +59,14 @@ class OpenTurn:
             is_talk=state.is_talk,
         )
         self._is_lost = is_lost
+        self.preferred = selected.preferred
+        """What holds for a new turn by people's choice, until its first steps are stored."""
         self._has_no_mail = False
         self._wrote = False
         self._sources: tuple[tuple[frozenset[str], str], tuple[SourceNote, ...]] | None = None
         """With the people and the question for whom it was found out."""
+        self._tools: tuple[frozenset[str], tuple[ToolServerNote, ...]] | None = None
+        """With the people for whom it was found out."""
 
     @property
     def thread_id(self) -> str:
@@ -149,7 +158,8 @@ class OpenTurn:
         earlier, steps = self.effective()
         if self._is_lost():
             steps = (*steps, LeaseGone())
-        model = context.model
+        model = self.model
+        channel = ThreadKey.parse(self.thread_id).channel
         return Turn(
             id=self.row.id,
             language=self.language,
@@ -162,19 +172,40 @@ class OpenTurn:
                 files_chars=limits.files_chars,
                 context_chars=limits.context_chars,
                 hold_unsourced=context.settings.report.unsourced == "hold",
+                second_route=context.settings.check.second_route if model.name != _BY_RULES else "off",
             ),
             allowance=allowance(context.settings, context.store, self.thread_id, model.name, steps),
+            second_calls=self._second_calls(steps),
             environment=self.environment,
             prompts=context.prompts,
             native_tools=model.native_tools,
-            approvals=context.settings.approvals_in(ThreadKey.parse(self.thread_id).channel).ask,
+            approvals=context.settings.approvals_in(channel).ask,
+            sections=context.settings.report_sections(channel) if model.name != _BY_RULES else (),
         )
+
+    def _second_calls(self, steps: Sequence[Step]) -> int | None:
+        """The calls that the budgets allow another model for a second way; None where it is the usual one."""
+        context, name = self.context, self.second_model.name
+        if name == self.model.name or context.settings.check.second_route == "off":
+            return None
+        allowed = allowance(context.settings, context.store, self.thread_id, name, steps)
+        return None if allowed is None else allowed.calls
+
+    @property
+    def model(self) -> Model:
+        """The model that this turn asks."""
+        return self.context.model_named(chosen_model(self.steps))
+
+    @property
+    def second_model(self) -> Model:
+        """The model that writes a second way to the figures of this turn's report."""
+        return self.context.second or self.model
 
     @property
     def environment(self) -> Environment:
         """The place where the cells of this thread run."""
         made = environment_of(self.context.environment, self.context.settings, self.thread_id)
-        return replace(made, sources=self.sources)
+        return replace(made, sources=self.sources, tools=self.tools)
 
     @property
     def sources(self) -> tuple[SourceNote, ...]:
@@ -183,6 +214,14 @@ class OpenTurn:
         if self._sources is None or self._sources[0] != asked:
             self._sources = (asked, allowed_sources(self.context, self.thread_id, self.steps))
         return self._sources[1]
+
+    @property
+    def tools(self) -> tuple[ToolServerNote, ...]:
+        """The servers of tools that cells of this turn may call; looked at again when somebody else joins."""
+        people = people_of(self.steps)
+        if self._tools is None or self._tools[0] != people:
+            self._tools = (people, allowed_servers(self.context, self.thread_id, self.steps))
+        return self._tools[1]
 
     def stop_asked(self) -> bool:
         """Whether a person asked for a stop that is not read yet."""

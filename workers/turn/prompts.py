@@ -37,7 +37,7 @@ class PromptError(OursToFix):
 class PromptFile(BaseModel):
     """One YAML file of `prompts/`: what it is for, what each variable means, the text.
 
-    A file with `words` is a procedure: a short how-to that is added to the system prompt when people's messages hold
+    A file with `words` is a procedure: a short how-to that is told behind the question when people's messages hold
     one of its words. It has no variables.
     """
 

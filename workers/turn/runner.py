@@ -20,7 +20,18 @@ from core.telemetry import bind_fields, get_logger
 from core.values import Lease, ThreadKey
 from executor.client import HostUnavailable
 from workers.agent.about_steps import cells, ending
-from workers.agent.actions import Action, AskApproval, AskModel, LetGo, Obey, RunCell, Wait
+from workers.agent.actions import (
+    Action,
+    AskApproval,
+    AskModel,
+    LetGo,
+    Obey,
+    ProposeFunction,
+    RunCell,
+    RunRoute,
+    TryFunction,
+    Wait,
+)
 from workers.agent.consequences import step_of
 from workers.agent.decide import decide
 from workers.agent.turn import Turn
@@ -30,9 +41,12 @@ from workers.turn.cells import run_cell, show_cell
 from workers.turn.closing import close, close_as_ours, close_at_last, rest
 from workers.turn.commands import CommandThread, handler_of
 from workers.turn.context import RetryLater, TurnContext
-from workers.turn.inbox import join_mail, show_answer, tell_file_problems
+from workers.turn.inbox import join_mail, show_answer, tell_file_problems, tell_playbook
+from workers.turn.learning import propose_function, try_function
 from workers.turn.model_call import ask_model
 from workers.turn.open_turn import IsLost, OpenTurn
+from workers.turn.preferring import by_choice
+from workers.turn.second_route import run_route
 from workers.turn.selection import next_turn
 from workers.turn.sessions import ready_session, with_session_host
 
@@ -48,6 +62,7 @@ def advance(context: TurnContext, lease: Lease, state: ThreadState, is_lost: IsL
     `state` is the thread as it was read under the lease. Raises LeaseLost when another worker took over, RetryLater
     when Slack, the Store or the session host is away.
     """
+    context = by_choice(context, state)
     if (selected := next_turn(context, lease, state)) is not None:
         with bind_fields(thread=lease.thread_id, turn=selected.row.id):
             log.info("turn_goes_on", model=selected.row.model)
@@ -126,6 +141,7 @@ def _show_what_is_there(turn: OpenTurn) -> None:
 
 def _show_cells(turn: OpenTurn) -> None:
     tell_file_problems(turn)
+    tell_playbook(turn)
     show_answer(turn)
     for cell in cells(turn.steps):
         show_cell(turn, cell)
@@ -138,6 +154,12 @@ def _perform(turn: OpenTurn, view: Turn, action: Action) -> bool:
             ask_model(turn, view, action)
         case RunCell():
             run_cell(turn, action)
+        case RunRoute():
+            run_route(turn, action)
+        case TryFunction():
+            try_function(turn, action)
+        case ProposeFunction():
+            propose_function(turn)
         case AskApproval():
             turn.append(_question(turn, action))
         case Obey(command):
@@ -174,7 +196,7 @@ def _question(turn: OpenTurn, action: AskApproval) -> Questioned:
 
 def _obey(turn: OpenTurn, command: Commanded) -> None:
     """Carry out a command. Its steps are stored together with the word that it was carried out."""
-    thread = CommandThread(turn.context, turn.lease, turn.turns, turn.language, command)
+    thread = CommandThread(turn.context, turn.lease, turn.turns, turn.language, command, turn)
     steps = with_session_host(lambda: handler_of(command.command)(thread))
     note_command(turn.context, turn.lease, command)
     turn.append(Acknowledged(command=command.command, ts=command.ts), *steps)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.commands import RUN, SPEAK, commands
+from core.commands import RUN, SPEAK, STARTUP, commands
 from core.errors import BlobsUnreachable, SlackUnreachable
-from core.phrases import detect
+from core.phrases import language_of
 from core.rows import StoredMessage, TurnRow
 from core.slack.text import escape
 from core.steps import Acknowledged, Step
@@ -15,6 +15,7 @@ from core.store.turns import new_turn
 from core.telemetry import get_logger
 from core.values import Language, Lease
 from executor.client import HostUnavailable
+from workers.agent.about_steps import chosen_model
 from workers.agent.inbox import as_command
 from workers.agent.selection import CarryOut, Drop, Open, Reopen, Rest, select
 from workers.turn.access import note_command
@@ -22,6 +23,7 @@ from workers.turn.arrival import bring, sentence
 from workers.turn.commands import CommandThread, handler_of
 from workers.turn.context import RetryLater, TurnContext
 from workers.turn.inbox import author_of
+from workers.turn.preferring import asker_of, preferences_of, preferred
 from workers.turn.selected import Selected
 from workers.turn.talk import unread_mail
 
@@ -52,9 +54,12 @@ def next_turn(context: TurnContext, lease: Lease, state: ThreadState) -> Selecte
                 row = _reopened(context, lease, message, past[place], turns[place])
                 return Selected(row, store.thread_state(thread_id))
             case Open():
-                language = _language_of(context, mail, past)
+                person = preferences_of(asker_of(mail), state)
+                language = person.language or _language_of(context, mail, past)
                 number = past[-1].number + 1 if past else 1
-                return Selected(new_turn(thread_id, number, language, context.model.name), state, mail, is_new=True)
+                model = context.model_named(person.model)
+                row = new_turn(thread_id, number, language, model.name)
+                return Selected(row, state, mail, is_new=True, preferred=preferred(context, mail, state))
         state = store.thread_state(thread_id)
 
 
@@ -67,10 +72,10 @@ def _mail(context: TurnContext, lease: Lease, state: ThreadState) -> list[Stored
 
 
 def _thread(
-    context: TurnContext, lease: Lease, message: StoredMessage, turns: Sequence[Sequence[Step]]
+    context: TurnContext, lease: Lease, message: StoredMessage, turns: Sequence[Sequence[Step]], language: Language
 ) -> CommandThread:
     command = as_command(message, message.kind, author_of(context))
-    return CommandThread(context, lease, turns, detect(message.text), command)
+    return CommandThread(context, lease, turns, language, command)
 
 
 def _carry_out(
@@ -81,7 +86,11 @@ def _carry_out(
 ) -> None:
     """Carry a command out without a turn. Its steps are the last turn's."""
     last, turns = state.turns[-1], list(state.steps.values())
-    thread = _thread(context, lease, message, turns)
+    # What a form gives is JSON, in no language.
+    language = last.language
+    if not commands()[message.kind].by_form:
+        language = language_of(message.text, last.language)
+    thread = _thread(context, lease, message, turns, language)
     command = thread.command
     needs_session = commands()[command.command].session
     try:
@@ -116,14 +125,19 @@ def _reopened(
     context: TurnContext, lease: Lease, message: StoredMessage, row: TurnRow, steps: Sequence[Step]
 ) -> TurnRow:
     """The same turn, open again, with the model of now."""
-    (step,) = handler_of(message.kind)(_thread(context, lease, message, [steps]))
+    (step,) = handler_of(message.kind)(
+        _thread(context, lease, message, [steps], language_of(message.text, row.language))
+    )
     log.info("turn_reopened", turn=row.id)
-    return context.store.reopen_turn(lease, row.id, message.id, step, model=context.model.name)
+    model = context.model_named(chosen_model([*steps, step]))
+    return context.store.reopen_turn(lease, row.id, message.id, step, model=model.name)
 
 
 def _language_of(context: TurnContext, mail: Sequence[StoredMessage], past: Sequence[TurnRow]) -> Language:
     """That of the words; of a file without words, that of the thread so far, else what its owner has set in Slack."""
-    text = "\n".join(message.text for message in mail if message.kind not in (RUN, SPEAK))  # code is in no language
+    text = "\n".join(
+        message.text for message in mail if message.kind not in (RUN, SPEAK, STARTUP)
+    )  # code is in no language
     if text.strip():
-        return detect(text)
+        return language_of(text, past[-1].language if past else "en")
     return past[-1].language if past else context.slack.user_language(mail[0].user)

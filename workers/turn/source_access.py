@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import TypeGuard
 
 from core.authorization import Authorizer
-from core.commands import RUN
+from core.commands import RUN, STARTUP
 from core.errors import SlackUnreachable
 from core.steps import Agreed, Asked, Commanded, Decided, Noted, Resumed, Step
 from core.team_settings import SourceSettings
@@ -49,7 +49,7 @@ def people_of(steps: Sequence[Step]) -> frozenset[str]:
 
 
 def _runs(step: Step) -> TypeGuard[Commanded]:
-    return isinstance(step, Commanded) and step.command == RUN
+    return isinstance(step, Commanded) and step.command in (RUN, STARTUP)
 
 
 def allowed_sources(context: TurnContext, thread_id: str, steps: Sequence[Step]) -> tuple[SourceNote, ...]:

@@ -14,9 +14,12 @@ from core.rows import StoredMessage
 from core.slack.files import file_refs
 from core.slack.incoming import Ignored, incoming, is_empty, listed
 from core.slack.replies import HELP, HELP_STRICT, reply_key, reply_message
+from core.slack.suggestions import suggestions_message
 from core.store.thread_state import ThreadState
+from core.suggesting import suggestions
 from core.telemetry import get_logger
 from core.values import IncomingMessage, Lease, ThreadKey
+from workers.agent.turn import files_of
 from workers.turn.access import OpenSteps, permitted_mail
 from workers.turn.context import TurnContext
 
@@ -31,7 +34,8 @@ def unread_mail(
 ) -> list[StoredMessage]:
     """The thread's unread messages whose authors may, with the talk that one of them wants.
 
-    A mention without a word that finds no talk either is answered with the help, and is no mail any more. `open_turn`
+    A mention without a word that finds no talk either is answered with questions that fit the thread's data, or with
+    the help, and is no mail any more. `open_turn`
     gives the steps of the open turn, None without one; `state` is the thread as it was just read. Raises LeaseLost,
     SlackUnreachable.
     """
@@ -86,10 +90,17 @@ def _answer_without_talk(context: TurnContext, lease: Lease, callers: Sequence[S
     turn = context.store.current_turn(lease.thread_id)
     if turn is not None and turn.status == "running":
         return
+    steps = [step for turn_steps in context.store.thread_steps(lease.thread_id).values() for step in turn_steps]
     for caller in callers:
+        language = context.slack.user_language(caller.user)
+        if questions := suggestions(files_of(steps), language):
+            offer = suggestions_message(caller.thread, questions, language)
+            context.slack.post(lease, caller.thread, reply_key(caller.thread, caller.ts), offer.text, offer.blocks)
+            context.slack.unreact(caller.thread, caller.ts, Reaction.RECEIVED, lease=lease)
+            continue
         strict = context.settings.strict_mention(caller.channel) and caller.channel_type != "im"
         help_text = HELP_STRICT if strict else HELP
-        answer = reply_message(help_text, caller.thread, context.slack.user_language(caller.user))
+        answer = reply_message(help_text, caller.thread, language)
         key = reply_key(caller.thread, caller.ts)
         context.slack.post(lease, caller.thread, key, answer.text, answer.blocks or None)
         context.slack.unreact(caller.thread, caller.ts, Reaction.RECEIVED, lease=lease)

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
+from core.formats import FORMATS
 from core.steps import Step
 from workers.turn.commands.thread import CommandThread
 
@@ -23,5 +24,9 @@ def handler_of(command: str) -> Handler:
     return handler
 
 
-MODULES = {"continue": "resume"}
-"""Commands whose name is a word of Python's own."""
+MODULES = (
+    {"continue": "resume", "fork_here": "fork", "startup_off": "startup"}
+    | dict.fromkeys(FORMATS, "formats")
+    | dict.fromkeys(("learn_cell", "retest"), "learn")
+)
+"""Commands whose name is a word of Python's own, or that share a module."""

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.commands import NOTE
+from core.errors import SlackFailed, SlackUnreachable
 from core.interactions import Reaction
 from core.phrases import say
+from core.slack.files import file_refs
 from core.slack.text import escape
 from core.stepping_in import ContextChange
 from core.steps import Asked, Changed, Step
@@ -46,7 +48,7 @@ def target_of(thread: CommandThread, ts: str) -> str | None:
     written = thread.context.store.written(thread.key.team, thread.key.channel, ts)
     if written is not None and written.thread_id == thread.lease.thread_id:  # no turn has read it yet
         return f"{MESSAGE}{ts}" if written.kind in ("text", NOTE) else None
-    slot = thread.context.store.outbox_slot(thread.lease.thread_id, ts)
+    slot = slot_of(thread, ts)
     if slot is None:
         return None
     turn_id, _, kind = slot.removeprefix(f"{thread.lease.thread_id}/t").partition(":")
@@ -54,6 +56,23 @@ def target_of(thread: CommandThread, ts: str) -> str | None:
     if name == "report" and turn_id.isdigit():
         return f"{REPORT}{turn_id}"
     return f"{CELL}{cell_id}" if name in ("figures", "own", "made") and cell_id else None
+
+
+def slot_of(thread: CommandThread, ts: str) -> str | None:
+    """The key of the row that sent a message of ours; None when none did.
+
+    Slack does not always say in which message it put files: then the message's own files are looked at.
+    """
+    store, thread_id = thread.context.store, thread.lease.thread_id
+    if (slot := store.outbox_slot(thread_id, ts)) is not None:
+        return slot
+    try:
+        shown = thread.context.slack.message(thread.key, ts)
+    except (SlackFailed, SlackUnreachable):
+        return None
+    ids = [file.id for file in file_refs(shown.get("files"))] if shown else []
+    sent = store.outbox_files(thread_id) if ids else {}
+    return next((sent[file_id] for file_id in ids if file_id in sent), None)
 
 
 def _leaves_nothing(thread: CommandThread, step: Changed) -> bool:

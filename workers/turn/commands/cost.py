@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.phrases import say
+from core.phrases import number, say, written
 from core.rows import Spent, money
 from core.steps import Replied, Step, total_spent
 from core.store import start_of_day
@@ -17,10 +17,11 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     context, command = thread.context, thread.command
     last = next((each for each in reversed(thread.turns) if asks_analyst(each)), ())
     store, budget = context.store, context.settings.budget
+    team = context.settings.counted_team(thread.key.team)
     spent = {
         "turn": total_spent([step for step in last if isinstance(step, Replied) and not step.user]),
         "thread": store.spent(thread_id=thread.lease.thread_id),
-        "person": store.spent(user=command.user, since=start_of_day()),
+        "person": store.spent(user=command.user, since=start_of_day(), team=team),
     }
     lines = [_line(thread, scope, each, budget.currency) for scope, each in spent.items()]
     thread.answer("\n".join(lines))
@@ -28,6 +29,13 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
 
 
 def _line(thread: CommandThread, scope: str, spent: Spent, currency: str) -> str:
-    cost = "" if spent.cost_micros is None else f", {money(spent.cost_micros)} {currency}"
+    cost = "" if spent.cost_micros is None else f", {written(money(spent.cost_micros), thread.language)} {currency}"
     text = say(f"cost_{scope}", thread.language, author=thread.command.author)
-    return say("cost_line", thread.language, what=text, calls=spent.calls, tokens=f"{spent.tokens:,}", cost=cost)
+    return say(
+        "cost_line",
+        thread.language,
+        what=text,
+        calls=spent.calls,
+        tokens=number(spent.tokens, thread.language),
+        cost=cost,
+    )

@@ -36,5 +36,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     try:
         slack.upload(lease, thread.key, key, [Upload(name=NAME, data=data, title=NAME)], comment)
     except SlackFailed as error:
-        thread.answer(say("download_refused", turn.language, why=error.error))
+        thread.answer(say("download_refused", turn.language, why=error.error), done=False)
+    else:
+        thread.sign(done=True)
     return ()

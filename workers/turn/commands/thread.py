@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from core.commands import commands
@@ -12,7 +12,9 @@ from core.slack.text import escape
 from core.steps import Commanded, Step
 from core.values import Language, Lease, ThreadKey
 from workers.agent.about_steps import opens_turn
+from workers.turn.access import permitted_mail
 from workers.turn.context import TurnContext
+from workers.turn.open_turn import OpenTurn
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,6 +26,8 @@ class CommandThread:
     turns: Sequence[Sequence[Step]]
     language: Language
     command: Commanded
+    open_turn: OpenTurn | None = None
+    """The turn that is open; None where the command is carried out without one."""
 
     @property
     def key(self) -> ThreadKey:
@@ -35,13 +39,23 @@ class CommandThread:
         """Whether the present turn was opened by this command."""
         return bool(self.turns) and opens_turn(self.turns[-1], self.command)
 
-    def answer(self, text: str, blocks: list[Block] | None = None, *, done: bool = True) -> None:
+    def stop_asked(self) -> bool:
+        """Whether somebody who may asked for a stop that is not read yet."""
+        if not self.context.stops.asked(self.lease.thread_id):
+            return False
+        permitted_mail(self.context, self.lease, lambda: self.turns[-1])  # a stop of somebody who may not is taken out
+        return self.context.store.stop_asked(self.lease.thread_id)
+
+    def answer(
+        self, text: str, blocks: list[Block] | None = None, *, done: bool = True, links: Collection[str] = ()
+    ) -> None:
         """Post a sentence once and mark the command's message as dealt with. Data in the sentence is escaped here.
 
-        With `blocks` it is their text for notifications. `done`: the command did what it is for.
+        With `blocks` it is their text for notifications. `done`: the command did what it is for. `links` are web
+        addresses of ours in it.
         """
         key = f"{self.lease.thread_id}/{self.command.command}:{self.command.ts}"
-        self.context.slack.post(self.lease, self.key, key, escape(text), blocks)
+        self.context.slack.post_once(self.lease, self.key, key, escape(text), blocks, known=links)
         self.sign(done=done)
 
     def sign(self, *, done: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from core.phrases import say
+from core.phrases import decimal, say
 from core.slack import blocks as kit
 from core.slack.blocks import Block
 from core.slack.text import clip, escape
@@ -63,16 +63,18 @@ def table_of(found: Sequence[Variable], ran: Sequence[CellRan], language: Langua
     for each in found:
         cell = of.get(each.cell_id or "")
         where = f"{numbers[cell.cell_id]}. {clip(cell.title, _CHARS)}" if cell is not None else "–"
-        rows.append([clip(each.name, _CHARS), clip(each.type, _CHARS), clip(each.shape, 40) or "–", size(each), where])
+        rows.append(
+            [clip(each.name, _CHARS), clip(each.type, _CHARS), clip(each.shape, 40) or "–", size(each, language), where]
+        )
     return [header, *rows]
 
 
-def size(variable: Variable) -> str:
+def size(variable: Variable, language: Language) -> str:
     """The size of a variable as people say it."""
     amount, units = float(variable.bytes), ["B", "kB", "MB", "GB"]
     while amount >= _UNIT and len(units) > 1:
         amount, units = amount / _UNIT, units[1:]
-    return f"{amount:.0f} {units[0]}" if units[0] == "B" else f"{amount:.1f} {units[0]}"
+    return f"{decimal(amount, 0 if units[0] == 'B' else 1, language)} {units[0]}"
 
 
 def kept_old_values(found: Sequence[Variable], ran: Sequence[CellRan]) -> list[str]:

@@ -1,0 +1,295 @@
+"""A program is built for a thread: inside walls of its own, with a card that shows what goes on, posted as one zip.
+
+The folder of the build lies below the node's home. A worker that dies in a build leaves it there, and the command,
+which is carried out once more, goes on from it; on another node it begins anew. One build runs on a node at a time.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import os
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from core.errors import OursToFix, SlackFailed, SlackUnreachable
+from core.interactions import StopButton
+from core.phrases import say
+from core.settings import Settings
+from core.slack import blocks as kit
+from core.slack.blocks import Limit, SlackMessage
+from core.slack.text import clip, escape
+from core.slack.uploads import Upload
+from core.slack.writer import SlackWriter
+from core.steps import Proposed, Usage
+from core.telemetry import get_logger
+from core.values import Language, Lease, ThreadKey
+from executor.launch import running_host
+from executor.wire import limits_from
+from workers.agent.text import one_line
+from workers.builder.build import Builder, CannotBuild, Order
+from workers.builder.components import plan
+from workers.builder.drafting import within
+from workers.builder.handover import HandedOver, hand_over, how_to_run, skipped_checks, summary
+from workers.builder.iterations import History, Iteration
+from workers.builder.progress import Progress
+from workers.builder.requirement import Requirement, RunTable
+from workers.builder.sandbox_walls import SandboxWalls
+from workers.builder.walls import Walls
+from workers.delivery.reports.pack import zipped
+from workers.turn.budgets import spent_of
+from workers.turn.build_model import BuildModel
+from workers.turn.open_turn import OpenTurn
+
+log = get_logger(__name__)
+
+WAIT_S = 20.0
+"""How long a build waits for the one that runs on its node."""
+_LOOK_EVERY_S = 0.2
+_FOLDER = "programs"
+_ROWS = 20
+
+
+@contextmanager
+def walls_for(settings: Settings, thread_id: str, run: RunTable) -> Iterator[Walls]:
+    """Walls with the limits of the thread, and no more memory than the requirement names. They end with the block."""
+    own = limits_from(settings.session_limits(ThreadKey.parse(thread_id).channel))
+    limits = replace(
+        own, memory_mb=min(own.memory_mb, run.memory_mb), cell_grace_s=1.0, workspace_mb=256, spare_sessions=0
+    )
+    with running_host(limits=limits, bash=True) as sessions, closing(SandboxWalls(sessions)) as walls:
+        yield walls
+
+
+def folder_of(home: Path, thread_id: str, proposal: str = "") -> Path:
+    """Where the builds of a thread lie on this node, or the one of a requirement file."""
+    names = [hashlib.sha256(each.encode()).hexdigest()[:20] for each in (thread_id, proposal) if each]
+    return home.joinpath(_FOLDER, *names)
+
+
+def build(turn: OpenTurn, ts: str, proposed: Proposed, requirement: Requirement) -> bool:
+    """Build a program and post it. True when it was posted; else the thread was told what happened instead.
+
+    `ts` is that of the command: what is said for it is said once.
+    """
+    settings, language = turn.context.settings, turn.language
+    thread = _Thread(turn, ts)
+    requirement = within(requirement)
+    folder = folder_of(settings.home, thread.id, proposed.origin or proposed.id)
+    history = History(folder)
+    with _alone(settings) as is_ours:
+        if not is_ours:
+            _say(thread, proposed, "busy", say("build_busy", language))
+            return False
+        known = history.all()
+        resume = bool(known) and known[-1].state in ("open", "stopped")
+        note = say("build_resumed", language) if resume else ""
+        if proposed.origin and not known:
+            note = say("build_anew", language)
+        card = _Card(thread, proposed, requirement, note)
+        try:
+            with walls_for(settings, thread.id, requirement.run) as walls:
+                builder = Builder(
+                    model=BuildModel(turn, language),
+                    prompts=turn.context.prompts,
+                    walls=walls,
+                    history=history,
+                    tell=card.tell,
+                    cost_of=lambda usage: _cost(usage, turn.model.name, settings),
+                    wanted=lambda: not turn.is_unwanted(),
+                )
+                iteration = builder.build(Order(requirement, proposed.text, resume=resume))
+                handed = hand_over(history, iteration, requirement, proposed.text)
+        except CannotBuild as error:
+            _say(thread, proposed, "refused", say("build_refused", language, title=proposed.title, why=f"{error}."))
+            return False
+        card.end(handed.iteration)
+        return _tell(thread, proposed, requirement, handed)
+
+
+@dataclass(frozen=True, slots=True)
+class _Thread:
+    """Where a build tells what happens."""
+
+    turn: OpenTurn
+    ts: str
+
+    @property
+    def id(self) -> str:
+        return self.turn.thread_id
+
+    @property
+    def key(self) -> ThreadKey:
+        return ThreadKey.parse(self.id)
+
+    @property
+    def lease(self) -> Lease:
+        return self.turn.lease
+
+    @property
+    def language(self) -> Language:
+        return self.turn.language
+
+    @property
+    def slack(self) -> SlackWriter:
+        return self.turn.context.slack
+
+
+class _Card:
+    """The message that shows a build: a row for each component, with what its critics say."""
+
+    def __init__(self, thread: _Thread, proposed: Proposed, requirement: Requirement, note: str) -> None:
+        self._thread, self._proposed = thread, proposed
+        self._rows = {one.name: "…" for one in plan(requirement).components}
+        self._note = note
+        self._drawn_at = time.monotonic()
+        slot = f"{thread.id}/{proposed.id}:card:{thread.ts}"
+        message = self._message("build_card", runs=True)
+        self._ts = thread.slack.post(thread.lease, thread.key, slot, message.text, message.blocks)
+
+    def tell(self, one: Progress) -> None:
+        """Show what happened, not more often than a card is drawn."""
+        if one.kind == "asked":
+            return
+        if one.component in self._rows:
+            mark = "✓" if one.good else "✗"
+            self._rows[one.component] = f"{mark} {one_line(one.text, 200)}"
+        elif one.kind != "plan":
+            self._note = one_line(one.text, 200)
+        now = time.monotonic()
+        if now - self._drawn_at >= self._thread.turn.context.settings.slack.progress_interval_s:
+            self._drawn_at = now
+            self._draw(self._message("build_card", runs=True))
+
+    def end(self, iteration: Iteration) -> None:
+        """Show the outcome: components × critics, without the button."""
+        for built in iteration.components:
+            self._rows[built.name] = summary(built)
+        done = iteration.state in ("passed", "failed")
+        self._draw(self._message("build_card_done" if done else "build_card_ended", runs=False))
+
+    def _message(self, head: str, *, runs: bool) -> SlackMessage:
+        language, proposed = self._thread.language, self._proposed
+        line = say(head, language, title=proposed.title, version=proposed.version)
+        rows = [f"{name}: {said}" for name, said in list(self._rows.items())[:_ROWS]]
+        text = clip("\n".join([line, *rows, *([self._note] if self._note else [])]), Limit.SECTION)
+        blocks = [kit.paragraph(text)]
+        if runs:
+            stop = kit.button(say("stop_button", language), StopButton(turn=self._thread.turn.row.id), style="danger")
+            blocks.append(kit.actions(stop))
+        return SlackMessage(kit.fallback(text), blocks)
+
+    def _draw(self, message: SlackMessage) -> None:
+        thread = self._thread
+        try:
+            thread.slack.update(thread.lease, thread.key, self._ts, message.text, message.blocks)
+        except (SlackFailed, SlackUnreachable, OursToFix) as error:
+            log.warning("build_card_not_drawn", error=error)
+
+
+def _tell(thread: _Thread, proposed: Proposed, requirement: Requirement, handed: HandedOver) -> bool:
+    """Post the program, or say why there is none."""
+    iteration, language, title = handed.iteration, thread.language, proposed.title
+    if iteration.state == "stopped":
+        why = say("build_stopped_by_person", language) if thread.turn.is_unwanted() else iteration.why
+        why = one_line(why, 300).rstrip(".。") + ("。" if language == "zh" else ".")
+        _say(thread, proposed, "stopped", say("build_stopped", language, title=title, why=why))
+        return False
+    if iteration.state == "held back":
+        _say(thread, proposed, "held", say("build_held", language, title=title, findings=_findings(iteration)))
+        return False
+    folder = folder_of(thread.turn.context.settings.home, thread.id, proposed.origin or proposed.id)
+    run, several = how_to_run(plan(requirement)), len(iteration.components) > 1
+    comment = say(
+        "build_here",
+        language,
+        title=title,
+        version=proposed.version,
+        run=run,
+        tests=_tests(thread, iteration),
+        security=_security(thread, iteration),
+        failed="; ".join(_failed(iteration)),
+        skipped=", ".join(
+            dict.fromkeys(f"{name}.{one.critic}" if several else one.critic for name, one in skipped_checks(iteration))
+        ),
+    )
+    upload = Upload(name=f"{title}.zip", data=_zip(folder, title), title=f"{title}.zip")
+    key = f"{thread.id}/{proposed.id}:zip:{proposed.version}"
+    try:
+        thread.slack.upload(thread.lease, thread.key, key, [upload], escape(clip(comment, Limit.SECTION)))
+    except SlackFailed as error:
+        _say(thread, proposed, "unposted", say("build_not_posted", language, why=error.error))
+        return False
+    return True
+
+
+def _zip(folder: Path, title: str) -> bytes:
+    paths = (path for path in sorted(folder.rglob("*")) if path.is_file() and not path.is_symlink())
+    return zipped((f"{title}/{path.relative_to(folder).as_posix()}", path.read_bytes()) for path in paths)
+
+
+def _tests(thread: _Thread, iteration: Iteration) -> str:
+    found = [verdict for built in iteration.components if built.best for verdict in built.best.verdicts
+             if verdict.critic == "tests" and verdict.total]  # fmt: skip
+    if not found:
+        return say("build_no_tests", thread.language)
+    good, total = sum(one.good for one in found), sum(one.total for one in found)
+    return say("build_tests", thread.language, good=good, total=total)
+
+
+def _security(thread: _Thread, iteration: Iteration) -> str:
+    count = len(list(_security_findings(iteration)))
+    return say("build_findings", thread.language, count=count) if count else say("build_secure", thread.language)
+
+
+def _security_findings(iteration: Iteration) -> Iterator[str]:
+    for built in iteration.components:
+        for verdict in built.best.verdicts if built.best else ():
+            if verdict.critic in ("security", "review"):
+                yield from (f"{one.where}: {one.message}" for one in verdict.findings)
+
+
+def _findings(iteration: Iteration) -> str:
+    return one_line("; ".join(list(_security_findings(iteration))[:3]), 600)
+
+
+def _failed(iteration: Iteration) -> Iterator[str]:
+    for built in iteration.components:
+        for verdict in built.best.verdicts if built.best else ():
+            if verdict.state == "failed":
+                said = verdict.findings[0].message if verdict.findings else verdict.note
+                yield one_line(f"{built.name}, {verdict.critic}: {said}", 200)
+
+
+def _say(thread: _Thread, proposed: Proposed, what: str, text: str) -> None:
+    key = f"{thread.id}/{proposed.id}:{what}:{thread.ts}"
+    thread.slack.post(thread.lease, thread.key, key, escape(text))
+
+
+def _cost(usage: Usage, model: str, settings: Settings) -> int | None:
+    return spent_of(usage, model, settings).cost_micros
+
+
+@contextmanager
+def _alone(settings: Settings) -> Iterator[bool]:
+    """Inside the block no other build runs on this node; False when one still did after some time."""
+    settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = os.open(settings.home / "build.lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    try:
+        until = time.monotonic() + WAIT_S
+        while not (ours := _lock(lock)) and time.monotonic() < until:
+            time.sleep(_LOOK_EVERY_S)
+        yield ours
+    finally:
+        os.close(lock)
+
+
+def _lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,0 +1,178 @@
+"""build: a requirement file for a program, from a .toml that comes along or drafted from what the thread says.
+
+It is posted with its buttons. Nothing is built before somebody presses "Build" (`building.py`).
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from core.commands import BUILD, argument_of
+from core.errors import SlackFailed, UsersMove
+from core.phrases import say
+from core.slack.memory_views import proposal_message
+from core.slack.uploads import Upload
+from core.steps import Asked, Finished, Proposed, Step
+from core.telemetry import get_logger
+from core.values import FileRef, Language
+from workers.agent.effective_steps import effective_steps
+from workers.agent.text import clip, one_line, quoted
+from workers.builder.components import plan
+from workers.builder.drafting import NoDraft, drafted, lowered_guards
+from workers.builder.requirement import MAX_CHARS, Requirement, RequirementWrong, read
+from workers.models.base import ModelError, ModelRequest
+from workers.turn.build_model import BuildModel
+from workers.turn.commands.thread import CommandThread
+
+log = get_logger(__name__)
+
+OFFLINE = "offline-analyst"
+_DISCUSSION = 12_000
+_MOST_SHOWN = 12
+_FILE_BYTES = MAX_CHARS * 4
+
+
+def carry_out(thread: CommandThread) -> Sequence[Step]:
+    """Post the requirement file; say why not where there is none to be had."""
+    language, command = thread.language, thread.command
+    files = thread.context.slack.message_files(thread.key, command.ts)
+    given = next((file for file in files if file.name.lower().endswith(".toml")), None)
+    if given is not None:
+        text = _fetched(thread, given)
+        if text is None:
+            return ()
+        try:
+            requirement = read(text, given.name)
+        except RequirementWrong as error:
+            problems = told_problems(error)
+            thread.answer(say("build_wrong_file", language, file=given.name, problems=problems), done=False)
+            return ()
+        return post(thread, first(thread, text, requirement, ()))
+    if thread.open_turn is None or thread.open_turn.model.name == OFFLINE:
+        thread.answer(say("build_no_model", language), done=False)
+        return ()
+    wanted, discussion = argument_of(BUILD, command.text), _discussion(thread)
+    if not wanted and not discussion:
+        thread.answer(say("build_nothing_said", language), done=False)
+        return ()
+    variables = {"discussion": _quoted(discussion), "wanted": _quoted(wanted), "current": "", "change": ""}
+    try:
+        made = drafted(asking(thread, variables))
+    except NoDraft as error:
+        thread.answer(say("build_no_draft", language, why=sentence_of(error)), done=False)
+        return ()
+    except ModelError as error:
+        thread.answer(say("build_no_call", language, why=str(error)), done=False)
+        return ()
+    return post(thread, first(thread, made.text, made.requirement, made.questions))
+
+
+def asking(thread: CommandThread, variables: Mapping[str, str]) -> Callable[[str], str]:
+    """What asks the model for a draft, told what was wrong with the one before. Calls raise ModelError."""
+    turn = thread.open_turn
+    assert turn is not None  # noqa: S101 - both commands open a turn
+    model = BuildModel(turn, thread.language)
+
+    def ask(problem: str) -> str:
+        prompt = thread.context.prompts.render("build_draft", **variables, problem=problem)
+        messages = ({"role": "user", "content": prompt},)
+        return model.complete(ModelRequest(messages), lambda _: None).text
+
+    return ask
+
+
+def first(thread: CommandThread, text: str, requirement: Requirement, questions: Sequence[str]) -> Proposed:
+    """The first version of a requirement file."""
+    command, name = thread.command, requirement.file.name
+    return Proposed(
+        what="program",
+        id=f"program:{command.ts}",
+        file=f"{name}.toml",
+        title=name,
+        text=text,
+        about=about(text, thread.language, questions),
+        version=1,
+        user=command.user,
+        author=command.author,
+        ts=command.ts,
+    )
+
+
+def post(thread: CommandThread, proposed: Proposed) -> Sequence[Step]:
+    """Post a version: the file itself, and the message with its buttons."""
+    lease, slack = thread.lease, thread.context.slack
+    upload_version(thread, proposed)
+    message = proposal_message(proposed, lease.thread_id, thread.language)
+    slack.post(lease, thread.key, f"{lease.thread_id}/{proposed.id}", message.text, message.blocks)
+    thread.sign(done=True)
+    return (proposed,)
+
+
+def upload_version(thread: CommandThread, proposed: Proposed) -> None:
+    """Put a version of the file into the thread. Without it the form still shows the whole."""
+    upload = Upload(name=proposed.file, data=proposed.text.encode(), title=f"{proposed.file} v{proposed.version}")
+    key = f"{thread.lease.thread_id}/{proposed.id}:file:{proposed.version}"
+    try:
+        thread.context.slack.upload(thread.lease, thread.key, key, [upload], "")
+    except SlackFailed as error:
+        log.warning("requirement_not_posted", error=error.error)
+
+
+def about(text: str, language: Language, questions: Sequence[str] = ()) -> str:
+    """What people read of a requirement file before they open it."""
+    try:
+        requirement = read(text)
+    except RequirementWrong as error:
+        return "\n".join([say("build_problems", language), told_problems(error)])
+    parts = [requirement.file.description]
+    numbered = [(one.name, row) for one in plan(requirement).components for row in one.numbered]
+    several = len(requirement.component) > 1
+    rows = [f"{f'{name}.' if several else ''}{row.id} {one_line(row.text, 160)}" for name, row in numbered]
+    more = [say("report_more", language, count=len(rows) - _MOST_SHOWN)] if len(rows) > _MOST_SHOWN else []
+    parts.append("\n".join([say("build_requirements", language), *rows[:_MOST_SHOWN], *more]))
+    if guards := lowered_guards(requirement):
+        parts.append(say("build_lowered", language, what=", ".join(guards)))
+    if questions:
+        asked = [f"{n}. {one_line(one, 240)}" for n, one in enumerate(questions, start=1)]
+        parts.append("\n".join([say("build_questions", language), *asked, say("build_answer_how", language)]))
+    return "\n\n".join(filter(None, parts))
+
+
+def told_problems(error: RequirementWrong) -> str:
+    """The faults of a file with line and column, a line each."""
+    return "\n".join(f"{error.name}:{one_line(str(problem), 300)}" for problem in error.problems[:_MOST_SHOWN])
+
+
+def _fetched(thread: CommandThread, file: FileRef) -> str | None:
+    """The text of a file of the message; None when it could not be had, and the thread was told."""
+    try:
+        with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
+            copy = Path(folder) / "file"
+            thread.context.files.fetch(file, copy)
+            return copy.read_bytes()[:_FILE_BYTES].decode("utf-8", errors="replace")
+    except UsersMove as error:
+        why = say(error.key, thread.language, **error.variables)
+        thread.answer(say("build_file_unread", thread.language, file=file.name, why=why), done=False)
+        return None
+
+
+def _discussion(thread: CommandThread) -> str:
+    """What was said and reported in the thread, the last of it."""
+    lines: list[str] = []
+    for step in (step for steps in effective_steps(thread.turns) for step in steps):
+        if isinstance(step, Asked) and not step.left_out and step.text.strip():
+            lines.append(f"{step.author or step.user}: {step.text.strip()}")
+        elif isinstance(step, Finished):
+            lines.append(f"report: {step.report.strip()}")
+    return "\n".join(lines)[-_DISCUSSION:]
+
+
+def _quoted(text: str) -> str:
+    return quoted(text) if text.strip() else ""
+
+
+def sentence_of(error: Exception) -> str:
+    """What an error says, as one bounded sentence."""
+    return clip(one_line(str(error), 400).rstrip(".") + ".", 400)

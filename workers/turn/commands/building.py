@@ -1,0 +1,116 @@
+"""building: what a person decided about a requirement file: build it, save another version of it, or leave it.
+
+Versions are compared: who presses or saves on one that somebody has changed meanwhile is told, and nothing is done.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+
+from core.phrases import say
+from core.slack.memory_views import proposal_message
+from core.slack.text import clip, escape
+from core.steps import Proposed, Settled, Step
+from core.team_memory import MemoryDecision, proposal_of
+from workers.agent.text import one_line
+from workers.builder.requirement import RequirementWrong, read
+from workers.turn.building import build
+from workers.turn.commands.build import OFFLINE, about, told_problems, upload_version
+from workers.turn.commands.memory import draw, draw_as, tell_late
+from workers.turn.commands.thread import CommandThread
+
+_CHANGES = 1_500
+
+
+def carry_out(thread: CommandThread) -> Sequence[Step]:
+    """Do what was decided, unless it was meant for another version."""
+    decision = MemoryDecision.decode(thread.command.text)
+    found = proposal_of(thread.turns, decision.proposal) if decision is not None else None
+    if decision is None or found is None or found[0].what != "program":
+        return ()
+    proposed, before = found
+    if before is not None:
+        tell_late(thread, proposed, before)
+        return ()
+    if decision.version != proposed.version:
+        _tell_stale(thread, proposed, decision)
+        return ()
+    match decision.do:
+        case "edit":
+            return _saved(thread, proposed, decision.text)
+        case "drop":
+            return _settled(thread, proposed, "dropped")
+        case "keep":
+            return _built(thread, proposed)
+        case _:
+            return ()
+
+
+def _saved(thread: CommandThread, proposed: Proposed, text: str) -> Sequence[Step]:
+    """A version by who changed the file. One with faults is kept too: it cannot be built before they are mended."""
+    text = text.replace("\r\n", "\n").rstrip("\n") + "\n"
+    if text == proposed.text:
+        return ()
+    fresh = proposed.model_copy(
+        update={
+            "text": text,
+            "about": about(text, thread.language),
+            "version": proposed.version + 1,
+            "user": thread.command.user,
+            "author": thread.command.author,
+        }
+    )
+    upload_version(thread, fresh)
+    draw_as(thread, fresh, proposal_message(fresh, thread.lease.thread_id, thread.language))
+    return (fresh,)
+
+
+def _built(thread: CommandThread, proposed: Proposed) -> Sequence[Step]:
+    language = thread.language
+    try:
+        requirement = read(proposed.text, proposed.file)
+    except RequirementWrong as error:
+        problems = one_line(told_problems(error), 600) + "."
+        _whisper(thread, say("build_unready", language, file=proposed.file, problems=problems))
+        return ()
+    if thread.open_turn is None or thread.open_turn.model.name == OFFLINE:
+        _whisper(thread, say("build_no_model", language))
+        return ()
+    is_built = build(thread.open_turn, thread.command.ts, proposed, requirement)
+    return _settled(thread, proposed, "built") if is_built else ()
+
+
+def _settled(thread: CommandThread, proposed: Proposed, outcome: str) -> Sequence[Step]:
+    command = thread.command
+    settled = Settled.model_validate(
+        {
+            "proposal": proposed.id,
+            "outcome": outcome,
+            "user": command.user,
+            "author": command.author,
+            "ts": command.ts,
+        }
+    )
+    draw(thread, proposed, settled)
+    return (settled,)
+
+
+def _tell_stale(thread: CommandThread, proposed: Proposed, decision: MemoryDecision) -> None:
+    """Say to who was later that somebody else saved first, with what they had written."""
+    lines = difflib.unified_diff(proposed.text.splitlines(), decision.text.splitlines(), "saved", "yours", lineterm="")
+    changes = clip("\n".join(lines), _CHANGES) if decision.do == "edit" else ""
+    said = say(
+        "build_stale",
+        thread.language,
+        author=proposed.author or proposed.user,
+        version=proposed.version,
+        yours=decision.version,
+        file=proposed.file,
+        changes=bool(changes),
+    )
+    _whisper(thread, f"{said}\n{changes}".rstrip())
+
+
+def _whisper(thread: CommandThread, text: str) -> None:
+    thread.context.slack.whisper(thread.key, thread.command.user, escape(text), lease=thread.lease)

@@ -1,0 +1,54 @@
+"""slides, pdf, excel, csv: the report in this format, once for each report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from core.errors import SlackFailed
+from core.formats import Format, is_format
+from core.phrases import say
+from core.slack.text import escape
+from core.slack.uploads import Upload
+from core.steps import Finished, Step
+from workers.turn.commands.thread import CommandThread
+from workers.turn.handover import last_report, report_of
+from workers.turn.privacy import as_people_see, privacy_in
+from workers.turn.report_formats import in_format
+
+
+def carry_out(thread: CommandThread) -> Sequence[Step]:
+    """Post the files. A press on a button names the report's turn; words mean the last one."""
+    store, lease, command = thread.context.store, thread.lease, thread.command
+    turns = store.thread_steps(lease.thread_id)
+    meant = command.text if _has_report(turns, command.text) else last_report(turns)
+    if not is_format(command.command) or not meant or (turn := store.turn(meant)) is None:
+        thread.answer(say("nothing_to_download", thread.language))
+        return ()
+    name: Format = command.command
+    key = f"{meant}:as_{name}"
+    known = store.outbox_get(key)
+    if known is not None and known.status == "sent" and known.created_at.timestamp() < float(command.ts):
+        thread.answer(say("format_known", turn.language, name=say(f"report_button_{name}", turn.language)))
+        return ()
+    upto = list(turns.values())[: list(turns).index(meant) + 1]
+    seen = as_people_see(upto, privacy_in(thread.context, lease.thread_id))
+    given = report_of(thread.context, upto, seen, turn.language, model=turn.model)
+    files = in_format(name, replace(given, clean_room=store.clean_room(turn.id)))
+    if not files:
+        thread.answer(say("format_no_table", turn.language), done=False)
+        return ()
+    uploads = [Upload(name=file.name, data=file.data, title=file.name) for file in files]
+    try:
+        thread.context.slack.upload(lease, thread.key, key, uploads, escape(say(f"format_{name}_here", turn.language)))
+    except SlackFailed as error:
+        names = ", ".join(file.name for file in files)
+        thread.answer(say("format_refused", turn.language, name=names, why=error.error), done=False)
+    else:
+        if command.text != meant:  # a press has no message to put a sign on
+            thread.sign(done=True)
+    return ()
+
+
+def _has_report(turns: Mapping[str, Sequence[Step]], turn_id: str) -> bool:
+    return any(isinstance(step, Finished) for step in turns.get(turn_id, ()))

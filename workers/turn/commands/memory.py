@@ -1,0 +1,136 @@
+"""memory: what a person decided about a proposal to keep or forget something."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from core.errors import OursToFix
+from core.phrases import say
+from core.slack.blocks import SlackMessage
+from core.slack.memory_views import proposal_message, settled_line, settled_message
+from core.slack.text import escape
+from core.steps import Proposed, Settled, Step
+from core.team_memory import MemoryDecision, proposal_of
+from core.telemetry import get_logger
+from core.values import ThreadKey
+from workers.memory.documents import INSTEAD, Documents, Note
+from workers.memory.folder import NotWritten
+from workers.memory.pages import Entry
+from workers.memory.team import memory_of
+from workers.turn.commands.thread import CommandThread
+
+log = get_logger(__name__)
+
+
+def carry_out(thread: CommandThread) -> Sequence[Step]:
+    """Do what was decided, and draw the proposal again without its buttons. Who comes too late is told."""
+    command, decision = thread.command, MemoryDecision.decode(thread.command.text)
+    found = proposal_of(thread.turns, decision.proposal) if decision is not None else None
+    if decision is None or found is None:
+        return ()
+    proposed, before = found
+    slack, key = thread.context.slack, thread.key
+    if proposed.what in ("playbook", "program"):
+        return ()
+    if before is not None:
+        tell_late(thread, proposed, before)
+        return ()
+    proposed = proposed.model_copy(
+        update={"title": decision.title or proposed.title, "text": decision.text or proposed.text}
+    )
+    settled = _settled(thread, proposed, decision)
+    draw(thread, proposed, settled)
+    if settled.outcome == "gone":
+        slack.whisper(key, command.user, escape(settled_line(proposed, settled, thread.language)), lease=thread.lease)
+    return (settled,)
+
+
+def propose(thread: CommandThread, proposed: Proposed) -> Sequence[Step]:
+    """Post a proposal with its buttons."""
+    message = proposal_message(proposed, thread.lease.thread_id, thread.language)
+    thread.context.slack.post(thread.lease, thread.key, _slot(thread, proposed), message.text, message.blocks)
+    thread.sign(done=True)
+    return (proposed,)
+
+
+def tell_late(thread: CommandThread, proposed: Proposed, before: Settled) -> None:
+    """Say to who pressed too late what was decided."""
+    text = say("memory_late", thread.language, line=settled_line(proposed, before, thread.language))
+    thread.context.slack.whisper(thread.key, thread.command.user, escape(text), lease=thread.lease)
+
+
+def _settled(thread: CommandThread, proposed: Proposed, decision: MemoryDecision) -> Settled:
+    command = thread.command
+    documents = memory_of(thread.context.settings).documents
+    outcome, why = "dropped", ""
+    try:
+        if proposed.what == "entry" and decision.do in ("keep", "replace"):
+            outcome = _keep(thread, documents, proposed, replaces=decision.do == "replace")
+        elif proposed.what == "forget" and decision.do == "forget":
+            outcome = "forgotten" if _forget(documents, proposed) else "gone"
+            why = "" if outcome == "forgotten" else say("memory_changed_meanwhile", thread.language)
+    except NotWritten as error:
+        log.warning("memory_not_written", error=error)
+        outcome, why = "gone", str(error)
+    return Settled.model_validate(
+        {
+            "proposal": proposed.id,
+            "outcome": outcome,
+            "why": why,
+            "user": command.user,
+            "author": command.author,
+            "ts": command.ts,
+        }
+    )
+
+
+def _keep(thread: CommandThread, documents: Documents, proposed: Proposed, *, replaces: bool) -> str:
+    own = next((note for note in proposed.clashes if note.place == proposed.file), None)
+    kept = _kept_line(thread, proposed)
+    if replaces:
+        kept += "".join(f"{INSTEAD}{note.place}" for note in proposed.clashes if note.place != proposed.file)
+    old = Entry(own.title, own.text, own.kept) if own is not None and replaces else None
+    documents.keep(proposed.file, Entry(proposed.title, proposed.text, kept), instead_of=old)
+    return "replaced" if old is not None else "kept"
+
+
+def _forget(documents: Documents, proposed: Proposed) -> bool:
+    there = [
+        note
+        for note in documents.notes((proposed.file.rpartition("/")[0],))
+        if (note.file, note.entry.title, note.entry.text) == (proposed.file, proposed.title, proposed.text)
+    ]
+    return documents.forget(Note(there[0].file, there[0].entry)) if there else False
+
+
+def _kept_line(thread: CommandThread, proposed: Proposed) -> str:
+    """Who had it kept, when, and from which message. It stands in the file, so it has no Markdown in it."""
+    when = f"{datetime.fromtimestamp(float(thread.command.ts), UTC):%Y-%m-%d}"
+    keeper, speaker = (_name(step.author or step.user) for step in (thread.command, proposed))
+    channel, ts = ThreadKey.parse(thread.lease.thread_id).channel, proposed.ts
+    return f"Kept by {keeper} on {when}; said by {speaker} in {channel}, message {ts}"
+
+
+def _name(name: str) -> str:
+    return " ".join(name.replace("_", " ").split())[:80]
+
+
+def draw(thread: CommandThread, proposed: Proposed, settled: Settled) -> None:
+    """Draw a proposal again, decided, without its buttons."""
+    draw_as(thread, proposed, settled_message(proposed, settled, thread.language))
+
+
+def draw_as(thread: CommandThread, proposed: Proposed, message: SlackMessage) -> None:
+    """Draw a proposal's message anew."""
+    row = thread.context.store.outbox_get(_slot(thread, proposed))
+    if row is None or not row.ts:
+        return
+    try:
+        thread.context.slack.update(thread.lease, thread.key, row.ts, message.text, message.blocks)
+    except OursToFix as error:
+        log.warning("proposal_not_redrawn", error=error)
+
+
+def _slot(thread: CommandThread, proposed: Proposed) -> str:
+    return f"{thread.lease.thread_id}/{proposed.id}"

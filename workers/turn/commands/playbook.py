@@ -1,0 +1,142 @@
+"""playbook: drafts a playbook from the last report, proves it in the clean room, and posts it for review."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from core.clean_room import CleanRoom
+from core.errors import BlobsUnreachable
+from core.phrases import say
+from core.slack.report_badge import badge as badge_text
+from core.steps import Finished, Proposed, Step
+from core.telemetry import get_logger
+from core.values import Language
+from executor.client import HostUnavailable, RequestError
+from workers.agent.effective_steps import effective_steps
+from workers.agent.rerun import plan
+from workers.memory.playbooks.drafting import Draft, draft
+from workers.memory.playbooks.page import Playbook, file_name, lint, write_playbook
+from workers.memory.playbooks.shelf import PLAYBOOKS
+from workers.memory.team import memory_of
+from workers.turn.clean_room import NotWanted, Room, RoomTaken
+from workers.turn.commands.memory import propose
+from workers.turn.commands.thread import CommandThread
+from workers.turn.team_memory import spaces_in
+
+log = get_logger(__name__)
+
+REPRODUCED = "reproduced"
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """A draft, what the clean room said of it, and that in words."""
+
+    draft: Draft
+    outcome: CleanRoom | None
+    proof: str
+
+
+def carry_out(thread: CommandThread) -> Sequence[Step]:
+    """Post the draft for review; say why not where the thread has no report with code behind it."""
+    command, language = thread.command, thread.language
+    turns = reported(upto(thread))
+    if not turns:
+        thread.answer(say("playbook_no_report", language), done=False)
+        return ()
+    proven = prove(thread, turns)
+    if proven is None:
+        thread.answer(say("playbook_no_code", language), done=False)
+        return ()
+    book = replace(proven.draft.playbook, proof=proven.proof)
+    spaces = spaces_in(thread.context, thread.lease.thread_id)
+    file = free_file(thread, spaces.own, book.name)
+    proposed = Proposed(
+        what="playbook",
+        id=f"playbook:{command.ts}",
+        file=file,
+        title=book.name,
+        text=write_playbook(book),
+        about=summary(book, language),
+        user=command.user,
+        author=command.author,
+        ts=command.ts,
+    )
+    return propose(thread, proposed)
+
+
+def upto(thread: CommandThread) -> Sequence[Sequence[Step]]:
+    """The turns that are meant: all of them, or up to the one whose button was pressed."""
+    thread_id, _, number = thread.command.text.partition("/t")
+    if thread_id == thread.lease.thread_id and number.isdigit():
+        return thread.turns[: int(number)]
+    return thread.turns
+
+
+def reported(turns: Sequence[Sequence[Step]]) -> list[Sequence[Step]]:
+    """The turns up to the last one that ended with a report; empty without one."""
+    ends = [place for place, steps in enumerate(turns) if any(isinstance(step, Finished) for step in steps)]
+    return list(turns[: ends[-1] + 1]) if ends else []
+
+
+def prove(thread: CommandThread, turns: Sequence[Sequence[Step]]) -> Proven | None:
+    """The draft whose stages give what the cells gave: with functions, else with the cells as they are. None where no
+    code can be run again."""
+    effective = effective_steps(turns)
+    made = plan(effective)
+    if made is None or not made.parts:
+        return None
+    when = f"{datetime.fromtimestamp(float(thread.command.ts), UTC):%Y-%m-%d}"
+    name = thread.command.author or thread.command.user
+    best: Proven | None = None
+    for lifts in (True, False):
+        drafted = draft(effective, made, owner=name, thread=thread.lease.thread_id, kept=when, lifts=lifts)
+        outcome = run_again(thread, turns, drafted.codes)
+        proof = badge_text(outcome, "en") if outcome is not None else "not run"
+        found = Proven(drafted, outcome, proof)
+        best = best or found
+        if outcome is None or outcome.state in (REPRODUCED, "partly", "unchecked"):
+            return found
+    return best
+
+
+def run_again(thread: CommandThread, turns: Sequence[Sequence[Step]], codes: dict[str, str]) -> CleanRoom | None:
+    """What the clean room says of these stages; None when it could not be asked now."""
+    context = thread.context
+    room = Room(context.settings, context.blobs, context.sessions, context.files)
+    inputs = tuple(context.store.thread_files(thread.lease.thread_id))
+    try:
+        return room.check(thread.lease.thread_id, turns, inputs, codes=codes)
+    except (HostUnavailable, RequestError, BlobsUnreachable, RoomTaken, NotWanted) as error:
+        log.warning("playbook_not_proved", error=error)
+        return None
+
+
+def free_file(thread: CommandThread, space: str, name: str) -> str:
+    """A page of the space that no playbook has yet."""
+    there = {page.file for page in memory_of(thread.context.settings).documents.folder.pages(space, PLAYBOOKS)}
+    base, number = f"{space}/{PLAYBOOKS}/{file_name(name)}", 2
+    file = f"{base}.md"
+    while file in there:
+        file, number = f"{base}-{number}.md", number + 1
+    return file
+
+
+def summary(book: Playbook, language: Language) -> str:
+    """What people read of a playbook before they open it."""
+    lines = [f"{number}. {stage.title} — {stage.shows}" for number, stage in enumerate(book.stages, start=1)]
+    inputs = "; ".join(f"{each.label} ({', '.join(each.columns[:8])})" for each in book.inputs)
+    parameters = ", ".join(f"{each.name} = {each.value!r}" for each in book.parameters)
+    odd = [sentence for _, sentence in lint(book)]
+    return say(
+        "playbook_summary",
+        language,
+        when=book.when,
+        stages="\n".join(lines),
+        inputs=inputs,
+        parameters=parameters,
+        proof=book.proof,
+        odd="; ".join(odd),
+    )

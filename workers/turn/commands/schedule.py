@@ -1,0 +1,137 @@
+"""schedule: the code of the thread's last report is run again at the times that a person said."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from core.phrases import number, say
+from core.schedule_words import ScheduleWords, read_schedule
+from core.schedules import Figure, ScheduleOrder
+from core.steps import CellRan, Finished, Step
+from workers.agent.effective_steps import effective_steps
+from workers.agent.rerun import Plan, figures_now, plan
+from workers.schedules.drift import fits, pattern_of
+from workers.schedules.telling import figure_meant
+from workers.schedules.times import BadTimes, least_gap, moment, next_time
+from workers.turn.commands.thread import CommandThread
+
+
+def carry_out(thread: CommandThread) -> Sequence[Step]:
+    """Store the schedule and say when it runs, on what, and what it tells; or say why not."""
+    words = read_schedule(thread.command.text)
+    if words is None:
+        thread.answer(say("schedule_bad_times", thread.language), done=False)
+        return ()
+    try:
+        said = _scheduled(thread, words)
+    except _Refused as error:
+        thread.answer(say(error.key, thread.language, **error.given), done=False)
+        return ()
+    thread.answer(said)
+    return ()
+
+
+class _Refused(Exception):
+    """It cannot be scheduled. `key` is the phrase for people, `given` its variables."""
+
+    def __init__(self, key: str, **given: object) -> None:
+        super().__init__(key)
+        self.key, self.given = key, given
+
+
+def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
+    """Store it; returns what people are told. Raises _Refused."""
+    context, command, language = thread.context, thread.command, thread.language
+    store, thread_id = context.store, thread.lease.thread_id
+    turn_id, turns = _reported(thread)
+    made = plan(effective_steps(turns), asks_sources=True)
+    if made is None or not made.parts:
+        raise _Refused("schedule_no_code")
+    if made.left_out:
+        raise _Refused("schedule_effects", cells=", ".join(each.title for each in made.left_out))
+    sources = list(dict.fromkeys(one.source for _, part in made.parts for one in part.cell.statements))
+    for name in sources:
+        if name in context.settings.sources and context.settings.sources[name].strict:
+            raise _Refused("schedule_strict", source=name)
+    zone = words.zone or context.slack.time_zone(command.user)
+    limits = context.settings.schedules
+    begun = datetime.now(UTC)
+    try:
+        following = next_time(words.cron, zone, begun)
+        if least_gap(words.cron, zone, begun).total_seconds() < limits.least_minutes * 60:
+            raise _Refused("schedule_too_often", minutes=limits.least_minutes)
+    except BadTimes as error:
+        raise _Refused(error.key) from None
+    schedule_id = f"{thread_id}/s{command.ts}"
+    if store.count_schedules(command.user) >= limits.per_person:
+        raise _Refused("schedule_too_many", count=limits.per_person)
+    figures = _figures(turns, made)
+    if words.threshold is not None and figure_meant(words.threshold, figures) is None:
+        names = ", ".join(dict.fromkeys(figure.name for figure in figures[:8])) or "–"
+        raise _Refused("schedule_no_figure", name=words.threshold.name, names=names)
+    order = ScheduleOrder(
+        cron=words.cron,
+        zone=zone,
+        language=language,
+        threshold=words.threshold,
+        pattern=words.pattern,
+        inputs=tuple(store.thread_files(thread_id)),
+    )
+    store.add_schedule(
+        thread.lease,
+        turn_id,
+        owner=command.user,
+        said=command.text,
+        order=order,
+        next_at=following,
+        shown=figures,
+        schedule_id=schedule_id,
+    )
+    author = command.author or command.user
+    return say(
+        "schedule_made",
+        language,
+        author=author,
+        times=words.cron,
+        zone=zone,
+        next=moment(following, zone, language),
+        data=_data(thread, order, sources, author),
+        telling=_telling(thread, words),
+    )
+
+
+def _reported(thread: CommandThread) -> tuple[str, list[Sequence[Step]]]:
+    """The last turn with a report, and the thread up to it. Raises _Refused."""
+    rows = thread.context.store.turns(thread.lease.thread_id)
+    turns = list(thread.turns)
+    for place in range(min(len(rows), len(turns)) - 1, -1, -1):
+        if any(isinstance(step, Finished) and not step.partial for step in turns[place]):
+            return rows[place].id, turns[: place + 1]
+    raise _Refused("schedule_nothing")
+
+
+def _figures(turns: Sequence[Sequence[Step]], made: Plan) -> list[Figure]:
+    """The figures as the report has them."""
+    effective = effective_steps(turns)
+    ran = {step.cell_id: step for steps in effective for step in steps if isinstance(step, CellRan)}
+    return figures_now(effective, made, ran)
+
+
+def _data(thread: CommandThread, order: ScheduleOrder, sources: Sequence[str], author: str) -> str:
+    parts = []
+    if order.inputs:
+        pattern = order.pattern
+        named = [pattern if pattern and fits(each.name, pattern) else pattern_of(each.name) for each in order.inputs]
+        patterns = ", ".join(dict.fromkeys(named))
+        parts.append(say("schedule_data_files", thread.language, patterns=patterns))
+    if sources:
+        parts.append(say("schedule_data_sources", thread.language, names=", ".join(sources), author=author))
+    return "; ".join(parts) or say("schedule_data_none", thread.language)
+
+
+def _telling(thread: CommandThread, words: ScheduleWords) -> str:
+    if words.threshold is None:
+        return say("schedule_tells_changes", thread.language)
+    limit = number(words.threshold.limit, thread.language) + (" %" if words.threshold.percent else "")
+    return say("schedule_tells_crossing", thread.language, name=words.threshold.name or "1", limit=limit)

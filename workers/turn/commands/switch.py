@@ -1,0 +1,27 @@
+"""switch: a turn that ended because its model was away goes on, with another model or when this one answers again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.stepping_in import Switch
+from core.steps import GaveUp, Resumed, Step
+from workers.turn.commands.thread import CommandThread
+
+WAIT_S = 3_600.0
+"""How long a model that is away is tried again when somebody said to wait."""
+
+
+def carry_out(thread: CommandThread) -> Sequence[Step]:
+    """The step from which on the turn's end does not count any more; nothing when it has gone on meanwhile."""
+    command = thread.command
+    wanted = Switch.decode(command.text)
+    ended = [step for step in thread.turns[-1] if step != command][-1:] if thread.turns else []
+    if wanted is None or not ended or not isinstance(ended[0], GaveUp):
+        return ()
+    until = float(command.ts) + WAIT_S if wanted.waits else None
+    return (
+        Resumed(
+            user=command.user, author=command.author, text="", ts=command.ts, model=wanted.model, waits_until=until
+        ),
+    )

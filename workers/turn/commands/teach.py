@@ -1,0 +1,87 @@
+"""teach: what a person decided about a playbook that waits for review. An edited one is proved again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from core.phrases import say
+from core.slack.report_badge import badge as badge_text
+from core.slack.text import escape
+from core.steps import Proposed, Settled, Step
+from core.team_memory import MemoryDecision, proposal_of
+from core.telemetry import get_logger
+from workers.agent.effective_steps import effective_steps
+from workers.agent.rerun import plan
+from workers.memory.folder import NotWritten
+from workers.memory.playbooks.page import Playbook, PlaybookFault, read_playbook, write_playbook
+from workers.memory.team import memory_of
+from workers.turn.commands.memory import draw, tell_late
+from workers.turn.commands.playbook import reported, run_again
+from workers.turn.commands.thread import CommandThread
+
+log = get_logger(__name__)
+
+
+def carry_out(thread: CommandThread) -> Sequence[Step]:
+    """Write the playbook, or not. One that cannot be read stays open, and its editor is told why."""
+    command, decision = thread.command, MemoryDecision.decode(thread.command.text)
+    found = proposal_of(thread.turns, decision.proposal) if decision is not None else None
+    if decision is None or found is None or found[0].what != "playbook":
+        return ()
+    proposed, before = found
+    if before is not None:
+        tell_late(thread, proposed, before)
+        return ()
+    outcome, why, text = "dropped", "", proposed.text
+    if decision.do == "keep":
+        try:
+            text = _page(thread, proposed, decision.text)
+            _write(thread, proposed.file, text)
+            outcome = "kept"
+        except PlaybookFault as error:
+            sentence = say("playbook_unreadable", thread.language, why=str(error))
+            thread.context.slack.whisper(thread.key, command.user, escape(sentence), lease=thread.lease)
+            return ()
+        except NotWritten as error:
+            log.warning("playbook_not_written", error=error)
+            outcome, why = "gone", str(error)
+    settled = Settled.model_validate(
+        {
+            "proposal": proposed.id,
+            "outcome": outcome,
+            "why": why,
+            "user": command.user,
+            "author": command.author,
+            "ts": command.ts,
+        }
+    )
+    draw(thread, proposed.model_copy(update={"text": text}), settled)
+    return (settled,)
+
+
+def _page(thread: CommandThread, proposed: Proposed, edited: str) -> str:
+    """The page with who approved it. Raises PlaybookFault."""
+    book = read_playbook(edited or proposed.text)
+    drafted = read_playbook(proposed.text)
+    if [stage.code for stage in book.stages] != [stage.code for stage in drafted.stages]:
+        book = replace(book, proof=_proof(thread, book))
+    name = thread.command.author or thread.command.user
+    return write_playbook(replace(book, approved=tuple(dict.fromkeys([*book.approved, name]))))
+
+
+def _proof(thread: CommandThread, book: Playbook) -> str:
+    """What the clean room says of stages that somebody edited, where they still are the report's cells one by one."""
+    turns = [steps for steps in reported(thread.turns) if steps]
+    made = plan(effective_steps(turns)) if turns else None
+    if made is None or len(made.parts) != len(book.stages):
+        return "not run since the stages were edited"
+    ids = [part.cell.cell_id for _, part in made.parts]
+    outcome = run_again(thread, turns, dict(zip(ids, (stage.code for stage in book.stages), strict=True)))
+    return badge_text(outcome, "en") if outcome is not None else "not run since the stages were edited"
+
+
+def _write(thread: CommandThread, file: str, text: str) -> None:
+    folder = memory_of(thread.context.settings).documents.folder
+    with folder.writing():
+        folder.write(file, text)

@@ -1,0 +1,94 @@
+"""What of the team's memory a turn may read, found when words come in. What it read is a step of the turn."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from core.errors import SlackUnreachable
+from core.steps import Asked, Briefed, FunctionNote, FunctionUsed, PlaybookNote, Recalled, Replied, Step
+from core.telemetry import get_logger
+from core.values import ThreadKey
+from workers.memory.functions.importing import imports_team, named_in
+from workers.memory.spaces import Spaces
+from workers.memory.team import TeamMemory, memory_of
+from workers.turn.context import TurnContext
+from workers.turn.source_access import question_of
+
+log = get_logger(__name__)
+
+FUNCTIONS_SHARE = 0.3
+"""What the list of functions may have beside the entries, as a part of their budget."""
+OFFLINE = "offline-analyst"
+"""The model that reads no prompt, so no playbook."""
+
+
+def spaces_in(context: TurnContext, thread_id: str) -> Spaces:
+    """The spaces that a thread reads. A channel counts as one with outsiders where Slack does not say who is in it."""
+    thread, memory = ThreadKey.parse(thread_id), memory_of(context.settings)
+    if not memory.has_for_everyone:
+        return memory.spaces(thread.channel, outsiders=True)
+    own = {thread.team, *context.settings.access.own_teams}
+    try:
+        outsiders = context.slack.outsiders_in(thread.channel, own) != "none"
+    except SlackUnreachable:
+        outsiders = True
+    return memory.spaces(thread.channel, outsiders=outsiders)
+
+
+def recalled_for(
+    context: TurnContext, thread_id: str, turns: Sequence[Sequence[Step]], new: Sequence[Step]
+) -> Recalled | None:
+    """What the words among `new` steps of the last turn need of what the team has learned, and it has not read yet."""
+    memory, before = memory_of(context.settings), turns[-1]
+    if not any(isinstance(step, Asked) and step.text.strip() for step in new):
+        return None
+    if not memory.has_any(ThreadKey.parse(thread_id).channel):
+        return None
+    spaces, question = spaces_in(context, thread_id), question_of([*before, *new])
+    found = None
+    if memory.prompt_chars:
+        found = memory.documents.recall(spaces, question, memory.prompt_chars)
+    found = found or Recalled()
+    known = {
+        (note.place, note.title, note.text) for step in before if isinstance(step, Recalled) for note in step.notes
+    }
+    notes = tuple(note for note in found.notes if (note.place, note.title, note.text) not in known)
+    steps = [*(step for each in turns[:-1] for step in each), *before, *new]
+    is_new = context.model.name != OFFLINE and not any(isinstance(step, Replied) for step in before)
+    book = _playbook(memory, spaces, question, steps) if is_new else None
+    functions = _functions(memory, spaces, question, before) if context.model.name != OFFLINE else ()
+    if not notes and book is None and not functions:
+        return None
+    log.info(
+        "memory_recalled",
+        notes=len(notes),
+        clashes=len(found.clashes),
+        playbook=book.file if book else "",
+        functions=len(functions),
+    )
+    clashes = found.clashes if notes else ()
+    return found.model_copy(update={"notes": notes, "clashes": clashes, "playbook": book, "functions": functions})
+
+
+def functions_for(context: TurnContext, thread_id: str, code: str) -> tuple[FunctionUsed, ...] | None:
+    """The team's functions that a cell imports, as they stand now; None where it imports none, or there are none."""
+    shelf, memory = memory_of(context.settings).functions, memory_of(context.settings)
+    if not imports_team(code) or not memory.has_any(ThreadKey.parse(thread_id).channel):
+        return None
+    usable = shelf.usable(spaces_in(context, thread_id).read)
+    return named_in(code, usable) if usable else None
+
+
+def _functions(memory: TeamMemory, spaces: Spaces, question: str, before: Sequence[Step]) -> tuple[FunctionNote, ...]:
+    """The functions that a question may need and that the turn has not been told of."""
+    told = {note.name for step in before if isinstance(step, Recalled) for note in step.functions}
+    found = memory.functions.find(spaces.read, question, int(memory.prompt_chars * FUNCTIONS_SHARE))
+    return tuple(note for note in found if note.name not in told)
+
+
+def _playbook(memory: TeamMemory, spaces: Spaces, question: str, steps: Sequence[Step]) -> PlaybookNote | None:
+    """The playbook that a turn begins to follow. A thread that followed it before is at questions of its own."""
+    files = [file for step in steps if isinstance(step, Briefed) for file in step.files]
+    found = memory.shelf.find(spaces.read, question, files)
+    followed = {step.playbook.file for step in steps if isinstance(step, Recalled) and step.playbook is not None}
+    return None if found is None or found.file in followed else found
