@@ -8,6 +8,7 @@ its badge says that it was not checked.
 from __future__ import annotations
 
 import time
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -15,18 +16,21 @@ from functools import partial
 from core.blobs import Blobs
 from core.clean_room import CleanRoom, Unchecked
 from core.errors import BlobsUnreachable, OursToFix, SlackFailed
+from core.installations.tokens import NotInstalled
+from core.installations.workspaces import opened_workspaces
 from core.queue import connect_redis
+from core.rows import VoteRow
 from core.settings import Settings
-from core.slack.client import web_client
+from core.slack.report_badge import badge_block, with_badge
 from core.slack.report_votes import with_votes
+from core.slack.sanitize import addresses
 from core.slack.writer import SlackWriter
-from core.steps import Step
+from core.steps import Asked, Step
 from core.store import Store
 from core.store.clean_rooms import ClaimedCheck
 from core.telemetry import bind_fields, get_logger
 from core.values import ThreadKey
 from executor.client import HostUnavailable, RequestError, SessionClient
-from workers.delivery.reports import badge_block, with_badge
 from workers.service.context import downloader
 from workers.turn.clean_room import NotWanted, Room, RoomTaken, clear_room
 from workers.turn.files import ThreadFiles
@@ -41,6 +45,8 @@ AWAY_S = 15.0
 """How long a session host or a file store is left alone that did not answer: it may be starting."""
 MOST_CLAIMS = 30
 """A report whose badge cannot be drawn so often is left with the one that says "not checked yet"."""
+REDRAWS = 3
+"""Times that a badge is drawn while people vote."""
 SPARE_S = 120.0
 """A claim counts for the longest time of a clean room and this."""
 
@@ -48,13 +54,19 @@ SPARE_S = 120.0
 def run(settings: Settings) -> None:
     """Check reports until the process ends."""
     with closing(Store(settings.database_url)) as store, closing(connect_redis(settings.redis_url)) as redis:
-        client = web_client(settings, redis)
-        slack = SlackWriter(client, store)
+        workspaces = opened_workspaces(settings, store, redis)
+        slack = workspaces.only.slack
         sessions = SessionClient(settings.session_socket, partial(limits_of, settings))
         blobs = Blobs(settings.files)
-        with downloader(settings, client) as fetch:
+        with downloader(settings, workspaces.only) as fetch:
             files = ThreadFiles(store=store, slack=slack, sessions=sessions, blobs=blobs, downloader=fetch)
-            checker = Checker(settings, store, slack, Room(settings, blobs, sessions, files))
+
+            def checker_of(team: str) -> Checker:
+                own, there = settings.for_workspace(team), workspaces.of(team)
+                return Checker(own, store, there.slack, Room(own, blobs, sessions, files.for_workspace(there)))
+
+            of = checker_of if settings.many_workspaces else None
+            checker = Checker(settings, store, slack, Room(settings, blobs, sessions, files), of=of)
             checker.begin()
             while True:
                 if not checker.next():
@@ -65,8 +77,17 @@ class Checker:
     """The clean room of one node."""
 
     def __init__(
-        self, settings: Settings, store: Store, slack: SlackWriter, room: Room, *, away_s: float = AWAY_S
+        self,
+        settings: Settings,
+        store: Store,
+        slack: SlackWriter,
+        room: Room,
+        *,
+        away_s: float = AWAY_S,
+        of: Callable[[str], Checker] | None = None,
     ) -> None:
+        """`of` gives the one that checks the reports of a workspace, where there are many; it raises NotInstalled."""
+        self._of = of
         self._settings = settings
         self._store = store
         self._slack = slack
@@ -89,13 +110,23 @@ class Checker:
             if claimed is None:
                 return False
             with bind_fields(thread=claimed.thread_id, turn=claimed.turn_id):
-                return self._check(claimed)
+                return self._check_there(claimed)
         except OursToFix as error:
             log.warning("clean_room_postponed", error=error)
             return False
         except Exception:
             log.exception("clean_room_failed")
             return False
+
+    def _check_there(self, claimed: ClaimedCheck) -> bool:
+        """Do it with what the thread's workspace has. Where that has uninstalled the app, nobody sees the badge."""
+        try:
+            there = self if self._of is None else self._of(ThreadKey.parse(claimed.thread_id).team)
+        except NotInstalled as error:
+            log.info("clean_room_left_out", error=error)
+            self._store.end_clean_room(claimed.turn_id, claimed.tries, _unchecked("interrupted"), shown=True)
+            return True
+        return there._check(claimed)
 
     def _check(self, claimed: ClaimedCheck) -> bool:
         outcome = claimed.outcome
@@ -149,10 +180,11 @@ class Checker:
         order = claimed.order
         try:
             try:
-                blocks = with_badge(order.blocks, outcome, claimed.language)
-                votes = [(self._slack.user_name(vote.user), vote) for vote in self._store.votes(claimed.turn_id)]
-                blocks = with_votes(blocks, votes, claimed.language) if votes else blocks
-                self._slack.update(None, thread, row.ts, order.text, blocks, whole=True)
+                known = addresses(" ".join(step.text for step in self._turns(claimed)[-1] if isinstance(step, Asked)))
+                for votes in self._votes(claimed.turn_id):
+                    blocks = with_badge(order.blocks, outcome, claimed.language)
+                    blocks = with_votes(blocks, votes, claimed.language) if votes else blocks
+                    self._slack.update(None, thread, row.ts, order.text, blocks, whole=True, known=known)
             except SlackFailed as error:
                 log.warning("badge_not_drawn", error=error)
                 self._slack.post(None, thread, f"{claimed.turn_id}:clean-room", own["elements"][0]["text"], [own])
@@ -160,6 +192,16 @@ class Checker:
             log.warning("badge_postponed", error=error)
             return False
         return True
+
+    def _votes(self, turn_id: str) -> Iterator[list[tuple[str, VoteRow]]]:
+        """The votes with the names of the people, and those of later as often as somebody voted meanwhile."""
+        shown: list[VoteRow] | None = None
+        for _ in range(REDRAWS):
+            votes = self._store.votes(turn_id)
+            if votes == shown:
+                return
+            yield [(self._slack.user_name(vote.user), vote) for vote in votes]
+            shown = votes
 
 
 def _unchecked(reason: Unchecked) -> CleanRoom:

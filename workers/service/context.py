@@ -5,29 +5,28 @@ from __future__ import annotations
 import platform
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from importlib.metadata import PackageNotFoundError, version
 from urllib.parse import urlsplit
 
-from slack_sdk import WebClient
-
 from core.blobs import Blobs
+from core.installations.workspaces import Workspace, Workspaces, opened_workspaces
 from core.leases import Leases
 from core.metrics import handing_over
 from core.queue import Wakes, connect_redis
 from core.settings import Settings
-from core.slack.client import web_client
-from core.slack.writer import SlackWriter
 from core.store import Store
 from executor.client import SessionClient
 from workers.agent.turn import Environment
 from workers.models.base import Model
+from workers.repositories.cloning import Cloner
 from workers.service.admission import Admission
 from workers.service.backoff import Backoff
-from workers.service.model_choice import opened_model
+from workers.service.model_choice import offered_models, opened_model, opened_second
 from workers.sources.broker.client import BrokerClient
+from workers.tools.client import ToolsClient
 from workers.turn.context import TurnContext
 from workers.turn.downloads import Downloader, is_slacks, look_up_with
 from workers.turn.files import ThreadFiles
@@ -51,6 +50,9 @@ PACKAGES = (
     "matplotlib",
     "seaborn",
     "openpyxl",
+    "pyreadstat",
+    "pdfplumber",
+    "pillow",
     "lxml",
     "duckdb",
     "polars",
@@ -67,10 +69,29 @@ class WorkerContext:
     wakes: Wakes
     backoff: Backoff
     admission: Admission
+    workspaces: Workspaces | None = None
+    """What talks to each of many workspaces; None where there is one."""
     is_shared: bool = False
     """Whether turns of other threads run in this process too."""
     hand_over: Callable[[], None] = lambda: None
     """Adds what this process has counted to the counts of its node."""
+
+    def context_of(self, team: str) -> TurnContext:
+        """What turns of a workspace work with: its Slack, and of the settings what holds there.
+
+        Raises NotInstalled, Undecipherable, StoreUnreachable.
+        """
+        if self.workspaces is None or self.workspaces.tokens is None:
+            return self.context
+        workspace = self.workspaces.of(team)
+        settings = self.context.settings.for_workspace(team)
+        return replace(
+            self.context,
+            settings=settings,
+            slack=workspace.slack,
+            files=self.context.files.for_workspace(workspace),
+            broker=self.context.broker if settings.sources else None,
+        )
 
 
 @contextmanager
@@ -92,14 +113,17 @@ def opened(
         store = stack.enter_context(closing(store or Store(settings.database_url)))
         redis = stack.enter_context(closing(connect_redis(settings.redis_url)))
         hand_over = stack.enter_context(handing_over(redis, settings.node_id))
-        client = web_client(settings, redis)
-        slack = SlackWriter(client, store)
-        fetch = stack.enter_context(downloader(settings, client))
+        workspaces = opened_workspaces(settings, store, redis)
+        slack = workspaces.only.slack
+        fetch = stack.enter_context(downloader(settings, workspaces.only))
         sessions = SessionClient(settings.session_socket, partial(limits_of, settings))
         blobs = Blobs(settings.files)
-        files = ThreadFiles(store=store, slack=slack, sessions=sessions, blobs=blobs, downloader=fetch)
+        cloner = Cloner(settings.repositories)
+        files = ThreadFiles(store=store, slack=slack, sessions=sessions, blobs=blobs, downloader=fetch, cloner=cloner)
         transfer = session_transfer(settings, store, blobs, sessions)
         model = model or stack.enter_context(opened_model(settings))
+        models = stack.enter_context(offered_models(settings))
+        second = stack.enter_context(opened_second(settings, models))
         leases = Leases(redis, store, LEASE_TTL_S, holder=holder)
         yield WorkerContext(
             context=TurnContext(
@@ -111,16 +135,20 @@ def opened(
                 files=files,
                 transfer=transfer,
                 model=model,
+                second=second,
                 prompts=load_prompts(),
                 environment=environment(settings),
                 stops=StopBoard(store.stops_asked),
                 waiting=waiting or Waiting(),
                 broker=BrokerClient(settings.broker_socket) if settings.sources else None,
+                tools=ToolsClient(settings.tools_socket) if settings.mcp else None,
+                models=models,
             ),
             leases=leases,
             wakes=Wakes(redis, store),
             backoff=Backoff(redis),
             admission=Admission(redis, leases, settings.fairness),
+            workspaces=workspaces,
             is_shared=is_shared,
             hand_over=hand_over,
         )
@@ -162,17 +190,16 @@ def _packages() -> tuple[str, ...]:
     return tuple(found)
 
 
-def downloader(settings: Settings, client: WebClient) -> Downloader:
+def downloader(settings: Settings, workspace: Workspace) -> Downloader:
     """What fetches the files of messages."""
-    token = settings.slack_bot_token
     hosts = settings.slack.file_hosts
     own = urlsplit(settings.slack_api_url)
     if not is_slacks(own.hostname or ""):
         # A local Slack or a proxy knows the token already, and serves its files beside its Web API.
         hosts = (*hosts, own.netloc)
     return Downloader(
-        token.get_secret_value() if token else "",
+        workspace.token_of,
         hosts=hosts,
         max_bytes=settings.limits.file_max_mb * 1_000_000,
-        look_up=look_up_with(client),
+        look_up=look_up_with(workspace.client),
     )

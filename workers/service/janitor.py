@@ -10,14 +10,13 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import closing, suppress
+from datetime import UTC, datetime
 
 from core.blobs import Blobs
+from core.installations.workspaces import opened_workspaces
 from core.leases import Leases
 from core.queue import Wakes, connect_redis, drop_dead_queues
 from core.settings import Settings
-from core.slack.client import web_client
-from core.slack.writer import SlackWriter
-from core.spool import Spool
 from core.store import Store
 from core.store.wait_queue import QueuedThread
 from core.telemetry import get_logger
@@ -30,6 +29,7 @@ from workers.service.expiry import expire_questions
 from workers.service.process_registry import sweep_file
 from workers.service.purges import carry_out_orders, keep_retention
 from workers.service.queue_status import QueueStatus
+from workers.service.schedules import begin_due
 from workers.service.sweep_lease import Newest, SweepLease
 from workers.service.tempdir import sweep_tempdirs
 from workers.turn.clean_room import clear_room
@@ -91,7 +91,8 @@ def run(settings: Settings) -> None:
         backoff = Backoff(redis)
         admission = Admission(redis, leases, settings.fairness)
         blobs, sessions = Blobs(settings.files), SessionClient(settings.session_socket)
-        status = QueueStatus(redis, SlackWriter(web_client(settings, redis), store))
+        workspaces = opened_workspaces(settings, store, redis)
+        status = QueueStatus(redis, lambda team: workspaces.of(team).slack)
         mine = SweepLease(redis)
         transfer = session_transfer(settings, store, blobs, sessions)
         eviction = Eviction(settings.storage.evict_days, store, leases, transfer, sessions)
@@ -103,6 +104,8 @@ def run(settings: Settings) -> None:
             queue = waiting(store, leases, backoff)
             woken = notify(queue, wakes, admission, force=True)
             shown.put(queue)
+            if begun := begin_due(store, datetime.now(UTC)):
+                log.info("runs_begun", count=begun)
             for name in drop_dead_queues(redis):
                 log.info("dead_queue_dropped", queue=name)
             return woken
@@ -110,7 +113,7 @@ def run(settings: Settings) -> None:
         def swept() -> None:
             sweep_file(settings).touch()
             sweep_tempdirs(settings)
-            carry_out_orders(store, sessions, settings.node_id, Spool(settings.spool))
+            carry_out_orders(settings, store, sessions)
             expire_questions(store, time.time())
             keep_retention(settings, store, blobs, redis)
             eviction.sweep()

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from core.errors import LeaseLost, OursToFix
+from core.installations.cipher import Undecipherable
+from core.installations.tokens import NotInstalled
 from core.leases import HeldLease
 from core.metrics import RETRIES
 from core.settings import Settings, load_settings
-from core.store import Store
+from core.store import Store, StoreUnreachable
 from core.store.thread_state import ThreadState
 from core.telemetry import bind_fields, get_logger
+from core.values import Lease, ThreadKey
 from workers.delivery.card import finish_late_cards
 from workers.service.context import WorkerContext, opened
 from workers.service.janitor import not_at_work, notify
 from workers.service.tempdir import job_tempdir
 from workers.turn import runner
-from workers.turn.context import RetryLater
+from workers.turn.context import RetryLater, TurnContext
+from workers.turn.uninstalled import end_uninstalled
 
 log = get_logger(__name__)
 
@@ -112,10 +116,13 @@ def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> bool
         worker.backoff.withdraw(step)
         raise NeedsOwnProcess(lease.thread_id)
     try:
-        if not begun.is_hopeless:
-            runner.advance(worker.context, lease, state, held.is_lost)
+        context = _context_of(worker, lease)
+        if context is None:
+            end_uninstalled(worker.context, lease, state)
+        elif not begun.is_hopeless:
+            runner.advance(context, lease, state, held.is_lost)
         else:
-            runner.abandon(worker.context, lease, state)
+            runner.abandon(context, lease, state)
     except LeaseLost:
         RETRIES.labels("turn", "lease_lost").inc()
         log.warning("lease_lost")
@@ -132,3 +139,16 @@ def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> bool
         return True
     worker.backoff.end(step)
     return False
+
+
+def _context_of(worker: WorkerContext, lease: Lease) -> TurnContext | None:
+    """What the turns of the lease's thread work with; None when its workspace has uninstalled the app.
+
+    Raises RetryLater while its token cannot be read.
+    """
+    try:
+        return worker.context_of(ThreadKey.parse(lease.thread_id).team)
+    except NotInstalled:
+        return None
+    except (StoreUnreachable, Undecipherable) as error:
+        raise RetryLater(str(error)) from error

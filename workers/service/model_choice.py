@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 
 from core.errors import SettingsError
-from core.settings import Settings
+from core.settings import Settings, model_key
 from workers.models.base import Model
 from workers.models.openai_model import OpenAIModel
 from workers.models.scripted import ScriptedModel
@@ -22,6 +22,42 @@ def opened_model(settings: Settings) -> Iterator[Model]:
         yield model
 
 
+@contextmanager
+def offered_models(settings: Settings) -> Iterator[dict[str, Model]]:
+    """The further models of `[models]`, by name; their connections are closed with the block."""
+    with ExitStack() as stack:
+        found: dict[str, Model] = {}
+        for name, offered in settings.models.items():
+            key = model_key(settings, name)
+            found[name] = stack.enter_context(
+                OpenAIModel(
+                    api_key=key.get_secret_value() if key else "",
+                    base_url=offered.base_url or settings.openai_base_url,
+                    model=offered.model,
+                    mode=offered.mode,
+                    timeout_s=settings.model.timeout_s,
+                    max_retries=settings.model.max_retries,
+                )
+            )
+        yield found
+
+
+@contextmanager
+def opened_second(settings: Settings, models: Mapping[str, Model]) -> Iterator[Model | None]:
+    """The model that writes the second way to a report's figures, where a team names one: of `models`, or another one
+    at the same endpoint. None where the model of the turn does it."""
+    name = settings.check.second_model
+    if settings.check.second_route == "off" or not name or name == settings.openai_model:
+        yield None
+    elif name in models:
+        yield models[name]
+    elif settings.model_choice != "openai":
+        yield None
+    else:
+        with _endpoint(settings, name) as second:
+            yield second
+
+
 def choose_model(settings: Settings) -> Model:
     """The model of this installation. Raises SettingsError when the named model cannot be used."""
     kind, _, path = settings.model_choice.partition(":")
@@ -34,10 +70,14 @@ def choose_model(settings: Settings) -> Model:
         return OfflineAnalyst()
     if not has_endpoint:
         raise SettingsError("THREADBOOK_MODEL is openai, but neither OPENAI_API_KEY nor OPENAI_BASE_URL is set")
+    return _endpoint(settings, settings.openai_model)
+
+
+def _endpoint(settings: Settings, model: str) -> OpenAIModel:
     return OpenAIModel(
         api_key=settings.openai_api_key.get_secret_value() if settings.openai_api_key else "",
         base_url=settings.openai_base_url,
-        model=settings.openai_model,
+        model=model,
         mode=settings.model.mode,
         timeout_s=settings.model.timeout_s,
         max_retries=settings.model.max_retries,

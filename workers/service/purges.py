@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from datetime import UTC, datetime, timedelta
 
 from redis import Redis
@@ -12,7 +13,12 @@ from core.settings import Settings
 from core.spool import Spool
 from core.store import Store
 from core.telemetry import get_logger
+from core.values import ThreadKey
 from executor.client import HostUnavailable, RequestError, SessionClient
+from workers.agent.thread_states import last_state
+from workers.memory.folder import NotWritten
+from workers.memory.team import memory_of
+from workers.turn.building import folder_of
 
 log = get_logger(__name__)
 
@@ -20,18 +26,24 @@ RETENTION_EVERY_S = 3_600
 _RETENTION = "threadbook:retention"
 
 
-def carry_out_orders(store: Store, sessions: SessionClient, node_id: str, spool: Spool) -> int:
-    """Delete sessions and spooled events of purged threads on this node; returns how many orders were carried out.
+def carry_out_orders(settings: Settings, store: Store, sessions: SessionClient) -> int:
+    """Delete sessions, spooled events, builds and undecided drafts of functions of purged threads on this node.
+
+    Returns how many orders were carried out.
 
     A thread that lives here again began anew (`workers/turn/arrival.py`). What cannot be done now stays for later.
     """
+    node_id, spool = settings.node_id, Spool(settings.spool)
     done = 0
     for order in store.purge_orders(node_id):
         try:
             if store.thread_node(order.thread_id) != node_id:
                 sessions.purge(order.thread_id)
                 spool.purge(thread_id=order.thread_id)
-        except (HostUnavailable, RequestError) as error:
+                shutil.rmtree(folder_of(settings.home, order.thread_id), ignore_errors=True)
+                own = settings.for_workspace(ThreadKey.parse(order.thread_id).team)
+                memory_of(own).functions.drop_drafts_of(order.thread_id)
+        except (HostUnavailable, RequestError, NotWritten) as error:
             log.warning("purge_postponed", thread=order.thread_id, error=error)
             return done
         store.purge_order_done(node_id, order)
@@ -47,7 +59,7 @@ def keep_retention(settings: Settings, store: Store, blobs: Blobs, redis: Redis)
     if settings.retention.days:
         older_than = datetime.now(UTC) - timedelta(days=settings.retention.days)
         for thread_id in store.purgeable(older_than=older_than):
-            rows = purge_thread(store, blobs, redis, thread_id)
+            rows = purge_thread(store, blobs, redis, thread_id, last_state(store.timed_steps(thread_id)))
             store.audit("retention", "purge", thread_id, "done", details={"rows": rows})
             purged += 1
     delete_contents(store, blobs)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 
 from redis import Redis
 
+from core.installations.tokens import NotInstalled
 from core.phrases import say
 from core.slack.writer import SlackWriter
 from core.store.wait_queue import QueuedThread
@@ -27,9 +29,10 @@ TURN_S = 1.5
 class QueueStatus:
     """Sets the status lines of waiting threads. Any number of janitors may call it: one at a time does the work."""
 
-    def __init__(self, redis: Redis, slack: SlackWriter) -> None:
+    def __init__(self, redis: Redis, slack_of: Callable[[str], SlackWriter]) -> None:
+        """`slack_of` gives what to talk to a workspace with."""
         self._redis = redis
-        self._slack = slack
+        self._slack_of = slack_of
 
     def show(self, waiting: Sequence[QueuedThread]) -> None:
         """Show each thread its place. `waiting` is the queue, the next thread first."""
@@ -48,9 +51,9 @@ class QueueStatus:
                 return
             left -= 1
             self._redis.hset(_SHOWN, queued.thread_id, f"{place} {time.time():.0f}")
-            self._slack.set_status(
-                ThreadKey.parse(queued.thread_id), say("place_in_queue", queued.language, place=place)
-            )
+            thread = ThreadKey.parse(queued.thread_id)
+            with suppress(NotInstalled):  # the next worker ends its turn
+                self._slack_of(thread.team).set_status(thread, say("place_in_queue", queued.language, place=place))
 
 
 def _text(value: bytes | str) -> str:

@@ -3,6 +3,7 @@
     supervisor (this process: one thread, no database, one Redis connection)
       ├── session host       exec'ed with a clean environment; knows no secret
       ├── broker             exec'ed, if there are data sources; alone knows their URLs
+      ├── tools              exec'ed, if there are MCP servers; alone knows what they are given
       ├── RQ worker × N      forked from here with the imports done; each forks a process that holds many turns
       ├── janitor            forked; wakes threads that were left behind
       ├── clean room         forked; runs the code behind posted reports once more
@@ -28,17 +29,17 @@ from redis import RedisError
 
 from core.blobs import load_driver
 from core.errors import OursToFix, SettingsError
+from core.installations.tokens import check_settings
 from core.node_file import write_node_file
 from core.queue import Wakes, connect_redis
 from core.settings import Settings
-from core.spool import Spool
 from core.store import Store
 from core.telemetry import configure_logging, get_logger, log_uncaught
 from executor.client import SessionClient
 
 # The modules of the forked processes are imported here, before the forks, with all they need: no job pays for it.
-from workers.service import clean_rooms, health, janitor, jobs, rq_worker
-from workers.service.broker_process import BrokerProcess, hold_urls
+from workers.service import clean_rooms, health, janitor, jobs, rq_worker, schedules
+from workers.service.broker_process import BrokerProcess, Held, hold_secrets
 from workers.service.forked_processes import ForkedProcesses, Target
 from workers.service.last_exports import LAST_EXPORTS_S, export_the_rest
 from workers.service.process_registry import registry_file, sweep_file
@@ -52,6 +53,7 @@ from workers.service.start_checks import (
     refuse_second_of_a_name,
     wait_for_redis,
 )
+from workers.service.tools_process import ToolsProcess
 from workers.service.warmup import warm_up, warm_up_store
 
 log = get_logger(__name__)
@@ -68,12 +70,14 @@ def main(settings: Settings) -> None:
 
     Raises SettingsError without a token: it could take questions and tell nobody the answers.
     """
-    if settings.slack_bot_token is None:
+    if settings.many_workspaces:
+        check_settings(settings)
+    elif settings.slack_bot_token is None:
         raise SettingsError("SLACK_BOT_TOKEN (xoxb-…) must be set: README.md says where Slack shows it.")
     configure_logging(settings)
     log_uncaught()
     try:
-        Supervisor(settings, hold_urls(settings)).run()
+        Supervisor(settings, hold_secrets(settings)).run()
     except OursToFix as error:
         print(f"threadbook worker: {error}", file=sys.stderr)
         raise SystemExit(1) from None
@@ -90,6 +94,7 @@ def forked_targets(settings: Settings) -> dict[str, Target]:
     targets["janitor"] = janitor.run
     if settings.report.clean_room == "after":
         targets["clean room"] = clean_rooms.run
+    targets["schedules"] = schedules.run
     if settings.worker_health_port:
         targets["health"] = health.run
     return targets
@@ -108,11 +113,13 @@ def _left_behind(threads: list[str]) -> str:
 class Supervisor:
     """Starts, watches and stops the processes of one node."""
 
-    def __init__(self, settings: Settings, source_urls: int | None = None) -> None:
-        """`source_urls` is what `hold_urls` gave."""
+    def __init__(self, settings: Settings, held: Held | None = None) -> None:
+        """`held` is what `hold_secrets` gave."""
+        held = held or Held()
         self._settings = settings
         self._session_host = SessionHost(settings)
-        self._broker = BrokerProcess(settings, source_urls)
+        self._broker = BrokerProcess(settings, held.urls)
+        self._tools = ToolsProcess(settings, held.tools)
         self._forks = ForkedProcesses(settings, forked_targets(settings))
         self._stopping = threading.Event()
         self._began = time.monotonic()
@@ -141,8 +148,10 @@ class Supervisor:
                 refuse_second_of_a_name(redis, wakes, settings)
                 self._session_host.start()
                 self._broker.keep()
+                self._tools.keep()
                 # What was purged while this node was down leaves its disk before any thread comes to it.
-                carry_out_orders(store, SessionClient(settings.session_socket), settings.node_id, Spool(settings.spool))
+                sessions = SessionClient(settings.session_socket)
+                carry_out_orders(settings, store, sessions)
                 store.close()
                 self._keep_name()
                 self._watch(wakes)
@@ -158,6 +167,7 @@ class Supervisor:
             self._forks.keep()
             self._session_host.keep()
             self._broker.keep()
+            self._tools.keep()
             # A node whose session host does not answer is not announced: its threads may go on at another one.
             if self._session_host.answers and time.monotonic() - announced_at > ANNOUNCE_EVERY_S:
                 announced_at = time.monotonic()
@@ -204,6 +214,7 @@ class Supervisor:
         with suppress(RedisError):
             wakes.retire_node(settings.node_id, instance=self._instance)
         self._broker.stop()
+        self._tools.stop()
         self._session_host.stop()
         log.info("worker_service_stopped")
 

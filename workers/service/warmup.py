@@ -98,7 +98,7 @@ def warm_up(settings: Settings) -> None:
         pass
     phrases.prepare()
     for command in commands().values():
-        if not command.reply and not command.keeps:
+        if command.reaches_worker:
             handler_of(command.name)
     languages: tuple[Language, ...] = get_args(Language)
     for language in languages:

@@ -1,0 +1,372 @@
+"""Makes reports again that are due: their code runs in the clean room on the data of now, and what changed is posted.
+
+`begin_due` is the janitor's: it turns due times into rows. The rest is a process of its own, one run at a time on each
+node. No model is asked, and no thread's lease is held. A run whose process died is taken up again, here or at another
+node; what was posted already is recognised by its key.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from core.authorization import Authorizer
+from core.blobs import Blobs
+from core.errors import BlobsUnreachable, OursToFix, SlackFailed, SlackUnreachable
+from core.installations.tokens import NotInstalled
+from core.installations.workspaces import opened_workspaces
+from core.phrases import say
+from core.queue import connect_redis
+from core.schedules import RunOutcome
+from core.settings import Settings
+from core.slack import blocks as kit
+from core.slack.text import clip, escape
+from core.slack.writer import SlackWriter
+from core.steps import Briefed, CellRan, FileAbstract, Step
+from core.store import Store
+from core.store.schedules import ClaimedRun, ScheduleRow
+from core.telemetry import bind_fields, get_logger
+from core.values import StoredFile, ThreadKey
+from executor.client import HostUnavailable, RequestError, SessionClient
+from workers.agent.effective_steps import effective_steps
+from workers.agent.rerun import Plan, figures_now, plan
+from workers.profiling.file_profiles import describe_code, read_abstracts
+from workers.schedules import telling
+from workers.schedules.drift import drift, fits, pattern_of
+from workers.schedules.times import BadTimes, moment, next_time
+from workers.service.context import downloader
+from workers.sources.broker.client import BrokerClient
+from workers.turn.clean_room import NotWanted, Room, RoomTaken
+from workers.turn.files import DESCRIBE_TIMEOUT_S, ThreadFiles
+from workers.turn.limits import limits_of
+from workers.turn.live_rows import LiveRows
+
+log = get_logger(__name__)
+
+LOOK_EVERY_S = 2.0
+TRIES = 5
+"""Runs of one due time that may fail without a fault of code or data."""
+MOST_CLAIMS = 30
+"""A run that cannot be told so often is left untold; the next one tells what changed since then."""
+AWAY_S = 15.0
+SPARE_S = 240.0
+"""A claim counts for the longest time of a clean room and this."""
+_DETAIL_CHARS = 300
+
+
+class Drifted(Exception):
+    """The new data are not what the code was written for."""
+
+    def __init__(self, details: Sequence[str]) -> None:
+        super().__init__("; ".join(details))
+        self.details = tuple(details)
+
+
+def begin_due(store: Store, at: datetime) -> int:
+    """Make the runs of all schedules whose time has come; returns their number.
+
+    Times that were missed meanwhile are one run: the next time is the first one behind `at`. Any number of janitors
+    may do this at once, and each may die anywhere.
+    """
+    begun = 0
+    for schedule in store.due_schedules(at):
+        try:
+            following = next_time(schedule.order.cron, schedule.order.zone, at)
+        except BadTimes as error:
+            store.set_schedule_state(schedule.id, "stopped", error.key)
+            continue
+        begun += store.begin_run(schedule.id, schedule.next_at, following)
+    return begun
+
+
+def run(settings: Settings) -> None:
+    """Make due reports until the process ends."""
+    with closing(Store(settings.database_url)) as store, closing(connect_redis(settings.redis_url)) as redis:
+        workspaces = opened_workspaces(settings, store, redis)
+        slack = workspaces.only.slack
+        sessions = SessionClient(settings.session_socket, partial(limits_of, settings))
+        blobs = Blobs(settings.files)
+        broker = BrokerClient(settings.broker_socket) if settings.sources else None
+        with downloader(settings, workspaces.only) as fetch:
+            files = ThreadFiles(store=store, slack=slack, sessions=sessions, blobs=blobs, downloader=fetch)
+
+            def runner_of(team: str) -> Runner:
+                own, there = settings.for_workspace(team), workspaces.of(team)
+                room = Room(own, blobs, sessions, files.for_workspace(there))
+                return Runner(own, store, there.slack, room, broker if own.sources else None)
+
+            of = runner_of if settings.many_workspaces else None
+            runner = Runner(settings, store, slack, Room(settings, blobs, sessions, files), broker, of=of)
+            runner.begin()
+            while True:
+                if not runner.next():
+                    time.sleep(LOOK_EVERY_S)
+
+
+class Runner:
+    """The scheduled runs of one node."""
+
+    def __init__(
+        self,
+        settings: Settings,
+        store: Store,
+        slack: SlackWriter,
+        room: Room,
+        broker: BrokerClient | None = None,
+        *,
+        away_s: float = AWAY_S,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        of: Callable[[str], Runner] | None = None,
+    ) -> None:
+        """`of` gives the one that makes the reports of a workspace, where there are many; it raises NotInstalled."""
+        self._of = of
+        self._settings = settings
+        self._store = store
+        self._slack = slack
+        self._room = room
+        self._broker = broker
+        self._away_s = away_s
+        self._clock = clock
+        self._access = Authorizer(settings, store, slack)
+
+    def begin(self) -> None:
+        """This process has just started: what the one before it had taken up is free again."""
+        try:
+            self._store.free_runs(self._settings.node_id)
+        except OursToFix as error:
+            log.warning("schedules_not_ready", error=error)
+
+    def next(self) -> bool:
+        """Make the next due report; False when there is none, or when it has to be tried again later. Never raises."""
+        try:
+            stale = self._clock() - timedelta(seconds=self._settings.report.clean_room_s + SPARE_S)
+            claimed = self._store.claim_run(self._settings.node_id, stale)
+            if claimed is None:
+                return False
+            with bind_fields(thread=claimed.schedule.thread_id, schedule=claimed.schedule.id):
+                return self._work_there(claimed)
+        except OursToFix as error:
+            log.warning("schedule_postponed", error=error)
+            return False
+        except Exception:
+            log.exception("schedule_failed")
+            return False
+
+    def _work_there(self, claimed: ClaimedRun) -> bool:
+        """Do it with what the thread's workspace has. Where that has uninstalled the app, the schedule ends."""
+        try:
+            there = self if self._of is None else self._of(ThreadKey.parse(claimed.schedule.thread_id).team)
+        except NotInstalled as error:
+            log.info("schedule_stopped", error=error)
+            self._store.set_schedule_state(claimed.schedule.id, "stopped", "uninstalled")
+            self._store.end_run(claimed.id, claimed.tries, RunOutcome(why="gone"), told=True)
+            return True
+        return there._work(claimed)
+
+    def _work(self, claimed: ClaimedRun) -> bool:
+        outcome = claimed.outcome
+        if outcome is None:
+            try:
+                outcome = self._outcome(claimed)
+            except NotWanted:  # it was paused or stopped meanwhile
+                self._store.end_run(claimed.id, claimed.tries, RunOutcome(why="gone"), told=True)
+                return True
+            except (HostUnavailable, RequestError, BlobsUnreachable, RoomTaken, SlackUnreachable) as error:
+                log.warning("schedule_away", error=error)
+                if claimed.tries < TRIES:
+                    time.sleep(self._away_s)
+                    self._store.free_runs(self._settings.node_id)
+                    return False
+                outcome = RunOutcome(why="host")
+            if not self._store.end_run(claimed.id, claimed.tries, outcome, told=False):
+                return True
+        log.info("schedule_ran", why=outcome.why, seconds=outcome.seconds)
+        if self._tell(claimed, outcome) or claimed.tries >= MOST_CLAIMS:
+            self._store.end_run(claimed.id, claimed.tries, outcome, told=True)
+        return True
+
+    # --- running
+
+    def _outcome(self, claimed: ClaimedRun) -> RunOutcome:
+        schedule = claimed.schedule
+        if claimed.tries > TRIES:
+            return RunOutcome(why="host")
+        if not self._store.run_is_wanted(claimed.id, claimed.tries):
+            raise NotWanted
+        if self._clock() - claimed.due_at > timedelta(hours=self._settings.schedules.late_hours):
+            return RunOutcome(why="late")
+        if self._slack.has_left(schedule.owner):
+            return RunOutcome(why="left")
+        turns = self._turns(schedule)
+        made = plan(effective_steps(turns), asks_sources=True) if turns else None
+        if made is None or not made.parts:
+            return RunOutcome(why="gone")
+        if made.left_out:
+            return RunOutcome(why="effects", details=tuple(each.title for each in made.left_out))
+        inputs, changed = self._inputs(schedule)
+        rows = LiveRows(
+            self._settings,
+            self._access,
+            self._broker,
+            thread=ThreadKey.parse(schedule.thread_id),
+            owner=schedule.owner,
+            language=schedule.order.language,
+        )
+        prepare = partial(self._look_at, turns, [(old, new) for old, new in changed if old.sha256 != new.sha256])
+        began = time.monotonic()
+        try:
+            ran = self._room.rerun(
+                schedule.thread_id,
+                turns,
+                made,
+                inputs,
+                prepare=prepare,
+                answers=lambda cell: rows,
+                stop=lambda: not self._store.run_is_wanted(claimed.id, claimed.tries),
+            )
+        except Drifted as error:
+            return RunOutcome(why="drift", details=error.details)
+        seconds = round(time.monotonic() - began, 1)
+        if rows.away:
+            raise SlackUnreachable("a data source or Slack did not answer")
+        if rows.refused:
+            return RunOutcome(why="source", details=(rows.refused,), seconds=seconds)
+        if isinstance(ran, str):
+            return RunOutcome(why="memory" if ran == "memory" else "too_long", seconds=seconds)
+        outcome = self._judged(schedule, turns, made, ran, rows)
+        new = tuple(dict.fromkeys(file.name for old, file in changed if old.sha256 != file.sha256))
+        return outcome.model_copy(update={"seconds": seconds, "files": new})
+
+    def _judged(
+        self,
+        schedule: ScheduleRow,
+        turns: Sequence[Sequence[Step]],
+        made: Plan,
+        ran: Mapping[str, CellRan],
+        rows: LiveRows,
+    ) -> RunOutcome:
+        """The figures of a run, or why they are not to be shown."""
+        parts = [part for _, part in made.parts]
+        failed = [ran[part.cell.cell_id] for part in parts if part.kept == "whole"]
+        if broken := next((cell for cell in failed if cell.status != "ok"), None):
+            return RunOutcome(why="failed", details=(_failure(broken),))
+        gave_rows = {one.source for part in parts for one in part.cell.statements if one.rows}
+        if empty := [name for name in dict.fromkeys(rows.empty) if name in gave_rows]:
+            return RunOutcome(why="drift", details=tuple(f"{name}: a query gives no rows any more" for name in empty))
+        figures = figures_now(effective_steps(turns), made, ran)
+        seen = {figure.place for figure in figures}
+        if missing := [figure.name for figure in schedule.shown if figure.place not in seen]:
+            return RunOutcome(why="drift", details=tuple(f"{name} is not shown any more" for name in missing[:5]))
+        return RunOutcome(figures=tuple(figures))
+
+    def _turns(self, schedule: ScheduleRow) -> list[list[Step]]:
+        """The thread up to the report; empty when that is gone."""
+        found: list[list[Step]] = []
+        for turn_id, steps in self._store.thread_steps(schedule.thread_id).items():
+            found.append(steps)
+            if turn_id == schedule.turn_id:
+                return found
+        return []
+
+    def _inputs(self, schedule: ScheduleRow) -> tuple[list[StoredFile], list[tuple[StoredFile, StoredFile]]]:
+        """The files to be placed, under the names that the code knows, and each old file with the one in its place."""
+        key = ThreadKey.parse(schedule.thread_id)
+        known = self._store.channel_files(key.team, key.channel)
+        placed, pairs = [], []
+        for file in schedule.order.inputs:
+            pattern = schedule.order.pattern or pattern_of(file.name)
+            if schedule.order.pattern and not fits(file.name, schedule.order.pattern):
+                pattern = pattern_of(file.name)
+            newest = next((each for each in known if fits(each.name, pattern)), file)
+            placed.append(newest.model_copy(update={"name": file.name}))
+            pairs.append((file, newest))
+        return placed, pairs
+
+    def _look_at(
+        self, turns: Sequence[Sequence[Step]], changed: Sequence[tuple[StoredFile, StoredFile]], room: str
+    ) -> None:
+        """Compare new files with the descriptions of those that the code was written for. Raises Drifted."""
+        described = {
+            file.sha256: file for steps in turns for step in steps if isinstance(step, Briefed) for file in step.files
+        }
+        before: list[FileAbstract] = [described[old.sha256] for old, _ in changed if old.sha256 in described]
+        if not before:
+            return
+        paths = [file.path for file in before]
+        result = self._room.sessions.run(room, "look", describe_code(paths), timeout_s=DESCRIBE_TIMEOUT_S)
+        now, problems = read_abstracts(result, "en", paths)
+        found = [f"{problem.name}: {problem.why}" for problem in problems]
+        there = {file.path: file for file in now}
+        for file in before:
+            if file.path in there:
+                found += drift(file, there[file.path])
+        if found:
+            raise Drifted(found)
+
+    # --- telling
+
+    def _tell(self, claimed: ClaimedRun, outcome: RunOutcome) -> bool:
+        """Post what came of it, once; False when that has to be tried again."""
+        schedule = claimed.schedule
+        thread, language = ThreadKey.parse(schedule.thread_id), schedule.order.language
+        key = f"{schedule.id}:{claimed.due_at.timestamp():.0f}"
+        said, blocks = self._said(claimed, outcome)
+        try:
+            if said:
+                try:
+                    self._slack.post(None, thread, key, said, blocks)
+                except SlackFailed as error:
+                    log.warning("run_not_posted", error=error)
+            if outcome.why in _STOPS:
+                reason = clip("; ".join(outcome.details), _DETAIL_CHARS) or outcome.why
+                self._store.set_schedule_state(schedule.id, "stopped", reason)
+        except OursToFix as error:
+            log.warning("run_not_told", error=error, language=language)
+            return False
+        return True
+
+    def _said(self, claimed: ClaimedRun, outcome: RunOutcome) -> tuple[str, list[kit.Block] | None]:
+        """The text and blocks of a run; an empty text when there is nothing to say."""
+        schedule = claimed.schedule
+        order, language = schedule.order, schedule.order.language
+        said = escape(clip(schedule.said, 120))
+        due, following = (escape(moment(at, order.zone, language)) for at in (claimed.due_at, schedule.next_at))
+        details = escape(clip("; ".join(outcome.details), _DETAIL_CHARS))
+        if outcome.why in ("late", "host"):
+            return say("run_left_out", language, said=said, due=due, next=following), None
+        if outcome.why:
+            given = {"said": said, "details": details, "owner": escape(self._slack.user_name(schedule.owner))}
+            return (say(_SENTENCES[outcome.why], language, **given) if outcome.why in _SENTENCES else ""), None
+        changed = telling.changes(schedule.shown, outcome.figures)
+        if not changed:
+            return "", None
+        if order.threshold is not None and not telling.crosses(order.threshold, schedule.shown, outcome.figures):
+            return "", None
+        files = escape(", ".join(outcome.files))
+        head = say("run_changed", language, said=said, count=len(changed), files=files)
+        lines = telling.lines(changed, language)
+        about = [say("run_same_code", language)]
+        if self._clock() - claimed.due_at > timedelta(minutes=10):
+            about.append(say("run_late", language, due=due))
+        body = "\n".join(lines)
+        return f"{head}\n{escape(body)}", [kit.section(head), kit.paragraph(body), kit.context(*about)]
+
+
+_STOPS = frozenset({"effects", "failed", "drift", "too_long", "memory", "left", "gone", "source"})
+_SENTENCES = {
+    "drift": "run_stopped_drift",
+    "failed": "run_stopped_failed",
+    "left": "run_stopped_left",
+    "source": "run_stopped_source",
+    "effects": "run_stopped_failed",
+    "too_long": "run_stopped_limits",
+    "memory": "run_stopped_limits",
+}
+
+
+def _failure(cell: CellRan) -> str:
+    last = cell.error.strip().rpartition("\n")[2] or cell.error_name or cell.status
+    return f"{cell.title}: {last}" if cell.title else last
