@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.intake import Ignored
+from bot.pressed import pressed
 from core.interactions import OptionButton
 from core.rows import TurnRow
 from core.steps import Step, open_question
@@ -39,17 +40,7 @@ def to_answer(body: Mapping[str, Any], team: str, store: Store) -> IncomingMessa
     option = _open_option(turn, store.steps(button.turn), button.call, button.n)
     if option is None:
         return Ignored("a question that is no longer open")
-    return IncomingMessage(
-        team=team,
-        channel=channel,
-        channel_type="im" if channel.startswith("D") else "channel",
-        ts=ts,
-        root_ts=key.root_ts,
-        user=user,
-        text=option,
-        kind="answer",
-        mention=True,
-    )
+    return pressed(key, user, ts, text=option, kind="answer")
 
 
 def _open_option(turn: TurnRow, steps: Sequence[Step], call_id: str, number: int) -> str | None:

@@ -8,7 +8,7 @@ listener are acked too: Slack would send them again, and would stop sending even
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from slack_bolt import Ack, App, BoltContext, BoltResponse
 from slack_bolt.error import BoltUnhandledRequestError
@@ -19,19 +19,25 @@ from bot.buttons import (
     APPROVAL_BUTTONS,
     BUTTONS,
     FORMS,
+    HOME_BUTTONS,
+    HOME_FORMS,
+    MEMORY_BUTTONS,
+    MEMORY_FORMS,
     MENU_BUTTONS,
     MENU_FORMS,
+    MODEL_BUTTONS,
     REPORT_BUTTONS,
     REPORT_FORMS,
     SHORTCUTS,
+    STEP_BUTTONS,
     Reader,
 )
 from bot.changes import deleted_in
 from bot.commands import stop_from_reaction, stop_from_session
+from bot.desks import Desk, Desks
 from bot.intake import Ignored
-from bot.menu import MessageMenu
-from bot.message_handler import MessageHandler
-from bot.reports import Reports
+from bot.memory import Proposals
+from bot.oauth import Installing
 from bot.retry_buffer import RetryBuffer
 from core.spool import Spooled
 from core.store import Store, StoreUnreachable
@@ -40,6 +46,7 @@ from core.telemetry import get_logger
 log = get_logger(__name__)
 
 MESSAGE_EVENTS: Final = ("message", "app_mention")
+HOME_OPENED: Final = "app_home_opened"
 
 OTHER_EVENTS: Final[tuple[tuple[str, Reader], ...]] = (
     ("reaction_added", stop_from_reaction),
@@ -50,13 +57,15 @@ OTHER_EVENTS: Final[tuple[tuple[str, Reader], ...]] = (
 def build_app(
     client: WebClient,
     store: Store,
-    handler: MessageHandler,
+    desks: Desks,
     retry_buffer: RetryBuffer,
+    *,
     signing_secret: str | None = None,
+    installing: Installing | None = None,
 ) -> App:
-    """The app with all its listeners. Calls auth.test; raises BoltError when Slack refuses the token.
+    """The app with all its listeners. With one token it calls auth.test; raises BoltError when Slack refuses it.
 
-    Only requests over HTTP are signed: Socket Mode needs no `signing_secret`.
+    Only requests over HTTP are signed: Socket Mode needs no `signing_secret`. `installing` is for many workspaces.
     """
     app = App(
         client=client,
@@ -64,36 +73,83 @@ def build_app(
         signing_secret=signing_secret,
         process_before_response=True,
         raise_error_for_unhandled_request=True,
+        authorize=installing.authorize() if installing is not None else None,  # type: ignore[arg-type]
+        oauth_settings=installing.oauth if installing is not None else None,
     )
-    on_message = _message_listener(handler, retry_buffer)
+    if installing is not None:
+        installing.listen(app)
+    on_message = _message_listener(desks, retry_buffer)
     for event in MESSAGE_EVENTS:
         app.event(event)(on_message)
     for event, read in OTHER_EVENTS:
-        app.event(event)(_event_listener(read, store, handler))
+        app.event(event)(_event_listener(read, store, desks))
     for button, read in BUTTONS:
-        app.action(button.pattern())(_press_listener(read, store, handler))
-    approvals = Approvals(store, handler.slack, handler)
-    for button in APPROVAL_BUTTONS:
-        app.action(button.pattern())(_approval_listener(approvals))
-    for form in FORMS:
-        app.view(form.pattern())(_form_listener(approvals))
-    menu = MessageMenu(store, handler.slack, handler)
-    for shortcut in SHORTCUTS:
-        app.message_shortcut(shortcut.pattern())(_menu_listener(menu.open, "menu"))
-    for form in MENU_FORMS:
-        app.view(form.pattern())(_menu_form_listener(menu))
-    for button in MENU_BUTTONS:
-        app.action(button.pattern())(_menu_listener(menu.again, "again"))
-    reports = Reports(store, handler.slack, handler)
-    for button, press in zip(REPORT_BUTTONS, (reports.press, reports.turn_page), strict=True):
-        app.action(button.pattern())(_report_listener(press))
-    for form in REPORT_FORMS:
-        app.view(form.pattern())(_report_listener(reports.submit))
+        app.action(button.pattern())(_press_listener(read, store, desks))
+    _listen_to_menu(app, desks)
+    _listen_to_reports(app, desks)
+    _listen_to_steps(app, desks)
+    _listen_to_memory(app, desks)
+    _listen_to_home(app, desks)
     app.error(_on_error)
     return app
 
 
-def _message_listener(handler: MessageHandler, retry_buffer: RetryBuffer) -> Callable[..., None]:
+_Handles = Callable[[Mapping[str, Any], str], str]
+_Picks = Callable[[Desk], _Handles]
+"""Picks what handles a press at the desk of its workspace."""
+
+
+def _listen_to_menu(app: App, desks: Desks) -> None:
+    for button in APPROVAL_BUTTONS:
+        app.action(button.pattern())(_approval_listener(desks))
+    for form in FORMS:
+        app.view(form.pattern())(_form_listener(lambda desk: desk.approvals, desks))
+    for shortcut in SHORTCUTS:
+        app.message_shortcut(shortcut.pattern())(_menu_listener(lambda desk: desk.menu.open, desks, "menu"))
+    for form in MENU_FORMS:
+        app.view(form.pattern())(_menu_form_listener(lambda desk: desk.menu, desks))
+    menu_presses: tuple[_Picks, ...] = (
+        lambda desk: desk.menu.again,
+        lambda desk: desk.menu.suggested,
+        lambda desk: desk.menu.turn_version,
+    )
+    for button, press in zip(MENU_BUTTONS, menu_presses, strict=True):
+        app.action(button.pattern())(_menu_listener(press, desks, button.ID))
+
+
+def _listen_to_reports(app: App, desks: Desks) -> None:
+    report_presses: tuple[_Picks, ...] = (lambda desk: desk.reports.press, lambda desk: desk.reports.turn_page)
+    for button, press in zip(REPORT_BUTTONS, report_presses, strict=True):
+        app.action(button.pattern())(_report_listener(press, desks))
+    for form in REPORT_FORMS:
+        app.view(form.pattern())(_report_listener(lambda desk: desk.reports.submit, desks))
+    (button,) = MODEL_BUTTONS
+    app.action(button.pattern())(_report_listener(lambda desk: desk.models.press, desks))
+
+
+def _listen_to_steps(app: App, desks: Desks) -> None:
+    for button in STEP_BUTTONS:
+        app.action(button.pattern())(_menu_listener(lambda desk: desk.steps.press, desks, "step"))
+
+
+def _listen_to_memory(app: App, desks: Desks) -> None:
+    memory_presses: tuple[_Picks, ...] = (lambda desk: desk.proposals.press, lambda desk: desk.proposals.use)
+    for button, press in zip(MEMORY_BUTTONS, memory_presses, strict=True):
+        app.action(button.pattern())(_menu_listener(press, desks, "memory"))
+    for form in MEMORY_FORMS:
+        app.view(form.pattern())(_form_listener(lambda desk: desk.proposals, desks))
+
+
+def _listen_to_home(app: App, desks: Desks) -> None:
+    app.event(HOME_OPENED)(_home_listener(desks))
+    home_presses: tuple[_Picks, ...] = (lambda desk: desk.home.press, lambda desk: desk.home.tour)
+    for button, press in zip(HOME_BUTTONS, home_presses, strict=True):
+        app.action(button.pattern())(_report_listener(press, desks))
+    for form in HOME_FORMS:
+        app.view(form.pattern())(_menu_form_listener(lambda desk: desk.home, desks))
+
+
+def _message_listener(desks: Desks, retry_buffer: RetryBuffer) -> Callable[..., None]:
     def on_message(event: dict[str, Any], context: BoltContext) -> None:
         given = Spooled(event, context.team_id or "", context.bot_user_id or "")
         if retry_buffer.is_dropped(given):
@@ -101,7 +157,7 @@ def _message_listener(handler: MessageHandler, retry_buffer: RetryBuffer) -> Cal
         if (ts := deleted_in(event)) and retry_buffer.drop((given.team, str(event.get("channel")), ts)):
             retry_buffer.add(given)  # behind the message, which may be on its way into the Store
         try:
-            handler.take_event(event, given.team, given.bot_user_id)
+            desks.of(given.team).handler.take_event(event, given.team, given.bot_user_id)
         except StoreUnreachable:
             retry_buffer.add(given)
             raise  # no ack: if this machine is lost first, Slack sends the event again
@@ -109,48 +165,53 @@ def _message_listener(handler: MessageHandler, retry_buffer: RetryBuffer) -> Cal
     return on_message
 
 
-def _event_listener(read: Reader, store: Store, handler: MessageHandler) -> Callable[..., None]:
+def _event_listener(read: Reader, store: Store, desks: Desks) -> Callable[..., None]:
     def on_event(event: dict[str, Any], context: BoltContext) -> None:
         message = read(event, context.team_id or "", store)
         if isinstance(message, Ignored):
             log.debug("event_ignored", reason=message.reason, type=event.get("type"))
         else:
+            handler = desks.of(message.team).handler
             handler.take(message, handler.event_context(message.team, context.bot_user_id or ""))
 
     return on_event
 
 
-def _press_listener(read: Reader, store: Store, handler: MessageHandler) -> Callable[..., None]:
+def _press_listener(read: Reader, store: Store, desks: Desks) -> Callable[..., None]:
     def on_press(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
         message = read(body, context.team_id or "", store)
         if isinstance(message, Ignored):
             log.info("press_ignored", reason=message.reason)
         else:
+            handler = desks.of(message.team).handler
             handler.take(message, handler.event_context(message.team, context.bot_user_id or ""))
         ack()
 
     return on_press
 
 
-def _approval_listener(approvals: Approvals) -> Callable[..., None]:
+def _approval_listener(desks: Desks) -> Callable[..., None]:
     def on_press(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
-        log.info("approval_pressed", outcome=approvals.press(body, context.team_id or ""))
+        team = context.team_id or ""
+        log.info("approval_pressed", outcome=desks.of(team).approvals.press(body, team))
         ack()
 
     return on_press
 
 
-def _report_listener(handle: Callable[[Mapping[str, Any], str], str]) -> Callable[..., None]:
+def _report_listener(picks: _Picks, desks: Desks) -> Callable[..., None]:
     def on_use(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
-        log.info("report_button_used", outcome=handle(body, context.team_id or ""))
+        team = context.team_id or ""
+        log.info("report_button_used", outcome=picks(desks.of(team))(body, team))
         ack()
 
     return on_use
 
 
-def _form_listener(approvals: Approvals) -> Callable[..., None]:
+def _form_listener(picks: Callable[[Desk], Approvals | Proposals], desks: Desks) -> Callable[..., None]:
     def on_submit(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
-        if wrong := approvals.submit(body, context.team_id or ""):
+        team = context.team_id or ""
+        if wrong := picks(desks.of(team)).submit(body, team):
             ack(response_action="errors", errors=wrong)
         else:
             ack()
@@ -158,17 +219,31 @@ def _form_listener(approvals: Approvals) -> Callable[..., None]:
     return on_submit
 
 
-def _menu_listener(act: Callable[[Mapping[str, Any], str], str], what: str) -> Callable[..., None]:
+def _menu_listener(picks: _Picks, desks: Desks, what: str) -> Callable[..., None]:
     def on_press(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
-        log.info("menu_used", what=what, outcome=act(body, context.team_id or ""))
+        team = context.team_id or ""
+        log.info("menu_used", what=what, outcome=picks(desks.of(team))(body, team))
         ack()
 
     return on_press
 
 
-def _menu_form_listener(menu: MessageMenu) -> Callable[..., None]:
+class _Submits(Protocol):
+    def submit(self, body: Mapping[str, Any], team: str) -> dict[str, Any]: ...
+
+
+def _home_listener(desks: Desks) -> Callable[..., None]:
+    def on_opened(event: dict[str, Any], context: BoltContext) -> None:
+        team = context.team_id or ""
+        log.info("home_opened", outcome=desks.of(team).home.opened(event, team))
+
+    return on_opened
+
+
+def _menu_form_listener(picks: Callable[[Desk], _Submits], desks: Desks) -> Callable[..., None]:
     def on_submit(ack: Ack, body: dict[str, Any], context: BoltContext) -> None:
-        ack(**menu.submit(body, context.team_id or ""))
+        team = context.team_id or ""
+        ack(**picks(desks.of(team)).submit(body, team))
 
     return on_submit
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from bot.commands import TS
+from bot.pressed import pressed
 from core.approvals import DECISION, Decision, Do
 from core.errors import SlackFailed, SlackUnreachable
 from core.interactions import ApprovalButton, EditForm, HintForm
@@ -174,15 +175,4 @@ def _end(steps: list[Step], call: str) -> Decided | Commanded | None:
 
 
 def _message(asked: Asked, decision: Decision, ts: str, user: str) -> IncomingMessage:
-    key = asked.key
-    return IncomingMessage(
-        team=key.team,
-        channel=key.channel,
-        channel_type="im" if key.channel.startswith("D") else "channel",
-        ts=ts,
-        root_ts=key.root_ts,
-        user=user,
-        text=decision.encode(),
-        kind=DECISION,
-        mention=True,
-    )
+    return pressed(asked.key, user, ts, text=decision.encode(), kind=DECISION)

@@ -17,19 +17,33 @@ from core.interactions import (
     AgainButton,
     ApprovalButton,
     AskForm,
+    ChannelsForm,
     ContextForm,
+    DefaultsForm,
     EditForm,
     HintForm,
+    HomeButton,
+    InstructionsForm,
     Interaction,
     LeaveButton,
+    MemoryButton,
+    MemoryForm,
     Menu,
     MenuForm,
+    ModelButton,
     OptionButton,
     PageButton,
+    PlaybookButton,
+    RateForm,
     ReasonForm,
     ReportButton,
+    SettingsForm,
     SpeakForm,
+    StepButton,
     StopButton,
+    SuggestionButton,
+    TourButton,
+    VersionButton,
 )
 from core.store import Store
 from core.values import IncomingMessage
@@ -49,9 +63,9 @@ APPROVAL_BUTTONS: Final[tuple[type[Interaction], ...]] = (ApprovalButton,)
 SHORTCUTS: Final[tuple[type[Interaction], ...]] = (Menu,)
 """Shortcuts of messages; `bot/menu.py` listens to them, to the forms behind them, and to its button."""
 
-MENU_FORMS: Final[tuple[type[Interaction], ...]] = (MenuForm, AskForm, ContextForm, SpeakForm)
+MENU_FORMS: Final[tuple[type[Interaction], ...]] = (MenuForm, AskForm, ContextForm, RateForm, SpeakForm)
 
-MENU_BUTTONS: Final[tuple[type[Interaction], ...]] = (AgainButton,)
+MENU_BUTTONS: Final[tuple[type[Interaction], ...]] = (AgainButton, SuggestionButton, VersionButton)
 
 FORMS: Final[tuple[type[Interaction], ...]] = (EditForm, HintForm)
 """Forms that people submit; `bot/approvals.py` listens to them too."""
@@ -59,5 +73,22 @@ FORMS: Final[tuple[type[Interaction], ...]] = (EditForm, HintForm)
 REPORT_BUTTONS: Final[tuple[type[Interaction], ...]] = (ReportButton, PageButton)
 """Buttons that `bot/reports.py` listens to: most presses show something to one person and are no message."""
 
+STEP_BUTTONS: Final[tuple[type[Interaction], ...]] = (StepButton,)
+"""Buttons that `bot/steps.py` listens to: a press shows one step of a turn to one person."""
+
 REPORT_FORMS: Final[tuple[type[Interaction], ...]] = (ReasonForm,)
 """Forms that people submit; `bot/reports.py` listens to them too."""
+
+MEMORY_BUTTONS: Final[tuple[type[Interaction], ...]] = (MemoryButton, PlaybookButton)
+"""Buttons that `bot/memory.py` listens to: a press decides, or opens a form."""
+
+MEMORY_FORMS: Final[tuple[type[Interaction], ...]] = (MemoryForm,)
+"""Forms that people submit; `bot/memory.py` listens to them too."""
+
+MODEL_BUTTONS: Final[tuple[type[Interaction], ...]] = (ModelButton,)
+"""Buttons that `bot/models.py` listens to."""
+
+HOME_BUTTONS: Final[tuple[type[Interaction], ...]] = (HomeButton, TourButton)
+"""Buttons of the app's home; `bot/home.py` listens to them, and to its forms."""
+
+HOME_FORMS: Final[tuple[type[Interaction], ...]] = (DefaultsForm, ChannelsForm, InstructionsForm, SettingsForm)

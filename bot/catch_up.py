@@ -19,6 +19,7 @@ from typing import Any
 from redis import Redis, RedisError
 
 from core.errors import SlackBusy, SlackUnreachable
+from core.installations.tokens import NotInstalled
 from core.slack.incoming import listed
 from core.slack.reader import SlackReader
 from core.store import Store, StoreUnreachable
@@ -56,15 +57,16 @@ class _Wanted:
 class CatchUp:
     """Looks threads up in a thread of its own, while `running`."""
 
-    def __init__(self, *, store: Store, slack: SlackReader, redis: Redis, take: Take) -> None:
+    def __init__(self, *, store: Store, slack_of: Callable[[str], SlackReader], redis: Redis, take: Take) -> None:
+        """`slack_of` gives what to read a workspace with; it raises NotInstalled."""
         self._store = store
-        self._slack = slack
+        self._slack_of = slack_of
         self._redis = redis
         self._take = take
         self._wanted: dict[ThreadKey, _Wanted] = {}
         self._lock = threading.Lock()
         self._gap_not_noted = False
-        self._bot_user = ""
+        self._bot_users: dict[str, str] = {}
         self._stop = threading.Event()
 
     def note_start(self) -> None:
@@ -103,6 +105,8 @@ class CatchUp:
             log.info("thread_not_looked_up", thread=thread.id, error=error)
             self._put_last(thread, wanted)
             return False
+        except NotInstalled as error:
+            log.info("thread_not_looked_up", thread=thread.id, error=error)
         except Exception:
             log.exception("thread_not_looked_up", thread=thread.id)
         with self._lock:
@@ -142,12 +146,14 @@ class CatchUp:
         return f"{max(0.0, float(kept) - CLOCKS_S):.6f}" if kept else "0.0"
 
     def _look_up(self, thread: ThreadKey, after: str) -> None:
-        self._bot_user = self._bot_user or self._slack.bot_user()
-        found = {str(message.get("ts")): message for message in self._slack.messages_since(thread, after)}
+        slack = self._slack_of(thread.team)
+        bot_user = self._bot_users.get(thread.team) or slack.bot_user()
+        self._bot_users[thread.team] = bot_user
+        found = {str(message.get("ts")): message for message in slack.messages_since(thread, after)}
         known = self._store.known_messages(thread.team, thread.channel, list(found))
         missed = sorted(found.keys() - known, key=_moment_or_first)
         for ts in missed:
-            self._take(listed(found[ts], thread.channel), thread.team, self._bot_user)
+            self._take(listed(found[ts], thread.channel), thread.team, bot_user)
         if missed:
             log.info("thread_looked_up", thread=thread.id, unknown=len(missed))
 

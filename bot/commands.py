@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from bot.intake import Ignored
+from bot.pressed import pressed
 from core.commands import command_in
 from core.interactions import LeaveButton, Reaction, StopButton
 from core.store import Store
@@ -99,14 +100,4 @@ def _stop(key: ThreadKey, ts: object, user: object) -> IncomingMessage | Ignored
 def _command(name: str, key: ThreadKey, ts: object, user: object) -> IncomingMessage | Ignored:
     if not (isinstance(ts, str) and TS.fullmatch(ts) and isinstance(user, str)):
         return Ignored("malformed")
-    return IncomingMessage(
-        team=key.team,
-        channel=key.channel,
-        channel_type="im" if key.channel.startswith("D") else "channel",
-        ts=ts,
-        root_ts=key.root_ts,
-        user=user,
-        text="",
-        kind=name,
-        mention=True,
-    )
+    return pressed(key, user, ts, kind=name)

@@ -8,25 +8,41 @@ it counts is the worker's to say. Nothing is kept in memory.
 from __future__ import annotations
 
 import hashlib
-import time
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
+from bot import reports
 from bot.commands import TS
-from core.commands import CONTEXT, NOTE, SPEAK, argument_of
+from bot.pressed import now, pressed
+from bot.versions import answer_of, versions_of
+from core.commands import CONTEXT, FORK_HERE, NOTE, SPEAK, argument_of
 from core.errors import SlackFailed, SlackUnreachable
-from core.interactions import AgainButton, AskForm, ContextForm, Menu, MenuForm, SpeakForm
+from core.forking import ForkPoint
+from core.interactions import (
+    AgainButton,
+    AskForm,
+    ContextForm,
+    Menu,
+    MenuForm,
+    RateForm,
+    SpeakForm,
+    SuggestionButton,
+    VersionButton,
+)
+from core.message_versions import MessageVersion
 from core.phrases import say
 from core.slack import menu as drawn
 from core.slack.approvals import View, field_id, syntax_error
 from core.slack.files import file_refs
 from core.slack.incoming import MAX_TEXT
 from core.slack.text import escape, plain
+from core.slack.version_views import version_view
 from core.slack.writer import SlackWriter
 from core.stepping_in import ContextChange, Speech
 from core.steps import Step
 from core.store import Store
 from core.telemetry import get_logger
+from core.thread_cells import sources_asked
 from core.values import FileRef, IncomingMessage, Language, ThreadKey
 
 log = get_logger(__name__)
@@ -34,11 +50,8 @@ log = get_logger(__name__)
 _ERRORS: Final = "errors"
 
 
-class Takes(Protocol):
+class Takes(reports.Takes, Protocol):
     """What takes messages in, as `MessageHandler` does."""
-
-    def take_decision(self, message: IncomingMessage) -> None:
-        """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
 
     def may(self, message: IncomingMessage) -> bool:
         """Whether its author may do what it does; if not, they are told."""
@@ -49,12 +62,13 @@ Ack = dict[str, Any]
 
 
 class _Used(NamedTuple):
-    """Who used a form, where, and the language they get sentences in."""
+    """Who used a form, where, and the language they get sentences in. `at`: when the form was opened."""
 
     thread: ThreadKey
     user: str
     view_id: str
     language: Language
+    at: str = ""
 
 
 class _Asking(NamedTuple):
@@ -67,12 +81,13 @@ class _Asking(NamedTuple):
 
 
 class MessageMenu:
-    """The listeners of `Menu`, its forms, and `AgainButton`."""
+    """The listeners of `Menu`, its forms, `AgainButton` and `SuggestionButton`."""
 
     def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler
+        self._reports = reports.Reports(store, slack, handler)
 
     def open(self, body: Mapping[str, Any], team: str) -> str:
         """Open the menu for the person who chose the shortcut. Returns what came of it, a word for the log."""
@@ -86,7 +101,7 @@ class MessageMenu:
             return "malformed"
         thread = ThreadKey(team, channel, root)
         try:
-            form = MenuForm(thread=thread.id, ts=ts)
+            form = MenuForm(thread=thread.id, ts=ts, at=now())
         except ValueError:
             return "malformed"
         language = self._slack.user_language(user)
@@ -103,12 +118,13 @@ class MessageMenu:
             callback, metadata, view_id = str(view["callback_id"]), view["private_metadata"], str(view.get("id") or "")
         except (KeyError, TypeError, AttributeError):
             return {}
-        kinds = (MenuForm, AskForm, ContextForm, SpeakForm)
+        kinds = (MenuForm, AskForm, ContextForm, RateForm, SpeakForm)
         form = next((kind.decode(metadata) for kind in kinds if callback == kind.ID), None)
         if form is None or not user or ThreadKey.parse(form.thread).team != team:
             log.info("form_ignored", form=callback[:40])
             return {}
-        used = _Used(ThreadKey.parse(form.thread), user, view_id, self._slack.user_language(user))
+        at = (None if isinstance(form, AskForm) else form.at) or now()
+        used = _Used(ThreadKey.parse(form.thread), user, view_id, self._slack.user_language(user), at)
         match form:
             case MenuForm():
                 return self._chosen(drawn.choice_in(view), form, used)
@@ -120,6 +136,8 @@ class MessageMenu:
                 return self._ask(used, form.ts, question, field_id(0))
             case ContextForm():
                 return self._edit(view, form, used)
+            case RateForm():
+                return self._rate(view, form, used)
             case _:
                 return self._speak(view, used)
 
@@ -145,10 +163,42 @@ class MessageMenu:
             log.warning("not_asked_again", error=error)
             return "not posted"
 
+    def suggested(self, body: Mapping[str, Any], team: str) -> str:
+        """Ask a suggested question in the name of whoever pressed it, once per button. Returns what came of it."""
+        try:
+            button, user = SuggestionButton.decode(body["actions"][0]["value"]), str(body["user"]["id"])
+            channel, shown = str(body["container"]["channel_id"]), str(body["container"]["message_ts"])
+        except (KeyError, IndexError, TypeError, AttributeError):
+            return "malformed"
+        thread = ThreadKey.parse(button.thread) if button else None
+        is_there = thread is not None and (thread.team, thread.channel) == (team, channel)
+        if button is None or thread is None or not is_there or not user or not TS.fullmatch(shown):
+            return "malformed"
+        language = self._slack.user_language(user)
+        line = say("about_ask", language, author=self._slack.user_name(user), question=button.question)
+        try:
+            key = f"suggest:{shown}:{button.n}"
+            return self._asked(_Used(thread, user, "", language), key, _Asking(line, "", button.question))
+        except (SlackFailed, SlackUnreachable) as error:
+            log.warning("suggestion_not_asked", error=error)
+            return "not posted"
+
     def _choices(self, thread: ThreadKey, ts: str) -> list[str]:
         if not self._store.turns(thread.id):
             return ["analyse", "ask"]
-        return ["analyse", "ask", "put_back" if self._is_left_out(thread, ts) else "leave_out", "edit", "speak"]
+        found = [
+            "analyse",
+            "ask",
+            "put_back" if self._is_left_out(thread, ts) else "leave_out",
+            "edit",
+            "speak",
+            "fork",
+        ]
+        found += ["rate"] if answer_of(self._store, thread, ts) else []
+        return [*found, *(["versions"] if len(self._versions(thread, ts)[0]) > 1 else [])]
+
+    def _versions(self, thread: ThreadKey, ts: str) -> tuple[list[MessageVersion], str]:
+        return versions_of(self._store, thread, ts, self._slack.user_name)
 
     def _is_left_out(self, thread: ThreadKey, ts: str) -> bool:
         """Whether the last change of this message left it out. A press may be on its way: the worker decides."""
@@ -169,15 +219,57 @@ class MessageMenu:
             case "leave_out" | "put_back":
                 self._command(used, CONTEXT, ContextChange(do=choice, message=form.ts).encode())
                 return {}
+            case "fork":
+                self._command(used, FORK_HERE, ForkPoint(message=form.ts).encode())
+                return {}
             case "edit":
                 edit = self._edit_view(form, used.thread, used.language)
                 if edit is None:
                     return _wrong(drawn.CHOICE, say("context_not_there", used.language))
                 return _then(edit)
+            case "rate":
+                turn = answer_of(self._store, used.thread, form.ts)
+                is_example = turn is not None and used.user in self._store.examples(turn)
+                rating = RateForm(thread=form.thread, ts=form.ts, at=now())
+                return _then(drawn.rate_view(rating, used.language, is_example=is_example))
+            case "versions":
+                shown = self._version(used, VersionButton(thread=form.thread, ts=form.ts, n=0))
+                return _then(shown) if shown else {}
             case "speak":
-                return _then(drawn.speak_view(SpeakForm(thread=form.thread), used.language))
+                return _then(drawn.speak_view(SpeakForm(thread=form.thread, at=now()), used.language))
             case _:
                 return {}
+
+    def _rate(self, view: Any, form: RateForm, used: _Used) -> Ack:
+        rating, texts = drawn.choice_in(view), drawn.texts_in(view) or [""]
+        turn = answer_of(self._store, used.thread, form.ts)
+        if turn is None or not self._reports.rate(turn, used.thread.team, used.user, rating or "", texts[0]):
+            return _wrong(drawn.CHOICE, say("rate_not_there", used.language))
+        return {}
+
+    def turn_version(self, body: Mapping[str, Any], team: str) -> str:
+        """Show another version in an open modal. Returns what came of it, a word for the log."""
+        try:
+            button, user = VersionButton.decode(body["actions"][0]["value"]), str(body["user"]["id"])
+            view, shown = str(body["view"]["id"]), str(body["view"].get("hash") or "")
+        except (KeyError, IndexError, TypeError, AttributeError):
+            return "malformed"
+        thread = ThreadKey.parse(button.thread) if button else None
+        if button is None or thread is None or thread.team != team or not user:
+            return "malformed"
+        drawn_view = self._version(_Used(thread, user, view, self._slack.user_language(user)), button)
+        if drawn_view is None:
+            return "refused"
+        self._slack.update_form(thread, view, shown, drawn_view)
+        return "turned"
+
+    def _version(self, used: _Used, button: VersionButton) -> View | None:
+        """A version of a message; None when there is none, or the person may not see it, which they are told."""
+        versions, author = self._versions(used.thread, button.ts)
+        sources = sources_asked(list(self._store.thread_steps(used.thread.id).values()))
+        if not versions or not self._handler.may_look(pressed(used.thread, used.user, button.ts), sources):
+            return None
+        return version_view(button, versions, used.language, is_author=bool(author) and author == used.user)
 
     def _edit(self, view: Any, form: ContextForm, used: _Used) -> Ack:
         text = "\n".join(drawn.texts_in(view) or ())
@@ -190,7 +282,7 @@ class MessageMenu:
         text = self._text_of(thread, form.ts)
         if text is None:
             return None
-        return drawn.edit_view(ContextForm(thread=thread.id, ts=form.ts), text, language)
+        return drawn.edit_view(ContextForm(thread=thread.id, ts=form.ts, at=now()), text, language)
 
     def _text_of(self, thread: ThreadKey, ts: str) -> str | None:
         """What the analyst reads of a message now: a person's words, or the report of a turn."""
@@ -224,8 +316,7 @@ class MessageMenu:
         return {}
 
     def _command(self, used: _Used, kind: str, text: str) -> None:
-        message = _message(used.thread, f"{time.time():.6f}", used.user, text)
-        self._handler.take_decision(message.model_copy(update={"kind": kind}))
+        self._handler.take_decision(pressed(used.thread, used.user, used.at, text=text, kind=kind))
 
     def _ask(self, used: _Used, ts: str, question: str, field: str) -> Ack:
         """Ask about a message, in the name of the person who chose that. `field` shows what goes wrong."""
@@ -273,12 +364,15 @@ class MessageMenu:
     def _asked(self, used: _Used, key: str, asking: _Asking) -> str:
         """Post who asks what, once per key, and take it in. Raises SlackFailed, SlackUnreachable."""
         thread = used.thread
-        if not self._handler.may(_message(thread, thread.root_ts, used.user, asking.text)):
+        if not self._handler.may(pressed(thread, used.user, thread.root_ts, text=asking.text)):
             return "refused"
         self._store.note_thread(thread)
         blocks = drawn.quoted_blocks(asking.line, asking.shown)
-        ts = self._slack.post(None, thread, f"{thread.id}/{key}", escape(asking.line), blocks)
-        message = _message(thread, ts, used.user, asking.text)
+        key = f"{thread.id}/{key}"
+        ts = self._slack.post_once(None, thread, key, escape(asking.line), blocks, pressed=True).ts
+        if not ts:
+            return "being asked"
+        message = pressed(thread, used.user, ts, text=asking.text)
         self._handler.take_decision(message.model_copy(update={"files": asking.files}))
         return "asked"
 
@@ -300,16 +394,3 @@ def _wrong(field: str, text: str) -> Ack:
 
 def _then(view: View) -> Ack:
     return {"response_action": "update", "view": view}
-
-
-def _message(thread: ThreadKey, ts: str, user: str, text: str) -> IncomingMessage:
-    return IncomingMessage(
-        team=thread.team,
-        channel=thread.channel,
-        channel_type="im" if thread.channel.startswith("D") else "channel",
-        ts=ts,
-        root_ts=thread.root_ts,
-        user=user,
-        text=text,
-        mention=True,
-    )

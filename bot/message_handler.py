@@ -17,7 +17,9 @@ from redis import RedisError
 
 from bot.changes import Change, change_in, follow
 from bot.commands import command_of
+from bot.finding import Finder
 from bot.intake import EventContext, Ignored, is_empty, to_message
+from bot.pressed import pressed
 from core.access import ALLOWED, Verdict, is_pressed
 from core.actions import Action
 from core.approvals import PRESSES
@@ -26,19 +28,20 @@ from core.commands import Command, argument_of, commands, is_command
 from core.errors import OursToFix, SlackUnreachable
 from core.interactions import AgainButton, Reaction
 from core.metrics import FIRST_SIGN, MESSAGES
-from core.phrases import say
-from core.queue import Wakes
+from core.phrases import language_of, say
+from core.queue import Seen, Wakes
 from core.rows import Recorded
 from core.settings import Settings
 from core.slack.menu import again_blocks
 from core.slack.replies import HELP, HELP_STRICT, reply_key, reply_message
 from core.slack.text import escape
 from core.slack.writer import SlackWriter
-from core.steps import Step, open_question
+from core.steps import Briefed, Step, open_question
 from core.store import Store
 from core.store.changes import Touched
+from core.suggesting import suggestions
 from core.telemetry import bind_fields, get_logger
-from core.values import FileRef, IncomingMessage, Standing, ThreadKey
+from core.values import FileRef, IncomingMessage, Language, Standing, ThreadKey
 
 log = get_logger(__name__)
 
@@ -60,6 +63,7 @@ class MessageHandler:
         self._later = later
         self._lookups = lookups
         self._access = Authorizer(settings, store, slack)
+        self._finder = Finder(settings, store, slack, self._access)
 
     def event_context(self, team: str, bot_user_id: str) -> EventContext:
         """What `to_message` needs to know beside an event."""
@@ -134,6 +138,32 @@ class MessageHandler:
             self._submit(self._refuse_look, message, verdict)
         return bool(verdict)
 
+    @property
+    def settings(self) -> Settings:
+        """The settings of this process."""
+        return self._settings
+
+    def verdict_on(self, user: str, thread: ThreadKey, action: Action) -> Verdict:
+        """Whether a person may do this in a thread; what Slack does not tell in time counts as no."""
+        try:
+            return self._lookups.submit(
+                copy_context().run, self._access.may, pressed(thread, user, thread.root_ts), action
+            ).result(timeout=NAME_WAIT_S)
+        except (FutureTimeout, SlackUnreachable):
+            return Verdict("look_unknown")
+
+    def may_ask(self, user: str, thread: ThreadKey, source: str) -> bool:
+        """Whether a person may ask a data source in a thread; what Slack does not tell in time counts as no."""
+        try:
+            asked = self._lookups.submit(copy_context().run, self._access.may_ask, source, thread, {user})
+            return bool(asked.result(timeout=NAME_WAIT_S))
+        except (FutureTimeout, SlackUnreachable):
+            return False
+
+    def seen(self) -> Seen:
+        """What Redis knows of the nodes and of the queues. Raises redis.RedisError."""
+        return self._wakes.seen()
+
     def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
         """Have something done that must not delay the ack. What goes wrong there is logged."""
         self._submit(work, *arguments)
@@ -206,6 +236,10 @@ class MessageHandler:
         if command.keeps:
             self._keep(message, command, context)
             return
+        if command.at_once:
+            if self._store.record_message(message, context.name_of(message.user), quiet=True).new:
+                self._submit(self._finder.answer, message)
+            return
         applies = self._applies(message.thread, command)
         if command.in_turn == "words":
             self._take_message(message if applies else message.model_copy(update={"kind": "text"}), context)
@@ -213,7 +247,7 @@ class MessageHandler:
         recorded = self._store.record_message(message, context.name_of(message.user), quiet=not applies)
         if recorded.to_notify:
             self._wake(message.thread.id, recorded)
-            if message.text and not command.by_form:
+            if message.text and not command.by_form and not _is_press(message):
                 sign = Reaction.STOPPED if command.name == "stop" else Reaction.RECEIVED
                 self._submit(self._slack.react, message.thread, message.ts, sign)
         elif recorded.new and message.text and (phrase := command.reply or command.nothing):
@@ -283,6 +317,8 @@ class MessageHandler:
         FIRST_SIGN.observe(time.monotonic() - arrived)
 
     def _show_sign(self, message: IncomingMessage) -> None:
+        if message.channel_type == "im" and message.ts == message.root_ts and message.text:
+            self._slack.set_title(message.thread, message.text)
         if message.kind not in PRESSES:
             self._slack.react(message.thread, message.ts, Reaction.RECEIVED)
         self._slack.set_status(message.thread, say("status_received", self._slack.user_language(message.user)))
@@ -304,11 +340,18 @@ class MessageHandler:
 
     def _answer_once(self, message: IncomingMessage, phrase: str) -> None:
         thread = message.thread
-        answer = reply_message(phrase, thread, self._slack.user_language(message.user))
+        language = language_of(message.text, self._slack.user_language(message.user))
         try:
+            questions = self._questions(thread, language) if phrase in (HELP, HELP_STRICT) else ()
+            answer = reply_message(phrase, thread, language, questions)
             self._slack.post(None, thread, reply_key(thread, message.ts), answer.text, answer.blocks or None)
         except OursToFix as error:
             log.warning("answer_not_posted", phrase=phrase, thread=message.thread.id, error=error)
+
+    def _questions(self, thread: ThreadKey, language: Language) -> tuple[str, ...]:
+        """Questions that fit the files which the thread has."""
+        steps = (step for turn in self._store.thread_steps(thread.id).values() for step in turn)
+        return suggestions([file for step in steps if isinstance(step, Briefed) for file in step.files], language)
 
     def _names_in_time(self) -> Callable[[str], str]:
         """Names for one event: those that Slack gives in time, ids for the rest."""
@@ -331,6 +374,11 @@ class MessageHandler:
                 log.exception("after_ack_failed", work=work.__name__)
 
         self._later.submit(copy_context().run, guarded)  # the fields of the log lines are kept in the other thread
+
+
+def _is_press(message: IncomingMessage) -> bool:
+    """Whether a command came by a button that names a turn: there is no message to put a sign on."""
+    return message.text.startswith(f"{message.thread.id}/")
 
 
 def _is_option(text: str, steps: Sequence[Step]) -> bool:

@@ -1,8 +1,9 @@
 """Presses on the buttons under a report.
 
-Sources and code open a modal for the person who pressed. A vote goes into the Store and is shown under the report.
-"Download all" and "Run again" become messages: a command, and the question once more. Everything is read from the
-Store at each press, so a button works for as long as its turn is kept.
+Method, sources and code open a modal for the person who pressed. A vote goes into the Store and is shown under the
+report. "Download all", a format, "Keep as playbook", "Make this a program" and "Run again" become messages: commands,
+and the question once more. Everything is read from the Store at each press, so a button works for as long as its turn
+is kept.
 """
 
 from __future__ import annotations
@@ -11,14 +12,32 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
 from bot.commands import TS
+from bot.pressed import pressed
+from core.actions import Action
+from core.clean_room import CleanRoom
+from core.commands import PLAYBOOK, PROGRAM
 from core.errors import SlackFailed, SlackUnreachable
+from core.formats import is_format
 from core.interactions import PageButton, ReasonForm, ReportButton
 from core.phrases import say
-from core.rows import OutboxRow, TurnRow
+from core.rows import OutboxRow, TurnRow, VoteRow
 from core.slack.blocks import fallback
+from core.slack.folding import folded
 from core.slack.markdown import plain_text
-from core.slack.report_views import REASON_CHARS, Shows, View, code_view, reason_field, reason_view, sources_view
+from core.slack.report_badge import with_badge
+from core.slack.report_views import (
+    REASON_CHARS,
+    Shows,
+    View,
+    code_view,
+    method_view,
+    reason_field,
+    reason_view,
+    shared_message,
+    sources_view,
+)
 from core.slack.report_votes import with_votes
+from core.slack.sanitize import addresses
 from core.slack.text import escape
 from core.slack.writer import SlackWriter
 from core.steps import Asked, CellRan, Finished, Forgot, Step
@@ -30,6 +49,7 @@ from core.values import IncomingMessage, ThreadKey
 log = get_logger(__name__)
 
 DOWNLOAD: Final = "download"
+KEEP: Final = "keep"
 """The command of `core/commands.yaml` that the button for all files gives."""
 _REDRAWS: Final = 3
 _QUESTION: Final = 300
@@ -84,7 +104,7 @@ class Reports:
         """Do what a button says. Returns what came of it, a word for the log. Raises StoreUnreachable: then no ack."""
         try:
             action = body["actions"][0]
-            button = ReportButton.decode(action["value"])
+            button = ReportButton.decode(action.get("selected_option", action)["value"])
             channel, shown = str(body["container"]["channel_id"]), str(body["container"]["message_ts"])
             ts, user = str(action.get("action_ts") or ""), str(body["user"]["id"])
             trigger = str(body.get("trigger_id") or "")
@@ -97,16 +117,23 @@ class Reports:
             return "unknown"
         if button.do == "again":
             return self._again(told, user, shown)
-        if button.do == "download":
-            self._handler.take_decision(_message(told.key, user, ts, kind=DOWNLOAD))
+        if button.do == DOWNLOAD or is_format(button.do):
+            text = told.turn.id if is_format(button.do) else ""
+            self._handler.take_decision(pressed(told.key, user, ts, kind=button.do, text=text))
             return "taken"
-        if not self._handler.may_look(_message(told.key, user, ts), sources_asked(told.turns)):
+        if button.do in (KEEP, PROGRAM):
+            kind = PLAYBOOK if button.do == KEEP else PROGRAM
+            self._handler.take_decision(pressed(told.key, user, ts, kind=kind, text=told.turn.id))
+            return "taken"
+        if not self._handler.may_look(pressed(told.key, user, ts), sources_asked(told.turns)):
             return "refused"
+        if button.do == "share":
+            return self._share(told, user)
         match button.do:
-            case "sources" | "code" as shows:
+            case "method" | "sources" | "code" as shows:
                 self._open(told, user, trigger, _view(told, shows, 0))
                 return "shown"
-            case vote:
+            case "up" | "down" as vote:
                 self._store.save_vote(told.turn.id, user, vote)
                 self._handler.after_ack(self._redraw, told)
         if button.do == "down":
@@ -125,7 +152,7 @@ class Reports:
         told = self._told(button.turn, team) if button is not None and user and TS.fullmatch(ts) else None
         if button is None or told is None:
             return "unknown"
-        if not self._handler.may_look(_message(told.key, user, ts), sources_asked(told.turns)):
+        if not self._handler.may_look(pressed(told.key, user, ts), sources_asked(told.turns)):
             return "refused"
         self._slack.update_form(told.key, view, shown, _view(told, button.shows, button.page))
         return "turned"
@@ -141,12 +168,62 @@ class Reports:
         told = self._told(form.turn, team) if form is not None and user else None
         if told is None or not isinstance(reason, str) or len(reason) > REASON_CHARS:
             return "malformed"
-        if not self._handler.may_look(_message(told.key, user, "0.0"), sources_asked(told.turns)):
+        if not self._handler.may_look(pressed(told.key, user, "0.0"), sources_asked(told.turns)):
             return "refused"
         if not self._store.save_reason(told.turn.id, user, " ".join(reason.split())):
             return "no vote"
         self._handler.after_ack(self._redraw, told)
         return "taken"
+
+    def rate(self, turn_id: str, team: str, user: str, rating: str, reason: str = "") -> bool:
+        """Keep what a person thinks of a turn, chosen in a message's menu; False when nothing was kept.
+
+        "up" and "down" are votes, "example" marks the turn as one to learn from, "no_example" takes that back. The
+        person is told.
+        """
+        told = self._told(turn_id, team)
+        if told is None or rating not in ("up", "down", "example", "no_example") or len(reason) > REASON_CHARS:
+            return False
+        if not self._handler.may_look(pressed(told.key, user, "0.0"), sources_asked(told.turns)):
+            return True  # they were told so
+        match rating:
+            case "example":
+                self._store.mark_example(turn_id, user)
+            case "no_example":
+                self._store.unmark_example(turn_id, user)
+            case "up" | "down" as vote:
+                self._store.save_vote(turn_id, user, vote)
+                if reason.strip():
+                    self._store.save_reason(turn_id, user, " ".join(reason.split()))
+                self._handler.after_ack(self._redraw, told)
+        said = say(f"rate_{rating}", self._slack.user_language(user))
+        self._handler.after_ack(self._slack.whisper, told.key, user, escape(said))
+        return True
+
+    def _share(self, told: Told, user: str) -> str:
+        """Show the beginning of a report in the channel, once whoever presses."""
+        key, language = told.key, told.turn.language
+        if key.channel.startswith("D"):
+            return "no channel"
+        slot = f"{told.turn.id}:shared"
+        if (row := self._store.outbox_get(slot)) is not None and row.status == "sent":
+            self._slack.whisper(key, user, escape(say("report_shared_before", language)))
+            return "known"
+        self._handler.after_ack(self._show_in_channel, told, user, slot)
+        return "taken"
+
+    def _show_in_channel(self, told: Told, user: str, slot: str) -> None:
+        message = shared_message(told.finished.report, self._slack.user_name(user), told.turn.language)
+        try:
+            posted = self._slack.post_once(
+                None, told.key, slot, message.text, message.blocks, to_channel=True, pressed=True
+            )
+        except (SlackFailed, SlackUnreachable) as error:
+            log.warning("report_not_shared", error=error)
+            self._slack.whisper(told.key, user, escape(say("report_not_shared", told.turn.language)))
+            return
+        if posted.new:
+            self._store.audit(user, Action.LOOK.value, told.turn.id, "done", key=slot, details={"shared": 1})
 
     def _told(self, turn_id: str, team: str) -> Told | None:
         turn = self._store.turn(turn_id)
@@ -167,7 +244,7 @@ class Reports:
         if self._store.current_turn(key.id) is not None or self._store.unread(key.id):
             self._slack.whisper(key, user, escape(say("again_busy", language)))
             return "busy"
-        self._handler.take_decision(_message(key, user, shown, text=told.question))
+        self._handler.take_decision(pressed(key, user, shown, text=told.question))
         if self._store.known_messages(key.team, key.channel, [shown]):
             self._handler.after_ack(self._tell_again, told, user)
         return "taken"
@@ -186,23 +263,29 @@ class Reports:
             self._slack.whisper(told.key, user, escape(say("view_not_opened", told.turn.language)))
 
     def _redraw(self, told: Told) -> None:
-        """Show the votes under the report. Drawn once more when somebody voted meanwhile."""
+        """Show the votes under the report. Drawn once more when somebody voted, or the badge was drawn, meanwhile."""
         key, language = told.key, told.turn.language
         row = self._report_message(told.turn.id)
         if row is None or not row.ts:
             return
         try:
             blocks = self._slack.message_blocks(key, row.ts)
-            votes = self._store.votes(told.turn.id)
+            known = self._below(told)
             for _ in range(_REDRAWS if blocks else 0):
+                votes, outcome = known
                 named = [(self._slack.user_name(vote.user), vote) for vote in votes]
-                drawn = with_votes(blocks, named, language)
-                self._slack.update(None, key, row.ts, fallback(plain_text(told.finished.report)), drawn)
-                shown, votes = votes, self._store.votes(told.turn.id)
-                if votes == shown:
+                drawn = with_votes(with_badge(blocks, outcome, language) if outcome else blocks, named, language)
+                text, links = fallback(plain_text(told.finished.report)), addresses(told.question)
+                self._slack.update(None, key, row.ts, text, drawn, known=links)
+                if (now := self._below(told)) == known:
                     return
+                known = now
         except (SlackFailed, SlackUnreachable) as error:
             log.warning("votes_not_drawn", error=error)
+
+    def _below(self, told: Told) -> tuple[list[VoteRow], CleanRoom | None]:
+        """What stands below a report: the votes, and what came of running its code again."""
+        return self._store.votes(told.turn.id), self._store.clean_room(told.turn.id)
 
     def _report_message(self, turn_id: str) -> OutboxRow | None:
         """The last message of the report: the one with the buttons."""
@@ -216,19 +299,7 @@ def _view(told: Told, shows: Shows, page: int) -> View:
     turn_id, language, cells = told.turn.id, told.turn.language, numbered_cells(told.turns)
     if shows == "sources":
         return sources_view(turn_id, told.finished.sources, cells, language, page, lines=not told.is_reset)
+    if shows == "method":
+        return method_view(turn_id, folded(told.finished.report, told.finished.sections)[1], language, page)
     own = {step.cell_id for step in told.turns[-1] if isinstance(step, CellRan)}
     return code_view(turn_id, [one for cell_id, one in cells.items() if cell_id in own], language, page)
-
-
-def _message(key: ThreadKey, user: str, ts: str, *, kind: str = "text", text: str = "") -> IncomingMessage:
-    return IncomingMessage(
-        team=key.team,
-        channel=key.channel,
-        channel_type="im" if key.channel.startswith("D") else "channel",
-        ts=ts,
-        root_ts=key.root_ts,
-        user=user,
-        text=text,
-        kind=kind,
-        mention=True,
-    )

@@ -6,9 +6,10 @@ import os
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from typing import Any
 
 from redis import Redis
 from slack_bolt import App
@@ -17,17 +18,21 @@ from slack_sdk import WebClient
 
 from bot.app import build_app
 from bot.catch_up import CatchUp
+from bot.desks import Desks
 from bot.health import health_served
 from bot.message_handler import MessageHandler
+from bot.oauth import Installing
 from bot.retry_buffer import RetryBuffer
 from bot.socket_mode import connected
+from bot.uninstalled import end_waiting
 from bot.web import served
 from core.errors import SettingsError, SlackUnreachable
+from core.installations.tokens import check_settings
+from core.installations.workspaces import opened_workspaces
 from core.queue import Wakes, connect_redis
 from core.retry import retry_call
 from core.settings import Settings
-from core.slack.client import LOST, passes_by_itself, web_client
-from core.slack.writer import SlackWriter
+from core.slack.client import LOST, passes_by_itself
 from core.spool import Spool
 from core.store import Store
 from core.telemetry import configure_logging, get_logger, log_uncaught
@@ -94,6 +99,11 @@ class StopSignal:
 @contextmanager
 def running_bot(settings: Settings) -> Iterator[App]:
     """The bot, connected to Slack while the block runs; at the end it finishes the work that it has taken."""
+    if settings.many_workspaces and settings.slack_bot_token is None:
+        raise SettingsError(
+            "SLACK_CLIENT_ID is set: workspaces install the app over the web, which needs HTTP mode. Start the bot "
+            "with `threadbook bot --http`, or unset SLACK_CLIENT_ID and set SLACK_BOT_TOKEN."
+        )
     if settings.slack_bot_token is None or settings.slack_app_token is None:
         raise SettingsError(
             "SLACK_BOT_TOKEN (xoxb-…) and SLACK_APP_TOKEN (xapp-…, with connections:write) must both be set: "
@@ -112,7 +122,9 @@ def running_bot(settings: Settings) -> Iterator[App]:
 @contextmanager
 def running_web_bot(settings: Settings, host: str, port: int) -> Iterator[int]:
     """The bot in HTTP mode; yields the port it listens on."""
-    if settings.slack_bot_token is None or settings.slack_signing_secret is None:
+    if settings.many_workspaces:
+        check_settings(settings)
+    if settings.slack_signing_secret is None or (settings.slack_bot_token is None and not settings.many_workspaces):
         raise SettingsError(
             "HTTP mode needs SLACK_BOT_TOKEN (xoxb-…) and SLACK_SIGNING_SECRET (Basic Information → App Credentials): "
             "without the secret the bot cannot tell Slack's requests from a stranger's."
@@ -133,24 +145,35 @@ def _opened(settings: Settings, signing_secret: str | None = None) -> Iterator[t
     store = Store(settings.database_url)
     store.migrate(START_WAIT_S)
     redis = connect_redis(settings.redis_url, timeout_s=REDIS_TIMEOUT_S)
-    client = web_client(settings, redis)
+    workspaces = opened_workspaces(settings, store, redis)
+    wakes = Wakes(redis, store)
     later = ThreadPoolExecutor(max_workers=8, thread_name_prefix="later")
     lookups = ThreadPoolExecutor(max_workers=4, thread_name_prefix="lookup")
-    slack = SlackWriter(client, store)
-    handler = MessageHandler(
-        settings=settings,
-        store=store,
-        wakes=Wakes(redis, store),
-        slack=slack,
-        later=later,
-        lookups=lookups,
-    )
-    catch_up = CatchUp(store=store, slack=slack, redis=redis, take=handler.take_event)
-    retry_buffer = RetryBuffer(
-        lambda one: handler.take_event(one.event, one.team, one.bot_user_id), Spool(settings.spool)
-    )
+
+    def handler_of(team: str) -> MessageHandler:
+        return MessageHandler(
+            settings=settings.for_workspace(team),
+            store=store,
+            wakes=wakes,
+            slack=workspaces.of(team).slack,
+            later=later,
+            lookups=lookups,
+        )
+
+    desks = Desks(store, handler_of, many=settings.many_workspaces)
+
+    def take(event: Mapping[str, Any], team: str, bot_user_id: str) -> None:
+        desks.of(team).handler.take_event(event, team, bot_user_id)
+
+    catch_up = CatchUp(store=store, slack_of=lambda team: workspaces.of(team).slack, redis=redis, take=take)
+    retry_buffer = RetryBuffer(lambda one: take(one.event, one.team, one.bot_user_id), Spool(settings.spool))
+    installing = None
+    if workspaces.tokens is not None:
+        installing = Installing(settings, store, workspaces.tokens, lambda team: end_waiting(team, store, wakes))
     try:
-        app = _connected_app(client, store, handler, retry_buffer, signing_secret)
+        app = _connected_app(
+            workspaces.only.client, store, desks, retry_buffer, signing_secret=signing_secret, installing=installing
+        )
         retry_buffer.resume()
         catch_up.note_start()
         yield app, redis, catch_up
@@ -163,13 +186,19 @@ def _opened(settings: Settings, signing_secret: str | None = None) -> Iterator[t
 
 
 def _connected_app(
-    client: WebClient, store: Store, handler: MessageHandler, retry_buffer: RetryBuffer, signing_secret: str | None
+    client: WebClient,
+    store: Store,
+    desks: Desks,
+    retry_buffer: RetryBuffer,
+    *,
+    signing_secret: str | None,
+    installing: Installing | None,
 ) -> App:
     """The app, once Slack answers: the processes of a node may start in any order."""
 
     def build() -> App:
         try:
-            return build_app(client, store, handler, retry_buffer, signing_secret)
+            return build_app(client, store, desks, retry_buffer, signing_secret=signing_secret, installing=installing)
         except BoltError as error:
             # Bolt says "invalid token" whatever the cause; the error before it is what Slack answered.
             if not passes_by_itself(error.__context__):
@@ -183,7 +212,7 @@ def _connected_app(
         on_retry=lambda error: log.info("waiting_for_slack", error=error),
         give_up=lambda error: SlackUnreachable(f"Slack does not answer at {client.base_url} (SLACK_API_URL): {error}"),
     )
-    if app.oauth_flow is not None:
+    if app.oauth_flow is not None and installing is None:
         # Bolt switches to OAuth when it finds both variables, and then ignores the token.
         raise SettingsError("Unset SLACK_CLIENT_ID and SLACK_CLIENT_SECRET: this bot works with SLACK_BOT_TOKEN.")
     return app

@@ -9,20 +9,22 @@ from __future__ import annotations
 import re
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import uvicorn
-from slack_bolt import App
+from slack_bolt import App, BoltRequest, BoltResponse
 from slack_bolt.adapter.starlette.handler import to_bolt_request, to_starlette_response
+from slack_sdk.errors import SlackApiError
 from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from core.errors import SettingsError
+from core.errors import OursToFix, SettingsError
 from core.retry import wait_until
+from core.slack.client import LOST, describe
 from core.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -31,6 +33,7 @@ PATH = "/slack/events"
 MAX_BODY_BYTES = 2_000_000
 START_WAIT_S = 60.0
 DRAIN_S = 5
+SORRY = "Threadbook could not be installed just now, and nothing was kept. Please try again in a minute."
 _DIGITS = re.compile(r"[0-9]{1,20}")
 """Bolt raises on a timestamp that is not a number."""
 
@@ -53,7 +56,33 @@ def web_app(app: App) -> Starlette:
         # Bolt's app is synchronous: in this thread it would block every other request.
         return to_starlette_response(await run_in_threadpool(app.dispatch, bolt_request))
 
-    return Starlette(routes=[Route(PATH, receive, methods=["POST"])])
+    return Starlette(routes=[Route(PATH, receive, methods=["POST"]), *_install_routes(app)])
+
+
+def _install_routes(app: App) -> list[Route]:
+    """Where workspaces install the app, if there may be many."""
+    flow = app.oauth_flow
+    if flow is None:
+        return []
+
+    def route(path: str, handle: Callable[[BoltRequest], BoltResponse]) -> Route:
+        async def answer(request: Request) -> Response:
+            try:
+                reply = await run_in_threadpool(handle, to_bolt_request(request, b""))
+            except (OursToFix, SlackApiError, *LOST) as error:
+                log.warning("not_installed", path=path, error=describe(error))
+                return PlainTextResponse(SORRY, status_code=503)
+            response: Response = to_starlette_response(reply)
+            # The page holds a state, and its address a code: neither belongs in a cache or another site's log.
+            response.headers.update({"Cache-Control": "no-store", "Referrer-Policy": "no-referrer"})
+            return response
+
+        return Route(path, answer, methods=["GET"])
+
+    return [
+        route(flow.install_path, flow.handle_installation),
+        route(flow.redirect_uri_path, flow.handle_callback),
+    ]
 
 
 @contextmanager

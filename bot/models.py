@@ -1,0 +1,98 @@
+"""Presses on the message that says that the model is away: wait for it, go on with another model, or leave it so.
+
+The first press counts: its message has the ts of the one with the buttons. Who presses later finds the buttons gone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
+
+from bot.commands import TS
+from bot.pressed import pressed
+from core.commands import SWITCH
+from core.errors import SlackFailed, SlackUnreachable
+from core.interactions import ModelButton
+from core.phrases import say
+from core.rows import TurnRow
+from core.slack import blocks as kit
+from core.slack.text import escape
+from core.slack.writer import SlackWriter
+from core.stepping_in import Switch
+from core.steps import GaveUp
+from core.store import Store
+from core.telemetry import get_logger
+from core.values import IncomingMessage, ThreadKey
+
+log = get_logger(__name__)
+
+
+class Takes(Protocol):
+    """What takes messages in, as `MessageHandler` does."""
+
+    def take_decision(self, message: IncomingMessage) -> None:
+        """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
+
+    def may(self, message: IncomingMessage) -> bool:
+        """Whether its author may do this; if not, they are told."""
+
+    def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Have something done that must not delay the ack."""
+
+
+class ModelChoices:
+    """The listener of `ModelButton`. Nothing is kept in memory."""
+
+    def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
+        self._store = store
+        self._slack = slack
+        self._handler = handler
+
+    def press(self, body: Mapping[str, Any], team: str) -> str:
+        """Do what a button says. Returns what came of it, a word for the log. Raises StoreUnreachable: then no ack."""
+        try:
+            button = ModelButton.decode(body["actions"][0]["value"])
+            channel, shown = str(body["container"]["channel_id"]), str(body["container"]["message_ts"])
+            user = str(body["user"]["id"])
+        except (KeyError, IndexError, TypeError, AttributeError):
+            return "malformed"
+        if button is None or not user or not TS.fullmatch(shown):
+            return "malformed"
+        turn = self._store.turn(button.turn)
+        key = ThreadKey.parse(turn.thread_id) if turn is not None else None
+        if turn is None or key is None or (key.team, key.channel) != (team, channel):
+            return "unknown"
+        if not self._is_open(turn, key, shown):
+            self._handler.after_ack(self._close, key, shown, say("model_choice_over", turn.language))
+            self._slack.whisper(key, user, escape(say("model_choice_over", turn.language)))
+            return "late"
+        wanted = Switch(model=button.model if button.do == "use" else "", waits=button.do == "wait")
+        message = pressed(key, user, shown, text=wanted.encode(), kind=SWITCH)
+        if not self._handler.may(message):
+            return "refused"
+        if button.do != "stop":
+            self._handler.take_decision(message)
+        author = self._slack.user_name(user)
+        line = say(f"model_was_{button.do}", turn.language, author=author, model=button.model)
+        self._handler.after_ack(self._close, key, shown, line)
+        return "taken"
+
+    def _is_open(self, turn: TurnRow, key: ThreadKey, shown: str) -> bool:
+        """Whether the turn is the thread's last one, is over, and nobody has pressed here before."""
+        if turn.status != "stopped" or self._store.turns(key.id)[-1].id != turn.id:
+            return False
+        if self._store.known_messages(key.team, key.channel, [shown]):
+            return False
+        steps = self._store.steps(turn.id)
+        return bool(steps) and isinstance(steps[-1], GaveUp)
+
+    def _close(self, key: ThreadKey, shown: str, line: str) -> None:
+        """Take the buttons away, and say below what was decided. What stands there is read from Slack."""
+        try:
+            blocks = self._slack.message_blocks(key, shown)
+            kept = [block for block in blocks if block.get("type") != "actions"]
+            if len(kept) == len(blocks):
+                return
+            self._slack.update(None, key, shown, kit.fallback(line), [*kept, kit.context(escape(line))])
+        except (SlackFailed, SlackUnreachable) as error:
+            log.warning("model_choice_not_drawn", error=error)

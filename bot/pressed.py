@@ -1,0 +1,27 @@
+"""What somebody does with a button, a form or a reaction, as a message of theirs in the thread that it is about."""
+
+from __future__ import annotations
+
+import time
+
+from core.values import IncomingMessage, ThreadKey
+
+
+def now() -> str:
+    """This moment as a ts, for what has none of its own."""
+    return f"{time.time():.6f}"
+
+
+def pressed(thread: ThreadKey, user: str, ts: str, *, text: str = "", kind: str = "text") -> IncomingMessage:
+    """The message. Its `ts` is what makes it one: the same ts twice in a channel is one message."""
+    return IncomingMessage(
+        team=thread.team,
+        channel=thread.channel,
+        channel_type="im" if thread.channel.startswith("D") else "channel",
+        ts=ts,
+        root_ts=thread.root_ts,
+        user=user,
+        text=text,
+        kind=kind,
+        mention=True,
+    )

@@ -1,0 +1,101 @@
+"""One step of a turn, on demand: its code and its output in a modal, for whoever may look.
+
+The card's button opens the newest step; a select in the modal shows another one. Everything is read from the Store at
+each press, so it works while the turn runs, after a restart, and for as long as the turn is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple, Protocol
+
+from bot.commands import TS
+from bot.pressed import pressed
+from core.interactions import StepButton
+from core.phrases import say
+from core.rows import TurnRow
+from core.slack.report_views import View, step_view
+from core.slack.text import escape
+from core.slack.writer import SlackWriter
+from core.steps import CellRan, Forgot, Step, Undone
+from core.store import Store
+from core.thread_cells import numbered_cells, sources_asked
+from core.values import IncomingMessage, ThreadKey
+
+
+class MaySee(Protocol):
+    """What says who may look, as `MessageHandler` does."""
+
+    def may_look(self, message: IncomingMessage, sources: Sequence[str]) -> bool:
+        """Whether its author may see what a turn rests on; if not, they are told."""
+
+
+class Told(NamedTuple):
+    """A turn with the steps of its thread up to it. `later` are those that came after."""
+
+    turn: TurnRow
+    turns: tuple[Sequence[Step], ...]
+    later: tuple[Sequence[Step], ...]
+
+    @property
+    def key(self) -> ThreadKey:
+        """The thread of the turn."""
+        return ThreadKey.parse(self.turn.thread_id)
+
+    def view(self, button: StepButton) -> View:
+        """The step that a button names. What cells printed is not told any more once the thread was reset."""
+        own = {step.cell_id for step in self.turns[-1] if isinstance(step, CellRan)}
+        undone = {step.cell_id for steps in self.later for step in steps if isinstance(step, Undone)}
+        shown = [
+            replace(one, cell=one.cell.model_copy(update={"status": "undone"})) if cell_id in undone else one
+            for cell_id, one in numbered_cells(self.turns).items()
+            if cell_id in own
+        ]
+        is_reset = any(isinstance(step, Forgot) and step.done for steps in self.later for step in steps)
+        return step_view(self.turn.id, shown, button.cell, self.turn.language, button.page, output=not is_reset)
+
+
+class Steps:
+    """The listener of `StepButton`. Nothing is kept in memory."""
+
+    def __init__(self, store: Store, slack: SlackWriter, handler: MaySee) -> None:
+        self._store = store
+        self._slack = slack
+        self._handler = handler
+
+    def press(self, body: Mapping[str, Any], team: str) -> str:
+        """Open a step, or show another one in the open modal. Returns what came of it, a word for the log."""
+        try:
+            action = body["actions"][0]
+            button = StepButton.decode(action.get("selected_option", action)["value"])
+            user, ts = str(body["user"]["id"]), str(action.get("action_ts") or "0.0")
+            modal = body.get("view") or {}
+            view, shown = str(modal.get("id") or ""), str(modal.get("hash") or "")
+            channel = "" if view else str(body["container"]["channel_id"])
+            trigger = str(body.get("trigger_id") or "")
+        except (KeyError, IndexError, TypeError, AttributeError):
+            return "malformed"
+        if button is None or not user or not TS.fullmatch(ts):
+            return "malformed"
+        told = self._told(button.turn, team)
+        if told is None or (not view and told.key.channel != channel):
+            return "unknown"
+        if not self._handler.may_look(pressed(told.key, user, ts), sources_asked(told.turns)):
+            return "refused"
+        if view:
+            self._slack.update_form(told.key, view, shown, told.view(button))
+            return "turned"
+        if not self._slack.open_form(told.key, trigger, told.view(button)):
+            self._slack.whisper(told.key, user, escape(say("view_not_opened", told.turn.language)))
+            return "not opened"
+        return "shown"
+
+    def _told(self, turn_id: str, team: str) -> Told | None:
+        turn = self._store.turn(turn_id)
+        if turn is None or ThreadKey.parse(turn.thread_id).team != team:
+            return None
+        steps = self._store.thread_steps(turn.thread_id)
+        place = list(steps).index(turn_id) if turn_id in steps else len(steps)  # a turn that just began has none
+        turns = (*steps.values(), ()) if turn_id not in steps else tuple(steps.values())
+        return Told(turn, turns[: place + 1], turns[place + 1 :])
