@@ -9,8 +9,8 @@ from executor.cell import Cell, stopped
 from executor.frames import Message, ProtocolError
 from executor.limit_errors import limit_met
 from executor.notices import Notices, notice
-from executor.said import notices_from, problems_from
-from executor.values import CellError, CellStatus, Chart, Display, Limits, Rejected
+from executor.said import checks_from, notices_from, problems_from
+from executor.values import CellError, CellStatus, Chart, DataCheck, Display, Limits, Rejected
 from executor.wire import (
     display_from,
     error_from,
@@ -33,6 +33,7 @@ class Outcome:
     figures: Mapping[str, tuple[Chart, ...]] = field(default_factory=dict)
     problems: tuple[Rejected, ...] = ()
     exit_status: int | None = None
+    checks: tuple[DataCheck, ...] = ()
 
 
 def reported(message: Message, cell: Cell, limits: Limits) -> Outcome:
@@ -48,6 +49,7 @@ def reported(message: Message, cell: Cell, limits: Limits) -> Outcome:
         figures=figures_from(message),
         problems=problems_from(message),
         exit_status=None if message.get("exit_status") is None else integer(message, "exit_status"),
+        checks=checks_from(message),
     )
     if status == "interrupted" and told.error is not None:
         cell.line = told.error.line

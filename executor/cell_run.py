@@ -13,7 +13,7 @@ from executor.session import Session
 from executor.values import CellStatus
 from executor.wire import integer, mapping, one_of
 
-REQUEST_KINDS = ("query",)
+REQUEST_KINDS = ("query", "tool")
 NO_JOB = "nobody is attached to this cell who could answer; continue without it or try again in the next cell"
 _WAIT_FOR_JOB_S = 30.0
 """A job that was killed is followed by another one, which attaches to the cell within this time."""

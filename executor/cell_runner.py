@@ -239,6 +239,7 @@ class CellRunner:
             duration_s=round(duration, 6),
             notices=(*notices, *outcome.notices),
             exit_status=outcome.exit_status,
+            checks=outcome.checks,
         )
         self._thread.finished(cell.id, result_to(result), keeps=self.python.keeps_after(cell), notified=notifies)
         if notifies:

@@ -381,7 +381,7 @@ def sweep(folder: Path) -> int:
 def _read_line(line: bytes) -> Message | None:
     try:
         stored = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     return stored if isinstance(stored, dict) and isinstance(stored.get("body"), dict) else None
 

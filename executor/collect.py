@@ -102,15 +102,6 @@ def collect(root: int, before: Snapshot, home: Home, limits: Limits) -> Collecti
     return Collection(seen, tuple(taken), tuple(rejected))
 
 
-def disk_usage(root: int) -> tuple[int, int]:
-    """(bytes on disk, entries) below `root`, as far as it is looked at."""
-    size = count = 0
-    for _, _, status in _walk(root, []):
-        size += status.st_blocks * 512
-        count += 1
-    return size, count
-
-
 def printable(name: str) -> str:
     """A name that can be shown: what cannot be printed becomes "?"."""
     shown = "".join(letter if letter.isprintable() else "?" for letter in name.encode("utf-8", "replace").decode())

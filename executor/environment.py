@@ -30,6 +30,9 @@ def clean_environment(folder: Path) -> dict[str, str]:
         "MKL_NUM_THREADS": "1",
         "NUMEXPR_NUM_THREADS": "1",
         "JE_ARROW_MALLOC_CONF": "background_thread:false",
+        # glibc reserves 64 MB of addresses for each thread's heap, up to eight heaps per core. The limit on memory
+        # counts addresses, so that a cell of a few threads could not start another one (mallopt(3), M_ARENA_MAX).
+        "MALLOC_ARENA_MAX": "2",
         # joblib would start programs for its workers, which no subprocess may: with this it uses threads, or none
         "JOBLIB_MULTIPROCESSING": "0",
         "LOKY_MAX_CPU_COUNT": str(os.cpu_count() or 1),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, MutableMapping
+from contextlib import nullcontext
 
 from executor import resource_monitor
 from executor.counters import Counters
@@ -56,9 +57,9 @@ class Housekeeping:
                 rarely = notebook.running is None and self._looks % resource_monitor.IDLE_EVERY
                 if rarely and resource_monitor.is_alone(session.pid):
                     continue
-                workspace = None if self._subprocesses.contained else notebook.workspace
                 forked = session is notebook.session  # the programs of a shell have inherited nothing
-                why = resource_monitor.excess(notebook.limits, session.pid, workspace=workspace, forked=forked)
+                with notebook.written_folders() if not self._subprocesses.contained else nullcontext(()) as folders:
+                    why = resource_monitor.excess(notebook.limits, session.pid, folders=folders, forked=forked)
                 if why is not None:
                     session.kill(why, by_limit=True)
 

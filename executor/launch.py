@@ -71,7 +71,8 @@ def spawn_host(
     """Start a session host and do not wait for it.
 
     With `die_with_parent` the host also ends when this process, and every fork of it, has gone. `without` names layers
-    of the sandbox to leave out; the level then says so. `maximum` is what a thread's own limits may not exceed; None
+    of the sandbox to leave out; the level then says so. With "libraries" in it, the host starts in a third of the time
+    and each session imports the data libraries by itself. `maximum` is what a thread's own limits may not exceed; None
     means `limits`. `bash` gives threads a shell. `key` signs checkpoints in place of a key of the host's own; it goes
     through a descriptor, neither arguments nor environment ever hold it. After `renew_after` forks a new zygote takes
     over; None means the usual number.

@@ -6,7 +6,9 @@ queue and share the workspace, after somebody approved them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 
 from executor.cell import Attached, Cell
 from executor.cell_runner import CellRunner, Interpreters
@@ -58,10 +60,19 @@ class Notebook:
 
     # What it is and does
 
-    @property
-    def workspace(self) -> int | None:
-        """The open folder of the workspace, None while no subprocess lives."""
-        return self._workspace.folder
+    @contextmanager
+    def written_folders(self) -> Iterator[Sequence[int]]:
+        """The open folders that a subprocess may write to, on a host that gives it no private ones."""
+        found = [] if self._workspace.folder is None else [self._workspace.folder]
+        scratch = None
+        with suppress(OSError):
+            scratch = os.open(self.thread.scratch, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+            found.append(scratch)
+        try:
+            yield found
+        finally:
+            if scratch is not None:
+                os.close(scratch)
 
     @property
     def limits(self) -> Limits:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import itertools
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from executor.collect import disk_usage
+from executor.disk_usage import held_on_disk
 from executor.notices import notice
 from executor.processes import tree
 from executor.values import Limits, Notice
@@ -120,8 +120,8 @@ def free_memory_percent() -> float:
     return 100 * found["MemAvailable"] / found["MemTotal"] if len(found) == 2 else 100.0
 
 
-def excess(limits: Limits, pid: int, *, workspace: int | None, forked: bool = False) -> Notice | None:
-    """Which limit is exceeded; None when all is well. `workspace` is looked at when it is not None.
+def excess(limits: Limits, pid: int, *, folders: Sequence[int] = (), forked: bool = False) -> Notice | None:
+    """Which limit is exceeded; None when all is well. `folders` are those it writes to, open, if nothing else counts.
 
     `forked`: `pid` and what it forks share with the zygote, the parent of `pid`, what that one has loaded.
     """
@@ -131,8 +131,8 @@ def excess(limits: Limits, pid: int, *, workspace: int | None, forked: bool = Fa
         return notice("used_memory", limit=limits.memory_mb)
     if used.tasks > limits.processes:  # the kernel counts threads, too, where it does
         return notice("used_processes", limit=limits.processes)
-    if workspace is not None:
-        size, files = disk_usage(workspace)
+    if folders:
+        size, files = held_on_disk(folders, used.pids)
         if size > limits.workspace_mb << 20:
             return notice("used_disk", limit=limits.workspace_mb)
         if files > limits.workspace_files:

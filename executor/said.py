@@ -11,7 +11,7 @@ from typing import Any
 
 from executor.frames import ProtocolError
 from executor.notices import Notices, notice
-from executor.values import Notice, Rejected
+from executor.values import DataCheck, Notice, Rejected
 from executor.wire import integer, one_of, optional_text, sequence, text, texts
 
 UNKNOWN = "?"
@@ -21,6 +21,20 @@ _WITH_NAMES = ("set_before_failure", "as_before_failure")
 _ALONE = ("result_too_large", "shell_ended", "shell_ended_too_large")
 _WITH_COUNT = "background_output"
 _CLAUSES = ("too_large_to_keep", "shell_too_large")
+CHECKS = {
+    "rows_lost": (2, 2),
+    "empty_frame": (2, 1),
+    "nan_made": (2, 3),
+    "not_numbers": (1, 2),
+    "not_dates": (1, 2),
+    "join_grew": (1, 5),
+    "join_missed": (1, 6),
+    "two_orders": (1, 3),
+    "mixed_currencies": (2, 1),
+    "mixed_units": (2, 1),
+}
+"""What a cell may have done to its tables: code → how many names at most, how many numbers."""
+_MANY_CHECKS = 8
 _NOT_DRAWN = {"too_many": "more figures were open than are taken"}
 
 
@@ -47,6 +61,27 @@ def _notice(item: Mapping[str, Any]) -> Notice:
         return notice(code, count=integer(item, "count"))
     names = texts(item, "names", _NAME_LENGTH + 1, _MANY_LISTED)
     return notice(code, names=", ".join(f"`{name_from(name)}`" for name in names), more=integer(item, "more"))
+
+
+def checks_from(message: Mapping[str, Any]) -> tuple[DataCheck, ...]:
+    """What a `result` says of the cell's tables. Raises ProtocolError for another code than a subprocess has."""
+    if "checks" not in message:
+        return ()
+    found = []
+    for item in sequence(message, "checks", _MANY_CHECKS):
+        code = one_of(item, "code", tuple(CHECKS))
+        names, numbers = (
+            texts(item, "names", _NAME_LENGTH + 1, CHECKS[code][0]),
+            sequence(item, "numbers", CHECKS[code][1]),
+        )
+        if len(numbers) != CHECKS[code][1] or not all(type(each) is int and abs(each) < 1 << 53 for each in numbers):
+            raise ProtocolError("a check has other numbers than its code")
+        found.append(DataCheck(code, tuple(_column_from(name) for name in names), tuple(numbers)))
+    return tuple(found)
+
+
+def _column_from(name: str) -> str:
+    return name if name.startswith("#") and name[1:].isdecimal() and name.isascii() else name_from(name)
 
 
 def why_from(message: Mapping[str, Any]) -> Notice | None:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import socket
+import struct
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+_CREDENTIALS = struct.Struct("3i")
 _LIMIT = 100  # bytes of a path that surely fit into the kernel's sockaddr_un
 
 
@@ -25,3 +28,9 @@ def socket_address(path: Path) -> Iterator[str]:
         yield f"/proc/self/fd/{folder}/{path.name}"
     finally:
         os.close(folder)
+
+
+def uid_of(peer: socket.socket) -> int:
+    """The user whose process is at the other end of a unix socket."""
+    raw = peer.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)
+    return int(_CREDENTIALS.unpack(raw)[1])

@@ -68,12 +68,16 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class CellError:
-    """The exception that ended a cell. `traceback` shows only the cell's own frames; `line` is 1-based in the cell."""
+    """The exception that ended a cell. `traceback` shows only the cell's own frames; `line` is 1-based in the cell.
+
+    `variables` are those of the failing line, one per line of text, with what they are now.
+    """
 
     name: str
     message: str
     traceback: str
     line: int | None = None
+    variables: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,13 +112,23 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
+class DataCheck:
+    """Something that a cell did to its tables and that is easily overlooked: a code of `executor/said.py`, the names of
+    variables and columns that it is about ("#3" for a third column), and counts."""
+
+    code: str
+    names: tuple[str, ...]
+    numbers: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class CellResult:
     """How a cell ended and everything it left. Code that fails is a result, never an exception of ours.
 
     `stdout` and `stderr` are kept as head and tail when long. `notices` say what a person and a model should know of
     the session (a limit, a restart, lost variables), as codes with values. `files_read` names the input files that
     were opened while the cell ran, as the kernel saw it (inotify); None when the host cannot tell. `exit_status` is
-    that of a bash command, None for Python and for a command that did not run to its end.
+    that of a bash command, None for Python and for a command that did not run to its end. `checks` are for the model.
     """
 
     id: str
@@ -129,6 +143,7 @@ class CellResult:
     duration_s: float = 0.0
     notices: tuple[Notice, ...] = ()
     exit_status: int | None = None
+    checks: tuple[DataCheck, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from executor.values import (
     CellResult,
     CellStatus,
     Chart,
+    DataCheck,
     Display,
     HostInfo,
     Limits,
@@ -29,6 +30,7 @@ from executor.values import (
 )
 
 TEXT_LIMIT = 64_000
+VARIABLES_LIMIT = 4_000
 NAME_LIMIT = 300
 TABLE_ROWS, TABLE_COLUMNS = 100, 50
 CHART_POINTS = 20_000  # of all figures of one result: each is checked and copied while everybody else waits
@@ -153,7 +155,9 @@ def _scalar(item: object) -> object:
 def error_from(data: Mapping[str, Any]) -> CellError:
     """A CellError that a subprocess described."""
     line = None if _field(data, "line") is None else integer(data, "line")
-    return CellError(text(data, "name"), text(data, "message", TEXT_LIMIT), text(data, "traceback", TEXT_LIMIT), line)
+    variables = text(data, "variables", VARIABLES_LIMIT) if "variables" in data else ""
+    message, traceback = text(data, "message", TEXT_LIMIT), text(data, "traceback", TEXT_LIMIT)
+    return CellError(text(data, "name"), message, traceback, line, variables)
 
 
 def result_to(result: CellResult) -> Message:
@@ -171,6 +175,7 @@ def result_to(result: CellResult) -> Message:
         "duration_s": result.duration_s,
         "notices": [asdict(notice) for notice in result.notices],
         "exit_status": result.exit_status,
+        "checks": [asdict(check) for check in result.checks],
     }
 
 
@@ -189,7 +194,13 @@ def result_from(data: Mapping[str, Any]) -> CellResult:
         duration_s=number(data, "duration_s"),
         notices=_notices_from(data),
         exit_status=None if _field(data, "exit_status") is None else integer(data, "exit_status"),
+        checks=tuple(_check_from(item) for item in sequence(data, "checks")) if "checks" in data else (),
     )
+
+
+def _check_from(data: Mapping[str, Any]) -> DataCheck:
+    numbers = tuple(each for each in sequence(data, "numbers", 20) if isinstance(each, int))
+    return DataCheck(text(data, "code"), texts(data, "names"), numbers)
 
 
 def _notices_from(data: Mapping[str, Any]) -> tuple[Notice, ...]:

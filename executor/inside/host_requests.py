@@ -1,4 +1,4 @@
-"""What a cell may ask of systems outside: the data sources of the team, where somebody is attached who answers.
+"""What a cell may ask of systems outside: data sources and tools of the team, where somebody is attached who answers.
 
 Each function blocks until the answer is there. Rows come as an open file of Arrow batches and become a DataFrame here,
 in the memory of the session.
@@ -7,6 +7,7 @@ in the memory of the session.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import os
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -63,7 +64,14 @@ def request_functions(exchange: Exchange) -> dict[str, Callable[..., Any]]:
         kinds = {row[0]: row[1] for row in ask("columns", source, table=str(table))}
         return _described(ask("sample", source, table=str(table), rows=_DESCRIBED_ROWS), kinds)
 
-    functions = (query, tables, columns, search_schema, sample, describe)
+    numbers = itertools.count(1)
+
+    def tool(name: str, /, **arguments: Any) -> Any:
+        """Call a tool of another system, by "server.tool", and return what it gave: plain Python data or text."""
+        given = {key: _as_json(value) for key, value in arguments.items()}
+        return exchange("tool", {"name": str(name), "arguments": given, "number": next(numbers)})[0]
+
+    functions = (tool, query, tables, columns, search_schema, sample, describe)
     return {function.__name__: function for function in functions}
 
 
@@ -133,6 +141,15 @@ def _plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return _plain(value.tolist())
     return str(value)
+
+
+def _as_json(value: Any) -> Any:
+    """An argument of a tool as a frame can carry it, dicts and lists in each other too."""
+    if isinstance(value, Mapping):
+        return {str(key): _as_json(each) for key, each in value.items()}
+    if isinstance(value, (list, tuple, set, frozenset, range)):
+        return [_as_json(each) for each in value]
+    return _plain(value)
 
 
 def _table(rows: Any, names: tuple[str, ...]) -> Any:

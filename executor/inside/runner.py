@@ -35,7 +35,9 @@ from executor.frames import (
     read_message,
 )
 from executor.inside.compiling import compile_cell, remember_source
+from executor.inside.data_checks import Watched
 from executor.inside.display import show
+from executor.inside.failing_variables import describe_variables_at
 from executor.inside.figures import discard_open_figures, save_open_figures
 from executor.inside.host_requests import RequestRefused, request_functions
 from executor.inside.pickle_salvage import kind_of
@@ -96,6 +98,9 @@ class Runner:
         self._main.__dict__["__builtins__"] = builtins
         sys.modules["__main__"] = self._main
         self._keeper = Keeper(self._main.__dict__, state_limit)
+        self._told: set[tuple[str, ...]] = set()
+        """What was said of the data already, and is not said again."""
+        self._checks: list[Message] = []
         self._set_by: dict[str, int] = {}
         self._mentioned: set[str] = set()
         self._changed: set[str] = set()
@@ -134,6 +139,7 @@ class Runner:
         self._filename = f"<cell {message['number']}>"
         outcome: Message = {"type": "result", "cell": message["cell"], "status": "ok", "result": None, "error": None}
         self._open, self._unanswered = True, None
+        self._checks = []
         try:
             try:
                 self._running = True
@@ -148,11 +154,14 @@ class Runner:
             outcome["status"] = "interrupted" if isinstance(error, KeyboardInterrupt) else "error"
             outcome["result"] = None
             outcome["error"] = describe_error(error, self._filename, self._is_own_file)
+            outcome["error"]["variables"] = self._variables_at(code, outcome["error"]["line"], error)
             outcome["notices"] = self._failure()
             self._draw_after_error(outcome)
             self._flush()
         self._leave_if_forked()
         self._restore_builtins(self._builtins)
+        if self._checks:
+            outcome["checks"] = self._checks
         with self._asking:  # a thread that the cell left behind would take the next cell for its reply
             self._open = False
         if late := self._stdout.late + self._stderr.late:
@@ -168,16 +177,25 @@ class Runner:
         self._changed = changed_names(compiled.tree)
         self._before = identities(set_names(compiled.tree), namespace)
         self._mentioned = mentioned_names(compiled.tree, namespace)
+        watched = Watched(compiled.tree, self._changed, namespace)
         exec(compiled.body, namespace)  # noqa: S102  running cells is what this process is for
         value = eval(compiled.last, namespace) if compiled.last is not None else None  # noqa: S307
         self._leave_if_forked()
         self._restore_builtins(self._builtins)
-        return show(value)
+        shown = show(value)
+        self._checks = watched.checks(namespace, self._told)
+        return shown
 
     def _failure(self) -> list[Message]:
         with contextlib.suppress(Exception):
             return describe_failure(self._before, self._main.__dict__)
         return []
+
+    def _variables_at(self, code: str, line: int | None, error: BaseException) -> str:
+        if isinstance(error, Exception):  # one that was stopped gets no more of our time
+            with contextlib.suppress(Exception):
+                return describe_variables_at(code, line, error, self._main.__dict__)
+        return ""
 
     def restore(self, message: Message, parts: Mapping[str, memoryview]) -> None:
         """Put back the variables of an earlier process of this thread, and tell the host how that went."""

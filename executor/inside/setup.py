@@ -9,6 +9,7 @@ import random
 import signal
 import socket
 import sys
+import sysconfig
 import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -162,6 +163,8 @@ def _settle(ground: Ground) -> None:
     sys.argv = [""]
     # Neither the folder this program came from nor, ahead of the libraries, a folder that a cell can write.
     own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+    if own in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
+        own = "/"  # installed as a wheel, it came from where the libraries are
     sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) not in (own, "/")]
     sys.path.append(ground.workspace)
 

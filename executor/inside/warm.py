@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from executor.inside.compiling import compile_cell
+from executor.inside.data_checks import watch_pandas
 from executor.inside.display import show
 from executor.inside.figures import prepare_matplotlib
 from executor.inside.variable_names import changed_names, describe_variables, identities, mentioned_names, set_names
@@ -25,6 +26,8 @@ from executor.inside.variable_pickles import LAYOUT, Keeper
 from executor.sandbox import seccomp
 
 _LIBRARIES = ("numpy", "pandas", "pyarrow", "matplotlib", "matplotlib.pyplot", "sqlalchemy", "cloudpickle")
+_TOOLS = "threadbook_tools"
+"""A library for cells that comes with us. A session finds it because it was imported here: its folder is on no path."""
 _IN_PICKLES = ("numpy", "pandas", "pyarrow", "cloudpickle", "sklearn", "statsmodels")
 """Libraries whose objects are kept between processes: another version may not understand them."""
 _CJK_FONT = "NotoSansCJKsc-Regular.otf"
@@ -42,15 +45,17 @@ frame.groupby("key").agg({"value": ["sum", "mean"]})
 """What cells often begin with."""
 
 
-def warm(*, counted: bool = False, own_root: bool = True) -> dict[str, str]:
+def warm(*, counted: bool = False, own_root: bool = True, libraries: bool = True) -> dict[str, str]:
     """Import the data libraries, set their defaults, use each once, and leave this process single-threaded.
 
-    `counted` and `own_root` are those of the sandbox's filter. Returns the versions that what is kept of variables
-    depends on.
+    `counted` and `own_root` are those of the sandbox's filter. Without `libraries` none is imported. Returns the
+    versions that what is kept of variables depends on.
     """
-    loaded = {name: module for name in _LIBRARIES if (module := _import(name)) is not None}
+    loaded = {name: module for name in _LIBRARIES if libraries and (module := _import(name)) is not None}
     if "pandas" in loaded:
         _set_options(loaded["pandas"])
+        watch_pandas()
+        _import(_TOOLS)
     if "matplotlib.pyplot" in loaded:
         prepare_matplotlib(_fonts())
         _warm_figure(loaded["matplotlib.pyplot"])
@@ -102,6 +107,8 @@ def _set_options(pandas: Any) -> None:
         ("display.max_colwidth", 60),
         ("display.max_rows", 60),
         ("display.min_rows", 20),
+        ("io.excel.xlsx.reader", "openpyxl"),  # calamine holds all of a sheet's empty cells
+        ("io.excel.xlsx.writer", "openpyxl"),  # pandas prefers XlsxWriter, whose sheets cannot be written cell by cell
     ):
         pandas.set_option(option, value)
 

@@ -22,8 +22,8 @@ _HANDLED_FROM = {1: (1 << 13) - 1, 2: _REFER, 3: _TRUNCATE, 5: _IOCTL_DEV}
 _READ = _READ_FILE | _READ_DIR
 _WRITE = _WRITE_FILE | _REMOVE_DIR | _REMOVE_FILE | _MAKE_DIR | _MAKE_REG | _TRUNCATE
 _ON_FILES = _EXECUTE | _WRITE_FILE | _READ_FILE | _TRUNCATE | _IOCTL_DEV
-_TCP_BIND_CONNECT, _SCOPE_ABSTRACT_AND_SIGNAL = 3, 3
-_VERSION, _PATH_BENEATH = 1, 1
+_TCP_BIND_CONNECT, _TCP_CONNECT, _SCOPE_ABSTRACT_AND_SIGNAL = 3, 2, 3
+_VERSION, _PATH_BENEATH, _NET_PORT = 1, 1, 2
 
 
 def version() -> int:
@@ -34,10 +34,18 @@ def version() -> int:
         return 0
 
 
-def restrict(read: Iterable[str], write: Iterable[str], devices: Iterable[str], *, execute: Iterable[str] = ()) -> str:
+def restrict(
+    read: Iterable[str],
+    write: Iterable[str],
+    devices: Iterable[str],
+    *,
+    execute: Iterable[str] = (),
+    connect: Iterable[int] = (),
+) -> str:
     """From here on: read below `read`, read and write below `write`, use `devices`; nothing else. Returns what is on.
 
-    Programs below `execute` may be read and run. Raises OSError when the kernel has no Landlock.
+    Programs below `execute` may be read and run. TCP may be spoken to the ports `connect`, which a subprocess has none
+    of. Raises OSError when the kernel has no Landlock.
     """
     abi = version()
     handled = sum(bits for since, bits in _HANDLED_FROM.items() if abi >= since)
@@ -55,6 +63,9 @@ def restrict(read: Iterable[str], write: Iterable[str], devices: Iterable[str], 
         ):
             for path in paths:
                 _allow(ruleset, path, access & handled)
+        for port in connect if abi >= 4 else ():
+            rule = struct.pack("=QQ", _TCP_CONNECT, port)
+            calls.syscall(calls.LANDLOCK_ADD_RULE, ruleset, _NET_PORT, ctypes.create_string_buffer(rule, 16), 0)
         calls.syscall(calls.LANDLOCK_RESTRICT, ruleset, 0)
     finally:
         os.close(ruleset)

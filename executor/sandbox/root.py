@@ -51,8 +51,9 @@ class Source:
 @functools.cache
 def system_paths() -> tuple[str, ...]:
     """What programs and libraries need, outermost first, each once: the same before and after the change of root."""
-    package = str(Path(__file__).resolve().parent.parent)
-    paths = [*_SYSTEM, sys.base_prefix, sys.prefix, str(Path(sys.executable).resolve().parent.parent), package]
+    package = Path(__file__).resolve().parent.parent
+    ours = [str(package), str(package.parent / "threadbook_tools")]
+    paths = [*_SYSTEM, sys.base_prefix, sys.prefix, str(Path(sys.executable).resolve().parent.parent), *ours]
     chosen: list[str] = []
     for path in paths:
         inside = any(path == other or path.startswith(other + "/") for other in chosen if not os.path.islink(other))

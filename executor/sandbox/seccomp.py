@@ -86,6 +86,9 @@ METADATA = {
 }
 """What Landlock does not look at: mode, owner, times and marks of a file. Where it guards the files alone, these calls
 change nothing and are answered with this: 0 as if done, for those who copy and unpack do not care; else an error."""
+CONTAINED = "setsid"
+"""Answered as if done. The kernel shares the processor between sessions (autogroup), so a process that began one would
+have as much of it as a whole thread."""
 AFTER_SETUP = "sendmsg sendmmsg"
 """Descriptors under way in a socket are counted per user, whoever has sent them. The set-up sends some itself."""
 
@@ -130,7 +133,7 @@ MACHINES = {
             "utimes=235 futimesat=261 utimensat=280 setxattr=188 lsetxattr=189 fsetxattr=190 setxattrat=463 "
             "removexattr=197 lremovexattr=198 fremovexattr=199 removexattrat=466 file_setattr=469 "
             "recvfrom=45 recvmsg=47 recvmmsg=299 "
-            "sendmsg=46 sendmmsg=307"
+            "sendmsg=46 sendmmsg=307 setsid=112"
         ),
         has_x32=True,
     ),
@@ -158,7 +161,7 @@ MACHINES = {
             "prctl=167 setrlimit=164 sendto=206 sendmsg=211 sendmmsg=269 recvfrom=207 recvmsg=212 "
             "recvmmsg=243 fchmod=52 fchmodat=53 fchmodat2=452 fchown=55 fchownat=54 utimensat=88 setxattr=5 "
             "lsetxattr=6 fsetxattr=7 setxattrat=463 removexattr=14 lremovexattr=15 fremovexattr=16 removexattrat=466 "
-            "file_setattr=469"
+            "file_setattr=469 setsid=157"
         ),
     ),
 }
@@ -192,6 +195,8 @@ def program(
             for name in calls.split():
                 if name in number:
                     code += [(_EQUAL, 0, 1, number[name]), (_RETURN, 0, 0, _ERRNO | answer)]
+    for name in CONTAINED.split():
+        code += [(_EQUAL, 0, 1, number[name]), (_RETURN, 0, 0, _ERRNO)]
     # clone3's flags lie in memory, where no filter sees them; on ENOSYS libc falls back to clone, whose flags one does.
     code += [(_EQUAL, 0, 1, number["clone3"]), (_RETURN, 0, 0, _ENOSYS)]
     for name, rule in _by_argument(counted=counted).items():

@@ -34,6 +34,8 @@ class Plan:
     users: Users
     counted: bool = False
     """Whether a cgroup counts all memory of a session, also what is no process's own."""
+    libraries: bool = True
+    """Whether the zygote imports the data libraries, so that no session has to."""
 
     def describe(self) -> str:
         """In words, for a log."""
@@ -198,8 +200,11 @@ def _give_to(folder: str, user: int) -> None:
 
 
 def plans(without: frozenset[str] = frozenset(), *, counted: bool = False) -> list[Plan]:
-    """The plans worth trying here, the strongest first. `without` names layers that are to be left out; `counted` says
-    whether there are cgroups for sessions."""
+    """The plans worth trying here, the strongest first. `counted` says whether there are cgroups for sessions.
+
+    `without` names layers that are to be left out; "libraries" leaves out what the zygote imports.
+    """
+    libraries = "libraries" not in without
     has_landlock = "landlock" not in without and landlock.version() > 0
     has_seccomp = "seccomp" not in without and seccomp.available()
     found = []
@@ -209,6 +214,6 @@ def plans(without: frozenset[str] = frozenset(), *, counted: bool = False) -> li
         for user_namespace in kinds:
             users = namespaces.plan_users(user_namespace=user_namespace)
             if user_namespace or users.one_each:
-                found.append(Plan(True, user_namespace, has_landlock, has_seccomp, users, counted))
+                found.append(Plan(True, user_namespace, has_landlock, has_seccomp, users, counted, libraries))
     me = os.geteuid()
-    return [*found, Plan(False, False, has_landlock, has_seccomp, Users(me, me, 1), counted)]
+    return [*found, Plan(False, False, has_landlock, has_seccomp, Users(me, me, 1), counted, libraries)]
