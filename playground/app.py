@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from starlette.applications import Starlette
@@ -11,10 +12,12 @@ from starlette.websockets import WebSocket
 from playground import control, file_doors
 from playground.guard import Guard
 from playground.hub import Playground
+from playground.oauth import consent
 from playground.options import Options
 from playground.page.doors import ROUTES as PAGE_ROUTES
 from playground.page.render import Pages
 from playground.response_urls import respond
+from playground.samples import Sample
 from playground.web_api import web_api
 
 
@@ -25,13 +28,19 @@ async def link(websocket: WebSocket) -> None:
 
 
 def create_app(
-    base_url: str, data_dir: Path, *, options: Options | None = None, hosts: frozenset[str] | None = None
+    base_url: str,
+    data_dir: Path,
+    *,
+    options: Options | None = None,
+    hosts: frozenset[str] | None = None,
+    samples: Sequence[Sample] = (),
 ) -> Guard:
     """The application that answers at `base_url` and keeps uploads under `data_dir`.
 
-    `hosts` are the host names that requests may carry; None accepts every name. `.hub` is the playground behind it.
+    `hosts` are the host names that requests may carry; None accepts every name. Empty channels offer
+    `samples`. `.hub` is the playground behind it.
     """
-    hub = Playground(data_dir, base_url.rstrip("/"), options)
+    hub = Playground(data_dir, base_url.rstrip("/"), options, samples)
     app = Starlette(
         routes=[
             Route("/api/{method}", web_api, methods=["GET", "POST"]),
@@ -40,6 +49,7 @@ def create_app(
             Route("/files-pri/{place}/{name}", file_doors.download),
             Route("/files-pri/{place}/download/{name}", file_doors.download),
             Route("/response/{key}", respond, methods=["POST"]),
+            Route("/oauth/v2/authorize", consent, methods=["GET", "POST"]),
             Mount("/control", routes=control.ROUTES),
             *PAGE_ROUTES,
         ]

@@ -6,14 +6,14 @@ Errors are status 400 with {"ok": false, "error": name or sentence}.
 from __future__ import annotations
 
 import json
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import FileResponse, JSONResponse, Response
 from starlette.routing import Route
 
-from playground import interactions
+from playground import interactions, oauth
 from playground.api.files import mimetype_of
 from playground.errors import SlackError
 from playground.faults import Fault
@@ -118,13 +118,28 @@ async def say(hub: Playground, _request: Request, given: Json) -> Json:
     thread_ts = str(given.get("thread_ts") or "")
     if thread_ts:
         thread_ts = hub.space.message(channel, thread_ts).root_ts
+    typed = str(given.get("text") or "")
+    message = post_as(hub, channel, user, typed, named=given.get("files", []), thread_ts=thread_ts)
+    return {"channel": channel.id, "ts": message.ts, "thread_ts": message.root_ts, "message": hub.shown(message)}
+
+
+def post_as(
+    hub: Playground,
+    channel: Channel,
+    user: User,
+    typed: str,
+    *,
+    named: Iterable[tuple[str, bytes]],
+    thread_ts: str = "",
+) -> Message:
+    """Posts what a person typed, with files by name. Raises SlackError when there is neither."""
     files = []
-    for name, data in given.get("files", []):
+    for name, data in named:
         file = hub.new_file(name, user.id, mimetype_of(name), len(data))
         hub.store(file, data)
         file.state = "ready"
         files.append(file.id)
-    text = slack_text(hub.space, str(given.get("text") or ""))
+    text = slack_text(hub.space, typed)
     if not text.strip() and not files:
         raise SlackError("no_text")
     message = Message(
@@ -139,7 +154,7 @@ async def say(hub: Playground, _request: Request, given: Json) -> Json:
         client_msg_id=new_id("", 24).lower(),
     )
     hub.post(message)
-    return {"channel": channel.id, "ts": message.ts, "thread_ts": message.root_ts, "message": hub.shown(message)}
+    return message
 
 
 async def edit(hub: Playground, _request: Request, given: Json) -> Json:
@@ -265,7 +280,7 @@ async def options(hub: Playground, request: Request, given: Json) -> Json:
     """Shows the options, and changes those given in a POST."""
     if request.method == "POST":
         hub.options = hub.options.changed(given)
-    secret = {"bot_token", "app_token"}
+    secret = {"bot_token", "app_token", "signing_secret", "client_secret"}
     return {"options": {name: value for name, value in vars(hub.options).items() if name not in secret}}
 
 
@@ -284,6 +299,12 @@ async def clock(hub: Playground, _request: Request, given: Json) -> Json:
     """Lets Slack's clock go `rate` times as fast, or jump `advance` seconds ahead."""
     hub.time.change(rate=float(given["rate"]) if "rate" in given else None, advance=float(given.get("advance", 0)))
     return {"rate": hub.time.rate, "now": hub.time.now()}
+
+
+async def uninstall(hub: Playground, _request: Request, _given: Json) -> Json:
+    """Somebody uninstalls the app in this workspace."""
+    oauth.uninstall(hub)
+    return {}
 
 
 async def reset(hub: Playground, _request: Request, _given: Json) -> Json:
@@ -317,5 +338,6 @@ ROUTES = [
     Route("/options", door(options), methods=["GET", "POST"]),
     Route("/faults", door(faults), methods=["POST", "DELETE"]),
     Route("/clock", door(clock), methods=["POST"]),
+    Route("/uninstall", door(uninstall), methods=["POST"]),
     Route("/reset", door(reset), methods=["POST"]),
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, PlainTextResponse, Response
 
-from playground.api.auth import bearer
+from playground.api.auth import bearer, is_bots
 from playground.guard import CutConnection
 from playground.hub import Playground
 
@@ -46,9 +46,8 @@ async def upload(request: Request) -> Response:
 async def download(request: Request) -> Response:
     """Gives the bytes to the app's token. Everybody else gets the login page with status 200, as in Slack."""
     hub: Playground = request.app.state.hub
-    known = (
-        bearer(request.headers.get("authorization", "")) == hub.options.bot_token and "files:read" in hub.options.scopes
-    )
+    token = bearer(request.headers.get("authorization", ""))
+    known = is_bots(token, hub.options, hub.grants.tokens) and "files:read" in hub.options.scopes
     file = hub.space.files.get(request.path_params["place"].partition("-")[2])
     hub.wire.add("download", file=file.id if file else "", authorised=known)
     if not known:

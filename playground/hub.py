@@ -13,9 +13,12 @@ from playground.clock import Clock
 from playground.errors import SlackError
 from playground.faults import Faults
 from playground.feed import Feed
+from playground.grants import Grants
+from playground.http_mode import HttpMode
 from playground.identity import new_id
 from playground.options import Options
 from playground.pictures import picture_size
+from playground.samples import Sample
 from playground.shapes import message_object
 from playground.socket_mode import SocketMode
 from playground.wire import WireLog
@@ -23,19 +26,32 @@ from playground.workspace import Channel, File, Json, Message, Status, Trigger, 
 
 
 class Playground:
-    """A local Slack. `folder` holds the bytes of uploads; `base_url` has no slash at the end."""
+    """A local Slack. `folder` holds the bytes of uploads; `base_url` has no slash at the end.
 
-    def __init__(self, folder: Path, base_url: str, options: Options | None = None) -> None:
+    Empty channels offer `samples`.
+    """
+
+    def __init__(
+        self, folder: Path, base_url: str, options: Options | None = None, samples: Sequence[Sample] = ()
+    ) -> None:
         self.folder = folder
         self.base_url = base_url
         self.options = options or Options()
+        self.samples = tuple(samples)
         self.time = Clock()
         self.space = Workspace(self.time)
         self.wire = WireLog()
         self.faults = Faults()
         self.feed = Feed()
         self.sockets = SocketMode(self.wire, lambda: self.options, self.space.app_id, self.time, self.faults)
+        self.posts = HttpMode(self.wire, lambda: self.options, self.time)
+        self.grants = Grants()
         self._tasks: set[asyncio.Task[Any]] = set()
+
+    @property
+    def transport(self) -> SocketMode | HttpMode:
+        """How the app gets what happens."""
+        return self.posts if self.options.request_url else self.sockets
 
     def spawn(self, work: Coroutine[Any, Any, Any]) -> asyncio.Task[Any]:
         """Runs a task beside the current request. It is cancelled when the playground closes."""
@@ -167,9 +183,9 @@ class Playground:
         if self.options.connect_files:
             event = events.with_files_by_id(event)
         payload = events.event_callback(self.space, event)
-        self.spawn(self.sockets.deliver_event(payload))
+        self.spawn(self.transport.deliver_event(payload))
         if self.faults.take_duplicate():
-            self.spawn(self.sockets.deliver_event(payload))
+            self.spawn(self.transport.deliver_event(payload))
 
     # Files
 

@@ -57,7 +57,7 @@ async def press(
         "response_url": f"{hub.base_url}/response/{hub.space.new_response(channel.id, message.ts, user.id)}",
         "actions": [_action(hub, owner, element, value)],
     }
-    return await hub.sockets.deliver_interaction(payload)
+    return await hub.transport.deliver_interaction(payload)
 
 
 async def shortcut(hub: Playground, user: User, message: Message, callback_id: str) -> Json:
@@ -80,7 +80,7 @@ async def shortcut(hub: Playground, user: User, message: Message, callback_id: s
         "message": hub.shown(message),
         "response_url": f"{hub.base_url}/response/{hub.space.new_response(channel.id, message.ts, user.id)}",
     }
-    return await hub.sockets.deliver_interaction(payload)
+    return await hub.transport.deliver_interaction(payload)
 
 
 async def press_in_view(hub: Playground, view: View, action_id: str, values: Json, value: str = "") -> Json:
@@ -93,7 +93,7 @@ async def press_in_view(hub: Playground, view: View, action_id: str, values: Jso
         "view": {**view_object(hub.space, view), "state": {"values": values}},
         "actions": [_action(hub, owner, element, value)],
     }
-    return await hub.sockets.deliver_interaction(payload)
+    return await hub.transport.deliver_interaction(payload)
 
 
 def _action(hub: Playground, block_id: str, element: Json, value: str) -> Json:
@@ -132,7 +132,7 @@ async def submit(hub: Playground, view: View, values: Json) -> Json:
         "view": {**view_object(hub.space, view), "state": {"values": state}},
         "response_urls": [],
     }
-    answer = await hub.sockets.deliver_interaction(payload)
+    answer = await hub.transport.deliver_interaction(payload)
     match answer.get("response_action"):
         case "errors":
             return answer
@@ -160,7 +160,7 @@ async def close(hub: Playground, view: View) -> None:
     if view.payload.get("notify_on_close"):
         user = hub.space.user(view.user)
         shown = {"view": view_object(hub.space, view), "is_cleared": False}
-        await hub.sockets.deliver_interaction({**_payload(hub, user, "view_closed"), **shown})
+        await hub.transport.deliver_interaction({**_payload(hub, user, "view_closed"), **shown})
 
 
 def close_silently(hub: Playground, view: View) -> None:
@@ -176,9 +176,17 @@ def _state(view: View, values: Mapping[str, Any]) -> Json:
         if block["type"] != "input":
             continue
         element = block["element"]
-        given = values.get(block["block_id"], {}).get(element["action_id"]) or values.get(element["action_id"])
-        state.setdefault(block["block_id"], {})[element["action_id"]] = _input(element, given)
+        state.setdefault(block["block_id"], {})[element["action_id"]] = _input(element, _given(values, block))
     return state
+
+
+def _given(values: Mapping[str, Any], block: Json) -> Any:
+    """What was given for an input: in state.values, or in short. A block may be called like its element."""
+    action_id = block["element"]["action_id"]
+    whole = values.get(block["block_id"])
+    if isinstance(whole, Mapping) and action_id in whole:
+        return whole[action_id]
+    return values.get(action_id)
 
 
 def _input(element: Json, given: Any) -> Json:

@@ -38,6 +38,9 @@ class Options:
     `share_delay_s` is how long a completed upload stays without mimetype and shares. `mention_first` swaps the order of
     the twins `message` and `app_mention`; `mention_files` False leaves the files out of `app_mention`. `connect_files`
     gives files in events as Slack Connect does: an id to look up and nothing else. `revoked`: the bot token is.
+    With a `request_url` the app is in HTTP mode: events and presses are posted there, signed with `signing_secret`.
+    With a `client_id` the app is installed by OAuth: at `/oauth/v2/authorize` a person consents, and the code of
+    `redirect_url` gives a token; `rotates_tokens` makes it one that is exchanged. Then `bot_token` is worth nothing.
     `keeps_metadata` False: messages lose their metadata. `most_replies` is the longest page of a thread that is given;
     Slack gives some apps 15. `shortcuts` are what the app offers on every message, as "callback_id=name"; they need the
     scope `commands`.
@@ -45,6 +48,12 @@ class Options:
 
     bot_token: str = "xoxb-playground"  # noqa: S105  the playground's public default, worth nothing elsewhere
     app_token: str = "xapp-playground"  # noqa: S105  as above
+    request_url: str = ""
+    signing_secret: str = "playground-signing-secret"  # noqa: S105  as above
+    client_id: str = ""
+    client_secret: str = "playground-client-secret"  # noqa: S105  as above
+    redirect_url: str = ""
+    rotates_tokens: bool = False
     scopes: tuple[str, ...] = SCOPES
     ack_timeout_s: float = 3.0
     retry_delays_s: tuple[float, ...] = (0.0, 60.0, 300.0)
@@ -70,6 +79,8 @@ class Options:
         "app_home_opened",
         "agent_session_stopped",
         "reaction_added",
+        "app_uninstalled",
+        "tokens_revoked",
     )
 
     def changed(self, changes: Mapping[str, Any]) -> Options:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +15,7 @@ import uvicorn
 from playground.app import create_app
 from playground.hub import Playground
 from playground.options import Options
+from playground.samples import Sample
 
 EVERY_ADDRESS = {"0.0.0.0", "::", ""}  # noqa: S104  compared with, not listened on
 START_S, STOP_S = 60.0, 60.0
@@ -47,13 +48,15 @@ def serve(
     *,
     data_dir: Path | None = None,
     options: Options | None = None,
+    samples: Sequence[Sample] = (),
     on_start: Callable[[Address], None] | None = None,
 ) -> None:
     """Serves until interrupted. Port 0 takes a free one; `on_start` learns which as soon as connections are accepted.
 
-    Without `data_dir` uploads live in a temporary folder, gone at the end. Raises OSError when the port is taken.
+    Without `data_dir` uploads live in a temporary folder, gone at the end. Empty channels offer `samples`. Raises
+    OSError when the port is taken.
     """
-    with _server(host, port, data_dir, options) as (server, listener, address):
+    with _server(host, port, data_dir, options, samples) as (server, listener, address):
         if on_start:
             on_start(address)
         server.run(sockets=[listener])
@@ -95,13 +98,13 @@ class _Server(uvicorn.Server):
 
 @contextmanager
 def _server(
-    host: str, port: int, data_dir: Path | None, options: Options | None
+    host: str, port: int, data_dir: Path | None, options: Options | None, samples: Sequence[Sample] = ()
 ) -> Iterator[tuple[_Server, socket.socket, Address]]:
     options = options or Options()
     with tempfile.TemporaryDirectory(prefix="playground-") as temporary, _listen(host, port) as listener:
         address = Address(host, listener.getsockname()[1], options.bot_token, options.app_token)
         hosts = None if host in EVERY_ADDRESS else frozenset({host, "127.0.0.1", "localhost", "::1"})
-        app = create_app(address.url, data_dir or Path(temporary), options=options, hosts=hosts)
+        app = create_app(address.url, data_dir or Path(temporary), options=options, hosts=hosts, samples=samples)
         config = uvicorn.Config(
             app,
             http="h11",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
+from playground import oauth
 from playground.api.auth import authorise, bearer
 from playground.api.call import Call
 from playground.api.registry import METHODS
@@ -19,6 +21,8 @@ from playground.hub import Playground
 
 MAX_BODY = 4_000_000
 LOGGED_TEXT = 2_000
+OAUTH = "oauth.v2.access"
+SECRET = {"token", "code", "client_secret", "refresh_token"}
 
 
 async def web_api(request: Request) -> Response:
@@ -36,7 +40,7 @@ async def web_api(request: Request) -> Response:
                 return CutConnection()
             if fault.kind not in ("drop_reply", "slow"):
                 return _broken(fault, entry)
-        reply = {"ok": True, **_answer(hub, name, given, _token(request, given))}
+        reply = {"ok": True, **_answer(hub, name, given, _token(request, given), _basic(request))}
         entry["ok"] = True
         if name in {"chat.postMessage", "chat.postEphemeral"}:
             entry["ts"] = reply.get("ts") or reply.get("message_ts")
@@ -51,11 +55,13 @@ async def web_api(request: Request) -> Response:
     return JSONResponse(reply, headers=headers)
 
 
-def _answer(hub: Playground, name: str, given: Mapping[str, Any], token: str) -> dict[str, Any]:
+def _answer(hub: Playground, name: str, given: Mapping[str, Any], token: str, basic: tuple[str, str]) -> dict[str, Any]:
+    if name == OAUTH:
+        return oauth.access(hub, given, basic)
     method = METHODS.get(name)
     if method is None:
         raise SlackError("unknown_method", req_method=name)
-    authorise(method, token, hub.options)
+    authorise(method, token, hub.options, hub.grants.tokens)
     return method.handler(Call(hub, method.read(given)))
 
 
@@ -74,6 +80,16 @@ def _broken(fault: Fault, entry: dict[str, Any]) -> Response:
 
 def _token(request: Request, given: Mapping[str, Any]) -> str:
     return bearer(request.headers.get("authorization", "")) or str(given.get("token", ""))
+
+
+def _basic(request: Request) -> tuple[str, str]:
+    """User and password of an Authorization header."""
+    scheme, _, value = request.headers.get("authorization", "").partition(" ")
+    try:
+        user, _, password = base64.b64decode(value if scheme.lower() == "basic" else "").decode().partition(":")
+    except ValueError:
+        return "", ""
+    return user, password
 
 
 async def read_arguments(request: Request) -> dict[str, Any]:
@@ -101,5 +117,5 @@ def _loggable(given: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value[:LOGGED_TEXT] if isinstance(value, str) else value
         for name, value in given.items()
-        if name != "token"
+        if name not in SECRET
     }

@@ -176,6 +176,8 @@ class Workspace:
         self.response_urls: dict[str, ResponseUrl] = {}
         self.statuses: dict[tuple[str, str], Status] = {}
         self.sessions: dict[tuple[str, str], Json] = {}
+        self.titles: dict[tuple[str, str], str] = {}
+        self.prompts: dict[tuple[str, str], list[Json]] = {}
         self.read_marks: dict[tuple[str, str], str] = {}
 
     def user(self, user_id: str) -> User:

@@ -39,6 +39,26 @@ def members(call: Call) -> Json:
     return {"members": ids, "response_metadata": {"next_cursor": cursor}}
 
 
+KINDS = {"channel": "public_channel", "group": "private_channel", "im": "im"}
+
+
+def of_user(call: Call) -> Json:
+    """The conversations that a person is in, as far as the bot sees them; without a person, those of the bot."""
+    space = call.hub.space
+    wanted = [each.strip() for each in (call.text("types") or KINDS["channel"]).split(",")]
+    user = space.user(call.text("user")).id if call.text("user") else space.bot.id
+    found = [
+        channel_object(space, each)
+        for each in space.channels.values()
+        if KINDS[each.kind] in wanted
+        and user in each.members
+        and (each.kind == "channel" or space.bot.id in each.members)
+        and not (each.archived and call.flag("exclude_archived"))
+    ]
+    shown, cursor = page(call, found)
+    return {"channels": shown, "response_metadata": {"next_cursor": cursor}}
+
+
 def join(call: Call) -> Json:
     """Lets the bot into a public channel."""
     hub, channel = call.hub, call.channel()

@@ -1,4 +1,4 @@
-"""reactions.*, assistant.threads.setStatus, agents.sessions.setStatus: reactions and status lines."""
+"""reactions.*, assistant.threads.*, agents.sessions.setStatus: reactions, status lines, titles, prompts."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from playground.workspace import Channel, Json, Message
 _EMOJI = re.compile(r"[a-z0-9_+'\-]{1,100}(::skin-tone-[2-6])?")
 SESSION_STATES = ("active", "processing", "suspended", "closed")
 LOADING_MESSAGES = 10
+PROMPTS = 4
 
 
 def add_reaction(call: Call) -> Json:
@@ -61,6 +62,37 @@ def set_session_status(call: Call) -> Json:
     sessions[channel.id, thread_ts] = {**known, "status": status, "initiator": call.text("initiator_user_id")}
     call.hub.feed.tell("session", channel=channel.id, thread_ts=thread_ts, status=status)
     return {"status": status, "title": known["title"]}
+
+
+def set_thread_title(call: Call) -> Json:
+    """What the list of a direct message calls a conversation."""
+    channel, thread_ts = _direct_thread(call)
+    call.hub.space.titles[channel.id, thread_ts] = call.text("title")
+    return {}
+
+
+def set_suggested_prompts(call: Call) -> Json:
+    """The prompts that a direct message offers, in a thread or for a new conversation."""
+    channel = call.room("channel_id")
+    if channel.kind != "im":
+        raise SlackError("channel_type_not_supported")
+    thread_ts = _direct_thread(call)[1] if call.text("thread_ts") else ""
+    prompts = call.args.get("prompts")
+    if not isinstance(prompts, list) or not 0 < len(prompts) <= PROMPTS:
+        raise invalid_arguments(f"no more than {PROMPTS} items allowed [json-pointer:/prompts]")
+    for place, each in enumerate(prompts):
+        given = each if isinstance(each, dict) else {}
+        if not all(isinstance(given.get(name), str) and given[name] for name in ("title", "message")):
+            raise invalid_arguments(f"missing required field: title or message [json-pointer:/prompts/{place}]")
+    call.hub.space.prompts[channel.id, thread_ts] = [{"title": p["title"], "message": p["message"]} for p in prompts]
+    return {}
+
+
+def _direct_thread(call: Call) -> tuple[Channel, str]:
+    channel, thread_ts = _thread(call)
+    if channel.kind != "im":
+        raise SlackError("channel_type_not_supported")
+    return channel, thread_ts
 
 
 def _thread(call: Call) -> tuple[Channel, str]:

@@ -29,6 +29,14 @@ METHODS: dict[str, Method] = {
     "assistant.threads.setStatus": Method(
         marks.set_thread_status, (*THREAD, Arg("status"), Arg("loading_messages", "json")), "chat:write"
     ),
+    "assistant.threads.setSuggestedPrompts": Method(
+        marks.set_suggested_prompts,
+        (Arg("channel_id", required=True), Arg("thread_ts"), Arg("title"), Arg("prompts", "json", required=True)),
+        "assistant:write",
+    ),
+    "assistant.threads.setTitle": Method(
+        marks.set_thread_title, (*THREAD, Arg("title", required=True)), "assistant:write"
+    ),
     "auth.test": Method(people.auth_test),
     "bots.info": Method(people.bots_info, (Arg("bot"),), "users:read"),
     "chat.delete": Method(chat.delete, (CHANNEL, Arg("ts", required=True)), "chat:write"),
@@ -75,6 +83,9 @@ METHODS: dict[str, Method] = {
     "reactions.remove": Method(marks.remove_reaction, ITEM, "reactions:write"),
     "team.info": Method(people.team_info, (Arg("team"),), "team:read"),
     "usergroups.users.list": Method(people.usergroup_members, (Arg("usergroup", required=True),), "usergroups:read"),
+    "users.conversations": Method(
+        conversations.of_user, (Arg("user"), Arg("types"), Arg("exclude_archived", "bool"), *PAGE), "channels:read"
+    ),
     "users.list": Method(people.users_list, PAGE, "users:read"),
     "users.info": Method(people.users_info, (Arg("user", required=True),), "users:read"),
     "views.open": Method(views.open_view, (Arg("trigger_id"), Arg("interactivity_pointer"), VIEW)),

@@ -9,6 +9,7 @@ from typing import Any
 from playground.blocks import elements as el
 from playground.blocks.kinds import EVERYWHERE, MESSAGE
 from playground.blocks.rules import Complaint, Complaints, boolean, by_type, items, shape, string
+from playground.blocks.tables import CHARACTERS, characters
 from playground.errors import SlackError
 
 MESSAGE_BLOCKS, VIEW_BLOCKS = 50, 100
@@ -51,6 +52,9 @@ def check_blocks(blocks: Any, is_ready_image: Callable[[str], bool]) -> None:
     _refuse(_unready_files(blocks, "/blocks", is_ready_image), "invalid_blocks")
     if sum(each["type"] == "table" for each in blocks) > 1:
         raise SlackError("invalid_attachments", response_metadata={"messages": ["[ERROR] only_one_table_allowed"]})
+    if characters([each["rows"] for each in blocks if each["type"] == "data_table"]) > CHARACTERS:
+        complaint = Complaint(f"must be less than {CHARACTERS + 1} characters over all data tables", "/blocks")
+        _refuse(iter([complaint]), "invalid_blocks")
     markdown = sum(len(each["text"]) for each in blocks if each["type"] == "markdown")
     if markdown > ALL_MARKDOWN or _spoken([each for each in blocks if each["type"] not in TABLES]) > ALL_TEXT:
         raise SlackError("msg_blocks_too_long")

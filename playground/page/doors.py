@@ -11,6 +11,7 @@ from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Re
 from starlette.routing import BaseRoute, Mount, Route
 from starlette.staticfiles import StaticFiles
 
+from playground.control import post_as
 from playground.errors import SlackError
 from playground.hub import Playground
 from playground.interactions import open_home
@@ -98,6 +99,7 @@ def _shell(pages: Pages, channel: Channel, viewer: User, title: str, **more: Any
         "people": [each for each in space.users.values() if not each.is_bot],
         "everybody": everybody,
         "bot_here": space.bot.id in channel.members,
+        "samples": pages.hub.samples,
         "messages": [],
         "thread_ts": "",
         "thread": "",
@@ -193,6 +195,30 @@ async def icon(request: Request) -> Response:
     return Response(_pages(request).page("icon.html"), media_type="image/svg+xml")
 
 
+async def invite(request: Request) -> Response:
+    """Lets the bot into a channel, as a member of it may."""
+    pages, viewer = _pages(request), _viewer(request)
+    channel = _channel(pages, request.path_params["channel"], viewer)
+    bot = pages.space.bot.id
+    if viewer.id in channel.members and bot not in channel.members:
+        channel.members = [*channel.members, bot]
+    return RedirectResponse(f"/{channel.id}", 303)
+
+
+async def ask_sample(request: Request) -> Response:
+    """Posts a sample question with its files as this person, and opens its thread."""
+    pages, viewer = _pages(request), _viewer(request)
+    channel, samples = _channel(pages, request.path_params["channel"], viewer), pages.hub.samples
+    number = request.path_params["number"]
+    if viewer.id not in channel.members or number >= len(samples):
+        return RedirectResponse(f"/{channel.id}", 303)
+    sample = samples[number]
+    typed = sample.question if channel.kind == "im" else f"<@{pages.space.bot.id}> {sample.question}"
+    files = [(file.name, file.read_bytes()) for file in sample.files]
+    message = post_as(pages.hub, channel, viewer, typed, named=files)
+    return RedirectResponse(f"/{channel.id}/{message.ts}", 303)
+
+
 async def become(request: Request) -> Response:
     """Switches whom the page posts as."""
     pages = _pages(request)
@@ -249,6 +275,8 @@ ROUTES: list[BaseRoute] = [
     Route("/icon.svg", icon),
     Route("/feed", live),
     Route("/viewer", become, methods=["POST"]),
+    Route("/invite/{channel}", invite, methods=["POST"]),
+    Route("/samples/{channel}/{number:int}", ask_sample, methods=["POST"]),
     Route("/read/{channel}", read, methods=["POST"]),
     Route("/f/{file_id}/{name:path}", file_for_people),
     Route("/fragments/message/{channel}/{ts}", message_fragment),

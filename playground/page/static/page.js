@@ -9,12 +9,27 @@ const aside = document.querySelector("aside.thread");
 const sidebar = document.querySelector(".sidebar");
 const shade = document.querySelector(".shade");
 const NEAR = 120;
+const MARGIN = 12;
 
 // Lists of messages
 
 const panes = () => [...document.querySelectorAll(".messages")];
-const isLow = (list) => list.scrollHeight - list.scrollTop - list.clientHeight < NEAR;
-const toEnd = (list) => { list.scrollTop = list.scrollHeight; };
+// A list rests at its end. Where an answer is taller than the list, it rests at the answer's first message.
+const answerOf = (list) => {
+  const messages = [...list.querySelectorAll(".message")];
+  let first = messages.length - 1;
+  while (messages[first]?.classList.contains("follow") && !messages[first - 1].querySelector(".files")) first -= 1;
+  return messages[first];
+};
+const restOf = (list) => {
+  const answer = answerOf(list);
+  const end = list.scrollHeight - list.clientHeight;
+  if (!answer) return end;
+  const head = answer.getBoundingClientRect().top - list.getBoundingClientRect().top + list.scrollTop - MARGIN;
+  return Math.max(0, Math.min(end, head));
+};
+const isLow = (list) => list.scrollTop > restOf(list) - NEAR;
+const toEnd = (list) => { list.scrollTop = Math.max(list.scrollTop, restOf(list)); };
 const dayOf = (ts) => new Date(Number(ts) * 1000).toDateString();
 
 function dayName(ts) {
@@ -296,6 +311,18 @@ async function chooseShortcut(button) {
   }
 }
 
+async function usePrompt(button) {
+  const { channel, thread } = button.closest(".prompts").dataset;
+  button.classList.add("busy");
+  try {
+    await send("/control/messages", { channel, user: viewer, text: button.dataset.message, thread_ts: thread });
+  } catch (error) {
+    toast(`This was not sent: ${error.message}`);
+  } finally {
+    button.classList.remove("busy");
+  }
+}
+
 async function react(button) {
   const { channel, ts } = button.closest(".message").dataset;
   const remove = button.classList.contains("mine");
@@ -314,6 +341,7 @@ document.addEventListener("click", (event) => {
   if (at(".open-sidebar")) return toggleSidebar(true);
   if (at(".shade")) return toggleSidebar(false);
   if (at("button.act")) return press(at("button.act"), at("button.act").dataset.value ?? "");
+  if (at(".prompt")) return usePrompt(at(".prompt"));
   if (at(".shortcut")) return chooseShortcut(at(".shortcut"));
   if (at(".reaction")) return react(at(".reaction"));
   if (at(".close-view")) return send(`/control/views/${at(".view").dataset.view}/close`, {}).catch(() => {});
@@ -347,7 +375,10 @@ document.addEventListener("click", (event) => {
 
 document.addEventListener("change", (event) => {
   const element = event.target;
-  if (element.matches("select.act")) press(element, element.value);
+  if (element.matches("select.act")) {
+    press(element, element.value);
+    if (element.matches(".overflow select")) element.selectedIndex = 0; // a menu keeps no choice: the same one can be made again
+  }
   if (element.matches(".viewer select")) element.form.submit();
 });
 

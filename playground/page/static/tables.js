@@ -50,7 +50,20 @@ function enhance(table) {
   show();
 }
 
+// A table that is wider than its place says so, until its last column is in sight.
+function hint(place) {
+  const hides = () => place.scrollWidth - place.clientWidth - place.scrollLeft > 8;
+  const show = () => place.classList.toggle("hides", hides());
+  place.addEventListener("scroll", show, { passive: true });
+  new ResizeObserver(show).observe(place);
+  show();
+}
+
 export function enhanceTables(root) {
+  root.querySelectorAll(".scroll:not([data-live])").forEach((place) => {
+    place.dataset.live = "1";
+    hint(place);
+  });
   root.querySelectorAll("table.sortable:not([data-live])").forEach((table) => {
     table.dataset.live = "1";
     enhance(table);
