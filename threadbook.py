@@ -76,11 +76,18 @@ def worker() -> None:
 def playground(
     host: Annotated[str, typer.Option(help="Address to listen on.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(help="Port; 0 takes a free one.")] = 8765,
+    sample: Annotated[
+        list[str] | None, typer.Option(help="What an empty channel offers, as PATH,PATH=QUESTION; can be repeated.")
+    ] = None,
 ) -> None:
     """A local Slack: Web API, Socket Mode and a web page."""
     import playground as local_slack
 
-    local_slack.serve(host, port)
+    try:
+        samples = [local_slack.sample_from(each) for each in sample or ()]
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from error
+    local_slack.serve(host, port, samples=samples)
 
 
 @app.command()
@@ -197,12 +204,62 @@ def run(
 
 
 @app.command()
+def build(
+    file: Annotated[
+        Path,
+        typer.Argument(help="A requirement file (.toml); with --diff or --back, the program's folder.", exists=True),
+    ],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Folder of the program; else its name.", file_okay=False)
+    ] = None,
+    *,
+    component: Annotated[str, typer.Option(help="Build this component anew, also if nothing of it changed.")] = "",
+    rounds: Annotated[int | None, typer.Option(help="How often a component may be repaired.", min=0, max=10)] = None,
+    tests: Annotated[
+        Path | None, typer.Option(help="A further file of tests; NAME.tests.toml is read anyway.", exists=True)
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with a build that was cut off.")] = False,
+    recorded: Annotated[
+        bool, typer.Option("--recorded", help="Use the answers in NAME.recorded.yaml instead of a model.")
+    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Only read the file and list its requirements.")] = False,
+    diff: Annotated[bool, typer.Option("--diff", help="What the last build changed, and what was by hand.")] = False,
+    back: Annotated[int, typer.Option(help="Make iteration N of a folder the newest one.", min=0)] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """A requirement file becomes a program: written, checked, run in the sandbox, tested (docs/programs.md)."""
+    from tryout import build as build_room
+
+    if diff or back:
+        _exit(build_room.back(file, back) if back else build_room.show_diff(file))
+    if file.is_dir():
+        raise typer.BadParameter(f"{file} is a folder; give its requirement file")
+    if check:
+        _exit(build_room.check(file))
+    options = build_room.Options(
+        out=out,
+        component=component,
+        rounds=rounds,
+        resume=resume,
+        as_json=as_json,
+        recorded=recorded,
+        tests=tests,
+    )
+    _exit(build_room.run(_quiet(_settings()), file, options))
+
+
+@app.command()
 def doctor(
     *,
     model: Annotated[bool, typer.Option("--model", help="Ask the model endpoint ten questions instead.")] = False,
+    attack: Annotated[bool, typer.Option("--attack", help="Attack a sandbox of this node instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
     """What works on this node, with a one-line fix for what does not; exit code 1 if something is missing."""
+    if attack:
+        from tryout import attack_check
+
+        _exit(attack_check.run(_quiet(_settings()), as_json=as_json))
     if model:
         from tryout import model_probes
 
@@ -255,6 +312,93 @@ def replay(
 
 
 @app.command()
+def threads(
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(
+            help="Words; or `show THREAD`, `history THREAD`, `diff A B`, `compose PIECE …` (docs/threads.md)."
+        ),
+    ] = None,
+    *,
+    person: Annotated[str, typer.Option(help="Slack's id of a person: only threads in which they wrote.")] = "",
+    channel: Annotated[str, typer.Option(help="Slack's id of a channel.")] = "",
+    since: Annotated[
+        datetime | None, typer.Option(help="Only threads in which somebody wrote since then, UTC.")
+    ] = None,
+    pinned: Annotated[bool, typer.Option("--pinned", help="Only threads that somebody pinned.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Find threads, show what one said at any moment, and what two states have otherwise."""
+    from tryout import running_stack
+    from tryout import threads as threads_room
+
+    wanted = threads_room.Filter(person, channel, since.replace(tzinfo=UTC) if since else None, pinned)
+    settings = running_stack.instead_of(_settings())
+    _exit(threads_room.run(settings, words or [], wanted, as_json=as_json))
+
+
+@app.command()
+def export(
+    kind: Annotated[
+        str, typer.Option("--format", help="sft, preferences, messages, openai-jsonl or sharegpt (docs/threads.md).")
+    ] = "sft",
+    since: Annotated[datetime | None, typer.Option("--from", help="Only threads since then, UTC.")] = None,
+    only: Annotated[
+        str, typer.Option(help="`approved`: turns that people voted for or approved. `examples`: those marked as one.")
+    ] = "",
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", help="Write this file, its test split and a card.", dir_okay=False)
+    ] = None,
+) -> None:
+    """The threads as training data, in the shapes that trainers load."""
+    from tryout import export as export_room
+    from tryout import running_stack
+
+    if kind not in export_room.FORMATS:
+        raise typer.BadParameter(f"--format takes {', '.join(export_room.FORMATS)}")
+    chosen = next((each for each in export_room.ONLY if each == only), None)
+    if chosen is None:
+        raise typer.BadParameter("--only takes `approved` or `examples`")
+    settings = running_stack.instead_of(_settings())
+    since = since.replace(tzinfo=UTC) if since else None
+    _exit(export_room.run(settings, kind, since=since, only=chosen, out=out))
+
+
+@app.command("import")
+def import_(
+    file: Annotated[Path, typer.Argument(help="A JSONL file, or a database of ModelProgrammer.", dir_okay=False)],
+    channel: Annotated[
+        str, typer.Option(help="Slack's id of the channel whose people may find and load them, or TEAM/CHANNEL.")
+    ] = "",
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be imported.")] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Take in conversations of other tools, with their times and where they come from (docs/threads.md)."""
+    from tryout import imports as imports_room
+    from tryout import running_stack
+
+    settings = running_stack.instead_of(_settings())
+    _exit(imports_room.run(settings, file, channel=channel, dry_run=dry_run, as_json=as_json))
+
+
+@app.command()
+def mcp() -> None:
+    """Serve other programs over MCP: ask, threads, playbooks, as the person of THREADBOOK_MCP_TOKEN (docs/mcp.md)."""
+    from tryout import mcp_server, running_stack
+
+    _exit(mcp_server.run(running_stack.instead_of(_settings())))
+
+
+@app.command()
+def schedules(as_json: AsJson = False) -> None:
+    """Reports that are made again and again: when, by whom, and which of them stopped and why."""
+    from tryout import running_stack
+    from tryout import schedules as schedules_room
+
+    _exit(schedules_room.run(running_stack.instead_of(_settings()), as_json=as_json))
+
+
+@app.command()
 def query(
     source: Annotated[str, typer.Argument(help="Name of a source in threadbook.toml.")],
     sql: Annotated[str, typer.Argument(help="One SELECT.")],
@@ -303,6 +447,133 @@ def check(source: SourceName, out: Folder = None) -> None:
     from tryout import dictionary as dictionary_room
 
     _exit(dictionary_room.run_check(_settings(), source, out))
+
+
+memory = typer.Typer(help="What the team has learned: entries that people had kept.", no_args_is_help=True)
+app.add_typer(memory, name="memory")
+
+
+@memory.command("list")
+def memory_list(
+    words: Annotated[list[str] | None, typer.Argument(help="Only entries that have to do with these words.")] = None,
+    channel: Annotated[str, typer.Option(help="Only what this channel reads: its id in Slack.")] = "",
+    as_json: AsJson = False,
+) -> None:
+    """The entries with their pages and who had them kept; pages that cannot be read, on stderr."""
+    from tryout import memory as memory_room
+
+    _exit(memory_room.run_list(_settings(), " ".join(words or ()), channel, as_json=as_json))
+
+
+@memory.command("add")
+def memory_add(
+    space: Annotated[str, typer.Argument(help="`everyone`, `projects/NAME` or `channels/ID`.")],
+    text: Annotated[str, typer.Argument(help="As one says it in a thread: “active customer = …”.")],
+) -> None:
+    """Keep an entry; exit code 1 when something else is written about the same thing."""
+    from tryout import memory as memory_room
+
+    _exit(memory_room.run_add(_quiet(_settings()), space, text))
+
+
+@memory.command("forget")
+def memory_forget(
+    file: Annotated[str, typer.Argument(help="The entry's page, as `list` shows it.")],
+    title: Annotated[str, typer.Argument(help="The entry's title.")],
+) -> None:
+    """Remove an entry from its page. Threads that used it keep what they read; `purge` deletes those."""
+    from tryout import memory as memory_room
+
+    _exit(memory_room.run_forget(_quiet(_settings()), file, title))
+
+
+installations = typer.Typer(help="Workspaces that have installed the app by OAuth.", no_args_is_help=True)
+app.add_typer(installations, name="installations")
+
+
+@installations.command("list")
+def installations_list(as_json: AsJson = False) -> None:
+    """The workspaces and organisations, without their tokens."""
+    from tryout import installations as installations_room
+
+    _exit(installations_room.run_list(_settings(), as_json=as_json))
+
+
+@installations.command("rotate")
+def installations_rotate() -> None:
+    """Encrypt every stored token with the first key of THREADBOOK_TOKEN_KEYS."""
+    from tryout import installations as installations_room
+
+    _exit(installations_room.run_rotate(_settings()))
+
+
+playbooks = typer.Typer(help="How the team does its analyses: pages that questions follow.", no_args_is_help=True)
+app.add_typer(playbooks, name="playbooks")
+
+
+@playbooks.command("list")
+def playbooks_list(as_json: AsJson = False) -> None:
+    """The playbooks with their owners, and when to use them."""
+    from tryout import playbooks as playbooks_room
+
+    _exit(playbooks_room.run_list(_settings(), as_json=as_json))
+
+
+@playbooks.command("show")
+def playbooks_show(
+    file: Annotated[str, typer.Argument(help="The playbook's page, as `list` shows it.")],
+) -> None:
+    """The page of a playbook, and what is odd about it."""
+    from tryout import playbooks as playbooks_room
+
+    _exit(playbooks_room.run_show(_settings(), file))
+
+
+@playbooks.command("check")
+def playbooks_check(
+    files: Annotated[
+        list[Path] | None, typer.Argument(help="Pages to check; without one, all of the folder.", exists=True)
+    ] = None,
+) -> None:
+    """Lint playbooks that people write; exit code 1 when one cannot be read or is odd."""
+    from tryout import playbooks as playbooks_room
+
+    _exit(playbooks_room.run_check(_settings(), files or []))
+
+
+@playbooks.command("report")
+def playbooks_report(
+    days: Annotated[int, typer.Option(help="Unused for so many days counts as unused.", min=1)] = 90,
+    as_json: AsJson = False,
+) -> None:
+    """Which playbooks are unused, fail, drift or are not wanted, with the votes of threads that followed them."""
+    from tryout import playbooks as playbooks_room
+
+    _exit(playbooks_room.run_report(_quiet(_settings()), days, as_json=as_json))
+
+
+functions = typer.Typer(help="Tested functions that cells import: `from team import NAME`.", no_args_is_help=True)
+app.add_typer(functions, name="functions")
+
+
+@functions.command("list")
+def functions_list(as_json: AsJson = False) -> None:
+    """The functions that the team has accepted, with their signatures."""
+    from tryout import functions as functions_room
+
+    _exit(functions_room.run_list(_settings(), as_json=as_json))
+
+
+@functions.command("check")
+def functions_check(
+    folders: Annotated[
+        list[Path] | None, typer.Argument(metavar="DIR", exists=True, help="Those of the memory without any.")
+    ] = None,
+) -> None:
+    """Lint functions without running them; exit code 1 when one breaks a rule or was changed since it was tested."""
+    from tryout import functions as functions_room
+
+    _exit(functions_room.run_check(None if folders else _settings(), folders or []))
 
 
 def _settings() -> Settings:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from core.errors import ThreadbookError
+from core.steps import Finished
 from core.store import TurnRow
 from tryout import show
 from tryout.blocks_text import message_text
@@ -18,6 +19,7 @@ from tryout.conversation import Conversation, NoAnswer
 from tryout.processes import ProcessDied
 from tryout.redis_server import RedisNotStarted
 from tryout.stack import running
+from workers.delivery.reports.formats.prose import Grid, parts_of
 
 CHANNEL = "#sales"
 FAILURES = (ThreadbookError, NoAnswer, ProcessDied, RedisNotStarted, TimeoutError)
@@ -93,8 +95,10 @@ def _file(file: Json, paths: dict[str, Path]) -> Json:
 
 
 def turn_document(talk: Conversation, turn: TurnRow, kept: Mapping[str, Path]) -> Json:
-    """A turn as `--json` shows it: its cells and its report. `kept`: where its own files were saved, by name."""
+    """A turn as `--json` shows it: its cells with the data of their tables and charts, and its report with its tables
+    and where its figures come from. `kept`: where its own files were saved, by name."""
     report = talk.stack.store.report(turn.id)
+    ended = [step for step in talk.stack.store.steps(turn.id) if isinstance(step, Finished)]
     return {
         "status": turn.status,
         "cells": [
@@ -106,12 +110,22 @@ def turn_document(talk: Conversation, turn: TurnRow, kept: Mapping[str, Path]) -
                 "stdout": cell.stdout,
                 "error": cell.error or None,
                 "artifacts": [file.model_dump(mode="json") for file in (*cell.figures, *cell.files)],
+                "tables": [table.model_dump(mode="json") for table in cell.tables],
+                "charts": [chart.model_dump(mode="json") for chart in cell.charts],
             }
             for cell in talk.cells(turn)
         ],
         "report": report
         and {
             "markdown": report.markdown,
+            "tables": _tables(report.markdown),
+            "figures": [one.model_dump(mode="json") for step in ended for one in step.sources],
             "files": [{**file.model_dump(mode="json"), "path": str(kept.get(file.name, ""))} for file in report.files],
         },
     }
+
+
+def _tables(markdown: str) -> list[Json]:
+    """The tables of a report, their cells as they are written there."""
+    grids = (item for part in parts_of(markdown) for item in part.items if isinstance(item, Grid) and item.rows)
+    return [{"columns": list(grid.rows[0]), "rows": [list(row) for row in grid.rows[1:]]} for grid in grids]

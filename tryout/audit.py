@@ -18,7 +18,7 @@ from core.actions import Action
 from core.settings import Settings
 from core.store import Store
 from core.store.audit import AuditLine
-from tryout.operator import permitted
+from tryout.operator import permitted, why_unreadable
 from tryout.show import printable
 
 
@@ -32,7 +32,7 @@ def run(
                 return 1
             lines = store.audit_lines(since=since, resource=thread, actor=person)
         except SQLAlchemyError as error:
-            print(f"The Store cannot be read: {type(error).__name__}. Check DATABASE_URL.", file=sys.stderr)
+            print(why_unreadable(store, error), file=sys.stderr)
             return 1
     if as_json:
         print(json.dumps([_document(line) for line in lines], ensure_ascii=False))

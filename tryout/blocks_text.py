@@ -27,7 +27,7 @@ def block_text(block: Json) -> str:
         case "context":
             return " · ".join(_text(part) for part in block.get("elements") or () if part.get("type") != "image")
         case "actions":
-            return "  ".join(f"[{_text(part.get('text'))}]" for part in block.get("elements") or () if part.get("text"))
+            return "  ".join(filter(None, map(_element, block.get("elements") or ())))
         case "image":
             return f"[picture: {block.get('alt_text', '')}]"
         case "table" | "data_table":
@@ -53,6 +53,12 @@ def _table(rows: list[list[Json]]) -> str:
 def _last_line(output: Json | None) -> str:
     lines = _rich(output).strip().splitlines() if output else []
     return f": {lines[-1]}" if lines else ""
+
+
+def _element(element: Json) -> str:
+    if element.get("type") == "overflow":
+        return f"[⋯ {' · '.join(_text(option.get('text')) for option in element.get('options') or ())}]"
+    return f"[{_text(element.get('text'))}]" if element.get("text") else ""
 
 
 def _text(part: Any) -> str:

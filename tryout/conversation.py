@@ -70,11 +70,17 @@ class Conversation:
             time.sleep(0.1)
 
     def _is_told(self, ts: str) -> bool:
-        """Whether the bot has answered this message without a turn, as it does with "help"."""
+        """Whether the bot has answered this message without a turn, as it does with "help".
+
+        A turn may begin, and even end, between two looks at the Store. A message that is no longer unread has its turn
+        by then: so the unread ones are asked for first, and the turns last.
+        """
         if not any(message.get("bot_id") and message["ts"] > ts for message in self.messages()):
             return False
         store = self.stack.store
-        return store.current_turn(self.thread_id) is None and not store.unread(self.thread_id)
+        if store.unread(self.thread_id) or store.current_turn(self.thread_id):
+            return False
+        return not any(self._read(turn, ts) for turn in self.turns())
 
     def _shows_its_files(self) -> bool:
         return self.key is None or self.stack.slack.shows_its_files(self.key)

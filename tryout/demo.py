@@ -53,10 +53,14 @@ def stay_up(port: int) -> int:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda *_: ended.set())
     try:
-        with running(_fresh(running_stack.HOME), show.line, port) as stack, running_stack.noted(stack.settings):
+        with (
+            running(_fresh(running_stack.HOME), show.line, port, samples=_samples()) as stack,
+            running_stack.noted(stack.settings),
+        ):
             talk = _begin(stack, story)
             page = f"{stack.url}/{talk.key.channel}/{talk.key.root_ts}" if talk.key else stack.url
-            show.line(f"go on asking at {page}   (Ctrl-C ends it)")
+            for line in _next(page, story["turns"][1]["question"], has_model=stack.settings.model_choice != "offline"):
+                show.line(line)
             while not ended.wait(1.0):
                 stack.check()
     except FAILURES as error:
@@ -74,6 +78,30 @@ def _fresh(home: Path) -> Path:
 def _story() -> dict[str, Any]:
     story: dict[str, Any] = yaml.safe_load((EXAMPLES / "sales" / "story.yaml").read_text(encoding="utf-8"))
     return story
+
+
+def _samples() -> list[str]:
+    """The first question of each story with its files, as the playground's page offers them."""
+    found = []
+    for path in ("sales/story.yaml", "telco/story.yaml", "sales/story_zh.yaml"):
+        story = yaml.safe_load((EXAMPLES / path).read_text(encoding="utf-8"))
+        files = ",".join(str((EXAMPLES / path).parent / name) for name in story["files"])
+        found.append(f"{files}={story['turns'][0]['question']}")
+    return found
+
+
+def _next(page: str, question: str, *, has_model: bool) -> list[str]:
+    """What a newcomer does next: what to open, what to ask, how to use a real model."""
+    model = (
+        "A model of yours answers."
+        if has_model
+        else "The offline analyst answers. For a real model, set OPENAI_API_KEY or OPENAI_BASE_URL and run again."
+    )
+    return [
+        f"Open {page}   (Ctrl-C ends it)",
+        f'Ask there, for example: "{question}"   Empty channels offer more, with files.',
+        model,
+    ]
 
 
 def _begin(stack: Stack, story: dict[str, Any]) -> Conversation:

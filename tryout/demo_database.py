@@ -45,7 +45,6 @@ def ask_database(home: Path, settings: Settings) -> list[str]:
         encoding="utf-8",
     )
     environment = {"THREADBOOK_CONFIG": str(home / "threadbook.toml")}
-    has_model = settings.model_choice not in ("", "offline") or settings.openai_api_key or settings.openai_base_url
     with running(home, show.line, environment=environment) as stack:
         talk = Conversation(stack, CHANNEL, show.Transcript(stack.slack.names()))
         status = talk.say(story["question"], [], user=story["author"])
@@ -53,7 +52,9 @@ def ask_database(home: Path, settings: Settings) -> list[str]:
         show.saved(files)
         report = talk.save_report(talk.turns()[-1], home / "report")
         show.saved(report, "report")
-        return _missing(talk, status, [*files.values(), *report.values()], is_offline=not has_model)
+        return _missing(
+            talk, status, [*files.values(), *report.values()], is_offline=settings.model_choice == "offline"
+        )
 
 
 def make_database(path: Path, tables: list[str]) -> None:

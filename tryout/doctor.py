@@ -18,17 +18,21 @@ from slack_sdk.errors import SlackApiError, SlackClientError
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.blobs import Blobs
-from core.errors import OursToFix
-from core.settings import Settings
+from core.errors import OursToFix, SettingsError
+from core.installations.tokens import check_settings, cipher_of
+from core.settings import Settings, mcp_secrets
 from core.slack.client import web_client
 from core.store import Store, StoreTooNew
 from core.telemetry import redactor
 from executor import launch
 from executor.sandbox import probe
 from executor.values import Sandbox
+from tryout.mcp_servers import tools_of
 from tryout.sources import look
 from workers.delivery.notices import worded
 from workers.service.start_checks import CannotStart, refuse_unfit_redis
+from workers.tools.client import ToolsClient
+from workers.tools.errors import ToolError
 
 OPENAI = "https://api.openai.com/v1"
 SCOPES = {"app_mentions:read", "chat:write", "files:read", "files:write", "reactions:write", "users:read"}
@@ -50,6 +54,11 @@ def run(settings: Settings, *, as_json: bool = False) -> int:
     """Check every part and print the findings. Returns 1 if something is missing, else 0."""
     findings = [_found(part, check, settings) for part, check in CHECKS.items()]
     findings += [_found(f"Source {name}", partial(source, name=name), settings) for name in settings.sources]
+    if settings.mcp:
+        with tools_of(settings) as tools:
+            findings += [
+                _found(f"Tools {name}", partial(tool_server, name=name, tools=tools), settings) for name in settings.mcp
+            ]
     if as_json:
         print(json.dumps([asdict(finding) for finding in findings], ensure_ascii=False))
     else:
@@ -96,6 +105,22 @@ def source(settings: Settings, *, name: str) -> Finding:
     return Finding(f"Source {name}", "ok", what)
 
 
+def tool_server(settings: Settings, *, name: str, tools: ToolsClient) -> Finding:
+    """Whether a server of tools answers, and has the tools that the team allows."""
+    part, fix = f"Tools {name}", "see docs/mcp.md; only this server is affected"
+    try:
+        mcp_secrets(settings, name)
+        found = {tool.name for tool in tools.tools(name)}
+    except (ToolError, SettingsError) as error:
+        return Finding(part, "note", str(error), fix)
+    wanted = settings.mcp[name].tools
+    if missing := [tool for tool in wanted if tool not in found]:
+        return Finding(
+            part, "note", f"answers; it has no tool {', '.join(missing)}", f"correct `tools` under [mcp.{name}]"
+        )
+    return Finding(part, "ok", f"answers, {len(wanted)} tools")
+
+
 def redis_server(settings: Settings) -> Finding:
     """Whether Redis answers."""
     client = redis.Redis.from_url(settings.redis_url, socket_connect_timeout=3, socket_timeout=3)
@@ -139,7 +164,9 @@ def files(settings: Settings) -> Finding:
 
 
 def slack(settings: Settings) -> Finding:
-    """Whether the bot token works and has the scopes that an answer needs."""
+    """Whether the bot token works and has the scopes that an answer needs; with many workspaces, whether all can."""
+    if settings.many_workspaces:
+        return _many_workspaces(settings)
     if settings.slack_bot_token is None:
         fix = "create the app from bot/manifest.yaml, put SLACK_BOT_TOKEN and SLACK_APP_TOKEN into .env"
         return Finding("Slack", "missing", "no SLACK_BOT_TOKEN", fix)
@@ -157,6 +184,26 @@ def slack(settings: Settings) -> Finding:
         return Finding("Slack", "missing", "no SLACK_APP_TOKEN", fix)
     mode = "HTTP mode (`threadbook bot --http`)" if settings.slack_app_token is None else "Socket Mode"
     return Finding("Slack", "ok", f"{reply['user']} in {reply['team']}, {mode}")
+
+
+def _many_workspaces(settings: Settings) -> Finding:
+    """Whether workspaces can install the app, and whether the stored tokens can be read with the keys."""
+    store = Store(settings.database_url)
+    try:
+        check_settings(settings)
+        store.migrate()
+        cipher, found = cipher_of(settings), store.installations()
+        for each in found:
+            cipher.decrypt(each.enterprise, each.team, each.secret)
+    except OursToFix as error:
+        return Finding("Slack", "missing", str(error), "see docs/many-workspaces.md")
+    finally:
+        store.close()
+    if settings.slack_signing_secret is None:
+        fix = "set SLACK_SIGNING_SECRET: workspaces install the app over the web, which needs HTTP mode"
+        return Finding("Slack", "missing", "no SLACK_SIGNING_SECRET", fix)
+    count = f"{len(found)} {'workspace has' if len(found) == 1 else 'workspaces have'} installed it"
+    return Finding("Slack", "ok", f"many workspaces by OAuth, HTTP mode (`threadbook bot --http`), {count}")
 
 
 def model(settings: Settings) -> Finding:

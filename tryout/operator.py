@@ -6,6 +6,9 @@ import os
 import pwd
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
+
+from sqlalchemy.exc import SQLAlchemyError
 
 from core.access import Person, Resource, may
 from core.actions import Action
@@ -32,3 +35,16 @@ def permitted(
     if not allowed:
         print(f"threadbook: [access] in threadbook.toml allows no operator to {action.value}.", file=sys.stderr)
     return allowed
+
+
+NOTHING_YET = (
+    "Nothing is stored yet: start `make run`, or `threadbook bot` and `threadbook worker`, and ask a question."
+)
+
+
+def why_unreadable(store: Store, error: Exception) -> str:
+    """Why a command found nothing in the Store, in a sentence: nothing was ever stored there, or it is away."""
+    with suppress(SQLAlchemyError):
+        if store.is_new():
+            return NOTHING_YET
+    return f"The Store cannot be read: {type(error).__name__}. Check DATABASE_URL."

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import subprocess
-import tempfile
 from pathlib import Path
 
 from core.blobs import Blobs
+from core.chromium import NotPrinted, browser, printed
 from core.errors import BlobMissing, BlobsUnreachable, ThreadbookError
 from core.store import Store, TurnRow
 
-_BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome", "msedge")
-_PRINT_S = 120
 _PAGE = "report.html"
 
 
@@ -28,7 +24,7 @@ def write_page(store: Store, blobs: Blobs, turns: list[TurnRow], html: Path | No
         html.write_bytes(data)
         written.append(html)
     if pdf is not None:
-        _print(data, pdf)
+        pdf.write_bytes(_print(data))
         written.append(pdf)
     return written
 
@@ -46,20 +42,11 @@ def _page_of(store: Store, blobs: Blobs, turns: list[TurnRow]) -> bytes:
     raise NoPage("No report with a page is kept for this thread: it has no answer yet, or an earlier version wrote it.")
 
 
-def _print(page: bytes, pdf: Path) -> None:
-    browser = next((path for name in _BROWSERS if (path := shutil.which(name))), None)
-    if browser is None:
+def _print(page: bytes) -> bytes:
+    if browser() is None:
         raise NoPage("No Chromium is installed. Use --html, open the page in a browser, and print it there.")
-    with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
-        source, printed = Path(folder) / _PAGE, Path(folder) / "report.pdf"
-        source.write_bytes(page)
-        # The page is our own and may load nothing; inside a container Chromium's own sandbox seldom starts.
-        command = [browser, "--headless", "--no-sandbox", "--disable-gpu", "--no-pdf-header-footer"]
-        command += [f"--user-data-dir={folder}/profile", f"--print-to-pdf={printed}", source.as_uri()]
-        try:
-            done = subprocess.run(command, capture_output=True, timeout=_PRINT_S, check=False)
-        except subprocess.TimeoutExpired as error:
-            raise NoPage(f"{browser} did not print within {_PRINT_S} s.") from error
-        if not printed.exists():
-            raise NoPage(f"{browser} printed nothing (exit code {done.returncode}).")
-        shutil.copyfile(printed, pdf)
+    try:
+        # Inside a container Chromium's own sandbox seldom starts, and this is a person's own machine.
+        return printed(page, walled=False)
+    except NotPrinted as error:
+        raise NoPage(str(error)) from error

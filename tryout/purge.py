@@ -23,6 +23,7 @@ from core.spool import Spool
 from core.store import Store
 from core.store.history import History
 from tryout.operator import operator, permitted
+from workers.agent.thread_states import last_state
 
 _AGE = re.compile(r"(\d{1,5})d")
 REDIS_TIMEOUT_S = 5.0
@@ -39,7 +40,8 @@ def run(
 ) -> int:
     """Purge the threads that are meant; 1 when something was away, so that it has to be done again.
 
-    With `person`, those are all threads in which they wrote: answers there may repeat their words. Raises SettingsError
+    With `person`, those are all threads in which they wrote: answers there may repeat their words; what they chose in
+    Slack for themselves goes too. Raises SettingsError
     when nothing or too much is asked for.
     """
     if sum(map(bool, (thread, person, older_than))) != 1:
@@ -64,10 +66,11 @@ def run(
             blobs, spool = Blobs(settings.files), Spool(settings.spool)
             if person:
                 spool.purge(user=person)
+                store.forget_preferences(person)
             for thread_id in found or filter(None, [thread]):
                 spool.purge(thread_id=thread_id)
             for thread_id in found:
-                rows = purge_thread(store, blobs, redis, thread_id)
+                rows = purge_thread(store, blobs, redis, thread_id, last_state(store.timed_steps(thread_id)))
                 store.audit(operator(settings), "purge", thread_id, "done", details={"rows": rows})
             delete_contents(store, blobs)
         except (SQLAlchemyError, RedisError, BlobsUnreachable) as error:

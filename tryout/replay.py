@@ -22,6 +22,7 @@ from core.clean_room import CleanRoom
 from core.errors import BlobMissing, BlobsUnreachable
 from core.rows import Spent, money
 from core.settings import Settings
+from core.slack.report_badge import badge
 from core.steps import (
     Acknowledged,
     Agreed,
@@ -37,18 +38,35 @@ from core.steps import (
     Decided,
     Finished,
     Forgot,
+    Forked,
+    FunctionTried,
     GaveUp,
+    Imported,
+    Inherited,
+    Learning,
     LeaseGone,
+    Loaded,
     ModelFailed,
     Moved,
     Noted,
+    Preferred,
+    Proposed,
     Queried,
     Questioned,
+    Recalled,
     Replied,
     Resumed,
+    RouteBegan,
+    RouteRan,
+    Said,
+    Settled,
+    Startup,
     StatementRan,
     Step,
+    ToolCalled,
+    ToolRan,
     Undone,
+    Unfollowed,
     UnknownStep,
     Unread,
     dump_step,
@@ -56,11 +74,11 @@ from core.steps import (
 )
 from core.store import Store, TurnRow
 from core.store.history import History, Sent, TimedStep
-from tryout.operator import permitted
+from tryout.operator import permitted, why_unreadable
 from tryout.pages import NoPage, write_page
 from tryout.show import printable
 from workers.agent.about_steps import statements
-from workers.delivery.reports.badge import badge
+from workers.delivery.reports.second import second_line
 
 OUTPUT_LINES = 12
 """Lines of one output that a person sees; `--json` has all that was stored."""
@@ -91,7 +109,7 @@ def run(
             ):
                 return 1
         except SQLAlchemyError as error:
-            Console(stderr=True).print(Text(f"The Store cannot be read: {type(error).__name__}. Check DATABASE_URL."))
+            Console(stderr=True).print(Text(why_unreadable(store, error)))
             return 1
         if turns and (html or pdf):
             return _write_page(settings, store, [turn for turn, _, _ in turns], html, pdf)
@@ -212,7 +230,7 @@ class _Shown(NamedTuple):
     details: list[str]
 
 
-def _shown(step: Step) -> _Shown:  # noqa: PLR0912 - one case per kind of step
+def _shown(step: Step) -> _Shown:  # noqa: PLR0912, PLR0915 - one case per kind of step
     match step:
         case Asked():
             return _Shown(f"person    {step.author or step.user}", "magenta", [step.text])
@@ -221,12 +239,18 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912 - one case per kind of step
             return _Shown(f"{done:9} {step.target} by {step.author or step.user}", "magenta", [step.text])
         case Noted():
             return _Shown(f"note      {step.author or step.user}", "magenta", [step.text])
+        case Preferred():
+            wanted = [f"{each.of}: {each.text}" for each in step.instructions]
+            named = [*(["step by step"] if step.staged else []), *([f"model {step.model}"] if step.model else [])]
+            return _Shown(f"preferred {', '.join(named)} by {step.author or step.user}", "magenta", wanted)
         case Closed():
             return _Shown("closed    nobody asked the analyst anything", "magenta", [])
         case Briefed():
             files = [f"{file.path} ({file.format}, {file.size} bytes)" for file in step.files]
             problems = [f"not used: {problem.name}: {problem.why}" for problem in step.problems]
             return _Shown(f"files     {len(files)} described", "blue", [*files, *problems])
+        case Recalled() | Unfollowed() | Learning() | FunctionTried() | Proposed() | Settled():
+            return _learned(step)
         case Unread():
             return _Shown("files     not read yet", "blue", [file.name for file in step.files])
         case Replied():
@@ -235,6 +259,8 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912 - one case per kind of step
             return _cell(step)
         case Queried(statement=ran):
             return _Shown(f"queried   {ran.source}: {_outcome(ran)}", "blue", [])
+        case ToolCalled(call=call):
+            return _Shown(f"tool      {call.server}.{call.tool}: {_came(call)}", "blue", [_head(call.arguments)])
         case Corrected():
             return _Shown(f"corrected {step.reason}", "yellow", [_head(step.text)])
         case Compacted():
@@ -251,15 +277,24 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912 - one case per kind of step
             verdict = "the report stands" if step.is_final else "not yet"
             return _Shown(f"checked   {verdict}", "cyan", [step.reason])
         case Resumed():
-            return _Shown(f"resumed by {step.author or step.user}", "magenta", [])
+            how = f", model {step.model}" if step.model else ", waits for the model" if step.waits_until else ""
+            return _Shown(f"resumed by {step.author or step.user}{how}", "magenta", [])
         case Undone():
             return _Shown(f"undone    {step.title} by {step.author or step.user}", "magenta", [])
         case Forgot():
             kept = "" if step.done else ", but withdrawn"
             return _Shown(f"reset by {step.author or step.user}{kept}", "magenta", [])
+        case RouteBegan():
+            return _Shown("second    way begins", "dim", [])
+        case RouteRan():
+            told = [step.code, step.result, _head(step.error)]
+            return _Shown(
+                f"second    way: {step.status} in {step.seconds:.2f} s", "cyan", [each for each in told if each]
+            )
         case Finished():
             by = f" by {step.author} in the analyst's place" if step.author else ""
-            return _Shown(f"report{by}", "bold green", [step.report])
+            second = [second_line(step.second, "en")] if step.second is not None else []
+            return _Shown(f"report{by}", "bold green", [step.report, *second])
         case GaveUp():
             return _Shown(f"gave up   {step.reason}, {step.fault}", "bold red", [step.text])
         case Commanded():
@@ -272,6 +307,22 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912 - one case per kind of step
             missing = [*(f"not there: {title}" for title in step.cells), *(f"not kept: {name}" for name in step.lost)]
             what = "with its session" if step.came else "without its session"
             return _Shown(f"moved     to {step.node}, {what}", "yellow", missing)
+        case Forked():
+            return _Shown(f"forked    to {step.thread} by {step.author or step.user}", "magenta", [])
+        case Startup():
+            what = "set" if step.code else "taken away"
+            return _Shown(f"start-up  {what} by {step.author or step.user}", "magenta", [step.code])
+        case Loaded():
+            about = [*step.questions, *(f"code of {cell.title}" for cell in step.cells), _head(step.report)]
+            return _Shown(f"loaded    {step.source}@{step.state[:12]} by {step.author or step.user}", "magenta", about)
+        case Imported():
+            about = [step.startup] if step.startup else []
+            return _Shown(f"imported  from {step.file}, {step.place}, by {step.author}", "yellow", about)
+        case Said():
+            return _Shown(f"said      {step.who}", "cyan" if step.who == "assistant" else "", [step.text])
+        case Inherited():
+            gone = [f"not here: cell {one.cell} {one.title} ({one.why})" for one in step.missing]
+            return _Shown(f"inherited from {step.source}@{step.state[:12]}, {step.ran} cells run again", "yellow", gone)
         case LeaseGone():
             return _Shown("the lease was lost", "red", [])
         case UnknownStep():
@@ -279,6 +330,29 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912 - one case per kind of step
             return _Shown(f"unknown step: {step.stored_kind or 'without a kind'}", "", [body])
         case _:
             assert_never(step)
+
+
+def _learned(step: Recalled | Unfollowed | Learning | FunctionTried | Proposed | Settled) -> _Shown:
+    """What a turn read of the team's memory, and what people decided about it."""
+    match step:
+        case Recalled():
+            notes = [f"{note.place}: {note.title}" for note in step.notes]
+            notes += [f"follows {step.playbook.file}", *step.playbook.drift] if step.playbook else []
+            notes += [f"function {each.file} v{each.version}" for each in step.functions]
+            return _Shown(f"recalled  {len(step.notes)} entries of the team", "blue", notes)
+        case Learning():
+            return _Shown(f"learning  a function, asked by {step.author or step.user}", "magenta", [step.need])
+        case FunctionTried():
+            name = step.draft.name if step.draft is not None else "no function"
+            results = [f"{each.outcome}: {each.name} {each.error}".rstrip() for each in step.tests]
+            what = f"tried     {name}: {step.state}, {step.caught} of {step.broken} broken versions caught"
+            return _Shown(what, "cyan", [*step.faults, *results])
+        case Unfollowed():
+            return _Shown(f"without   {step.file}, {step.author or step.user}", "magenta", [])
+        case Proposed():
+            return _Shown(f"proposed  {step.what} {step.file} by {step.author or step.user}", "magenta", [step.text])
+        case Settled():
+            return _Shown(f"{step.outcome:9} by {step.author or step.user}", "magenta", [step.why])
 
 
 def _reply(step: Replied) -> _Shown:
@@ -301,6 +375,7 @@ def _cell(step: CellRan) -> _Shown:
     }
     outputs = [f"{name}: {_head(text)}" for name, text in texts.items() if text]
     asked = [f"query on {ran.source}: {_outcome(ran)}\n{ran.sql}" for ran in step.statements]
+    asked += [f"call of {call.server}.{call.tool}: {_came(call)}\n{call.arguments}" for call in step.tool_calls]
     whole = [f"whole {file.name}: {file.size:,} bytes in the file store" for file in step.whole_outputs]
     made = [f"📎 {file.name}" for file in (*step.figures, *step.files)]
     title = f"cell      {step.title or step.cell_id}: {step.status} in {step.duration_s:.2f} s"
@@ -311,6 +386,12 @@ def _cell(step: CellRan) -> _Shown:
 
 def _outcome(ran: StatementRan) -> str:
     return ran.error or f"{ran.rows:,} {'row' if ran.rows == 1 else 'rows'} in {ran.seconds:.2f} s"
+
+
+def _came(call: ToolRan) -> str:
+    if call.state == "began":
+        return "begins"
+    return call.error or f"{call.bytes:,} bytes in {call.seconds:.2f} s"
 
 
 def _later_fields(step: Step) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,19 +43,30 @@ class Stack:
 
 
 @contextmanager
-def running(home: Path, say: Say, port: int = 0, *, environment: Mapping[str, str] | None = None) -> Iterator[Stack]:
+def running(
+    home: Path,
+    say: Say,
+    port: int = 0,
+    *,
+    environment: Mapping[str, str] | None = None,
+    samples: Sequence[str] = (),
+) -> Iterator[Stack]:
     """Start everything under `home`, yield it when the worker is ready, stop it in reverse order.
 
     The Redis server that REDIS_URL names is used when it answers, else an embedded one. The model of the environment is
-    used when its key is set, else the offline analyst. `environment` holds further variables. Raises TimeoutError, and
-    ProcessDied or RedisNotStarted with the end of the log that explains it.
+    used when its key is set, else the offline analyst. `environment` holds further variables. Empty channels offer
+    `samples`, as `threadbook playground --sample` reads them. Raises TimeoutError, and ProcessDied or
+    RedisNotStarted with the end of the log that explains it.
     """
     home.mkdir(parents=True, exist_ok=True)
     logs = home / "logs"
     logs.mkdir(exist_ok=True)
     with ExitStack() as stack:
         redis_url = _redis(stack, logs, say)
-        port = port if port and _is_free(port) else _free_port()
+        if port and not _is_free(port):
+            say(f"port {port} is taken by another program; another one is used")
+            port = 0
+        port = port or _free_port()
         url = f"http://127.0.0.1:{port}"
         variables = environment_with(
             **(environment or {}),
@@ -76,7 +87,7 @@ def running(home: Path, say: Say, port: int = 0, *, environment: Mapping[str, st
         slack = LocalSlack(http)
         processes = stack.enter_context(Processes(logs, variables))
         say("starting the playground (a local Slack)")
-        processes.start("playground", "playground", "--port", str(port))
+        processes.start("playground", "playground", "--port", str(port), *(f"--sample={each}" for each in samples))
         _wait(slack.is_up, processes.check)
         say("starting the bot and the worker service")
         processes.start("bot", "bot")

@@ -24,7 +24,7 @@ from core.store import Store, start_of_day
 from core.store.history import History
 from core.telemetry import redactor
 from executor.client import HostUnavailable, SessionClient
-from tryout.operator import permitted
+from tryout.operator import NOTHING_YET, permitted
 from tryout.show import printable
 
 REDIS_TIMEOUT_S = 3.0
@@ -34,7 +34,7 @@ Json = dict[str, Any]
 
 @dataclass
 class Status:
-    """What was found; `problems` names what could not be read. Ages are in seconds."""
+    """What was found; `problems` names what could not be read. Ages are in seconds. `is_new`: nothing is stored yet."""
 
     turns: list[Json] = field(default_factory=list)
     waiting: list[Json] = field(default_factory=list)
@@ -44,6 +44,7 @@ class Status:
     nodes: list[Json] = field(default_factory=list)
     sessions: Json = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+    is_new: bool = False
 
 
 def run(settings: Settings, *, as_json: bool = False) -> int:
@@ -88,6 +89,9 @@ def look(settings: Settings) -> Status:
 
 
 def _read_store(status: Status, store: Store, history: History, settings: Settings) -> None:
+    if store.is_new():
+        status.is_new = True
+        return
     now = datetime.now(UTC)
     spent = store.spent(since=start_of_day())
     status.today.update(
@@ -139,7 +143,7 @@ def _sessions(settings: Settings) -> Json:
 
 def as_tables(status: Status) -> Iterator[RenderableType]:
     """The status for a person."""
-    yield from _turns(status)
+    yield from [Text(NOTHING_YET)] if status.is_new else _turns(status)
     yield from _waiting(status)
     yield from _today(status.today)
     yield Text("queues: " + (", ".join(f"{name} {count}" for name, count in status.queues.items()) or "?"))
