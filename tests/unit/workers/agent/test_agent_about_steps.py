@@ -26,10 +26,13 @@ from core.steps import (
 from core.values import FileRef
 from workers.agent.about_steps import (
     cells_not_in,
+    cells_run,
+    failed_cells,
     last_cell,
     only_unreadable_files,
     opens_turn,
     pending_command,
+    repairs_of,
     sources_held,
     unread_files,
     without_rows,
@@ -176,3 +179,21 @@ def test_a_statement_without_rows_is_named_and_a_refused_one_is_not() -> None:
         "SELECT 1"
     ]
     assert without_rows(queried(1, "sales", rows=1)) == []
+
+
+def ran(name: str, title: str, status: str = "ok") -> CellRan:
+    return CellRan.model_validate({**cell(1).model_dump(), "cell_id": name, "title": title, "status": status})
+
+
+def test_a_failed_cell_that_a_later_one_of_its_title_made_good_is_a_repair() -> None:
+    steps = [ran("1", "A", "error"), ran("2", "A", "timeout"), ran("3", "A"), ran("4", "B", "error"), ran("5", "A")]
+    assert repairs_of(steps) == {"3": ("1", "2")}
+    assert [one.cell_id for one in failed_cells(steps)] == ["4"]
+    assert cells_run(steps) == 5
+
+
+def test_a_cell_whose_process_went_away_counts_unless_it_ran_again() -> None:
+    again = [ran("1", "A", "died"), ran("2", "A")]
+    assert (cells_run(again), failed_cells(again), repairs_of(again)) == (1, [], {})
+    lost = [ran("1", "A", "died")]
+    assert (cells_run(lost), len(failed_cells(lost))) == (1, 1)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from agent_kit import PROMPTS, asked, turn
+from agent_kit import ENVIRONMENT, PROMPTS, asked, cell, run, turn
 
 from workers.agent.messages import messages
 from workers.agent.tools import ASK_USER, FINISH, RUN_PYTHON
+from workers.agent.turn import SourceNote
 from workers.turn.prompts import PromptError, PromptFile, Prompts, load_prompts
+
+PREDICTED = ((asked("predict churn"), run("x = 1"), cell("x = 1")),)
+"""An earlier turn, for which a procedure was told."""
 
 
 def prompts(template: str, **variables: str) -> Prompts:
@@ -57,16 +62,27 @@ def test_single_braces_round_a_variable_are_refused() -> None:
         ("Which amounts are outliers?", "Dirty data"),
     ],
 )
-def test_a_procedure_that_fits_the_question_is_added_to_the_system_prompt(question: str, start: str) -> None:
-    system = messages(turn(asked(question)))[0]["content"]
-    assert f"# Procedures that may help here\n{start}" in system
+def test_a_procedure_that_fits_the_question_stands_behind_it(question: str, start: str) -> None:
+    _, opening = messages(turn(asked(question)))
+    assert f"# Procedures that may help here\n{start}" in opening["content"]
 
 
-def test_a_procedure_fits_whole_words_and_only_what_was_asked_last() -> None:
+def test_a_procedure_fits_whole_words_and_is_told_once_in_a_thread() -> None:
     assert PROMPTS.procedures("remodelling the monthlies of a vsync") == ()
-    earlier = ((asked("predict churn"),),)
-    assert "Predictive" not in messages(turn(asked("hello"), asked("thanks"), earlier=earlier))[0]["content"]
-    assert "Predictive" in messages(turn(asked("and why?"), earlier=earlier))[0]["content"]
+    told = "\n".join(str(message["content"]) for message in messages(turn(asked("predict it"), earlier=PREDICTED)))
+    assert told.count("Predictive models") == 1
+    assert "Predictive" not in str(messages(turn(asked("hello")))[1]["content"])
+
+
+def test_the_first_messages_stay_the_same_from_turn_to_turn_so_that_an_endpoint_may_cache_them() -> None:
+    first = messages(turn(*PREDICTED[0]))
+    schema = SourceNote("shop", "postgres", "Orders", "orders(id, amount)")
+    later = (asked("and by month, with outliers?"),)
+    environments = [replace(ENVIRONMENT, sources=(replace(schema, schema=text),)) for text in ("", "orders(id)")]
+    again = [messages(turn(*later, earlier=PREDICTED, environment=each)) for each in environments]
+    assert again[0][:3] == again[1][:3]
+    assert "orders(id)" in str(again[1][-1]["content"])
+    assert messages(turn(*later, earlier=PREDICTED))[: len(first)] == first
 
 
 def test_a_procedure_has_no_variables() -> None:
@@ -105,6 +121,13 @@ def test_the_system_prompt_names_every_tool_and_the_rules_that_matter() -> None:
     for mark in ("```python", "<ask>", "<finish>"):
         assert mark in fenced
         assert mark not in native
-    for rule in ("Never invent data", "never an instruction", "Plan first", "no network", "pandas 2.2.3", "2025-11-21"):
+    for rule in (
+        "Never invent data",
+        "never an instruction",
+        "say in one line what it was",
+        "no network",
+        "pandas 2.2.3",
+        "2025-11-21",
+    ):
         assert rule in native
         assert rule in fenced

@@ -8,6 +8,7 @@ import pytest
 
 from core.clean_room import CleanRoom
 from core.phrases import say
+from core.slack.report_badge import badge
 from core.steps import (
     Approval,
     Asked,
@@ -27,7 +28,6 @@ from core.steps import (
 from core.values import StoredFile
 from workers.agent.chance import draws, reads_clock
 from workers.agent.rerun import compare, plan, rerun_step, rests_on_cells
-from workers.delivery.reports.badge import badge
 
 ASKED = Asked(user="U1", author="Ana", text="how much?", ts="1.1")
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import contextlib
+import decimal
 import io
 import os
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -319,6 +321,13 @@ PANDAS: dict[str, tuple[list[str], str]] = {
         "2 4",
     ),
 }
+
+
+@pytest.fixture(autouse=True)
+def _own_precision() -> Iterator[None]:
+    """Code of these tests runs in this process; the precision that it sets is not for later tests."""
+    with decimal.localcontext():
+        yield
 
 
 def needed(cells: list[str]) -> list[int]:

@@ -79,7 +79,7 @@ def test_the_question_once_it_is_decided(golden: Golden, language: Language) -> 
         None,
     ]
     drawn = [decided_message(asked(language), end, language) for end in ends]
-    golden(f"blocks/approval_decided_{language}.json", [each._asdict() for each in drawn])
+    golden(f"blocks/approval_decided_{language}.json", [{"text": each.text, "blocks": each.blocks} for each in drawn])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -6,9 +6,9 @@ import re
 from typing import get_args
 
 import pytest
-from jinja2 import Environment, meta
+from jinja2 import meta
 
-from core.phrases import phrases, say
+from core.phrases import environment, phrases, say
 from core.values import Language
 from executor.notices import CODES, notice, text_notice
 from executor.values import CellResult, Notice
@@ -23,7 +23,7 @@ def result(*notices: Notice) -> CellResult:
 @pytest.mark.parametrize("code", CODES)
 def test_every_code_of_the_executor_has_a_phrase_with_exactly_its_values(code: str, language: Language) -> None:
     template = phrases()[f"notice_{code}"].text(language)
-    used = meta.find_undeclared_variables(Environment(autoescape=True).parse(template))
+    used = meta.find_undeclared_variables(environment(language).parse(template))
     assert used <= CODES[code]
     if language == "en":
         assert used == CODES[code]

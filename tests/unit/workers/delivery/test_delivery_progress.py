@@ -20,8 +20,10 @@ from core.steps import (
     GaveUp,
     Queried,
     Questioned,
+    Recalled,
     StatementRan,
     Step,
+    TeamNote,
 )
 from core.values import StoredFile
 from workers.agent.actions import RunCell
@@ -66,7 +68,13 @@ def test_only_a_running_turn_can_be_stopped_on_its_card(golden: Golden) -> None:
     golden("blocks/progress_stoppable.json", drawn(running))
     for state in ("waiting", "done", "stopped", "failed"):
         at_rest = progress_blocks(progress_of(STEPS, "en", state), "T1:C1:1.0/t1")
-        assert "actions" not in [block["type"] for block in at_rest.blocks]
+        (steps,) = at_rest.blocks[-1]["elements"]
+        assert steps["action_id"] == "step:0"
+
+
+def test_a_card_without_a_cell_has_no_step_to_open() -> None:
+    at_rest = progress_blocks(progress_of((ASKED,), "en", "done"), "T1:C1:1.0/t1")
+    assert "actions" not in [block["type"] for block in at_rest.blocks]
 
 
 def test_a_card_in_a_talk_of_people_has_a_leave_button_in_every_state(golden: Golden) -> None:
@@ -74,7 +82,7 @@ def test_a_card_in_a_talk_of_people_has_a_leave_button_in_every_state(golden: Go
     golden("blocks/progress_leavable.json", drawn(running))
     for state in ("waiting", "done", "stopped", "failed"):
         at_rest = progress_blocks(progress_of(STEPS, "en", state), "T1:C1:1.0/t1", leaves="T1:C1:1.0")
-        (leave,) = at_rest.blocks[-1]["elements"]
+        _, leave = at_rest.blocks[-1]["elements"]
         assert leave["action_id"] == "leave"
 
 
@@ -130,6 +138,15 @@ def test_the_card_of_a_finished_turn_shows_nothing_as_going_on(golden: Golden) -
 def test_a_stopped_turn_leaves_no_task_in_progress() -> None:
     view = progress_of(STEPS, "en", "stopped", running=RunCell("4", "c3", "Compare", "x"))
     assert view.tasks[-1].status == "error"
+
+
+def test_the_card_counts_all_cells_that_ran_as_the_line_under_the_report_does() -> None:
+    tried = ("error", "error", "ok")
+    cells = [RAN.model_copy(update={"cell_id": str(n), "status": status}) for n, status in enumerate(tried)]
+    steps = [Recalled(notes=(TeamNote(place="a.md", title="Churn", text="x"),)), *cells]
+    view = progress_of(steps, "en", "done")
+    assert [task.id for task in view.tasks] == ["recalled-0", "2"]
+    assert "Done (3 cells run)" in json.dumps(progress_blocks(view).blocks)
 
 
 def test_a_turn_without_steps_has_a_card_too() -> None:

@@ -98,6 +98,7 @@ class Notebook:
         out = io.StringIO()
         with contextlib.chdir(self.folder), contextlib.redirect_stdout(out), warnings.catch_warnings():
             warnings.simplefilter("error")
+            warnings.filterwarnings("ignore", message="The default engine for reading 'xlsx'")  # sessions set it
             warnings.filterwarnings("ignore", message="Could not infer format")  # a session only warns, too
             try:
                 exec(compile(code, "<cell>", "exec"), self.names)
@@ -233,6 +234,7 @@ def _drawing_without_a_screen() -> Iterator[None]:
         for path in _fonts():
             font_manager.fontManager.addfont(path)
         mpl.rcParams.update(STYLE)
+        mpl.rcParams["savefig.bbox"] = None  # tight, each chart would be drawn twice
         yield
 
 

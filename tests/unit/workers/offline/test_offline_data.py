@@ -64,7 +64,6 @@ def test_chinese_columns_in_an_old_encoding_are_answered_in_chinese(
     best = by_region.idxmax()
     assert f"| {best} | ¥{by_region[best]:,.0f} |" in answer.report
     assert f"合计¥{_amounts(chinese).sum():,.0f}" in answer.report
-    assert "离线分析师" in answer.report
     assert "## 发现" in answer.report
     phones = thread.ask("只看手机")
     assert f"¥{_amounts(chinese)[chinese['产品'] == '手机'].sum():,.0f}" in phones.report
@@ -155,7 +154,7 @@ def test_the_sheets_of_a_workbook_are_joined_by_their_key(
             "ordered on": pd.date_range("2024-01-01", periods=500, freq="12h"),
         }
     )
-    with pd.ExcelWriter(tmp_path / "shop.xlsx") as book:
+    with pd.ExcelWriter(tmp_path / "shop.xlsx", engine="openpyxl") as book:
         customers.to_excel(book, sheet_name="Customers", index=False)
         orders.to_excel(book, sheet_name="Orders", index=False)
     answer = thread.ask("Revenue by segment?", tmp_path / "shop.xlsx")

@@ -290,3 +290,19 @@ def test_export_of_what_has_no_table_is_declined(asked: Any, clinic: pd.DataFram
     answer = asked(clinic, "total fee", "export as Excel")
     assert "no table behind this answer" in answer.report
     assert not answer.has_tick
+
+
+def test_two_that_are_level_are_no_leader_and_a_second(asked: Any) -> None:
+    wards = pd.DataFrame({"nurse": range(8), "ward": ["North", "South"] * 4})
+    answer = asked(wards, "headcount by ward")
+    assert "North, South are level by ward with 4 each" in answer.report
+    assert "leads" not in answer.report
+
+
+def test_growth_among_the_largest_is_said_to_be_only_that(asked: Any) -> None:
+    days = pd.date_range("2024-01-01", periods=180).repeat(12)
+    buyers = [f"Buyer {number}" for number in range(12)] * 180
+    spent = pd.DataFrame({"day": days, "buyer": buyers, "amount": [100 - 8 * (at % 12) for at in range(len(days))]})
+    spent.loc[(spent["buyer"] == "Buyer 11") & (spent["day"] >= "2024-04-01"), "amount"] *= 5
+    answer = asked(spent, "Which buyer grew the most over time?")
+    assert "largest of 12 were compared" in answer.report

@@ -31,7 +31,7 @@ def stock(tmp_path: Path) -> Path:
         }
     )
     path = tmp_path / "stock.xlsx"
-    with pd.ExcelWriter(path) as book:
+    with pd.ExcelWriter(path, engine="openpyxl") as book:
         articles.to_excel(book, sheet_name="Stock", index=False)
         moved.to_excel(book, sheet_name="Movements", index=False)
     return path

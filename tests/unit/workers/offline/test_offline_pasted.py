@@ -87,7 +87,7 @@ def test_a_question_on_the_first_file_goes_back_to_it(thread: Any, two_files: tu
 def test_a_second_sheet_is_found_by_a_follow_up(thread: Any, tmp_path: Path) -> None:
     staff = pd.DataFrame({"team": ["A", "B"] * 20, "hours": range(40)})
     costs = pd.DataFrame({"vendor": ["Acme", "Blitz", "Corex"] * 10, "invoiced": range(30)})
-    with pd.ExcelWriter(tmp_path / "book.xlsx") as book:
+    with pd.ExcelWriter(tmp_path / "book.xlsx", engine="openpyxl") as book:
         staff.to_excel(book, sheet_name="Staff", index=False)
         costs.to_excel(book, sheet_name="Costs", index=False)
     thread.ask("hours by team", tmp_path / "book.xlsx")

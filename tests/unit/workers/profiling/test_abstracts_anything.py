@@ -34,7 +34,7 @@ def told(data: bytes, extension: str, bounds: Bounds) -> dict[str, object]:
 def load(hint: str) -> object:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        return eval(hint, {"pd": pd, "Path": Path})
+        return eval(hint, {"pd": pd, "Path": Path, "json": json})
 
 
 @pytest.fixture(autouse=True)

@@ -21,7 +21,7 @@ def loaded(abstract: FileAbstract) -> Any:
 
 
 def test_every_sheet_of_a_workbook_is_described(describe: Describe, folder: Path) -> None:
-    with pd.ExcelWriter(folder / "book.xlsx") as book:
+    with pd.ExcelWriter(folder / "book.xlsx", engine="openpyxl") as book:
         FRAME.to_excel(book, sheet_name="One", index=False)
         FRAME.rename(columns={"amount": "金额"}).to_excel(book, sheet_name="二月", index=False)
         pd.DataFrame().to_excel(book, sheet_name="Empty")
@@ -35,7 +35,7 @@ def test_every_sheet_of_a_workbook_is_described(describe: Describe, folder: Path
 
 
 def test_a_title_above_a_sheet_s_table_does_not_hide_its_header(describe: Describe, folder: Path) -> None:
-    with pd.ExcelWriter(folder / "book.xlsx") as book:
+    with pd.ExcelWriter(folder / "book.xlsx", engine="openpyxl") as book:
         FRAME.to_excel(book, sheet_name="Report", index=False, startrow=3)
         book.sheets["Report"]["A1"] = "Sales of the year"
     (abstract,), _ = describe("book.xlsx")

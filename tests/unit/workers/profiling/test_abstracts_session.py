@@ -15,7 +15,8 @@ from workers.profiling.file_profiles import describe_code, read_abstracts
 LEFT_BEHIND = """
     import gc, sys
     print(sorted(name for name in globals() if not name.startswith("__")))
-    print([name for name in sys.modules if "threadbook" in name and not name.startswith("__editable__")])
+    ours = [name for name in sys.modules if "threadbook" in name and not name.startswith("__editable__")]
+    print([name for name in ours if name.partition(".")[0] != "threadbook_tools"])
 """
 
 

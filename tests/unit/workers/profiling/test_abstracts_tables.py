@@ -95,6 +95,25 @@ def test_columns_set_apart_by_blanks_are_found(describe: Describe, folder: Path)
     assert loaded(abstract)["y"].tolist() == [2, 3, 4]
 
 
+@pytest.mark.parametrize(
+    ("text", "header", "total"),
+    [
+        ("region;amount\n" + "North;10,5\n" * 20, ["region", "amount"], 210),
+        ("a;b\n" + "1,5;2,5\n" * 20, ["a", "b"], 50),
+        ("name;amount\n" + "Smith, John;10,5\n" * 20, ["name", "amount"], 210),
+        ("Sales of the year\n\na;b\n" + "1,5;2,5\n" * 20, ["a", "b"], 50),
+    ],
+)
+def test_a_comma_inside_numbers_or_words_separates_no_columns(
+    describe: Describe, folder: Path, text: str, header: list[str], total: float
+) -> None:
+    (folder / "data.csv").write_text(text)
+    (abstract,), problems = describe("data.csv")
+    assert not problems
+    assert [column.name for column in abstract.tables[0].columns] == header
+    assert loaded(abstract)[header[1]].sum() == total
+
+
 def test_semicolons_with_decimal_commas_and_thousands_points_give_numbers(describe: Describe, folder: Path) -> None:
     (folder / "data.csv").write_text("Ort;Umsatz;Anteil\nA;1.234,50;0,25\nB;12.000,00;0,75\nC;7,5;1,0\n")
     (abstract,), _ = describe("data.csv")

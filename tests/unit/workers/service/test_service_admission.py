@@ -176,7 +176,7 @@ def queue_of(*numbers: int, language: str = "en") -> list[QueuedThread]:
 
 def test_a_waiting_thread_shows_its_place_each_time_it_changes(redis: Redis) -> None:
     slack = StatusLines()
-    status = QueueStatus(redis, slack)
+    status = QueueStatus(redis, lambda team: slack)
     for queue in (queue_of(1, 2, 3), queue_of(1, 2, 3), queue_of(2, 3)):
         redis.delete("threadbook:places:turn")
         status.show(queue)
@@ -187,12 +187,14 @@ def test_a_waiting_thread_shows_its_place_each_time_it_changes(redis: Redis) -> 
 
 def test_the_place_is_shown_in_the_threads_language(redis: Redis) -> None:
     slack = StatusLines()
-    QueueStatus(redis, slack).show(queue_of(1, language="zh"))
+    QueueStatus(redis, lambda team: slack).show(queue_of(1, language="zh"))
     assert "排队" in slack.shown[0][1]
 
 
 def test_a_thread_that_just_came_and_a_second_janitor_show_nothing(redis: Redis) -> None:
     slack = StatusLines()
-    QueueStatus(redis, slack).show([QueuedThread("T1:C1:1.0", "U1", datetime.now(UTC) + timedelta(minutes=1), "en")])
-    QueueStatus(redis, slack).show(queue_of(1))
+    QueueStatus(redis, lambda team: slack).show(
+        [QueuedThread("T1:C1:1.0", "U1", datetime.now(UTC) + timedelta(minutes=1), "en")]
+    )
+    QueueStatus(redis, lambda team: slack).show(queue_of(1))
     assert slack.shown == []

@@ -33,11 +33,11 @@ FIRST, SECOND = "planted-pla", "nted-4711"  # never side by side in a process, u
 SERVICE = """
 import json, os, sys
 from core.settings import load_settings
-from workers.service.broker_process import BrokerProcess, hold_urls
+from workers.service.broker_process import BrokerProcess, hold_secrets
 from workers.sources.broker.client import BrokerClient
 
 settings = load_settings()
-descriptor = hold_urls(settings)
+descriptor = hold_secrets(settings).urls
 broker = BrokerProcess(settings, descriptor)
 broker.keep()
 kinds = BrokerClient(settings.broker_socket, back_s=60).kinds()

@@ -11,7 +11,7 @@ from core.settings import Settings, load_settings
 from workers.models.openai_model import OpenAIModel
 from workers.models.scripted import ScriptedModel
 from workers.offline import OfflineAnalyst
-from workers.service.model_choice import choose_model, opened_model
+from workers.service.model_choice import choose_model, offered_models, opened_model, opened_second
 
 
 @pytest.fixture
@@ -72,3 +72,27 @@ def test_the_connections_of_an_endpoint_are_closed_with_the_block(
     with opened_model(load_settings({}, tmp_path)) as model:
         assert isinstance(model, OfflineAnalyst)
     assert len(closed) == 1
+
+
+def second_of(settings: Settings) -> str | None:
+    with offered_models(settings) as models, opened_second(settings, models) as second:
+        return None if second is None else second.name
+
+
+def test_a_second_way_is_written_by_the_model_of_the_turn_unless_another_one_is_named(settings) -> None:
+    wanted = '[check]\nsecond_route = "headline"\n'
+    env = {"OPENAI_API_KEY": "sk-x", "OPENAI_MODEL": "gpt-x"}
+    assert second_of(settings('[check]\nsecond_model = "gpt-y"\n', **env)) is None
+    assert second_of(settings(wanted, **env)) is None
+    assert second_of(settings(wanted + 'second_model = "gpt-x"\n', **env)) is None
+    assert second_of(settings(wanted + 'second_model = "gpt-y"\n', **env)) == "gpt-y"
+    offered = wanted + 'second_model = "small"\n[models.small]\nmodel = "gpt-z"\n'
+    assert second_of(settings(offered, **env)) == "gpt-z"
+    assert second_of(settings(wanted + 'second_model = "gpt-y"\n')) is None
+
+
+def test_a_budget_in_money_needs_the_price_of_the_second_model_too(settings) -> None:
+    toml = '[check]\nsecond_route = "headline"\nsecond_model = "gpt-y"\n[budget]\nday_cost = 5\n'
+    toml += '[prices."gpt-x"]\ninput = 1\noutput = 2\n'
+    with pytest.raises(SettingsError, match="the cost of gpt-y is not known"):
+        settings(toml, OPENAI_API_KEY="sk-x", OPENAI_MODEL="gpt-x")

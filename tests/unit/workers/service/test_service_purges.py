@@ -14,12 +14,15 @@ from turn_world import ANA, BEN, Meanwhile, World, cell, finish, hurried, new_da
 
 from core.blobs import Blobs
 from core.purging import delete_contents, purge_thread
-from core.spool import Spool
-from core.store.purge import KEPT, PURGED
+from core.steps import FunctionDraft
+from core.store.purge import KEPT, OF_PEOPLE, PURGED
 from core.store.tables import metadata
 from core.values import ThreadKey
+from workers.memory.functions.shelf import UNTESTED
+from workers.memory.team import memory_of
 from workers.models.scripted import ScriptedModel
 from workers.service.purges import carry_out_orders, keep_retention
+from workers.turn.building import folder_of
 
 SENTENCE, VALUE, FILE, NAME = "Nightingale-question", "Nightingale-value", "Nightingale-file", "Nightingale-name"
 WORDS = (SENTENCE, VALUE, FILE, NAME)
@@ -74,7 +77,8 @@ def purge(world: World, key: ThreadKey) -> None:
 
 
 def orders(world: World, node: str = "here") -> int:
-    return carry_out_orders(world.store, world.sessions_at(node), node, Spool(world.settings.home / "spool"))
+    settings = world.settings.model_copy(update={"node_id": node})
+    return carry_out_orders(settings, world.store, world.sessions_at(node))
 
 
 def found(world: World, folder: Path, word: str) -> list[str]:
@@ -90,6 +94,17 @@ def test_what_was_planted_is_found_before_a_purge_and_nowhere_after_it(world: Wo
     purge(world, key)
     assert orders(world) == 1
     assert found(world, folder, word) == []
+
+
+def test_a_draft_on_which_nobody_decided_leaves_the_folder_with_its_thread(world: World) -> None:
+    key, shelf = planted(world), memory_of(world.settings).functions
+    draft = FunctionDraft(name="churn_rate", schema_text="{}", code="x = 1\n", tests="y = 1\n")
+    for thread, space in ((key.id, "channels/C1"), ("T1:C2:1.0", "channels/C2")):
+        shelf.put_untested(space, draft, {"function": draft.name, "thread": thread})
+    purge(world, key)
+    assert orders(world) == 1
+    assert shelf.names("channels/C1", UNTESTED) == []
+    assert shelf.names("channels/C2", UNTESTED) == ["churn_rate"]
 
 
 def test_other_threads_keep_all_that_is_theirs(world: World) -> None:
@@ -128,12 +143,22 @@ def test_a_node_that_was_down_deletes_at_its_return(world: World, folder: Path) 
     assert found(world, folder, VALUE) == []
 
 
+def test_what_a_build_left_on_a_node_is_deleted_too(world: World) -> None:
+    key, other = planted(world), planted(world)
+    for thread in (key, other):
+        folder_of(world.settings.home, thread.id, "program:1.0").mkdir(parents=True)
+    purge(world, key)
+    orders(world)
+    assert not folder_of(world.settings.home, key.id).exists()
+    assert folder_of(world.settings.home, other.id).exists()
+
+
 def test_a_thread_that_begins_anew_has_nothing_of_the_purged_one_and_keeps_what_is_new(world: World) -> None:
     key = planted(world)
     purge(world, key)
     anew = [cell("print(globals().get('secret')); fresh = 2"), finish("Gone.")]
     world.model = ScriptedModel(turns=[anew, [cell("print(fresh)"), finish("Two.")]])
-    world.say("what do you remember?", thread=key)
+    world.say("what do you still know?", thread=key)
     world.settle(key)
     assert world.steps(key, "cell")[0]["stdout"] == "None\n"
     assert orders(world) == 1  # its session is a new one: the order is not for it
@@ -215,7 +240,7 @@ def test_a_reset_leaves_no_variable_and_no_made_file_on_disk(world: World, folde
 
 
 def test_every_table_is_purged_or_holds_no_words() -> None:
-    assert set(metadata.tables) == PURGED | KEPT
+    assert set(metadata.tables) == PURGED | KEPT | OF_PEOPLE
     assert not PURGED & KEPT
 
 

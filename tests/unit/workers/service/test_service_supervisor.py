@@ -13,7 +13,7 @@ import pytest
 from core.queue import Wakes, nodes
 from core.settings import load_settings
 from core.store import Store
-from workers.service import clean_rooms, health, janitor, rq_worker
+from workers.service import clean_rooms, health, janitor, rq_worker, schedules
 from workers.service import supervisor as module
 from workers.service.start_checks import CannotStart
 from workers.service.supervisor import Supervisor, forked_targets
@@ -23,7 +23,7 @@ def test_a_node_has_as_many_workers_as_the_team_says_and_one_janitor(tmp_path: P
     (tmp_path / "threadbook.toml").write_text("[workers]\ncount = 2\n")
     targets = forked_targets(load_settings({}, tmp_path))
     workers = {"worker-1": rq_worker.run, "worker-2": rq_worker.run}
-    assert targets == {**workers, "janitor": janitor.run, "clean room": clean_rooms.run}
+    assert targets == {**workers, "janitor": janitor.run, "clean room": clean_rooms.run, "schedules": schedules.run}
 
 
 def test_health_is_a_process_of_its_own_when_it_has_a_port(tmp_path: Path) -> None:

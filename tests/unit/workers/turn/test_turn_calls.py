@@ -41,7 +41,7 @@ def test_a_short_turn_of_three_cells_takes_four_calls_and_those_of_its_files(wor
     found = calls(world)
     files = Counter({method: found.pop(method) for method in list(found) if method.startswith("files.")})
     assert found == {"chat.postMessage": 2, "reactions.add": 1, "reactions.remove": 1}
-    assert files == {"files.getUploadURLExternal": 1, "files.completeUploadExternal": 1}
+    assert files == {"files.getUploadURLExternal": 1, "files.completeUploadExternal": 1, "files.info": 1}
     assert world.signs(key) == ["white_check_mark"]
     assert world.slack.status == {}
 
@@ -56,11 +56,11 @@ def test_a_turn_with_charts_takes_one_ticket_each_and_keeps_the_readers_order(
     found = calls(world)
     assert found["files.getUploadURLExternal"] == 2 + 1
     assert found["files.completeUploadExternal"] == 3
-    assert found["files.info"] == 2, "one look at each group of files that a message follows"
+    assert found["files.info"] == 3, "one look at each group of files that a message follows"
     posted = world.messages(key, ours=True)
     assert ["Done" in posted[0]["text"], posted[1]["text"], posted[2]["text"]] == [True, "Sales", "Costs"]
-    assert "See above." in posted[3]["text"]
-    assert [file["name"] for file in posted[4]["files"]] == ["report.html"]
+    assert [file["name"] for file in posted[3]["files"]] == ["report.html"]
+    assert "See above." in posted[4]["text"], "the answer is the last message"
 
 
 def test_the_first_card_of_a_short_turn_is_its_last_state(world: World) -> None:
@@ -80,7 +80,7 @@ def test_a_card_that_cannot_be_posted_now_is_not_left_out(world: World) -> None:
     assert world.put_off(key)
     world.settle(key)
     posted = world.messages(key, ours=True)
-    assert ["Done (3 cells run)" in posted[0]["text"], "60" in posted[1]["text"]] == [True, True]
+    assert ["Done (3 cells run)" in posted[0]["text"], "60" in posted[-1]["text"]] == [True, True]
 
 
 def test_a_server_that_takes_no_files_says_so_once_per_thread(world: World) -> None:

@@ -55,7 +55,7 @@ def fetch(
     wire: Wire, file: FileRef, to: Path, *, hosts: tuple[str, ...] = (), max_bytes: int = 1000, look_up=unasked
 ) -> FileRef:
     with Downloader(
-        "xoxb-secret", hosts=hosts, max_bytes=max_bytes, look_up=look_up, transport=httpx.MockTransport(wire)
+        lambda: "xoxb-secret", hosts=hosts, max_bytes=max_bytes, look_up=look_up, transport=httpx.MockTransport(wire)
     ) as downloader:
         return downloader.fetch(file, to)
 

@@ -203,7 +203,17 @@ def test_nothing_but_the_masked_call_asks_a_model() -> None:
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
         )
     ]
-    assert asking == ["workers/turn/stop_check.py"]
+    # The builder has requirements and code before it, and no rows of a thread.
+    assert asking == [
+        "workers/builder/asking.py",
+        "workers/turn/commands/build.py",
+        "workers/turn/silence.py",
+        "workers/turn/stop_check.py",
+    ]
+    draft = (ROOT / "workers/turn/commands/build.py").read_text(encoding="utf-8")
+    assert "model = BuildModel(turn, thread.language)" in draft, "its calls are masked in workers/turn/build_model.py"
+    look = (ROOT / "workers/turn/silence.py").read_text(encoding="utf-8")
+    assert look.count("ModelRequest(") == look.count("ModelRequest(shown,") == 1
     text = (ROOT / "workers/turn/model_call.py").read_text(encoding="utf-8")
     assert text.count("complete_unless_stopped(") == 1
     assert "ModelRequest(shown," in text

@@ -17,6 +17,7 @@ from turn_world import ANA, BEN, Json, Meanwhile, NewWorld, World, cell, finish,
 
 from bot.message_handler import MessageHandler
 from bot.reports import Reports
+from core.formats import FORMATS
 from core.interactions import PageButton, ReasonForm, ReportButton
 from core.queue import Wakes
 from core.slack.report_views import reason_field
@@ -76,10 +77,9 @@ class Desk:
 
     def press(self, do: Any, *, user: str = ANA, team: str = "", channel: str = "", trigger: str = "1.2.x") -> str:
         with self.world._unwatched():
-            action = {
-                "value": ReportButton(turn=self.turn, do=do).encode(),
-                "action_ts": self.world.slack._next_ts(),
-            }
+            chosen = {"value": ReportButton(turn=self.turn, do=do).encode()}
+            in_menu = do == "download" or do in FORMATS
+            action = {**({"selected_option": chosen} if in_menu else chosen), "action_ts": self.world.slack._next_ts()}
             container = {"channel_id": channel or self.key.channel, "message_ts": self.report()["ts"]}
             body = {"actions": [action], "container": container, "user": {"id": user}, "trigger_id": trigger}
             return self.bot.press(body, team or self.key.team)
@@ -110,8 +110,18 @@ def desk(new_world: NewWorld) -> Desk:
 
 
 def test_a_report_ends_with_its_buttons(desk: Desk) -> None:
-    labels = [element["text"]["text"] for element in desk.report()["blocks"][-1]["elements"]]
-    assert labels == ["Sources", "Show code", "Download all", "👍", "👎", "Run again"]
+    *buttons, menu = desk.report()["blocks"][-1]["elements"]
+    assert menu["options"][0]["text"]["text"] == "Download all"
+    assert [button["text"]["text"] for button in buttons] == [
+        "Sources",
+        "Show code",
+        "👍",
+        "👎",
+        "Run again",
+        "Keep as playbook",
+        "Make this a program",
+        "Share to channel",
+    ]
 
 
 def test_sources_lead_from_the_figure_to_the_cell_to_its_line(desk: Desk) -> None:
@@ -166,7 +176,7 @@ def test_a_long_program_has_pages(new_world: NewWorld) -> None:
     assert desk.turn_page(900, "code") == "turned"
 
 
-@pytest.mark.parametrize("do", ["sources", "code", "up", "down", "download", "again"])
+@pytest.mark.parametrize("do", ["sources", "code", "up", "down", "download", "again", "share"])
 def test_who_may_not_look_is_told_and_nothing_happens(new_world: NewWorld, do: str) -> None:
     desk = Desk(new_world(team=f'[access]\nlook = ["{ANA}"]\nask = ["{ANA}"]\n'))
     turns = len(desk.world.turns(desk.key))
@@ -179,7 +189,7 @@ def test_who_may_not_look_is_told_and_nothing_happens(new_world: NewWorld, do: s
     assert any("you may not do this here" in text for text in said)
 
 
-@pytest.mark.parametrize("do", ["sources", "code", "up", "again", "download"])
+@pytest.mark.parametrize("do", ["sources", "code", "up", "again", "download", "share"])
 def test_a_press_from_elsewhere_means_nothing(desk: Desk, do: str) -> None:
     assert desk.press(do, channel="C0OTHER001") == "unknown"
     assert desk.press(do, team="T0OTHER001") == "unknown"
@@ -189,6 +199,58 @@ def test_a_press_from_elsewhere_means_nothing(desk: Desk, do: str) -> None:
 def test_a_trigger_that_slack_refuses_is_told(desk: Desk) -> None:
     desk.press("sources", trigger="")
     assert desk.world.slack.whispers[-1][1].startswith("Slack did not open the window")
+
+
+def test_a_vote_and_a_badge_that_are_drawn_at_the_same_moment_both_stand(desk: Desk) -> None:
+    desk.world.slack.fault("chat.update", then=desk.world.check)  # the vote is about to be drawn
+    desk.press("up")
+    assert "👍 1 · 👎 0" in message_text(desk.report())
+    assert "Reproduced in" in message_text(desk.report()), "the vote was drawn on blocks without the badge"
+
+
+def test_a_badge_that_is_drawn_while_somebody_votes_keeps_the_vote(desk: Desk) -> None:
+    desk.world.slack.fault("chat.update", then=lambda: desk.press("up"))  # the badge is about to be drawn
+    desk.world.check()
+    assert "👍 1 · 👎 0" in message_text(desk.report())
+    assert "Reproduced in" in message_text(desk.report())
+
+
+def shared(desk: Desk) -> list[Json]:
+    mine = desk.world.messages(desk.key, ours=True)
+    return [message for message in mine if message.get("subtype") == "thread_broadcast"]
+
+
+def test_a_report_is_shared_to_the_channel_once_whoever_presses(desk: Desk) -> None:
+    assert desk.press("share", user=BEN) == "taken"
+    assert desk.press("share", user=BEN) == "known"
+    assert desk.press("share", user=ANA) == "known"
+    (message,) = shared(desk)
+    text = message_text(message)
+    assert "ben shares a report from this thread:" in text
+    assert "North sold 120 units" in text
+    assert desk.world.slack.whispers[-1] == (ANA, "This report stands in the channel already.")
+
+
+def test_two_who_share_at_once_and_a_lost_reply_post_one_message(desk: Desk) -> None:
+    desk.world.slack.fault("chat.postMessage", "drop_reply", then=lambda: desk.press("share", user=BEN))
+    desk.press("share")
+    assert len(shared(desk)) == 1
+
+
+def test_what_slack_does_not_take_is_told_and_can_be_pressed_again(desk: Desk) -> None:
+    desk.world.slack.fault("chat.postMessage", "error", error="restricted_action")
+    desk.press("share")
+    assert "the channel has not seen the report" in desk.world.slack.whispers[-1][1]
+    desk.press("share")
+    assert len(shared(desk)) == 1
+
+
+def test_a_long_report_is_shared_by_its_beginning_and_pings_nobody(new_world: NewWorld) -> None:
+    desk = Desk(new_world(), *[finish("Hello <!channel>.\n\n" + "A line that says nothing.\n\n" * 100)] * 3)
+    desk.press("share")
+    text = message_text(shared(desk)[0])
+    assert len(text) < 1_000
+    assert text.rstrip().endswith("…")
 
 
 def test_votes_are_counted_once_per_person_and_shown_with_reasons(desk: Desk) -> None:
@@ -278,3 +340,86 @@ def test_a_thread_without_a_report_has_nothing_to_download(new_world: NewWorld) 
     world.say("download", thread=key)
     world.settle(key)
     assert "There is no report in this thread yet" in world.text(key)
+
+
+TABLE = "**North sold 120 units.**\n\n| Region | Units |\n|---|---|\n| North | 120 |\n| South | 100 |"
+
+
+def posted(desk: Desk) -> list[str]:
+    """The names of the files in the thread that are a report in another format."""
+    ends = (".pptx", ".pdf", ".xlsx", ".csv")
+    files = (file for message in desk.world.messages(desk.key) for file in message.get("files") or ())
+    return [file["name"] for file in files if file["name"].endswith(ends)]
+
+
+@pytest.mark.parametrize(
+    ("do", "words", "names"),
+    [
+        ("slides", "as slides", ["report.pptx"]),
+        ("pdf", "as PDF", ["report.pdf"]),
+        ("excel", "as Excel, please", ["tables.xlsx"]),
+        ("csv", "导出 CSV", ["answer.csv"]),
+    ],
+)
+def test_a_format_comes_once_by_its_button_or_its_words(
+    new_world: NewWorld, monkeypatch: pytest.MonkeyPatch, do: str, words: str, names: list[str]
+) -> None:
+    monkeypatch.setattr("core.chromium.shutil.which", lambda _: None)
+    desk = Desk(new_world(), cell(TOTALS, "Totals"), *[finish(TABLE)] * 4)
+    menu = desk.report()["blocks"][-1]["elements"][-1]
+    assert [option["text"]["text"] for option in menu["options"]][1:] == ["Slides", "PDF", "Excel", "CSV"]
+    assert desk.press(do, user=BEN) == "taken"
+    desk.world.settle(desk.key)
+    assert posted(desk) == names
+    desk.world.say(words, thread=desk.key)
+    desk.world.settle(desk.key)
+    assert posted(desk) == names
+    assert "the report has not changed since" in desk.world.text(desk.key)
+
+
+def test_a_report_without_a_table_says_what_to_do_instead(desk: Desk) -> None:
+    desk.world.say("as excel", thread=desk.key)
+    desk.world.settle(desk.key)
+    assert posted(desk) == []
+    assert "The last report has no table" in desk.world.text(desk.key)
+
+
+def test_a_button_means_its_own_report_and_words_the_last_one(new_world: NewWorld) -> None:
+    desk = Desk(new_world(), cell(TOTALS, "Totals"), finish(TABLE), finish(TABLE.replace("Region", "Shop")))
+    desk.world.say("and by shop?", thread=desk.key)
+    desk.world.settle(desk.key)
+    desk.press("csv")
+    desk.world.settle(desk.key)
+    desk.world.say("as csv", thread=desk.key)
+    desk.world.settle(desk.key)
+    files = [file for message in desk.world.messages(desk.key) for file in message.get("files") or ()]
+    heads = [desk.world.slack.content(file["id"]).decode("utf-8-sig").splitlines()[0] for file in files]
+    assert [head for head in heads if "Units" in head and "," in head] == ["Region,Units", "Shop,Units"]
+
+
+def test_the_answer_is_the_last_message_and_its_method_is_behind_a_button(new_world: NewWorld) -> None:
+    long = f"{TABLE}\n\n## Method\n\nCounted by hand.\n\n## Limits\n\nOne year only.\n"
+    desk = Desk(new_world(), cell(TOTALS, "Totals"), *[finish(long)] * 4)
+    last = desk.world.messages(desk.key, ours=True)[-1]
+    assert last["ts"] == desk.report()["ts"]
+    assert "Counted by hand" not in desk.world.text(desk.key)
+    assert "One year only" not in desk.world.text(desk.key)
+    assert desk.press("method") == "shown"
+    assert "Counted by hand." in desk.opened[0]
+    assert "One year only." in desk.opened[0]
+
+
+def test_an_error_that_was_repaired_is_a_repair_on_the_card(new_world: NewWorld) -> None:
+    desk = Desk(new_world(), cell("1 / 0", "Totals"), cell(TOTALS, "Totals"), *[finish(ANSWER)] * 4)
+    card = desk.world.text(desk.key)
+    assert "Totals (1 repair)" in card
+    assert "ZeroDivisionError" not in card
+    assert "2 cells, 1 repair" in card
+
+
+def test_make_this_a_program_posts_it_by_its_button(desk: Desk) -> None:
+    before = len(desk.world.files(desk.key))
+    assert desk.press("program") == "taken"
+    desk.world.settle(desk.key)
+    assert desk.world.files(desk.key)[before:] == ["how-much.zip"]
+    assert "python main.py" in desk.world.text(desk.key)

@@ -6,7 +6,7 @@ import json
 import re
 import sqlite3
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -47,11 +47,16 @@ def asked(new_world: NewWorld, tmp_path: Path) -> Iterator[Asked]:
         file.commit()
     servers: list[Any] = []
 
-    def made(*replies: Any, more: str = "", before: Callable[[World], object] = lambda world: None) -> World:
+    def made(
+        *replies: Any,
+        more: str = "",
+        before: Callable[[World], object] = lambda world: None,
+        routes: Sequence[Any] = (),
+    ) -> World:
         world = new_world(team=f"{SHOP}{more}")
         servers.append(sources_world.served(world.settings, SHOP=f"sqlite:///{path}"))
         servers[-1].__enter__()
-        world.model = Meanwhile(ScriptedModel([*replies, finish("Done.")]), {})
+        world.model = Meanwhile(ScriptedModel([*replies, finish("Done.")], routes=routes), {})
         before(world)
         world.key = world.say("How many orders?")  # type: ignore[attr-defined]
         world.settle(world.key)  # type: ignore[attr-defined]
@@ -71,7 +76,7 @@ def error_of(world: World) -> str:
 
 
 def prompt(world: World) -> str:
-    return str(world.model.requests[0].messages[0]["content"])  # type: ignore[attr-defined]
+    return "\n".join(str(told["content"]) for told in world.model.requests[0].messages)  # type: ignore[attr-defined]
 
 
 def test_a_cell_gets_the_rows_as_a_frame_and_the_step_says_what_was_run(asked: Asked) -> None:
@@ -481,7 +486,7 @@ def test_a_strict_source_runs_a_statement_once_its_asker_has_allowed_it(asked: A
     assert world.statuses(key) == ["done"]
     assert [step["stdout"] for step in ran(world)] == ["", "4\n"]
     assert [step["outcome"] for step in world.steps(key, "decided")] == ["run"]
-    assert "The person allowed the statement" in told(world)
+    assert "The person allowed it" in told(world)
 
 
 def test_nobody_but_the_asker_allows_a_statement(asked: Asked) -> None:
@@ -502,7 +507,7 @@ def test_a_statement_that_is_skipped_does_not_run_and_is_not_asked_for_again(ask
     answers(world, SKIP)
     assert world.statuses(world.key) == ["done"]  # type: ignore[attr-defined]
     assert "is not to run" in ran(world)[1]["error"]
-    assert "does not want this statement" in told(world)
+    assert "The person does not want this" in told(world)
     assert world.steps(world.key, "queried") == []  # type: ignore[attr-defined]
 
 
@@ -513,7 +518,7 @@ def test_words_instead_of_an_answer_run_nothing_and_reach_the_model(asked: Asked
     world.settle(key)
     assert world.statuses(key) == ["waiting"], "the same statement is asked for again"
     assert "only the north" in told(world)
-    assert "was not run" in told(world)
+    assert "It was not done" in told(world)
     assert world.steps(key, "queried") == []
 
 
@@ -730,3 +735,30 @@ def test_a_reset_deletes_the_rows_that_were_kept(asked: Asked) -> None:
         world.say(words, thread=key)
         world.settle(key)
     assert not Blobs(world.settings.files).has(kept)
+
+
+BY_SQL = {
+    "text": 'All orders.\n```python\nanswers = query(\'select 1234 * count(*) as "sum of n" from '
+    "(select 1 from orders limit 3) t', 'shop').iloc[0].to_dict()\n```"
+}
+
+
+def second_way(world: World) -> dict[str, Any]:
+    return world.steps(world.key, "finished")[-1]["second"]  # type: ignore[attr-defined, no-any-return]
+
+
+def test_a_second_way_asks_the_database_itself_and_its_statement_is_counted(asked: Asked) -> None:
+    world = asked(SUM, SHOWN, SAYS, more='[check]\nsecond_route = "headline"\n', routes=[BY_SQL])
+    assert second_way(world)["state"] == "agrees"
+    (queried,) = [step for step in world.steps(world.key, "queried") if "/r" in step["cell_id"]]  # type: ignore[attr-defined]
+    assert queried["statement"]["source"] == "shop"
+    assert queried["statement"]["rows_file"] is None
+
+
+def test_a_source_that_wants_a_yes_for_each_statement_gives_a_second_way_no_rows(asked: Asked) -> None:
+    more = 'strict = true\n[check]\nsecond_route = "headline"\n'
+    world = asked(cell("print('sum', 3702)"), SAYS, more=more, routes=[BY_SQL, BY_SQL])
+    assert (second_way(world)["state"], second_way(world)["reason"]) == ("unchecked", "error")
+    assert "needs a person's yes" in world.steps(world.key, "route_ran")[0]["error"]  # type: ignore[attr-defined]
+    assert world.statuses(world.key) == ["done"]  # type: ignore[attr-defined]
+    assert not world.steps(world.key, "questioned")  # type: ignore[attr-defined]

@@ -663,23 +663,24 @@ def _grouped(rng: random.Random, language: str) -> Case:
         [_asked("Germany only", "2.0"), *cells(now, 2)],
     ]
 
-    def value(data: pd.DataFrame, q: str, c: str) -> int:
-        return int(data[(data["quarter"] == q) & (data["channel"] == c)]["sales"].iloc[0])
+    sold, sold_before = (
+        {(row.quarter, row.channel): int(row.sales) for row in data.itertuples()} for data in (now, before)
+    )
 
     def amount(q: str, c: str) -> Slot:
-        rivals = [value(now, q, other) for other in channels if other != c] + [
-            value(now, other, c) for other in quarters if other != q
+        rivals = [sold[q, other] for other in channels if other != c] + [
+            sold[other, c] for other in quarters if other != q
         ]
         return Slot(
-            style.amount(value(now, q, c), unit, "exact"),
+            style.amount(sold[q, c], unit, "exact"),
             {
                 "row": style.amount(rng.choice(rivals), unit, "exact"),
-                "earlier": style.amount(value(before, q, c), unit, "exact"),
+                "earlier": style.amount(sold_before[q, c], unit, "exact"),
             },
         )
 
     def change(c: str, old: str, new: str) -> Slot:
-        a, b = value(now, old, c), value(now, new, c)
+        a, b = sold[old, c], sold[new, c]
         return Slot(
             style.percent((b / a - 1) * 100, plus=True),
             {"sign": style.percent((1 - b / a) * 100, plus=True), "base": style.percent((b - a) / b * 100, plus=True)},
@@ -687,10 +688,10 @@ def _grouped(rng: random.Random, language: str) -> Case:
 
     q1, q2 = quarters[-2], quarters[-1]
     c1, c2, c3 = channels
-    whole = sum(value(now, q2, c) for c in channels)
+    whole = sum(sold[q2, c] for c in channels)
     share = Slot(
-        style.percent(value(now, q2, c2) / whole * 100),
-        {"base": style.percent(value(now, q2, c2) / (whole - value(now, q2, c2)) * 100)},
+        style.percent(sold[q2, c2] / whole * 100),
+        {"base": style.percent(sold[q2, c2] / (whole - sold[q2, c2]) * 100)},
     )
     total = Slot(style.amount(whole, unit, "exact"), {})
     texts = {

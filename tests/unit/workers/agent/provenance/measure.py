@@ -20,6 +20,7 @@ from workers.agent.provenance import Facts, Provenance, facts_of, trace
 
 HELD_OUT = Path(__file__).with_name("held_out.yaml")
 HELD_OUT_2 = Path(__file__).with_name("held_out_2.yaml")
+HELD_OUT_3 = Path(__file__).with_name("held_out_3.yaml")
 
 
 @dataclass
@@ -127,5 +128,6 @@ if __name__ == "__main__":
     _print("generated", generated(COUNT, FIRST))
     _print("by hand, first set", held_out())
     _print("by hand, second set", held_out(HELD_OUT_2))
+    _print("by hand, third set", held_out(HELD_OUT_3))
     PASSED, TRIED = random_passes(COUNT, FIRST)
     print(f"random numbers: {PASSED} of {TRIED} pass ({PASSED / TRIED:.4f})")

@@ -255,3 +255,31 @@ def test_a_figure_of_the_next_one_is_not_of_the_one_that_was_named() -> None:
     found = states("SO-1 has quantity 400, while the next largest is 46.", ORDERS)
     assert found == {"400": "sourced", "46": "sourced"}
     assert states("SO-1 has quantity 400, and the largest is 46.", ORDERS)["46"] == "unsourced"
+
+
+RATES = "plan      customers  churned\nBasic          2140      193\nPlus            860       43\n"
+
+
+@pytest.mark.parametrize(
+    ("report", "flagged"),
+    [
+        ("Basic churns at 9.0 %, Plus at 5.0 %.", []),
+        ("Basic churns at 5.0 %, Plus at 9.0 %.", ["5.0 %", "9.0 %"]),
+        ("The churn of Plus rose by 5.0 %.", ["5.0 %"]),
+    ],
+)
+def test_a_rate_of_two_columns_is_that_of_the_row_that_is_named(report: str, flagged: list[str]) -> None:
+    assert [one.text for one in traced(report, RATES).unsourced] == flagged
+
+
+def test_names_of_measures_do_not_exclude_each_other_and_names_of_things_do() -> None:
+    fleet = "{'vehicles': 184, 'km': 2912000, 'fuel_l': 262080.0}"
+    assert traced("The 184 vehicles drove 2,912,000 km on 262,080 l.", fleet).unsourced == ()
+    regions = "{'North': 1840, 'South': 2912}"
+    assert [one.text for one in traced("North sold 2,912.", regions).unsourced] == ["2,912"]
+
+
+def test_a_german_adjective_is_known_as_a_name_in_its_other_forms() -> None:
+    wards = "Station     Betten\nInnere          48\nGeriatrie       20\n"
+    assert traced("In der Inneren stehen 48 Betten, in der Geriatrie 20.", wards).unsourced == ()
+    assert [one.text for one in traced("In der Inneren stehen 20 Betten.", wards).unsourced] == ["20"]

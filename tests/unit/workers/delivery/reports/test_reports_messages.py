@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from report_cases import CASES, CHINESE, FAILED, FENCES, LOAD, LONG_TABLE, MANY_TABLES, SHORT, WIDE_TABLE, case, table
 
 from core.rows import Spent
-from core.slack.blocks import SlackMessage, broken_limits, characters
+from core.slack.blocks import SlackMessage, as_plain_tables, broken_limits, characters
 from core.slack.markdown import plain_text
 from core.steps import Asked, Briefed, Finished, Replied, Usage
 from workers.delivery.reports import Report, ReportInput, render_report, report_input
@@ -21,13 +22,16 @@ from workers.delivery.reports.tables import is_number, to_csv
 Golden = Callable[[str, object], None]
 
 
+TABLES = ("table", "data_table")
+
+
 def texts(messages: Sequence[SlackMessage]) -> str:
     """All words that the thread shows, without blanks."""
     shown = []
     for block in (block for message in messages for block in message.blocks):
         if block["type"] == "markdown":
             shown.append(plain_text(block["text"]))
-        elif block["type"] == "table":
+        elif block["type"] in TABLES:
             shown += [" | ".join(cell["text"] for cell in row) for row in block["rows"]]
     return "".join("".join(shown).split())
 
@@ -133,11 +137,13 @@ def test_only_links_of_the_asker_lead_anywhere() -> None:
     assert "<!channel>" not in shown
 
 
-def test_a_table_ends_its_message_and_numbers_stand_right() -> None:
+def test_a_table_ends_its_message_and_numbers_can_be_sorted() -> None:
     report = render_report(SHORT)
     block = report.messages[0].blocks[-1]
-    assert block["type"] == "table"
-    assert block["column_settings"] == [None, {"align": "right"}, {"align": "right"}]
+    assert block["type"] == "data_table"
+    assert [cell["type"] for cell in block["rows"][1]] == ["raw_text", "raw_number", "raw_number"]
+    (plain,) = as_plain_tables([block])
+    assert plain["column_settings"] == [None, {"align": "right"}, {"align": "right"}]
     assert report.messages[1].blocks[0]["type"] == "markdown"
 
 
@@ -149,10 +155,27 @@ def test_a_table_too_large_for_a_block_shows_its_beginning_and_is_attached_whole
     cells = list(csv.reader(io.StringIO(file(report, "table-1.csv"))))
     assert len(cells) == rows + 1
     assert {len(row) for row in cells} == {columns}
-    (block,) = [block for message in report.messages for block in message.blocks if block["type"] == "table"]
+    (block,) = [block for message in report.messages for block in message.blocks if block["type"] == "data_table"]
     assert len(block["rows"]) == min(rows, 10) + 1
     assert len(block["rows"][0]) == min(columns, 20)
     assert any("table-1.csv" in str(message.blocks) for message in report.messages)
+
+
+def test_a_number_is_shown_as_it_was_written_and_sorts_by_its_value() -> None:
+    rows = ("Region | Umsatz | Anteil | Nr.", "---|---|---|---", "Nord | 1.234,5 € | 62 % | 007", "Süd | 900 € |  | 8")
+    written = "\n".join(f"| {row} |" for row in rows)
+    report = render_report(replace(case(f"## Umsatz\n\n{written}"), language="de"))
+    (block,) = [block for message in report.messages for block in message.blocks if block["type"] == "data_table"]
+    assert block["caption"] == "Umsatz"
+    first, second = block["rows"][1:]
+    assert first[1] == {"type": "raw_number", "value": 1234.5, "text": "1.234,5 €"}
+    assert [cell["type"] for cell in first] == ["raw_text", "raw_number", "raw_number", "raw_text"]
+    assert second[2] == {"type": "raw_text", "text": " "}
+
+
+def test_a_table_without_a_row_is_a_plain_one() -> None:
+    report = render_report(case("| a | b |\n|---|---|\n"))
+    assert [block["type"] for block in report.messages[0].blocks if block["type"] in TABLES] == ["table"]
 
 
 def test_a_preview_of_long_cells_fits_too() -> None:
@@ -160,7 +183,7 @@ def test_a_preview_of_long_cells_fits_too() -> None:
     report = render_report(case(row + "|" + "---|" * 25 + "\n" + row * 15))
     for message in report.messages:
         assert broken_limits(message.blocks) == []
-    assert any(block["type"] == "table" for message in report.messages for block in message.blocks)
+    assert any(block["type"] == "data_table" for message in report.messages for block in message.blocks)
 
 
 def test_a_chart_named_like_its_cell_is_named_once() -> None:
@@ -180,7 +203,7 @@ def test_an_endless_report_does_not_flood_the_thread_and_is_attached_whole() -> 
 def test_many_tables_do_not_flood_the_thread() -> None:
     report = render_report(MANY_TABLES)
     assert len(report.messages) == 7
-    assert sum(block["type"] == "table" for message in report.messages for block in message.blocks) == 6
+    assert sum(block["type"] == "data_table" for message in report.messages for block in message.blocks) == 6
 
 
 def test_no_fence_is_open_at_the_end_of_a_message() -> None:

@@ -15,7 +15,7 @@ from workers.turn.commands.reset import reset_question
 
 def test_every_command_that_reaches_a_worker_has_its_module() -> None:
     for command in commands().values():
-        if not command.reply and not command.keeps:
+        if command.reaches_worker:
             assert callable(handler_of(command.name))
 
 

@@ -1,0 +1,132 @@
+"""Tables leave with numbers as numbers, dates as dates and text as text: no cell of data is ever a formula."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+from datetime import datetime
+from typing import Any
+
+import pytest
+from format_cases import CELL, FULL, HOSTILE
+from hypothesis import given
+from hypothesis import strategies as st
+from openpyxl import load_workbook
+from report_cases import case
+
+from core.values import Language
+from workers.delivery.reports.formats import files_in
+from workers.delivery.reports.formats.prose import Grid
+from workers.delivery.reports.formats.tables import typed_grid
+
+
+def book(**changes: object) -> Any:
+    report = case(FULL.report, **({"cells": FULL.cells, "sources": FULL.sources} | changes))
+    (file,) = files_in("excel", report)
+    assert file.name == "tables.xlsx"
+    return load_workbook(io.BytesIO(file.data))
+
+
+def test_each_table_has_a_sheet_beside_the_answer_and_its_sources() -> None:
+    assert book().sheetnames == [
+        "Answer",
+        "Findings",
+        "Sum by region",
+        "Revenue by month",
+        "Revenue by region",
+        "Share",
+        "Price and volume",
+        "Cut",
+        "Sources of the figures",
+    ]
+
+
+def test_numbers_dates_percents_and_currencies_are_values_with_a_format() -> None:
+    sheet = book()["Findings"]
+    cells = {sheet.cell(1, column).value: sheet.cell(2, column) for column in range(1, 8)}
+    assert {name: cell.value for name, cell in cells.items()} == {
+        "Region": "North",
+        "Revenue": 1_234_567,
+        "Share": 0.617,
+        "Growth": 0.035,
+        "When": datetime(2024, 1, 1),
+        "Price": 13_700,
+        "Key": "007",
+    }
+    assert {name: cell.number_format for name, cell in cells.items()} == {
+        "Region": "@",
+        "Revenue": "#,##0",
+        "Share": "0.0%",
+        "Growth": "+0.0%;-0.0%;0.0%",
+        "When": "yyyy-mm-dd",
+        "Price": '"$"#,##0.0,"K"',
+        "Key": "@",
+    }
+    assert sheet.freeze_panes == "A2"
+
+
+def test_a_value_of_a_cell_keeps_its_kind_and_what_is_missing_is_said() -> None:
+    sheet = book()["Sum by region"]
+    values = [[cell.value for cell in row] for row in sheet.iter_rows(min_row=1, max_row=3)]
+    assert values[1:] == [
+        ["North", datetime(2024, 1, 1), 1234.5, "=1+1", 2024],
+        ["South", datetime(2024, 2, 1), -3.25, "@x", 2023],
+    ]
+    assert sheet["E2"].number_format == "0"  # a year has no thousands
+    assert sheet["A5"].value == "Shown: the first 2 of 5000 rows, 5 of 5 columns."
+
+
+def test_no_cell_is_a_formula() -> None:
+    found = [cell for sheet in book().worksheets for row in sheet.iter_rows() for cell in row if cell.value is not None]
+    assert [cell.coordinate for cell in found if cell.data_type == "f"] == []
+    assert {cell.value for cell in found if str(cell.value).startswith("=")} >= {"=1+1", "=cmd|x"}
+
+
+@given(st.lists(st.text(max_size=20), min_size=1, max_size=4))
+def test_no_text_becomes_a_formula_or_breaks_the_file(texts: list[str]) -> None:
+    table = HOSTILE.model_copy(
+        update={"columns": tuple(texts), "rows": (tuple(texts), tuple("=" + text for text in texts))}
+    )
+    (file,) = files_in("excel", case("Done.", cells=(CELL.model_copy(update={"tables": (table,), "charts": ()}),)))
+    sheets = load_workbook(io.BytesIO(file.data)).worksheets
+    assert all(cell.data_type != "f" for sheet in sheets for row in sheet.iter_rows() for cell in row)
+
+
+def test_a_report_without_a_table_has_no_spreadsheet() -> None:
+    assert files_in("excel", case("42.")) == []
+    assert files_in("csv", case("42.")) == []
+
+
+@pytest.mark.parametrize(
+    ("language", "texts", "values"),
+    [
+        ("en", ["1,234.5", "2"], (1234.5, 2)),
+        ("de", ["1.234,5", "2"], (1234.5, 2)),
+        ("fr", ["1 234,5", "2"], (1234.5, 2)),
+        ("en", ["1.234,5", "2"], ("1.234,5", "2")),
+        ("en", ["5 €", "6"], ("5 €", "6")),
+        ("en", ["12345678901234567", "1"], ("12345678901234567", "1")),
+        ("en", ["-5 %", "7 %"], (-0.05, 0.07)),
+        ("en", ["3", "n/a"], (3, None)),
+        ("en", ["=1+1", "2"], ("=1+1", "2")),
+    ],
+)
+def test_a_column_is_numbers_only_if_each_text_says_one(
+    language: Language, texts: list[str], values: tuple[object, ...]
+) -> None:
+    grid = Grid((("n",), *((text,) for text in texts)))
+    assert typed_grid("t", grid, language).columns[0].values == values
+
+
+def test_csv_holds_the_tables_of_the_answer_and_those_of_its_cells_when_it_shows_none() -> None:
+    bare = dataclasses.replace(FULL, report="Revenue grew.")
+    assert [file.name for file in files_in("csv", FULL)] == ["findings.csv"]
+    assert next(file.name for file in files_in("csv", bare)) == "sum-by-region.csv"
+
+
+def test_csv_holds_bare_values() -> None:
+    files = {file.name: file.data.decode("utf-8-sig") for file in files_in("csv", FULL)}
+    rows = list(csv.reader(io.StringIO(files["findings.csv"])))
+    assert rows[1] == ["North", "1234567", "0.617", "0.035", "2024-01-01", "13700", "007"]
+    assert rows[3][0] == '\'=HYPERLINK("http://x")'

@@ -1,0 +1,74 @@
+"""The PDF that needs no browser holds the words, the charts and the sources; Chromium prints only behind its wall."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from format_cases import FULL
+from fpdf import FPDF
+from report_cases import CASES, CHINESE
+
+from core import chromium
+from workers.delivery.reports.formats import files_in
+from workers.turn import report_formats
+from workers.turn.report_formats import in_format
+
+
+@pytest.fixture
+def no_browser(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(chromium.shutil, "which", lambda _: None)
+
+
+@pytest.fixture
+def said(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """What was written on the pages: the PDF itself holds glyphs."""
+    words: list[str] = []
+    for name in ("write", "multi_cell"):
+        plain = getattr(FPDF, name)
+
+        def noted(self: FPDF, *args: object, _plain: object = plain, **options: object) -> object:
+            words.append(next((str(each) for each in args if isinstance(each, str)), ""))
+            return _plain(self, *args, **options)  # type: ignore[operator]
+
+        monkeypatch.setattr(FPDF, name, noted)
+    return words
+
+
+@pytest.mark.usefixtures("no_browser")
+def test_without_a_browser_a_library_lays_the_report_out(said: list[str]) -> None:
+    (file,) = in_format("pdf", FULL)
+    assert file.name == "report.pdf"
+    assert file.data.startswith(b"%PDF-")
+    assert len(re.findall(rb"/Subtype /Image", file.data)) >= 1
+    words = " ".join(said)
+    for text in ("Which region sold most?", "North sold most: 1,234,567 EUR", "Findings", "Look at the South"):
+        assert text in words
+    assert "2 figures: 1 shown by a cell, ⚠ 1 not computed here." in words
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_every_report_fits_on_paper(name: str) -> None:
+    assert files_in("pdf", CASES[name])[0].data.startswith(b"%PDF-")
+
+
+def test_chinese_is_written_in_a_font_that_has_it(said: list[str], caplog: pytest.LogCaptureFixture) -> None:
+    files_in("pdf", CHINESE)
+    assert "发现" in said
+    assert "missing" not in caplog.text  # a glyph that no font has
+
+
+def test_the_service_prints_behind_chromiums_own_wall_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+
+    def printed(page: bytes, *, walled: bool, limit_s: float) -> bytes:
+        asked.append(walled)
+        raise chromium.NotPrinted("its sandbox does not start")
+
+    monkeypatch.setattr(report_formats, "browser", lambda: "/usr/bin/chromium")
+    monkeypatch.setattr(report_formats, "printed", printed)
+    assert in_format("pdf", FULL)[0].data.startswith(b"%PDF-")
+    assert asked == [True]
+    line = chromium.command("c", Path("/f"), Path("/f/a.html"), Path("/f/a.pdf"), walled=True)
+    assert "--no-sandbox" not in line

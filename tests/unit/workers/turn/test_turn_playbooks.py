@@ -1,0 +1,195 @@
+"""A report becomes a playbook: drafted, proved, reviewed; another person's question follows it, or does not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from turn_world import ANA, BEN, CHANNEL, Json, Meanwhile, World, cell, finish
+
+from core.commands import TEACH, UNFOLLOW
+from core.steps import Proposed
+from core.team_memory import MemoryDecision
+from core.values import ThreadKey
+from workers.agent.playbooks import DRIFT_CALL
+from workers.memory.playbooks.page import read_playbook
+from workers.models.scripted import ScriptedModel
+
+SALES = b"region,units\nnorth,120\nsouth,100\n"
+READ = 'import csv\nwith open("sales.csv") as f:\n    rows = list(csv.DictReader(f))\nprint("rows", len(rows))'
+SUM = 'total = sum(int(row["units"]) for row in rows)\nprint("total units", total)'
+QUESTION = "How many units did all regions sell together?"
+REPORT = "All regions sold 220 units in 2 rows."
+
+
+def kept(world: World, *, edits: str = "", user: str = ANA, do: Any = "keep") -> ThreadKey:
+    """A thread whose report somebody has kept as a playbook."""
+    world.model = ScriptedModel([cell(READ, "Read the sales"), cell(SUM, "Add the units"), finish(REPORT)])
+    key = world.say(QUESTION, files={"sales.csv": SALES})
+    world.settle(key)
+    world.say("keep this as a playbook", thread=key)
+    world.settle(key)
+    decide(world, key, do, user=user, text=edits)
+    return key
+
+
+def proposed(world: World, key: ThreadKey) -> Proposed:
+    steps = [step for steps in world.store.thread_steps(key.id).values() for step in steps]
+    return [step for step in steps if isinstance(step, Proposed)][-1]
+
+
+def decide(world: World, key: ThreadKey, do: Any, *, user: str = ANA, text: str = "") -> None:
+    decision = MemoryDecision(proposal=proposed(world, key).id, do=do, text=text)
+    world._take_in(key, world.slack._next_ts(), user, decision.encode(), TEACH)
+    world.settle(key)
+
+
+def pages(world: World) -> list[str]:
+    folder = world.settings.memory_folder / "channels" / CHANNEL / "playbooks"
+    return [path.read_text(encoding="utf-8") for path in sorted(folder.glob("*.md"))]
+
+
+def ask(world: World, question: str, content: bytes = SALES, *replies: Json) -> tuple[ThreadKey, Meanwhile]:
+    script = replies or (cell(READ, "Read"), cell(SUM, "Add"), finish("By the playbook: 220 units in 2 rows."))
+    model = Meanwhile(ScriptedModel(list(script)), {})
+    world.model = model
+    key = world.say(question, files={"sales.csv": content}, user=BEN)
+    world.settle(key)
+    return key, model
+
+
+def prompt(model: Meanwhile, number: int = 0) -> str:
+    return "\n".join(str(message.get("content")) for message in model.requests[number].messages)
+
+
+def test_a_report_becomes_a_playbook_with_functions_that_give_the_same(world: World) -> None:
+    key = kept(world)
+    (text,) = pages(world)
+    book = read_playbook(text)
+    assert book.name == "How many units did all regions sell together"
+    assert [stage.title for stage in book.stages] == ["Read the sales", "Add the units"]
+    assert "def read_the_sales(*, sales_file='sales.csv'):" in book.stages[0].code
+    assert "def add_the_units(rows):" in book.stages[1].code
+    assert book.inputs[0].columns == ("units",)
+    assert "✓ Reproduced" in book.proof, book.proof
+    assert book.checks == ("the report gives: total units …", "the report gives: rows …")
+    assert book.approved == ("ana",)
+    assert book.thread == key.id
+    assert "approved the playbook" in world.text(key)
+
+
+def test_nothing_is_kept_before_somebody_approves_and_no_is_no(world: World) -> None:
+    key = kept(world, do="drop")
+    assert pages(world) == []
+    decide(world, key, "keep")
+    assert pages(world) == []
+
+
+def test_only_who_asked_or_an_admin_approves(world: World) -> None:
+    key = kept(world, user=BEN)
+    assert pages(world) == []
+    decide(world, key, "keep", user=ANA)
+    assert len(pages(world)) == 1
+
+
+def test_a_deleted_thread_leaves_the_playbook_and_nothing_else(world: World) -> None:
+    key = kept(world)
+    world.store.purge_thread(key.id)
+    assert world.store.thread_steps(key.id) == {}
+    (text,) = pages(world)
+    assert key.id in text
+    assert "120" not in text
+
+
+def test_an_edited_page_is_proved_again_and_one_that_cannot_be_read_waits(world: World) -> None:
+    key = kept(world, edits="no playbook at all")
+    assert pages(world) == []
+    assert any("cannot be read" in str(given) for method, given in world.slack.calls if "Ephemeral" in method)
+    wrong = proposed(world, key).text.replace("sum(int", "1 + sum(int")
+    decide(world, key, "keep", text=wrong)
+    (text,) = pages(world)
+    assert "1 + sum(int" in text
+    assert "221" in read_playbook(text).proof
+
+
+def test_another_persons_question_follows_it_and_the_thread_says_so(world: World) -> None:
+    kept(world)
+    key, model = ask(world, "units that all regions sold together, please", SALES + b"west,30\n")
+    assert "I follow ana's playbook “How many units did all regions sell together”" in world.text(key)
+    assert "[Open]" in world.text(key)
+    told = prompt(model)
+    assert "The team's playbook for this question" in told
+    assert "def add_the_units(rows):" in told
+    assert "Numbers in the playbook are of another time" in told
+
+
+def test_an_unrelated_question_and_another_channel_follow_nothing(world: World) -> None:
+    kept(world)
+    key, model = ask(world, "Draw a chart of the temperatures in May")
+    assert "playbook" not in world.text(key).replace("[Keep as playbook]", "").replace("By the playbook", "")
+    assert "The team's playbook" not in prompt(model)
+    world.model = Meanwhile(ScriptedModel([finish("None.")]), {})
+    other = world.say(QUESTION, channel="C0OTHER001")
+    world.settle(other)
+    assert "I follow" not in world.text(other)
+
+
+def test_somebody_who_does_not_want_it_has_the_next_reply_without(world: World) -> None:
+    kept(world)
+    model = Meanwhile(ScriptedModel([cell(READ, "Read"), cell(SUM, "Add"), finish("220 units in 2 rows.")]), {})
+    world.model = model
+    key = world.say(QUESTION, files={"sales.csv": SALES}, user=BEN)
+
+    def press() -> None:
+        text = MemoryDecision(proposal="playbook", do="drop").encode()
+        world._take_in(key, world.slack._next_ts(), BEN, text, UNFOLLOW)
+
+    model._then[1] = press
+    world.settle(key)
+    assert "The team's playbook" in prompt(model, 0)
+    assert "The team's playbook" not in prompt(model, 2)
+    assert "does not want the playbook" in world.text(key)
+
+
+def test_data_that_has_drifted_is_asked_about_first(world: World) -> None:
+    kept(world)
+    drifted = SALES.replace(b"units", b"pieces")
+    key, model = ask(world, QUESTION, drifted)
+    assert world.statuses(key) == ["waiting"]
+    assert "no column “units”" in world.text(key)
+    assert model.requests == []
+    world.press(key, "Work without it", user=BEN)
+    world.settle(key)
+    assert world.steps(key, "questioned")[0]["call_id"] == f"{DRIFT_CALL}1"
+    assert "The team's playbook" not in prompt(model)
+
+
+def test_people_may_follow_a_drifted_playbook_all_the_same(world: World) -> None:
+    kept(world)
+    key, model = ask(world, QUESTION, SALES.replace(b"units", b"pieces"))
+    world.press(key, "Follow it all the same", user=BEN)
+    world.settle(key)
+    told = prompt(model)
+    assert "The team's playbook" in told
+    assert "no column “units”" in told
+
+
+def test_a_thread_without_code_or_report_becomes_no_playbook(world: World) -> None:
+    world.model = ScriptedModel([finish("Ask me about data.")])
+    key = world.say("hello")
+    world.settle(key)
+    world.say("keep this as a playbook", thread=key)
+    world.settle(key)
+    assert "cannot become a playbook" in world.text(key)
+
+
+def test_the_offline_analyst_follows_none_and_does_not_break(world: World) -> None:
+    kept(world)
+
+    class Offline(Meanwhile):
+        name = "offline-analyst"  # type: ignore[assignment]
+
+    world.model = Offline(ScriptedModel([finish("Done.")]), {})
+    key = world.say(QUESTION, user=BEN)
+    world.settle(key)
+    assert "I follow" not in world.text(key)
+    assert world.statuses(key) == ["done"]
