@@ -32,7 +32,9 @@ class Bot:
         self.redis = redis
         self.taken: list[str] = []
         self.client = slack.client()
-        self.catch_up = CatchUp(store=store, slack=SlackReader(self.client), redis=redis, take=self.take)
+        self.catch_up = CatchUp(
+            store=store, slack_of=lambda team: SlackReader(self.client), redis=redis, take=self.take
+        )
 
     def take(self, event: Mapping[str, Any], team: str, bot_user_id: str) -> None:
         assert (team, bot_user_id, event["channel"]) == (self.slack.team, BOT_USER, CHANNEL)

@@ -15,19 +15,33 @@ from core.interactions import (
     AgainButton,
     ApprovalButton,
     AskForm,
+    ChannelsForm,
     ContextForm,
+    DefaultsForm,
     EditForm,
     HintForm,
+    HomeButton,
+    InstructionsForm,
     Interaction,
     LeaveButton,
+    MemoryButton,
+    MemoryForm,
     Menu,
     MenuForm,
+    ModelButton,
     OptionButton,
     PageButton,
+    PlaybookButton,
+    RateForm,
     ReasonForm,
     ReportButton,
+    SettingsForm,
     SpeakForm,
+    StepButton,
     StopButton,
+    SuggestionButton,
+    TourButton,
+    VersionButton,
 )
 
 THREADS = st.from_regex(r"\A[A-Z0-9]{1,50}:[A-Z0-9]{1,50}:[0-9.]{1,40}\Z")
@@ -47,12 +61,27 @@ BUILT = {
         for form in (ApprovalButton, EditForm, HintForm)
     },
     **{form: st.builds(form, thread=THREADS) for form in (LeaveButton, SpeakForm)},
-    **{form: st.builds(form, thread=THREADS, ts=TS) for form in (MenuForm, AskForm, ContextForm, AgainButton)},
+    **{
+        form: st.builds(form, thread=THREADS, ts=TS) for form in (MenuForm, AskForm, ContextForm, AgainButton, RateForm)
+    },
+    **{
+        kind: st.builds(kind, thread=THREADS, proposal=st.from_regex(r"\A[\x21-\x7e]{1,100}\Z"))
+        for kind in (MemoryButton, MemoryForm)
+    },
     Menu: st.builds(Menu),
+    VersionButton: st.builds(VersionButton, thread=THREADS, ts=TS, n=st.integers(0, 9_999)),
+    ModelButton: st.builds(
+        ModelButton, turn=st.from_regex(r"\A[\x21-\x7e]{1,300}\Z"), n=st.integers(0, 99), model=st.text(max_size=60)
+    ),
+    SuggestionButton: st.builds(
+        SuggestionButton, thread=THREADS, n=st.integers(0, 9), question=st.text(min_size=1, max_size=500)
+    ),
     **{
         kind: st.builds(kind, turn=st.from_regex(r"\A[\x21-\x7e]{1,300}\Z"))
-        for kind in (ReportButton, PageButton, ReasonForm)
+        for kind in (ReportButton, PageButton, StepButton, ReasonForm, PlaybookButton)
     },
+    **{kind: st.builds(kind) for kind in (HomeButton, TourButton, DefaultsForm, ChannelsForm, SettingsForm)},
+    InstructionsForm: st.builds(InstructionsForm, channel=st.from_regex(r"\A[A-Z0-9]{1,50}\Z")),
 }
 ANY_JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),

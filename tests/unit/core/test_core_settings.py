@@ -12,7 +12,7 @@ from pydantic import SecretStr, ValidationError
 
 from core.errors import SettingsError
 from core.node_file import write_node_file
-from core.settings import Settings, environment_names, load_settings, source_url
+from core.settings import Settings, environment_names, load_settings, mcp_secrets, source_url
 from core.settings_page import example_toml, settings_markdown
 from core.team_settings import PriceSettings
 
@@ -35,6 +35,15 @@ def test_the_environment_wins_over_the_dotenv_file(tmp_path: Path) -> None:
     settings = load_settings({"OPENAI_MODEL": "from-environment"}, tmp_path)
     assert settings.openai_model == "from-environment"
     assert settings.redis_url == "redis://file/1"
+
+
+@pytest.mark.parametrize("place", ["environment", ".env"])
+def test_the_names_that_the_requirement_files_of_others_use_are_taken(tmp_path: Path, place: str) -> None:
+    given = {"OPENAI_API_URL": "http://127.0.0.1:9/v1", "OPENAI_API_MODEL": "other"}
+    (tmp_path / ".env").write_text("".join(f"{key}={value}\n" for key, value in given.items() if place == ".env"))
+    settings = load_settings(given if place == "environment" else {}, tmp_path)
+    assert (settings.openai_base_url, settings.openai_model) == ("http://127.0.0.1:9/v1", "other")
+    assert load_settings({**given, "OPENAI_MODEL": "ours"}, tmp_path).openai_model == "ours"
 
 
 def test_an_empty_variable_counts_as_unset(tmp_path: Path) -> None:
@@ -270,7 +279,8 @@ def test_the_example_of_the_teams_file_has_every_table_of_the_page_and_changes_n
     names = {"ID": "C0123456789", '"MODEL"': '"gpt-4.1"', "NAME": "sales"}
     text = EXAMPLE.read_text(encoding="utf-8")
     for header in headers:
-        wanted = ".".join(names.get(part, part) for part in header.split("."))
+        named = header.replace("models.NAME", "models.small").replace("mcp.NAME", "mcp.tickets")
+        wanted = ".".join(names.get(part, part) for part in named.split("."))
         assert f"#[{wanted}]" in text
     assert tomllib.loads(text) == {}
 
@@ -307,7 +317,7 @@ def test_every_token_and_key_is_held_as_a_secret() -> None:
     held = {
         name for name, field in Settings.model_fields.items() if SecretStr in getattr(field.annotation, "__args__", ())
     }
-    named = {name for name in Settings.model_fields if name.endswith(("_token", "_secret", "_key"))}
+    named = {name for name in Settings.model_fields if name.endswith(("_token", "_secret", "_key", "_keys"))}
     assert held == named
 
 
@@ -399,6 +409,40 @@ def test_a_missing_url_or_source_is_named(tmp_path: Path, toml: str, name: str, 
         source_url(load_settings({}, tmp_path), name, {}, tmp_path)
 
 
+TICKETS = '[mcp.tickets]\nurl = "https://tickets.example.com/mcp"\ntoken_env = "TICKETS_TOKEN"\ntools = ["search"]\n'
+
+
+def test_what_a_server_of_tools_is_given_is_read_when_it_is_called_and_is_no_setting(tmp_path: Path) -> None:
+    (tmp_path / "threadbook.toml").write_text(TICKETS)
+    given = {"TICKETS_TOKEN": "planted-token"}
+    settings = load_settings(given, tmp_path)
+    assert mcp_secrets(settings, "tickets", given, tmp_path) == given
+    assert "planted-token" not in repr(settings) + settings.model_dump_json()
+    with pytest.raises(SettingsError, match="TICKETS_TOKEN is empty"):
+        mcp_secrets(settings, "tickets", {}, tmp_path)
+    (tmp_path / ".env").write_text("TICKETS_TOKEN=from-dotenv\n")
+    assert mcp_secrets(settings, "tickets", {}, tmp_path) == {"TICKETS_TOKEN": "from-dotenv"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "why"),
+    [
+        ('tools = ["a"]', "either command"),
+        ('url = "https://x.example"\ncommand = ["x"]\ntools = ["a"]', "either command"),
+        ('url = "file:///etc/passwd"\ntools = ["a"]', r"http\(s\)"),
+        ('url = "http://x.example"\ntoken_env = "T"\ntools = ["a"]', "over https"),
+        ('url = "https://x.example"\nenv = ["T"]\ntools = ["a"]', "token_env"),
+        ('command = ["x"]\ntoken_env = "T"\ntools = ["a"]', "through env"),
+        ('command = ["x"]\ntools = []', "tools"),
+        ('command = ["x"]\ntools = ["a"]\nmax_kb = 100000', "max_kb"),
+    ],
+)
+def test_a_server_of_tools_that_cannot_be_meant_is_refused(tmp_path: Path, keys: str, why: str) -> None:
+    (tmp_path / "threadbook.toml").write_text(f"[mcp.tickets]\n{keys}\n")
+    with pytest.raises(SettingsError, match=why):
+        load_settings({}, tmp_path)
+
+
 @pytest.mark.parametrize("keys", ["", 'url_env = "A"\nurl_file = "b"\n'])
 def test_a_source_names_one_place_for_its_url(tmp_path: Path, keys: str) -> None:
     (tmp_path / "threadbook.toml").write_text(f"[sources.sales]\n{keys}")
@@ -412,3 +456,21 @@ def test_a_url_written_into_the_teams_file_is_refused_without_repeating_it(tmp_p
         load_settings({}, tmp_path)
     assert "url_env" in str(caught.value) or "url_file" in str(caught.value)
     assert "planted-password" not in str(caught.value)
+
+
+def test_a_layout_of_reports_is_the_channels_own_where_it_has_one(tmp_path: Path) -> None:
+    text = '[report]\nsections = [" Summary ", "Findings"]\n[channels.C1.report]\nsections = []\n[channels.C2.access]\n'
+    (tmp_path / "threadbook.toml").write_text(text, "utf-8")
+    settings = load_settings({}, tmp_path)
+    assert settings.report_sections("C9") == settings.report_sections("C2") == ("Summary", "Findings")
+    assert settings.report_sections("C1") == ()
+
+
+@pytest.mark.parametrize(
+    "sections",
+    ['["Summary", "1. SUMMARY:"]', '["# Summary"]', '["…"]', '["a\\nb"]', f'["{"a" * 81}"]', str(["a"] * 13)],
+)
+def test_a_layout_that_no_report_could_have_is_refused(tmp_path: Path, sections: str) -> None:
+    (tmp_path / "threadbook.toml").write_text(f"[report]\nsections = {sections}\n", "utf-8")
+    with pytest.raises(SettingsError, match=r"report\.sections"):
+        load_settings({}, tmp_path)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from hosts import bare_host
 from patience import PATIENCE_S
 
 from executor.client import SessionClient
@@ -30,7 +31,7 @@ def host() -> Iterator[SessionClient]:
 @pytest.fixture
 def impatient() -> Iterator[SessionClient]:
     """A host of the test's own that soon kills a cell which does not stop."""
-    with running_host(limits=Limits(cell_grace_s=0.5)) as client:
+    with bare_host(limits=Limits(cell_grace_s=0.5)) as client:
         yield client
 
 

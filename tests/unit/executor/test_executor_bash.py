@@ -14,6 +14,7 @@ from types import SimpleNamespace
 
 import psutil
 import pytest
+from hosts import bare_host
 from patience import PATIENCE_S, eventually
 
 from executor.bash_interpreter import COMMAND_LIMIT, BashInterpreter
@@ -22,7 +23,7 @@ from executor.checkpoints import Checkpoint, Receiver
 from executor.client import RequestError, SessionClient
 from executor.event_loop import Loop
 from executor.frames import PROTOCOL_VERSION, Message, ProtocolError, encode
-from executor.launch import run_files, running_host
+from executor.launch import run_files
 from executor.notices import notice
 from executor.session import Ending
 from executor.values import CellResult, Limits, Notice
@@ -38,14 +39,14 @@ def yes(command: str) -> bool:
 @pytest.fixture(scope="module")
 def shells() -> Iterator[SessionClient]:
     """A host with shells, which have all the time that they need to stop in."""
-    with running_host(limits=Limits(cell_grace_s=PATIENCE_S, output_kb=64), bash=True) as client:
+    with bare_host(limits=Limits(cell_grace_s=PATIENCE_S, output_kb=64), bash=True) as client:
         yield client
 
 
 @pytest.fixture(scope="module")
 def impatient_shells() -> Iterator[SessionClient]:
     """A host that soon kills what does not stop."""
-    with running_host(limits=Limits(cell_grace_s=0.5), bash=True) as client:
+    with bare_host(limits=Limits(cell_grace_s=0.5), bash=True) as client:
         yield client
 
 
@@ -181,7 +182,7 @@ WAYS_TO_STOP = {
     "a program": ("shells", "sleep 600", ENDED),
     "the shell itself": ("shells", "while :; do :; done", ENDED),
     "one that does not listen": ("impatient_shells", "trap '' INT; sleep 600", KILLED),
-    "one that has left its group": ("impatient_shells", "setsid sleep 600", KILLED),
+    "one that would leave its group": ("shells", "setsid sleep 600", ENDED),
 }
 
 
@@ -274,7 +275,7 @@ def test_a_first_command_that_ends_its_shell_is_followed_by_one_that_lives(
 
 def test_a_command_that_overfills_the_folder_is_told_the_limit_also_where_only_a_watcher_counts() -> None:
     limits = Limits(workspace_files=100)
-    with running_host(limits=limits, without=("namespaces",), bash=True) as client:
+    with bare_host(limits=limits, without=("namespaces",), bash=True) as client:
         bash = bash_in(client, "t")
         bash("x=1")
         result = bash("x=2; for i in $(seq 200); do : >n$i; done; sleep 600")
@@ -284,7 +285,7 @@ def test_a_command_that_overfills_the_folder_is_told_the_limit_also_where_only_a
 
 
 def test_a_zygote_that_dies_fails_no_command_that_had_not_begun(tmp_path: Path) -> None:
-    with running_host(tmp_path, Limits(spare_sessions=0), bash=True) as client, ThreadPoolExecutor(1) as aside:
+    with bare_host(tmp_path, Limits(spare_sessions=0), bash=True) as client, ThreadPoolExecutor(1) as aside:
         host = psutil.Process(client.ping().pid)
         for number in range(5):
             thread = f"t{number}"
@@ -304,18 +305,18 @@ def test_python_is_untouched_when_the_shell_dies(impatient_shells: SessionClient
 
 
 def test_a_shell_survives_rest_and_a_restart_of_its_host(tmp_path: Path) -> None:
-    with running_host(tmp_path, Limits(idle_s=0.1), bash=True) as client:
+    with bare_host(tmp_path, Limits(idle_s=0.1), bash=True) as client:
         client.bash("t", "1", "x=1; f() { echo f$x; }", approve=yes)
         eventually(lambda: not client.sessions(), "rest")
         assert client.bash("t", "2", "f; x=2", approve=yes).stdout == "f1\n"
         client.bash("t", "3", "true", approve=yes)  # begins when what the command before it left has been kept
-    with running_host(tmp_path, bash=True) as client:
+    with bare_host(tmp_path, bash=True) as client:
         result = client.bash("t", "4", "f", approve=yes)
         assert (result.stdout, result.notices) == ("f2\n", ())
 
 
 def test_the_state_of_a_shell_is_bound_to_its_thread(tmp_path: Path) -> None:
-    with running_host(tmp_path, bash=True) as client:
+    with bare_host(tmp_path, bash=True) as client:
         client.bash("a", "1", "secret=a", approve=yes)
         client.bash("b", "1", "secret=b", approve=yes)
         for thread in "ab":
@@ -324,7 +325,7 @@ def test_the_state_of_a_shell_is_bound_to_its_thread(tmp_path: Path) -> None:
     (threads / "b" / "bash" / "state" / "log.jsonl").write_bytes(
         (threads / "a" / "bash" / "state" / "log.jsonl").read_bytes()
     )
-    with running_host(tmp_path, bash=True) as client:
+    with bare_host(tmp_path, bash=True) as client:
         result = client.bash("b", "3", "echo $secret", approve=yes)
         assert result.stdout == "\n"
         assert "tampered" in worded(result, "en")

@@ -11,10 +11,11 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
+from hosts import bare_host
 from patience import PATIENCE_S, eventually
 
 from executor.client import HostUnavailable, RequestError, SessionClient, WithFile
-from executor.launch import running_host, start_host, stop_host
+from executor.launch import start_host, stop_host
 from executor.linux import SEALS
 from executor.values import CellResult, Limits
 from workers.delivery.notices import worded
@@ -286,21 +287,21 @@ def test_a_file_that_became_a_folder_ends_no_host(host: SessionClient, run) -> N
 
 def test_a_given_file_that_does_not_fit_is_refused_and_one_that_fits_no_more_is_named(tmp_path: Path) -> None:
     (tmp_path / "large").write_bytes(bytes(20 << 20))
-    small = running_host(limits=Limits(workspace_mb=16))
+    small = bare_host(limits=Limits(workspace_mb=16))
     with small as client, pytest.raises(RequestError, match="larger than this host takes"):
         client.put("t", "large", tmp_path / "large")
-    with running_host(tmp_path / "home") as client:
+    with bare_host(tmp_path / "home") as client:
         client.put("t", "large", tmp_path / "large")
-    with running_host(tmp_path / "home", limits=Limits(workspace_mb=16)) as client:
+    with bare_host(tmp_path / "home", limits=Limits(workspace_mb=16)) as client:
         told = client.run("t", "1", "1 + 1")
         assert (shown(told), [notice.code for notice in told.notices]) == ("2", ["files_not_placed"])
         assert "large (No space left on device)" in worded(told, "en")
-    with running_host(tmp_path / "home") as client:
+    with bare_host(tmp_path / "home") as client:
         assert shown(client.run("t", "2", "import os\nos.path.getsize('large')")) == str(20 << 20)
 
 
 def test_a_signal_without_a_name_ends_its_process_and_no_host() -> None:
-    with running_host(without=("namespaces",)) as client:
+    with bare_host(without=("namespaces",)) as client:
         alive = client.ping().pid
         result = client.run("t", "1", "import os\nos.kill(os.getpid(), 40)")
         assert (result.status, "signal 40" in worded(result, "en")) == ("died", True)
@@ -308,7 +309,7 @@ def test_a_signal_without_a_name_ends_its_process_and_no_host() -> None:
 
 
 def test_folders_deeper_than_python_walks_end_no_host() -> None:
-    with running_host(without=("namespaces",)) as client:
+    with bare_host(without=("namespaces",)) as client:
         alive = client.ping().pid
         client.run("t", "1", "import os\nfor _ in range(3000):\n    os.mkdir('d')\n    os.chdir('d')")
         client.run("t", "2", "import os\nos._exit(0)")
@@ -402,7 +403,7 @@ def test_output_is_streamed_by_whole_lines(host: SessionClient, thread: str) -> 
 
 
 def test_more_memory_than_allowed_is_an_error_and_the_session_goes_on() -> None:
-    with running_host(limits=Limits(memory_mb=300)) as client:
+    with bare_host(limits=Limits(memory_mb=300)) as client:
         result = client.run("t", "a", "x = 1\ny = bytearray(900 << 20)")
         assert (result.status, result.error.name) == ("error", "MemoryError")
         assert "300 MB" in worded(result, "en")
@@ -829,10 +830,10 @@ def test_the_zygote_and_a_fresh_subprocess_have_one_thread(run) -> None:
 
 def test_a_host_that_restarts_still_knows_its_results_and_files(tmp_path: Path) -> None:
     (tmp_path / "given.csv").write_text("a")
-    with running_host(tmp_path / "home") as client:
+    with bare_host(tmp_path / "home") as client:
         client.put("t", "given.csv", tmp_path / "given.csv")
         first = client.run("t", "one", "print('once')\nopen('made.csv', 'w').write('b')")
-    with running_host(tmp_path / "home") as client:
+    with bare_host(tmp_path / "home") as client:
         assert client.run("t", "one", "print('once')") == first
         result = client.run("t", "two", "import os\nsorted(os.listdir())")
         assert shown(result) == "['given.csv', 'made.csv']"
@@ -856,7 +857,7 @@ def test_a_cell_that_ran_when_its_host_died_is_reported_and_not_run_again(tmp_pa
         process.kill()
         worker.join()
         stop_host(process)
-    with running_host(tmp_path / "home") as later:
+    with bare_host(tmp_path / "home") as later:
         result = later.run("t", "one", "print('again')")
         assert (result.status, result.stdout) == ("died", "")
         assert "the session host stopped while this cell ran" in worded(result, "en")

@@ -6,11 +6,11 @@ import socket
 from pathlib import Path
 
 import psutil
+from hosts import bare_host
 from patience import PATIENCE_S
 
 from executor.client import SessionClient
 from executor.frames import CLIENT_LIMIT, PROTOCOL_VERSION, encode, read_message
-from executor.launch import running_host
 from executor.values import Limits
 
 
@@ -25,7 +25,7 @@ def stop_zygote(client: SessionClient) -> psutil.Process:
 
 
 def test_a_zygote_that_is_stopped_is_replaced_and_the_cells_go_on(tmp_path: Path) -> None:
-    with running_host(tmp_path, Limits(spare_sessions=0)) as client:
+    with bare_host(tmp_path, Limits(spare_sessions=0)) as client:
         host = client.ping().pid
         client.run("a", "1", "n = 7")
         client.run("a", "2", "'what the first cell made is kept by now'")
@@ -37,14 +37,14 @@ def test_a_zygote_that_is_stopped_is_replaced_and_the_cells_go_on(tmp_path: Path
 
 
 def test_the_host_answers_while_its_zygote_is_stuck(tmp_path: Path) -> None:
-    with running_host(tmp_path, Limits(spare_sessions=0)) as client:
+    with bare_host(tmp_path, Limits(spare_sessions=0)) as client:
         zygote = stop_zygote(client)
         while zygote.is_running() and zygote.status() == psutil.STATUS_STOPPED:
             assert client.sessions() == []
 
 
 def test_a_client_that_waits_hears_that_the_host_works_on(tmp_path: Path) -> None:
-    with running_host(tmp_path) as client, socket.socket(socket.AF_UNIX) as peer:
+    with bare_host(tmp_path) as client, socket.socket(socket.AF_UNIX) as peer:
         peer.settimeout(PATIENCE_S)
         peer.connect(str(client._path))
         code = "import time\nwhile not __import__('os').path.exists('go'): time.sleep(0.01)"

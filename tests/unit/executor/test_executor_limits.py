@@ -7,10 +7,10 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
+from hosts import bare_host
 
 from core.team_settings import SessionLimits
 from executor.client import RequestError, SessionClient
-from executor.launch import running_host
 from executor.values import HOST_LIMITS, Limits
 from workers.delivery.notices import worded
 
@@ -27,7 +27,7 @@ print(resource.getrlimit(resource.RLIMIT_NPROC)[0], resource.getrlimit(resource.
 
 @pytest.fixture(scope="module")
 def socket() -> Iterator[Path]:
-    with running_host(limits=USUAL, maximum=MAXIMUM, bash=True) as client:
+    with bare_host(limits=USUAL, maximum=MAXIMUM, bash=True) as client:
         yield client._path
 
 

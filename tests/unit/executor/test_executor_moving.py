@@ -9,11 +9,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
+from hosts import bare_host
 from patience import eventually
 
 from executor.client import SessionClient
 from executor.exported import ExportedSession
-from executor.launch import running_host, start_host, stop_host
+from executor.launch import start_host, stop_host
 from executor.values import Limits
 from workers.delivery.notices import worded
 
@@ -123,7 +124,7 @@ def test_nothing_at_all_moves_as_well(hosts: tuple[SessionClient, SessionClient]
 
 
 def test_the_host_counts_what_became_of_its_sessions(tmp_path: Path) -> None:
-    with running_host(limits=Limits(idle_s=0.1)) as client:
+    with bare_host(limits=Limits(idle_s=0.1)) as client:
         client.run(THREAD, "c1", "x = 1")
         eventually(lambda: not client.sessions(), "rest")
         client.run(THREAD, "c2", "x")

@@ -34,6 +34,7 @@ from executor.values import (
     CellError,
     CellResult,
     Chart,
+    DataCheck,
     Display,
     Limits,
     Notice,
@@ -51,7 +52,7 @@ RESULT = CellResult(
     stdout="out\n",
     stderr="err\n",
     result=Display("42", Table(("a",), ("int64",), ((1,), (None,)), 2, 1)),
-    error=CellError("KeyError", "'b'", "Traceback ...", 3),
+    error=CellError("KeyError", "'b'", "Traceback ...", 3, "df: DataFrame of 3 rows"),
     artifacts=(
         Artifact(
             "sales.png",
@@ -68,6 +69,7 @@ RESULT = CellResult(
     duration_s=0.25,
     notices=(Notice("over_limit", {"what": "cell", "why": Notice("used_processes", {"limit": 64})}),),
     exit_status=2,
+    checks=(DataCheck("rows_lost", ("clean", "df"), (100, 50)),),
 )
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from hosts import bare_host
 from planted import places
-
-from executor.launch import running_host
 
 WORD = "Nightingale"
 
@@ -14,7 +13,7 @@ WORD = "Nightingale"
 def test_nothing_of_a_purged_thread_is_in_any_file_of_the_host(tmp_path: Path) -> None:
     home, given = tmp_path / "home", tmp_path / "given.csv"
     given.write_text(f"name\n{WORD}-given\n")
-    with running_host(home) as host:
+    with bare_host(home) as host:
         host.put("T1:C1:1.0", f"{WORD}.csv", given)
         host.put("T1:C1:2.0", "other.csv", given)
         code = f"a = '{WORD}-value'\nprint(a)\nbig = a * 400_000\nopen('{WORD}-made.txt', 'w').write(a)"
@@ -31,7 +30,7 @@ def test_nothing_of_a_purged_thread_is_in_any_file_of_the_host(tmp_path: Path) -
 
 def test_a_reset_deletes_what_cells_made_from_the_hosts_disk(tmp_path: Path) -> None:
     home = tmp_path / "home"
-    with running_host(home) as host:
+    with bare_host(home) as host:
         host.run("T1:C1:1.0", "c1", "w = 'Nightin' + 'gale'\nopen('made.txt', 'w').write(w)")
         host.run("T1:C1:1.0", "c2", "open('made.txt', 'a').write(' twice'); None")
         host.export_session("T1:C1:1.0")

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import psutil
 import pytest
+from hosts import bare_host
 from patience import PATIENCE_S, eventually
 
 from executor.client import HostUnavailable, SessionClient
@@ -132,10 +133,10 @@ def test_pickling_that_never_ends_does_not_hold_the_session(run) -> None:
 
 
 def test_a_host_that_restarts_brings_variables_back(tmp_path: Path) -> None:
-    with running_host(tmp_path / "home") as client:
+    with bare_host(tmp_path / "home") as client:
         client.run("t", "1", EVERYTHING)
         client.run("t", "2", "1")
-    with running_host(tmp_path / "home") as client:
+    with bare_host(tmp_path / "home") as client:
         after = client.run("t", "3", CHECK)
         assert (shown(after), after.notices) == (EXPECTED, ())
 
@@ -149,7 +150,7 @@ def test_a_host_that_is_killed_takes_no_variable_with_it(tmp_path: Path) -> None
     finally:
         process.kill()
         stop_host(process)
-    with running_host(tmp_path / "home") as later:
+    with bare_host(tmp_path / "home") as later:
         assert shown(later.run("t", "3", "n")) == "7"
 
 
@@ -158,9 +159,9 @@ def test_what_follows_a_checkpoint_that_a_kill_cut_off_is_kept(tmp_path: Path) -
     (log,) = (tmp_path / "threads").glob("*/state/log.jsonl")
     whole = log.read_bytes()
     log.write_bytes(whole + whole.splitlines()[-1][:100])
-    with running_host(tmp_path) as client:
+    with bare_host(tmp_path) as client:
         client.run("t", "3", "m = 8")
-    with running_host(tmp_path) as later:
+    with bare_host(tmp_path) as later:
         assert shown(later.run("t", "4", "secret, m")) == "('t', 8)"
 
 
@@ -168,11 +169,11 @@ def test_what_follows_a_checkpoint_that_a_kill_cut_off_is_kept(tmp_path: Path) -
 def test_a_zygote_that_dies_while_variables_are_put_back_costs_neither_them_nor_the_cell(
     tmp_path: Path, deaths: int
 ) -> None:
-    with running_host(tmp_path) as client:
+    with bare_host(tmp_path) as client:
         slowly = "(open('begun', 'w').close(), __import__('time').sleep(2))"
         client.run("t", "1", f"class Slow:\n    def __reduce__(self): return eval, ({slowly!r},)\nn, slow = 7, Slow()")
         client.run("t", "2", "1")
-    with running_host(tmp_path) as later, ThreadPoolExecutor(1) as aside:
+    with bare_host(tmp_path) as later, ThreadPoolExecutor(1) as aside:
         host = psutil.Process(later.ping().pid)
         answer = aside.submit(later.run, "t", "3", "n")
         seen: set[int] = set()
@@ -209,14 +210,14 @@ def test_what_cannot_be_put_back_is_said_even_when_the_host_is_killed_before_it_
     finally:
         process.kill()
         stop_host(process)
-    with running_host(tmp_path / "home") as later:
+    with bare_host(tmp_path / "home") as later:
         told = later.run("t", "5", "'n' in globals()")
         assert (shown(told), [notice.code for notice in told.notices]) == ("False", ["not_restored"])
         assert later.run("t", "6", "1").notices == ()
 
 
 def test_what_could_not_be_kept_is_named_when_its_process_ends_between_cells(tmp_path: Path) -> None:
-    with running_host(tmp_path) as client:
+    with bare_host(tmp_path) as client:
         client.run("t", "1", "n = 7\ng = (i for i in range(3))")
         client.run("t", "2", "1")
         psutil.Process(client.ping().pid).children()[0].kill()
@@ -236,7 +237,7 @@ def test_what_could_not_be_kept_is_named_when_its_host_is_killed_between_cells(t
     finally:
         process.kill()
         stop_host(process)
-    with running_host(tmp_path / "home") as later:
+    with bare_host(tmp_path / "home") as later:
         told = later.run("t", "3", "n")
         assert (shown(told), [notice.code for notice in told.notices]) == ("7", ["not_kept"])
         assert later.run("t", "4", "n").notices == ()
@@ -254,12 +255,12 @@ def test_all_cells_that_could_not_be_kept_are_counted(run) -> None:
 
 
 def test_cells_that_could_not_be_kept_are_counted_by_the_next_host_too(tmp_path: Path) -> None:
-    with running_host(tmp_path) as client:
+    with bare_host(tmp_path) as client:
         client.run("t", "1", "n = 7")
         client.run("t", "2", "import io\nio.BytesIO = None\nn = 8")
         client.run("t", "3", "n = 9")
         client.export_session("t")  # answers once all that could be is kept
-    with running_host(tmp_path) as later:
+    with bare_host(tmp_path) as later:
         told = later.run("t", "4", "n")
         assert (shown(told), [notice.code for notice in told.notices]) == ("7", ["several_changes_uncertain"])
         assert later.run("t", "5", "n").notices == ()
@@ -360,33 +361,33 @@ def test_names_that_share_much_are_looked_at_once(run) -> None:
 
 
 def test_what_was_told_is_not_told_again(tmp_path: Path) -> None:
-    with running_host(tmp_path, Limits(idle_s=0.1)) as client:
+    with bare_host(tmp_path, Limits(idle_s=0.1)) as client:
         client.run("t", "1", "n = 7\ng = (i for i in range(3))")
         told = []
         for cell in range(2, 5):
             eventually(lambda: not client.sessions(), "rest")
             told.append([notice.code for notice in client.run("t", str(cell), "n").notices])
         assert told == [["not_kept"], [], []]
-    with running_host(tmp_path) as later:
+    with bare_host(tmp_path) as later:
         assert later.run("t", "5", "n").notices == ()
 
 
 def test_what_was_told_when_its_cell_died_is_not_told_again(tmp_path: Path) -> None:
-    with running_host(tmp_path) as client:
+    with bare_host(tmp_path) as client:
         client.run("t", "1", "n = 7\ng = (i for i in range(3))")
         died = client.run("t", "2", "import os\nos._exit(1)")
         assert [notice.code for notice in died.notices] == ["ended", "as_before", "not_kept"]
         client.export_session("t")
-    with running_host(tmp_path) as later:
+    with bare_host(tmp_path) as later:
         assert later.run("t", "3", "n").notices == ()
 
 
 def test_a_loss_is_told_once_in_a_result_that_tells_of_another_end(tmp_path: Path) -> None:
-    with running_host(tmp_path) as client:
+    with bare_host(tmp_path) as client:
         client.run("t", "1", "n = 7\ng = (i for i in range(3))")
         client.run("t", "2", "import io\nio.BytesIO = None")
         client.export_session("t")
-    with running_host(tmp_path) as later:
+    with bare_host(tmp_path) as later:
         died = later.run("t", "3", "import os\nos._exit(1)")
         assert [notice.code for notice in died.notices] == ["changes_uncertain", "not_kept", "ended", "as_before"]
         assert later.run("t", "4", "n").notices == ()
@@ -440,11 +441,11 @@ def test_what_a_killed_host_had_no_time_to_keep_is_told_once(tmp_path: Path) -> 
     finally:
         process.kill()
         stop_host(process)
-    with running_host(tmp_path / "home") as later:
+    with bare_host(tmp_path / "home") as later:
         told = later.run("t", "3", "n")
         assert (shown(told), [notice.code for notice in told.notices]) == ("7", ["changes_uncertain"])
         assert later.run("t", "4", "n").notices == ()
-    with running_host(tmp_path / "home") as again:
+    with bare_host(tmp_path / "home") as again:
         assert again.run("t", "5", "n").notices == ()
 
 
@@ -458,13 +459,13 @@ def test_what_people_called_back_before_it_was_kept_is_not_missed_after_a_kill(t
     finally:
         process.kill()
         stop_host(process)
-    with running_host(tmp_path / "home") as later:
+    with bare_host(tmp_path / "home") as later:
         assert later.run("t", "2", "1").notices == ()
 
 
 def test_an_idle_session_is_put_to_rest_and_comes_back_unnoticed(tmp_path: Path) -> None:
     (tmp_path / "given.csv").write_text("a")
-    with running_host(limits=Limits(idle_s=0.1)) as client:
+    with bare_host(limits=Limits(idle_s=0.1)) as client:
         client.put("t", "given.csv", tmp_path / "given.csv")
         client.run("t", "1", EVERYTHING + "open('made.txt', 'w').write('x')")
         eventually(lambda: not client.sessions(), "rest")
@@ -475,7 +476,7 @@ def test_an_idle_session_is_put_to_rest_and_comes_back_unnoticed(tmp_path: Path)
 
 
 def test_a_host_holds_nothing_open_for_threads_at_rest(tmp_path: Path) -> None:
-    with running_host(limits=Limits(idle_s=0.1)) as client:
+    with bare_host(limits=Limits(idle_s=0.1)) as client:
         host = client.ping().pid
 
         def open_files() -> list[str]:
@@ -498,7 +499,7 @@ def test_a_host_holds_nothing_open_for_threads_at_rest(tmp_path: Path) -> None:
 
 
 def test_a_zygote_that_dies_with_an_order_unread_takes_no_host_with_it(tmp_path: Path) -> None:
-    with running_host(tmp_path, Limits(spare_sessions=0)) as client:
+    with bare_host(tmp_path, Limits(spare_sessions=0)) as client:
         host = client.ping().pid
         client.run("a", "1", "n = 7")
         client.run("a", "2", "'what the first cell made is kept by now'")
@@ -516,7 +517,7 @@ def test_a_zygote_that_dies_with_an_order_unread_takes_no_host_with_it(tmp_path:
 
 
 def keep_and_stop(home: Path, *threads: str) -> None:
-    with running_host(home) as client:
+    with bare_host(home) as client:
         for thread in threads:
             client.run(thread, "1", f"secret = {thread!r}")
             client.run(thread, "2", "1")
@@ -528,7 +529,7 @@ def test_a_checkpoint_that_was_tampered_with_is_refused_and_said(tmp_path: Path)
     stored = json.loads(log.read_text().splitlines()[-1])
     stored["body"]["future"] = 1
     log.write_text(json.dumps(stored) + "\n")
-    with running_host(tmp_path) as client:
+    with bare_host(tmp_path) as client:
         result = client.run("a", "3", "secret")
         assert result.error.name == "NameError"
         assert "tampered" in worded(result, "en")
@@ -564,7 +565,7 @@ def test_large_arrays_come_back_changeable_and_give_the_cell_nothing_of_the_host
 
 
 def test_changing_an_array_that_came_back_does_not_change_what_is_kept_of_it(tmp_path: Path) -> None:
-    with running_host(tmp_path) as client:
+    with bare_host(tmp_path) as client:
         client.run("a", "1", LARGE)
         for cell in ("2", "3"):
             assert client.run("a", cell, "large[0] = -1\nimport os\nos._exit(1)").status == "died"
@@ -576,7 +577,7 @@ def test_a_checkpoint_of_another_thread_is_refused(tmp_path: Path) -> None:
     keep_and_stop(tmp_path, "a", "b")
     shutil.rmtree(tmp_path / "threads" / "b" / "state")
     shutil.copytree(tmp_path / "threads" / "a" / "state", tmp_path / "threads" / "b" / "state")
-    with running_host(tmp_path) as client:
+    with bare_host(tmp_path) as client:
         result = client.run("b", "3", "secret")
         assert result.error.name == "NameError"
         assert "tampered" in worded(result, "en")

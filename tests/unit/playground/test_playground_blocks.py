@@ -190,6 +190,10 @@ BREAKS = {
         [{"type": "data_table", "rows": [cells("a"), cells("b")]}],
         "missing required field: caption [json-pointer:/blocks/0]",
     ),
+    "data_tables with too many characters together": (
+        [data_table(rows=[cells("a"), cells("y" * 5000)])] * 2 + [data_table()],
+        "must be less than 10001 characters over all data tables [json-pointer:/blocks]",
+    ),
     "data_table of one row": (
         [data_table(rows=[cells("a")])],
         "no less than 2 items allowed [json-pointer:/blocks/0/rows]",

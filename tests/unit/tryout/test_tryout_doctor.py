@@ -8,6 +8,7 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from tools_world import table
 
 from core.settings import Settings, load_settings
 from playground import Options, running
@@ -40,6 +41,26 @@ def test_each_source_is_a_row_of_the_table(
     assert found["Source shop"]["what"].startswith("sqlite, read-only, 1 tables, ")
     assert (found["Source shop"]["state"], found["Source gone"]["state"]) == ("ok", "note")
     assert "cannot be reached" in found["Source gone"]["what"]
+    assert "planted" not in told
+
+
+@pytest.mark.usefixtures("two_checks")
+def test_each_server_of_tools_is_a_row_of_the_table(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    good = table("tickets", tmp_path, "search close", more='env = ["TICKETS_TOKEN"]\n')
+    lacking = table("lacking", tmp_path, "search vanished")
+    nowhere = '[mcp.nowhere]\ncommand = ["/no/such/program"]\ntools = ["any"]\n'
+    unset = '[mcp.unset]\nurl = "https://x.example"\ntoken_env = "UNSET_TOKEN"\ntools = ["any"]\n'
+    (tmp_path / "threadbook.toml").write_text(good + lacking + nowhere + unset)
+    monkeypatch.setenv("TICKETS_TOKEN", "planted-t0ken-4711")
+    assert doctor.run(settings(tmp_path), as_json=True) == 0
+    told = capsys.readouterr().out
+    found = {each["part"]: each for each in json.loads(told)}
+    assert (found["Tools tickets"]["state"], found["Tools tickets"]["what"]) == ("ok", "answers, 2 tools")
+    assert found["Tools lacking"]["what"] == "answers; it has no tool vanished"
+    assert "does not answer" in found["Tools nowhere"]["what"]
+    assert "UNSET_TOKEN is empty" in found["Tools unset"]["what"]
     assert "planted" not in told
 
 

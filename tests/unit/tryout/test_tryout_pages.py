@@ -39,6 +39,6 @@ def test_a_thread_without_a_page_is_told(store: Store, tmp_path: Path) -> None:
 
 
 def test_without_a_browser_the_way_around_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pages.shutil, "which", lambda _: None)
+    monkeypatch.setattr("core.chromium.shutil.which", lambda _: None)
     with pytest.raises(NoPage, match="open the page in a browser"):
-        pages._print(PAGE, tmp_path / "a.pdf")
+        pages._print(PAGE)

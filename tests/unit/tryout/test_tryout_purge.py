@@ -48,6 +48,13 @@ def test_a_dry_run_says_what_would_be_deleted_and_deletes_nothing(
     assert len(store.steps(turn.id)) == 3
 
 
+def test_a_purge_of_a_person_deletes_what_they_chose_in_slack(settings: Settings, store: Store) -> None:
+    store.save_preferences("T1", "U1", {"instructions": "Be brief."}, "U1")
+    store.save_preferences("T1", "U2", {"language": "zh"}, "U2")
+    assert purge.run(settings, person="U1") == 0
+    assert store.preferences("T1", ["U1", "U2"]) == {"U2": {"language": "zh"}}
+
+
 def test_a_purge_deletes_the_thread_and_says_so_in_the_audit(
     settings: Settings, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:

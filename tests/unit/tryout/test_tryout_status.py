@@ -218,4 +218,13 @@ def test_a_store_that_was_never_made_gives_a_sentence_and_no_traceback(
         result = CliRunner().invoke(threadbook.app, command)
         assert result.exit_code == 1
         assert not isinstance(result.exception, Exception) or isinstance(result.exception, SystemExit)
-        assert "could not be read" in result.output or "cannot be read" in result.output
+        assert "Nothing is stored yet" in result.output
+
+
+def test_a_home_that_nobody_used_says_how_to_begin(
+    settings: Settings, redis: fakeredis.FakeRedis, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert status.run(settings) == 0
+    assert "Nothing is stored yet: start `make run`" in capsys.readouterr().out
+    assert replay.run(settings, "T1:C1:1.000001/t1") == 1
+    assert "Nothing is stored yet" in capsys.readouterr().err

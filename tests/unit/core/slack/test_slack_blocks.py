@@ -10,7 +10,8 @@ from slack_sdk.models.blocks import Block
 from core.interactions import OptionButton, StopButton
 from core.slack import blocks as kit
 from core.slack.blocks import Limit, broken_limits, fallback
-from core.slack.text import unescape
+from core.slack.text import text_of_blocks, unescape
+from playground.blocks.check import check_blocks
 
 anything = st.text(max_size=5_000)
 
@@ -56,7 +57,10 @@ def test_the_sdk_reads_what_the_builders_make() -> None:
         ([kit.markdown("x" * 7_000)] * 2, "characters of markdown"),
         ([kit.markdown("x" * 7_000), *[kit.section("y" * 3_000)] * 2], "characters together"),
         ([kit.table([["a"]]), kit.table([["b"]])], "more than one table"),
+        ([kit.table([["a"]]), kit.data_table([["a"], ["b"]], "c")], "more than one table"),
         ([kit.table([["a"]] * 101)], "101 items"),
+        ([kit.data_table([["a"]] * 101, "c")], "101 items"),
+        ([{**kit.data_table([["a"], ["b"]], "c"), "rows": [[{"type": "raw_text", "text": "a"}]]}], "no row below"),
         ([kit.table([["a"] * 21])], "21 items"),
         ([kit.markdown("")], "0 characters"),
         ([{"type": "header", "text": {"type": "plain_text", "text": "x" * 151}}], "151 characters"),
@@ -83,3 +87,25 @@ def test_the_fallback_is_escaped_within_its_limit_and_cuts_no_escape(text: str) 
     assert len(shown) <= Limit.FALLBACK
     assert "<" not in shown
     assert text.startswith(unescape(shown).removesuffix("…").rstrip())
+
+
+def test_a_data_table_is_one_for_slack_and_becomes_a_plain_one() -> None:
+    block = kit.data_table(
+        [["region", "sum", "share"], ["north", (1204.5, "1,204.50"), ""], ["south"]], " Sales\n2024 "
+    )
+    check_blocks([block], lambda _: True)
+    assert kit.broken_limits([block]) == []
+    assert block["caption"] == "Sales 2024"
+    assert block["rows"][1][1] == {"type": "raw_number", "value": 1204.5, "text": "1,204.50"}
+    assert {len(row) for row in block["rows"]} == {3}
+    divider, plain = kit.as_plain_tables([kit.divider(), block])
+    assert divider == kit.divider()
+    assert plain["type"] == "table"
+    assert plain["column_settings"] == [None, {"align": "right"}, None]
+    assert [cell["text"] for cell in plain["rows"][1]] == ["north", "1,204.50", " "]
+    check_blocks([plain], lambda _: True)
+
+
+def test_a_data_table_has_the_words_of_a_plain_one() -> None:
+    block = kit.data_table([["a"], [(1, "1")]], "Sales")
+    assert text_of_blocks([block]) == text_of_blocks(kit.as_plain_tables([block])) == "a\n1"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from core.slack.files import MAX_FILES, file_ref, file_refs
-from core.values import FileRef
+from core.tour import MODE
+from core.values import REPOSITORY_MODE, FileRef
 
 FULL = {
     "id": "F1",
@@ -45,3 +46,10 @@ def test_wrong_types_are_left_out_and_long_texts_are_cut() -> None:
 
 def test_the_number_of_files_is_limited() -> None:
     assert len(file_refs([{"id": f"F{number}"} for number in range(999)])) == MAX_FILES
+
+
+@pytest.mark.parametrize("mode", [MODE, REPOSITORY_MODE])
+def test_an_event_cannot_claim_a_mode_of_ours(mode: str) -> None:
+    ref = file_ref({"id": "F1", "name": "a", "mode": mode, "url_private": "https://github.com/a/b"})
+    assert ref is not None
+    assert ref.mode == "hosted"

@@ -6,10 +6,11 @@ import pytest
 
 from core.rows import VoteRow
 from core.slack.blocks import broken_view, characters
-from core.slack.report_views import code_view, reason_view, report_buttons, sources_view
+from core.slack.report_views import code_view, reason_view, report_buttons, sources_view, step_view
 from core.slack.report_votes import with_votes
 from core.steps import CellRan, FigureSource, SourcePlace
 from core.thread_cells import NumberedCell, numbered_cells
+from playground.blocks.check import check_view
 
 TURN = "T1:C1:100.000001/t1"
 HOSTILE = "<!channel> *x* `y` <http://evil.example|z> " * 200
@@ -62,6 +63,43 @@ def test_every_page_of_code_is_within_the_limits_and_no_line_is_lost() -> None:
         page += 1
     assert page
     assert all(one.cell.code in shown for one in cells)
+
+
+def test_every_page_of_a_step_is_within_the_limits_and_no_character_is_lost() -> None:
+    """A step holds 50,000 characters of each text at most (`workers/turn/cell_results.py`)."""
+    code, printed, value, error = ("".join(f"{sign}{n:04}" for n in range(10_000)) for sign in "cpve")
+    big = cell(1, code, printed).model_copy(update={"result": value, "error": error, "stderr": HOSTILE, "title": "x"})
+    shown, page = "", 0
+    while True:
+        view = step_view(TURN, [NumberedCell(1, big)], 1, "en", page)
+        assert broken_view(view) == []
+        check_view(view, lambda _: True)
+        parts = [block for block in view["blocks"] if block["type"] == "rich_text"]
+        shown += "".join(part["elements"][0]["elements"][0]["text"] for part in parts)
+        if "Next" not in str(view["blocks"][-1]):
+            break
+        page += 1
+    assert page
+    assert all(text in shown for text in (code, printed, value, error))
+
+
+def test_a_hundred_steps_can_be_chosen_and_the_chosen_one_is_among_them() -> None:
+    cells = [NumberedCell(n, cell(n, stdout=f"out {n}")) for n in range(1, 151)]
+    for number in (0, 1, 150):
+        view = step_view(TURN, cells, number, "en")
+        assert broken_view(view) == []
+        (select,) = view["blocks"][0]["elements"]
+        assert len(select["options"]) == 100
+        assert f'"cell":{number or 150},' in select["initial_option"]["value"]
+        assert f"out {number or 150}" in str(view["blocks"])
+    assert broken_view(code_view(TURN, cells, "en")) == []
+
+
+def test_what_a_step_showed_is_not_told_after_a_reset() -> None:
+    view = step_view(TURN, [NumberedCell(1, cell(1, stdout="secret"))], 1, "en", output=False)
+    assert "x = 1" in str(view)
+    assert "secret" not in str(view)
+    assert "was reset since" in str(view)
 
 
 def test_the_form_and_the_row_of_buttons_are_within_the_limits() -> None:

@@ -1,0 +1,59 @@
+"""The thread shows what answers; method, cleaning and limits stand behind a button, and nothing is lost."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from core.slack.folding import folded
+
+ANSWER = "**42 units.**\n\n## Findings\n\n- North: 42\n"
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "Method",
+        "How I computed it",
+        "Limits and caveats",
+        "Data cleaning",
+        "Vorgehen",
+        "Limitaciones",
+        "分析方法",
+        "制約",
+    ],
+)
+def test_how_it_was_done_is_folded(heading: str) -> None:
+    fold = f"## {heading}\n\n- a line\n\n### Details\n\nmore\n"
+    assert folded(f"{ANSWER}\n{fold}## Next steps\n\nAsk again\n") == (
+        f"{ANSWER}\n## Next steps\n\nAsk again\n",
+        fold,
+    )
+
+
+@pytest.mark.parametrize("heading", ["Findings", "Unlimited plans", "Methodist churches", "结论"])
+def test_what_answers_is_shown(heading: str) -> None:
+    report = f"{ANSWER}\n## {heading}\n\nx\n"
+    assert folded(report) == (report, "")
+
+
+def test_a_report_that_is_only_its_method_is_shown_whole() -> None:
+    report = "## Method\n\nIt was counted: 42.\n"
+    assert folded(report) == (report, "")
+
+
+def test_a_fixed_layout_is_shown_whole() -> None:
+    report = f"## Summary\n\n{ANSWER}\n## Method\n\nA sum.\n"
+    assert folded(report, ("Summary", "Method")) == (report, "")
+
+
+def test_a_heading_in_code_or_a_quotation_folds_nothing() -> None:
+    report = f"{ANSWER}\n```\n## Method\n```\n\n> ## Limits\n> x\n"
+    assert folded(report) == (report, "")
+
+
+@given(st.lists(st.sampled_from(["## Method\n", "# A\n", "text\n", "\n", "- x\n", "```\n", "### Limits\n", "| a |\n"])))
+def test_both_parts_together_are_the_report(lines: list[str]) -> None:
+    shown, hidden = folded("".join(lines))
+    assert sorted((shown + hidden).splitlines()) == sorted("".join(lines).splitlines())

@@ -1,0 +1,62 @@
+"""The forms of the team's memory can be drawn in every language, for an entry, a playbook and a function."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.slack import memory_views as drawn
+from core.slack.blocks import Limit, broken_view
+from core.steps import FunctionDraft, Proposed
+from core.values import Language
+
+PAGE = "---\nplaybook: Units\nwhen: Which region sold the most?\n---\n```python\nprint(1)\n```\n"
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize(
+    ("what", "title"),
+    [
+        ("entry", {"en": "What to remember", "zh": "要记住的内容"}),
+        ("playbook", {"en": "Read and change", "zh": "查看并修改"}),
+        ("function", {"en": "What it should do", "zh": "它应该做什么"}),
+    ],
+)
+def test_what_is_to_be_kept_can_be_changed_first(what, title, language) -> None:
+    proposed = Proposed(
+        what=what,
+        id="entry:100.1",
+        file="channels/C/a.md",
+        title="Units",
+        text=PAGE,
+        user="U1",
+        author="ben",
+        ts="100.1",
+    )
+    view = drawn.edit_view(proposed, "T1:C1:100.000001", language)
+    assert broken_view(view) == []
+    assert view["title"]["text"] == title[language]
+
+
+@pytest.mark.parametrize("language", ["en", "zh"])
+@pytest.mark.parametrize("passed", [True, False])
+def test_a_function_that_has_not_passed_has_no_button_that_accepts_it(passed: bool, language: Language) -> None:
+    draft = FunctionDraft(name="rate", schema_text="{}", code="x = 1\n" * 3_000, tests="`<!channel>`\n" * 3_000)
+    proposed = Proposed(
+        what="function",
+        id="function:100.1",
+        file="channels/C1/functions/tested/rate",
+        title="rate",
+        text="the rate",
+        about="✓ test_rate\n" * 900,
+        draft=draft,
+        passed=passed,
+        user="U1",
+        author="ben",
+        ts="100.1",
+    )
+    message = drawn.proposal_message(proposed, "T1:C1:100.000001", language)
+    (actions,) = [block for block in message.blocks if block["type"] == "actions"]
+    assert [button["action_id"] for button in actions["elements"]] == [
+        *(["memory:keep"] if passed else []), "memory:retest", "memory:again", "memory:edit", "memory:drop",
+    ]  # fmt: skip
+    assert sum(len(str(block)) for block in message.blocks) < 4 * Limit.SECTION

@@ -1,0 +1,105 @@
+"""What orders a report again and again, and what is only a question."""
+
+from __future__ import annotations
+
+import pytest
+
+from core.commands import command_in
+from core.schedule_words import Threshold, read_schedule
+
+
+@pytest.mark.parametrize(
+    ("said", "cron"),
+    [
+        ("every Monday 9:00 run this again", "0 9 * * 1"),
+        ("Please run this again every day at 8:30am", "30 8 * * *"),
+        ("rerun it every weekday at 17", "0 17 * * 1-5"),
+        ("run this report every Tuesday, Thursday and Friday at 12:05 pm", "5 12 * * 2,4,5"),
+        ("every month on the 3rd at 7:15 run this again", "15 7 3 * *"),
+        ("run this again every 2 hours", "0 */2 * * *"),
+        ("cron 0 9 1-7 * 1 run this again", "0 9 1-7 * 1"),
+        ("每周一 9:00 重新运行", "0 9 * * 1"),
+        ("jeden Montag 9:00 noch einmal ausführen", "0 9 * * 1"),
+        ("Bitte jeden Dienstag und Freitag um 17 Uhr 30 erneut ausführen", "30 17 * * 2,5"),
+        ("jeden Werktag um 8 Uhr noch einmal berechnen", "0 8 * * 1-5"),
+        ("Jeden Monat am 3. um 7:15 noch einmal ausführen", "15 7 3 * *"),
+        ("alle 2 Stunden erneut ausführen", "0 */2 * * *"),
+        ("cada lunes 9:00 ejecutar de nuevo", "0 9 * * 1"),
+        ("Ejecuta esto todos los días a las 8", "0 8 * * *"),
+        ("repite este informe cada martes, jueves y sábado 12:05", "5 12 * * 2,4,6"),
+        ("ejecutar de nuevo el día 3 de cada mes 7:15", "15 7 3 * *"),
+        ("chaque lundi 9:00 relancer", "0 9 * * 1"),
+        ("Relance ce rapport tous les mercredis et vendredis à 9h30", "30 9 * * 3,5"),
+        ("relancer le 1er de chaque mois à 7 h", "0 7 1 * *"),
+        ("réexécuter toutes les heures", "0 * * * *"),
+        ("毎週月曜 9:00 もう一度実行", "0 9 * * 1"),
+        ("毎週火曜日・金曜日の午後3時半に再実行してください", "30 15 * * 2,5"),
+        ("平日 8時に再実行", "0 8 * * 1-5"),
+        ("毎月3日 7:15 もう一度計算", "15 7 3 * *"),
+        ("每周一、三下午3点半重跑", "30 15 * * 1,3"),
+        ("每天早上 8 点再运行一次", "0 8 * * *"),
+        ("每个工作日9:05重新执行", "5 9 * * 1-5"),
+        ("每月15号 10点 重新运行", "0 10 15 * *"),
+    ],
+)
+def test_times_in_words_become_cron(said: str, cron: str) -> None:
+    words = read_schedule(said)
+    assert words is not None
+    assert words.cron == cron
+    command = command_in(f" {said} ", mention=False)
+    assert command is not None
+    assert command.name == "schedule"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "every region's total?",
+        "why did sales fall again every Monday at 9:00?",
+        "Should we run this report every Monday at 9:00?",
+        "Every Monday at 9:00 we sell more",
+        "run this again",
+        "every Monday 25:00 run this again",
+        "every Monday run this again",
+        "每周一的销售额是多少",
+        "Wie hoch ist der Umsatz jeden Montag um 9:00?",
+        "Jeden Montag um 9:00 verkaufen wir mehr",
+        "cada lunes a las 9 vendemos más",
+        "chaque lundi à 9h nous vendons plus",
+        "毎週月曜 9時の売上",
+        "jeden Montag 9:00 noch einmal ausführen, nur wenn der Umsatz unter 5 fällt",
+        "毎週月曜 9:00 売上が 5 を下回ったときだけ再実行",
+        "x" * 500,
+        "",
+    ],
+)
+def test_a_question_or_half_an_order_is_none(said: str) -> None:
+    assert read_schedule(said) is None
+    command = command_in(said)
+    assert command is None or command.name != "schedule"
+
+
+@pytest.mark.parametrize(
+    ("said", "threshold"),
+    [
+        (
+            "only when the churn rate crosses 12 %",
+            Threshold(name="churn rate", crossing="either", limit=12, percent=True),
+        ),
+        ("only if total goes below 1,500.5", Threshold(name="total", crossing="below", limit=1500.5)),
+        ("only when it exceeds 3", Threshold(name="", crossing="above", limit=3)),
+        ("只在流失率超过12%时", Threshold(name="流失率", crossing="above", limit=12, percent=True)),
+        ("仅当销售额低于 3 万", Threshold(name="销售额", crossing="below", limit=30_000)),
+    ],
+)
+def test_a_limit_is_read_with_its_figure_and_its_number_is_no_time(said: str, threshold: Threshold) -> None:
+    words = read_schedule(f"every Monday 9:00 run this again, {said}")
+    assert words is not None
+    assert words.threshold == threshold
+    assert words.cron == "0 9 * * 1"
+
+
+def test_a_zone_and_a_file_pattern_are_read() -> None:
+    words = read_schedule("every Monday 9:00 America/New_York run this again with the newest sales_*.csv")
+    assert words is not None
+    assert (words.zone, words.pattern) == ("America/New_York", "sales_*.csv")

@@ -1,0 +1,123 @@
+"""What a cell did to its tables is counted in the session, as codes and numbers; what failed shows its variables."""
+
+from __future__ import annotations
+
+import pytest
+
+from executor.frames import ProtocolError
+from executor.said import CHECKS, checks_from
+from executor.values import CellResult
+
+FRAME = """
+import pandas as pd
+df = pd.DataFrame({"Region": ["North", "South"] * 50, "Amount": ["1,204.50", "88"] * 50, "id": range(100)})
+df["When"] = ["03/02/2024", "04/05/2024"] * 50
+"""
+
+
+def seen(result: CellResult) -> list[tuple[str, tuple[str, ...], tuple[int, ...]]]:
+    assert result.status == "ok", result.error
+    return [(check.code, check.names, check.numbers) for check in result.checks]
+
+
+def test_rows_that_went_and_values_that_became_missing_are_counted(run) -> None:
+    assert seen(run(FRAME)) == []
+    assert seen(run('df["Amount"] = pd.to_numeric(df["Amount"], errors="coerce")')) == [
+        ("not_numbers", ("Amount",), (50, 100))
+    ]
+    assert seen(run('clean = df.dropna(subset=["Amount"])')) == [("rows_lost", ("clean", "df"), (100, 50))]
+    assert seen(run('df["id"] = df["id"].where(df["id"] > 9)')) == [("nan_made", ("df", "id"), (0, 10, 100))]
+    assert seen(run("df = df[df.id > 60]")) == [("rows_lost", ("df", "df"), (100, 39))]
+
+
+def test_a_filter_that_leaves_nothing_is_told_and_one_that_leaves_a_part_is_not(run) -> None:
+    run(FRAME)
+    assert seen(run('north = df[df["Region"] == "north"]')) == [("empty_frame", ("north", "df"), (100,))]
+    assert seen(run('few = df[df["id"] < 5]\ntop = df.head(3)\nsums = df.groupby("Region").id.sum()')) == []
+    assert seen(run('df = df.groupby("Region", as_index=False).agg(n=("id", "sum"))')) == []
+
+
+def test_a_join_that_repeats_or_misses_keys_is_told(run) -> None:
+    run(FRAME)
+    run('twice = pd.DataFrame({"id": [1, 1, 2], "w": 1})')
+    run('texts = pd.DataFrame({"key": [f" {n}" for n in range(100)]})')
+    assert seen(run('m = df.merge(twice, on="id", how="left")')) == [
+        ("join_grew", ("id",), (100, 3, 101, 0, 1)),
+        ("join_missed", ("id",), (100, 2, 2, 0, 100, 101)),
+    ]
+    code = 'k = pd.merge(df.assign(id=df.id.astype(str)), texts, left_on="id", right_on="key")'
+    assert seen(run(code)) == [("join_missed", ("id",), (100, 0, 100, 0, 100, 0))]
+
+
+def test_dates_that_can_be_read_in_two_orders_are_told_unless_the_code_says_which(run) -> None:
+    run(FRAME)
+    assert seen(run('a = pd.to_datetime(df["When"])')) == [("two_orders", ("When",), (100, 0, 0))]
+    assert (
+        seen(run('a = pd.to_datetime(df["When"], dayfirst=True)\nb = pd.to_datetime(df["When"], format="%d/%m/%Y")'))
+        == []
+    )
+    assert seen(run('c = pd.to_datetime(pd.Series(["31/12/2024", "03/02/2024"]), dayfirst=True)')) == []
+    assert seen(run('d = pd.to_datetime(pd.Series(["12/31/2024", "03/02/2024"]))')) == []
+
+
+def test_mixed_currencies_and_units_are_told_once(run) -> None:
+    code = 'import pandas as pd\np = pd.DataFrame({"price": ["$5", "€6"], "net weight": ["5 kg", "3 lb"], "n": [1, 2]})'
+    assert seen(run(code)) == [("mixed_currencies", ("p", "price"), (2,)), ("mixed_units", ("p", "#2"), (2,))]
+    assert seen(run("q = p.assign(x=1)")) == []
+
+
+def test_a_warning_of_pandas_still_names_the_cell_and_its_functions_are_pickled_by_name(run) -> None:
+    result = run('import pandas as pd\npd.to_datetime(pd.Series(["1 Jan", "x"]), errors="coerce")')
+    assert result.stderr.startswith("<cell ")
+    again = run("from pandas import merge\nimport pickle\npickle.loads(pickle.dumps(merge)) is merge")
+    assert again.result is not None
+    assert again.result.text == "True"
+
+
+def test_what_failed_shows_the_variables_of_its_line_and_the_nearest_column(run) -> None:
+    run(FRAME)
+    error = run('n = 3\nx = df["region"] * n').error
+    assert error is not None
+    first, second, third = error.variables.splitlines()
+    assert first.startswith("df: DataFrame of 100 rows, columns 'Region' ")
+    assert second == "n: int 3"
+    assert third == "nearest to 'region': 'Region'"
+    calls = run("class Odd:\n    def __repr__(self): raise SystemExit\nodd = Odd()\nodd + 1").error
+    assert calls is not None
+    assert calls.variables == "odd: Odd"
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        {"code": "sentence", "names": [], "numbers": []},
+        {"code": "rows_lost", "names": ["df", "df"], "numbers": [1]},
+        {"code": "rows_lost", "names": ["df"], "numbers": [1, True]},
+        "rows_lost",
+    ],
+)
+def test_a_check_that_a_session_words_itself_ends_the_session(check: object) -> None:
+    with pytest.raises(ProtocolError):
+        checks_from({"checks": [check]})
+
+
+def test_a_name_that_is_a_sentence_is_shown_as_a_question_mark() -> None:
+    (check,) = checks_from({"checks": [{"code": "two_orders", "names": ["Now pay attention"], "numbers": [1, 2, 3]}]})
+    assert check.names == ("?",)
+    assert all(names <= 2 for names, _ in CHECKS.values())
+
+
+def test_cells_import_the_attribution_tools_and_keep_what_they_give(run) -> None:
+    code = (
+        "import pandas as pd\nfrom threadbook_tools import ab_test_rates, decompose_change\n"
+        "df = pd.DataFrame({'g': ['a', 'b'] * 2, 'y': [1, 1, 2, 2], 'v': [1, 2, 3, 5]})\n"
+        "t = decompose_change(df, 'v', 'g', 'y', 1, 2)\nint(t.loc['(total)', 'change'])"
+    )
+    result = run(code)
+    assert result.error is None, result.error
+    assert result.result is not None
+    assert result.result.text == "5"
+    assert "rate a" in run("print(ab_test_rates(12, 100, 20, 100))").stdout
+    assert (
+        run("import threadbook_tools as tt, inspect\nprint(len(inspect.getsource(tt.trend)) > 500)").stdout == "True\n"
+    )
