@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -55,6 +56,7 @@ def importers(package: str) -> set[str]:
         ("openai", ("workers/models/",)),
         ("rq", ("core/queue.py", "workers/service/rq_worker.py", "workers/service/wake_job.py")),
         ("slack_bolt", ("bot/",)),
+        ("mcp", ("workers/tools/session.py", "tryout/mcp_server.py")),
         ("playground", ("playground/", "threadbook.py")),
         ("pickle", (INSIDE,)),
         ("cloudpickle", (INSIDE,)),
@@ -85,8 +87,10 @@ def test_the_executor_needs_only_the_standard_library() -> None:
 
 
 def test_the_analysts_loop_reads_no_clock_and_starts_nothing() -> None:
-    effects = {"time", "datetime", "random", "os", "socket", "subprocess", "threading", "asyncio"}
+    effects = {"time", "random", "os", "socket", "subprocess", "threading", "asyncio"}
     assert {(path, name) for path, name in all_imports("workers/agent") if name in effects} == set()
+    clocks = re.compile(r"\bdatetime\.(now|utcnow|today)\b|\bdate\.today\b")  # a moment as a value is no clock
+    assert [path for path in sorted((ROOT / "workers/agent").rglob("*.py")) if clocks.search(path.read_text())] == []
 
 
 def test_the_playground_imports_nothing_of_ours() -> None:

@@ -12,11 +12,17 @@ from bot.buttons import (
     APPROVAL_BUTTONS,
     BUTTONS,
     FORMS,
+    HOME_BUTTONS,
+    HOME_FORMS,
+    MEMORY_BUTTONS,
+    MEMORY_FORMS,
     MENU_BUTTONS,
     MENU_FORMS,
+    MODEL_BUTTONS,
     REPORT_BUTTONS,
     REPORT_FORMS,
     SHORTCUTS,
+    STEP_BUTTONS,
 )
 from core.interactions import INTERACTIONS, OptionButton, Reaction
 
@@ -79,5 +85,6 @@ def test_a_label_is_no_id() -> None:
 
 def test_every_interaction_has_one_listener() -> None:
     listened = [*(kind for kind, _ in BUTTONS), *APPROVAL_BUTTONS, *FORMS, *SHORTCUTS, *MENU_FORMS, *MENU_BUTTONS]
-    listened += [*REPORT_BUTTONS, *REPORT_FORMS]
+    listened += [*REPORT_BUTTONS, *STEP_BUTTONS, *REPORT_FORMS, *MODEL_BUTTONS, *MEMORY_BUTTONS, *MEMORY_FORMS]
+    listened += [*HOME_BUTTONS, *HOME_FORMS]
     assert listened == list(INTERACTIONS)

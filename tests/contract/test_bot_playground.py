@@ -437,8 +437,16 @@ def test_a_word_to_the_bot_in_peoples_talk_does_not_make_the_talk_the_bots(works
     assert workspace.mail() == before
 
 
-@pytest.mark.parametrize("words", ["leave", "@Threadbook leave", "离开", "Be quiet!"])
-def test_a_thread_that_was_left_is_read_again_only_after_a_mention(workspace: Workspace, words: str) -> None:
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("leave", "I have left this thread"),
+        ("@Threadbook leave", "I have left this thread"),
+        ("离开", "我已退出本消息列"),
+        ("Be quiet!", "I have left this thread"),
+    ],
+)
+def test_a_thread_that_was_left_is_read_again_only_after_a_mention(workspace: Workspace, words: str, said: str) -> None:
     ts = workspace.say("@Threadbook which region sold best?")
     eventually(workspace.bells)
     read(workspace, ts)
@@ -447,7 +455,7 @@ def test_a_thread_that_was_left_is_read_again_only_after_a_mention(workspace: Wo
     workspace.say("so, between us: what do you think?", thread=ts, user="maya")
     settled(workspace)
     assert workspace.mail() == []
-    assert [message["text"] for message in workspace.messages(ts) if "I have left this thread" in message["text"]]
+    assert [message["text"] for message in workspace.messages(ts) if said in message["text"]]
     workspace.say("@Threadbook and which sold worst?", thread=ts)
     settled(workspace)
     workspace.say("in 2023, I mean", thread=ts, user="maya")

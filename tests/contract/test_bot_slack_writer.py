@@ -39,6 +39,13 @@ TABLE = {
     "rows": [[{"type": "raw_text", "text": "region"}], [{"type": "raw_text", "text": "north"}]],
 }
 
+CELL = {"type": "raw_text", "text": "north"}
+DATA_TABLE: dict[str, Any] = {
+    "type": "data_table",
+    "caption": "Sales",
+    "rows": [[{"type": "raw_text", "text": "region"}], [CELL]],
+}
+
 
 class Thread:
     """A thread in a stand-in for Slack, with a lease on it. `http` is the stand-in's control API."""
@@ -116,7 +123,7 @@ def fake_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Thr
 def test_a_post_is_in_the_thread_without_unfurling_and_carries_its_key(thread: Thread) -> None:
     ts = thread.post(text="see https://a.example")
     (message,) = thread.replies()
-    assert (message["ts"], message["text"]) == (ts, "see https://a.example")
+    assert (message["ts"], message["text"]) == (ts, "see `https://a.example`")
     (call,) = thread.control("GET", "/wire", params={"method": "chat.postMessage"})["entries"]
     assert (call["args"]["unfurl_links"], call["args"]["unfurl_media"]) == (False, False)
     assert call["args"]["metadata"] == {"event_type": "threadbook", "event_payload": {"outbox": "t1:answer"}}
@@ -233,6 +240,44 @@ def test_a_server_that_drops_metadata_gets_nothing_twice(
     ts = thread.another().post(thread.lease, thread.key, "t1:answer", *message)
     assert ts == thread.replies()[1]["ts"]
     assert thread.calls("chat.postMessage") == 2
+
+
+def test_a_workspace_without_data_tables_gets_plain_ones_and_is_asked_once(thread: Thread) -> None:
+    thread.fault("chat.postMessage", "error", error="invalid_blocks")
+    thread.post("t1:one", "North leads.", [DATA_TABLE])
+    thread.post("t1:two", "South leads.", [DATA_TABLE])
+    thread.slack.update(thread.lease, thread.key, thread.replies()[1]["ts"], "South leads.", [DATA_TABLE])
+    assert [message["blocks"][0]["type"] for message in thread.replies()] == ["table", "table"]
+    assert thread.calls("chat.postMessage") == 3
+
+
+def test_a_workspace_with_data_tables_gets_them(thread: Thread) -> None:
+    thread.post("t1:one", "North leads.", [DATA_TABLE])
+    thread.slack.update(thread.lease, thread.key, thread.replies()[0]["ts"], "North leads.", [DATA_TABLE])
+    (message,) = thread.replies()
+    assert message["blocks"][0]["type"] == "data_table"
+    assert thread.calls("chat.postMessage") == 1
+
+
+def test_an_edit_with_a_data_table_falls_back_too(thread: Thread) -> None:
+    ts = thread.post("t1:one", "Wait")
+    thread.fault("chat.update", "error", error="invalid_blocks")
+    thread.slack.update(thread.lease, thread.key, ts, "North leads.", [DATA_TABLE])
+    assert thread.replies()[0]["blocks"][0]["type"] == "table"
+
+
+def test_a_data_table_that_is_wrong_in_itself_says_nothing_of_the_workspace(thread: Thread) -> None:
+    thread.post("t1:one", "North leads.", [{**DATA_TABLE, "rows": [[*DATA_TABLE["rows"][0], CELL], [CELL]]}])
+    thread.post("t1:two", "South leads.", [DATA_TABLE])
+    assert [message["blocks"][0]["type"] for message in thread.replies()] == ["table", "data_table"]
+
+
+def test_a_message_whose_tables_are_refused_in_both_forms_arrives_as_text(thread: Thread) -> None:
+    thread.fault("chat.postMessage", "error", error="invalid_blocks", times=2)
+    thread.post("t1:one", "North leads.", [DATA_TABLE])
+    assert "north" in thread.replies()[0]["text"]
+    thread.post("t1:two", "South leads.", [DATA_TABLE])
+    assert thread.replies()[1]["blocks"][0]["type"] == "data_table"  # nothing was learned of the workspace
 
 
 def test_a_post_as_text_is_found_by_its_words_too(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:

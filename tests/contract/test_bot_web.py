@@ -209,6 +209,8 @@ def test_a_body_that_is_too_long_is_not_read_to_its_end(web: Web) -> None:
 def test_other_addresses_and_methods_are_not_served(web: Web) -> None:
     assert web.http.post("/").status_code == 404
     assert web.http.get("/slack/events").status_code == 405
+    assert web.http.get("/slack/install").status_code == 404, "there is one workspace"
+    assert web.http.get("/slack/oauth_redirect").status_code == 404
 
 
 def test_without_its_secret_http_mode_does_not_start(address: Address, tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import fnmatch
+import functools
 import json
 import re
 import tomllib
@@ -30,6 +31,7 @@ NAME = re.compile(r"\bthreadbook_[a-z_]+")
 OF_PROMETHEUS = {"job", "instance", "le"}
 
 
+@functools.cache
 def metrics() -> dict[str, set[str]]:
     """Series → labels, of everything that our processes show."""
     found: dict[str, set[str]] = {}

@@ -22,7 +22,7 @@ WRITTEN = {"bench/results.json"}
 DECISIONS = sorted((ROOT / "docs" / "adr").glob("*.md"))
 
 PATH = re.compile(
-    r"`((?:bot|workers|core|executor|playground|tryout|prompts|tests|bench|examples|docs|scripts)/[\w./-]*)`"
+    r"`((?:bot|workers|core|executor|playground|threadbook_tools|tryout|prompts|tests|bench|examples|docs|scripts)/[\w./-]*)`"
 )
 LINK = re.compile(r"\]\((?!https?:)([^)#]+)\)")
 ROW = re.compile(r"^\| ((?:MG|OI|AC|MP|JD)-\d\d) \|", re.MULTILINE)
@@ -40,7 +40,7 @@ def test_every_file_that_a_document_names_exists(name: str) -> None:
 def test_every_command_of_the_readme_exists() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     makefile = (ROOT / "Makefile").read_text()
-    for target in set(re.findall(r"\bmake ([a-z-]+)\b", text)):
+    for target in set(re.findall(r"(?<!“)\bmake ([a-z-]+)\b", text)):
         assert re.search(rf"^{target}:", makefile, re.MULTILINE), f"make {target}"
     for command in set(re.findall(r"threadbook (\w+)", text)):
         result = CliRunner().invoke(threadbook.app, [command, "--help"])

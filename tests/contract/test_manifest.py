@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 from test_docs import slack_methods_called
 
-from bot.app import MESSAGE_EVENTS, OTHER_EVENTS
+from bot.app import HOME_OPENED, MESSAGE_EVENTS, OTHER_EVENTS
 from tryout.doctor import SCOPES
 
 KINDS = ("channels", "groups", "im", "mpim")
@@ -18,6 +19,7 @@ OF_METHODS: dict[str, frozenset[str]] = {
     "agents.sessions.setStatus": frozenset({"chat:write", "assistant:write"}),
     "assistant.threads.setStatus": frozenset({"chat:write"}),
     "assistant.threads.setSuggestedPrompts": frozenset({"assistant:write"}),
+    "assistant.threads.setTitle": frozenset({"assistant:write"}),
     "auth.test": frozenset(),
     "chat.delete": frozenset({"chat:write"}),
     "chat.getPermalink": frozenset(),
@@ -34,6 +36,7 @@ OF_METHODS: dict[str, frozenset[str]] = {
     "reactions.add": frozenset({"reactions:write"}),
     "reactions.remove": frozenset({"reactions:write"}),
     "usergroups.users.list": frozenset({"usergroups:read"}),
+    "users.conversations": READ,
     "users.info": frozenset({"users:read"}),
     "users.list": frozenset({"users:read"}),
     "views.open": frozenset(),
@@ -92,7 +95,7 @@ def test_no_scope_of_a_person_is_asked_for(manifest: dict[str, Any]) -> None:
 
 def test_the_events_that_are_subscribed_are_the_ones_that_have_a_listener(manifest: dict[str, Any]) -> None:
     subscribed = {event.partition(".")[0] for event in manifest["settings"]["event_subscriptions"]["bot_events"]}
-    assert subscribed == {*MESSAGE_EVENTS, *(event for event, _ in OTHER_EVENTS)}
+    assert subscribed == {HOME_OPENED, *MESSAGE_EVENTS, *(event for event, _ in OTHER_EVENTS)}
 
 
 def test_the_home_tab_is_on_only_if_something_is_put_there(manifest: dict[str, Any]) -> None:
@@ -102,3 +105,16 @@ def test_the_home_tab_is_on_only_if_something_is_put_there(manifest: dict[str, A
 
 def test_the_doctor_misses_no_scope_that_the_manifest_does_not_ask_for(manifest: dict[str, Any]) -> None:
     assert set(manifest["oauth_config"]["scopes"]["bot"]) >= SCOPES
+
+
+def test_the_agent_view_is_on_only_if_its_prompts_and_status_are_set(manifest: dict[str, Any]) -> None:
+    sets = {"assistant.threads.setSuggestedPrompts", "agents.sessions.setStatus"} <= slack_methods_called()
+    assert bool(manifest["features"]["agent_view"]["agent_description"].strip()) is sets
+
+
+def test_it_is_installed_to_one_workspace_at_a_time_as_the_page_says(manifest: dict[str, Any]) -> None:
+    """An organisation's token wants a team_id in methods that are called without one."""
+    assert manifest["settings"]["org_deploy_enabled"] is False
+    assert "`org_deploy_enabled: false`" in (Path(__file__).parents[2] / "docs" / "deploy.md").read_text(
+        encoding="utf-8"
+    )

@@ -20,6 +20,11 @@ INSIDE_ANOTHER = {
     "playground/api": "playground",
     "playground/blocks": "playground",
     "playground/page": "playground",
+    "executor/attacks": "tryout",
+    "workers/builder/critics": "workers/builder",
+    "workers/memory/functions": "workers/memory",
+    "workers/memory/imports": "workers/memory",
+    "workers/memory/playbooks": "workers/memory",
     "workers/offline/intent": "workers/offline",
     "workers/offline/templates": "workers/offline",
 }

@@ -297,14 +297,17 @@ def test_the_app_home_and_the_stop_button_are_events(server: Address, people: ht
     assert (stop["type"], stop["thread_ts"], stop["user"]) == ("agent_session_stopped", root, "U0BEN00001")
 
 
-def test_a_modal_can_be_refused_with_errors_and_then_accepted(server: Address, people: httpx.Client) -> None:
+@pytest.mark.parametrize("block_id", ["b", "code"], ids=["a name of its own", "called like its field"])
+def test_a_modal_can_be_refused_with_errors_and_then_accepted(
+    server: Address, people: httpx.Client, block_id: str
+) -> None:
     button = {"type": "button", "action_id": "edit", "text": {"type": "plain_text", "text": "Edit"}}
     ts = api(
         server, "chat.postMessage", channel=SALES, text="Edit?", blocks=[{"type": "actions", "elements": [button]}]
     )["ts"]
     field = {"type": "plain_text_input", "action_id": "code", "multiline": True}
     text = {"type": "plain_text", "text": "Code"}
-    blocks = [{"type": "input", "block_id": "b", "label": text, "element": field}]
+    blocks = [{"type": "input", "block_id": block_id, "label": text, "element": field}]
     view = {"type": "modal", "callback_id": "edited", "title": text, "submit": text, "blocks": blocks}
     with socket(server) as connection:
         hear(connection)
@@ -312,14 +315,14 @@ def test_a_modal_can_be_refused_with_errors_and_then_accepted(server: Address, p
             click = frame(connection)
             opened = api(server, "views.open", trigger_id=click["payload"]["trigger_id"], view=view)["view"]["id"]
             ack(connection, click)
-        for answer in ({"response_action": "errors", "errors": {"b": "not Python"}}, None):
+        for answer in ({"response_action": "errors", "errors": {block_id: "not Python"}}, None):
             with _beside(people, f"/views/{opened}/submit", {"values": {"code": "print(1)"}}) as result:
                 submission = frame(connection)
                 ack(connection, submission, answer)
             assert result["response"] == (answer or {})
     assert submission["accepts_response_payload"] is True
     assert submission["payload"]["view"]["callback_id"] == "edited"
-    assert submission["payload"]["view"]["state"]["values"]["b"]["code"] == {
+    assert submission["payload"]["view"]["state"]["values"][block_id]["code"] == {
         "type": "plain_text_input",
         "value": "print(1)",
     }

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hosts import bare_host
 from patience import PATIENCE_S, eventually
 
 from executor.client import RequestError, SessionClient
 from executor.exported import ExportedSession
 from executor.fake import FakeSessions
-from executor.launch import running_host
 from executor.values import CellResult, Limits
 from workers.profiling.file_profiles import describe_code, read_abstracts
 
@@ -28,7 +28,7 @@ KEY = b"shared by the hosts of one team!"
 
 @pytest.fixture(scope="module")
 def real_hosts() -> Iterator[tuple[SessionClient, SessionClient]]:
-    with running_host(limits=LIMITS, key=KEY) as one, running_host(limits=LIMITS, key=KEY) as other:
+    with bare_host(limits=LIMITS, key=KEY) as one, bare_host(limits=LIMITS, key=KEY) as other:
         yield one, other
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import schema_template
 from alembic import command
 from alembic.autogenerate import compare_metadata
 from alembic.config import Config
@@ -22,7 +23,10 @@ from turn_kit import ASKED, CELL, FINISHED, write_turn
 
 from core.store import Store, StoreUnreachable
 from core.store.database import Database
+from core.store.full_text import is_full_text
 from core.store.tables import metadata
+
+pytestmark = pytest.mark.usefixtures("real_migrations")
 
 
 def _migrate(url: str) -> None:
@@ -41,6 +45,7 @@ def _schema(url: str) -> dict[str, str]:
         schema = {
             table: _text([*(each(table) for each in asked), *(sorted(each(table), key=_text) for each in unordered)])
             for table in found.get_table_names()
+            if not is_full_text(table)
         }
     engine.dispose()
     return schema
@@ -54,17 +59,39 @@ def _contents(url: str) -> dict[str, list[tuple[Any, ...]]]:
     """All rows of every table, also of the one that holds the version."""
     engine = create_engine(url)
     with engine.connect() as connection:
-        tables = inspect(connection).get_table_names()
+        tables = [table for table in inspect(connection).get_table_names() if not is_full_text(table)]
         rows = {table: connection.exec_driver_sql(f'SELECT * FROM "{table}"').all() for table in tables}
     engine.dispose()
     return {table: sorted((tuple(row) for row in found), key=repr) for table, found in rows.items()}
+
+
+def _is_ours(name: str | None, kind: str, parents: object) -> bool:
+    """The full-text search is not in the metadata: each database has its own."""
+    return not is_full_text(name)
+
+
+def test_the_template_of_the_tests_is_what_the_migrations_make(tmp_path: Path) -> None:
+    def made() -> list[tuple[Any, ...]]:
+        with closing(sqlite3.connect(path)) as db:
+            return db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master").fetchall()
+
+    path = tmp_path / "template.db"
+    _migrate(f"sqlite:///{path}")
+    stepwise, statements = made(), schema_template.statements_of(path)
+    path.unlink()
+    with closing(sqlite3.connect(path)) as db:
+        db.executescript(";\n".join(statements))
+    assert made() == stepwise
+    assert schema_template.statements_of(path) == statements
 
 
 def test_the_migrated_schema_is_the_one_in_the_code(store_url: str) -> None:
     _migrate(store_url)
     engine = create_engine(store_url)
     with engine.connect() as connection:
-        context = MigrationContext.configure(connection, opts={"compare_type": True, "compare_server_default": True})
+        context = MigrationContext.configure(
+            connection, opts={"compare_type": True, "compare_server_default": True, "include_name": _is_ours}
+        )
         differences = compare_metadata(context, metadata)
     engine.dispose()
     assert differences == []

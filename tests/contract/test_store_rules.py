@@ -15,6 +15,7 @@ from turn_kit import ASKED, CELL, DANCED, REPLIED, RESUMED, changed
 
 from core.errors import LeaseLost, outline
 from core.rows import ExportedBytes, ExportedRow, Sent
+from core.schedules import ScheduleOrder
 from core.steps import CellRan, Questioned, UnknownStep, dump_step, load_step
 from core.store import Recorded, Spent, Store
 from core.values import FileRef, IncomingMessage, Lease, StoredFile, ThreadKey
@@ -211,20 +212,40 @@ FENCED: dict[str, Callable[[Store, Lease, str], object]] = {
     "forget_contents": lambda store, lease, turn: store.forget_contents(lease, ["0" * 64], []),
     "drop_messages": lambda store, lease, turn: store.drop_messages(lease, [1]),
     "take_talk": lambda store, lease, turn: store.take_talk(lease, [], [(message(ts="100.000000"), "Ben")]),
+    "describe_thread": lambda store, lease, turn: store.describe_thread(lease, "U1", "churn"),
+    "note_source": lambda store, lease, turn: store.note_source(lease, "T1:C1:300.000001"),
+    "fork_thread": lambda store, lease, turn: store.fork_thread(lease, ThreadKey("T1", "C1", "300.000001"), [], []),
+    "add_schedule": lambda store, lease, turn: store.add_schedule(
+        lease,
+        turn,
+        owner="U1",
+        said="every day",
+        order=ScheduleOrder(cron="0 9 * * *", zone="UTC", language="en"),
+        next_at=datetime.now(UTC),
+        shown=[],
+        schedule_id="s1",
+    ),
+    "pin_thread": lambda store, lease, turn: store.pin_thread(lease, "U1"),
+    "unpin_thread": lambda store, lease, turn: store.unpin_thread(lease),
     "reopen_turn": lambda store, lease, turn: store.reopen_turn(lease, turn, 1, RESUMED, model="model"),
 }
 
 
 UNFENCED = {
+    *("save_installation", "forget_installation", "note_org_team", "claim_refresh", "replace_secret"),  # no thread's
+    *("issue_state", "use_state"),
     *("record_message", "note_thread", "delete_message", "change_message"),
     *("raise_fence", "audit"),
     *("purge_thread", "purge_order_done", "contents_deleted"),
-    *("save_vote", "save_reason"),
+    *("save_vote", "save_reason", "mark_example", "unmark_example"),
+    "import_thread",
+    *("save_preferences", "forget_preferences"),
     *("claim_clean_room", "end_clean_room", "free_clean_rooms"),
+    *("set_schedule_state", "begin_run", "claim_run", "end_run", "free_runs"),
 }
-"""The bot holds no lease (of a person's votes the last one counts), a clean room works beside the lease (the number of
-its try is its fence), a lease is only made by raising the fence, what was done was done, and a purge takes the thread
-from whoever has it."""
+"""The bot holds no lease (of a person's votes the last one counts), what is imported is written at once, a clean room
+and a scheduled run work beside the lease (the number of their try is their fence), a lease is only made by raising the
+fence, what was done was done, and a purge takes the thread from whoever has it."""
 
 
 def test_every_method_that_writes_is_marked_and_no_other() -> None:
@@ -377,6 +398,8 @@ def test_what_calls_took_is_summed_by_thread_person_and_time(store: Store, lease
     assert store.spent(user="U1", since=began).tokens == 122
     assert store.spent(user="U2") == Spent(5, 0, 1, cost_micros=None, calls=1)
     assert store.spent(since=began + timedelta(days=1)) == Spent(calls=0)
+    assert store.spent(since=began, team="T1") == store.spent()
+    assert store.spent(since=began, team="T") == store.spent(since=began, team="T_") == Spent(calls=0)
 
 
 def test_what_a_call_took_is_kept_with_its_step_or_not_at_all(store: Store, lease: Lease) -> None:

@@ -21,6 +21,8 @@ from core.store.history import History
 from core.store.schema import MIGRATIONS
 from core.values import Lease, Value
 
+pytestmark = pytest.mark.usefixtures("real_migrations")
+
 ASKED_AGAIN = message(ts="103.000001")
 
 GROWS = """
