@@ -13,10 +13,12 @@ from types import ModuleType
 from urllib.parse import urlsplit
 
 import pytest
+import schema_template
 from hypothesis import HealthCheck, settings
 from services import missing
 from sqlalchemy import create_engine, text
 
+from core.store import schema
 from tryout.redis_server import embedded_redis, reachable
 
 # Every run tries the same examples, so a red run is the fault of the change. EXPLORE=1 tries other examples, and more.
@@ -32,6 +34,19 @@ def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     """The Slack SDK takes a proxy from the environment even for 127.0.0.1."""
     for name in ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"):
         monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _empty_databases_from_a_template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """An empty SQLite database gets the newest tables at once: some thousand tests make one, each through 20 steps."""
+    with schema_template.used(tmp_path_factory.mktemp("schema") / "template.db"):
+        yield
+
+
+@pytest.fixture
+def real_migrations(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every migration one after the other, also in an empty SQLite database."""
+    monkeypatch.setattr(schema, "upgrade", schema_template.upgrade)
 
 
 @pytest.fixture(scope="session")

@@ -20,8 +20,11 @@ from turn_kit import ASKED, REPLIED, RESUMED
 
 from core.clean_room import WAITING, CleanRoomOrder
 from core.rows import ExportedRow, Sent, Spent
+from core.schedules import RunOutcome, ScheduleOrder
 from core.store import Store
 from core.store.history import History
+from core.store.installations import Installed
+from core.store.lineage import CopiedTurn
 from core.store.turns import new_turn
 from core.values import IncomingMessage, Lease, StoredFile, ThreadKey
 
@@ -41,6 +44,17 @@ def said(ts: str, root_ts: str = THREAD.root_ts, channel: str = THREAD.channel) 
 
 
 SAMPLES: Mapping[str, Any] = {
+    "due_at": datetime.now(UTC),
+    "next_at": datetime.now(UTC),
+    "until": datetime.now(UTC),
+    "order": ScheduleOrder(cron="0 9 * * 1", zone="UTC", language="en"),
+    "owner": "U1",
+    "run_id": 1,
+    "secret": "sealed again",
+    "expires_at": datetime.now(UTC),
+    "told": True,
+    "said": "every Monday 9:00 run this again",
+    "schedule_id": f"{THREAD.id}/s1",
     "action": "stop",
     "actor": "U1",
     "after": THREAD.root_ts,
@@ -51,6 +65,12 @@ SAMPLES: Mapping[str, Any] = {
     "details": {},
     "earlier": [],
     "exported": ExportedRow("0" * 64, None, 1),
+    "turns": [CopiedTurn(new_turn("T1:C1:300.000001", 1, "en", "gpt-x"), [(datetime.now(UTC), ASKED)])],
+    "copied": CopiedTurn(new_turn("T1:C1:400.000001", 1, "en", "gpt-x"), [(datetime.now(UTC), ASKED)]),
+    "description": "the churn of March",
+    "sources": ["T1:C1:300.000001"],
+    "source_id": "T1:C1:300.000001",
+    "root_ts": THREAD.root_ts,
     "leaves": True,
     "limit": 10,
     "made": [],
@@ -64,11 +84,14 @@ SAMPLES: Mapping[str, Any] = {
     "then": [REPLIED],
     "author": "Ana",
     "cell_id": "here cell",
+    "changes": {"language": "en"},
     "channel": THREAD.channel,
     "clean_room": CleanRoomOrder(state="due"),
+    "enterprise": "E1",
     "error": "not_in_channel",
     "file": _FILE,
     "files": [_FILE],
+    "installed": Installed("E1", THREAD.team, "sealed", datetime.now(UTC)),
     "key": f"{TURN}:card",
     "language": "en",
     "markdown": "# Report",
@@ -80,6 +103,9 @@ SAMPLES: Mapping[str, Any] = {
     "notes": True,
     "name": TURN,
     "node_id": "here",
+    "pinned": True,
+    "state": "0" * 64,
+    "words": ["how", "流失", "it"],
     "payload": {"text": "working"},
     "quiet": True,
     "response": {"ok": True},
@@ -89,6 +115,8 @@ SAMPLES: Mapping[str, Any] = {
     "since": datetime.now(UTC) - timedelta(minutes=10),
     "spent": Spent(1, 0, 1, None),
     "status": "done",
+    "subject": "U1",
+    "subjects": ["", "U1"],
     "step": RESUMED,
     "steps": [ASKED, REPLIED],
     "team": THREAD.team,
@@ -106,12 +134,19 @@ SAMPLES: Mapping[str, Any] = {
 OTHERWISE: Mapping[tuple[str, str], Any] = {
     ("known_messages", "ts"): [THREAD.root_ts],
     ("end_clean_room", "outcome"): WAITING,
+    ("end_run", "outcome"): RunOutcome(),
+    ("forget_installation", "at"): datetime.now(UTC),
+    ("add_schedule", "shown"): [],
+    **{("set_schedule_state", name): value for name, value in (("state", "paused"), ("reason", ""))},
+    ("fork_thread", "key"): ThreadKey("T1", "C1", "300.000001"),
+    ("import_thread", "key"): ThreadKey("T1", "C1", "400.000001"),
     **{(method, "key"): THREAD for method in ("has_left", "knows_thread", "note_thread")},
 }
 """Where a method means something else by a name."""
 
-NEEDS_ONE = {"spent"}
-"""Methods that nobody calls without any of their optional arguments: the sum over everything has no use."""
+USELESS = {("spent", ()), ("spent", ("team",))}
+"""Methods with optional arguments that nobody gives alone: the sum over everything, or over all that a workspace ever
+spent, has no use."""
 
 
 def prepare(store: Store) -> None:
@@ -122,6 +157,18 @@ def prepare(store: Store) -> None:
     store.take_mail(lease, turn.id, [mail.id for mail in store.unread(THREAD.id)], [ASKED])
     store.outbox_begin(lease, f"{turn.id}:card", "chat.postMessage", {"text": "working"})
     store.outbox_done(lease, f"{turn.id}:card", "100.000009", {})
+    order = ScheduleOrder(cron="0 9 * * 1", zone="UTC", language="en")
+    at = datetime.now(UTC)
+    store.add_schedule(
+        lease,
+        turn.id,
+        owner="U1",
+        said="every Monday",
+        order=order,
+        next_at=at,
+        shown=[],
+        schedule_id=f"{THREAD.id}/s1",
+    )
     store.record_message(said("100.000003"))
 
 
@@ -142,7 +189,7 @@ def call_everything(store: Store, part: Store | History, names: Collection[str] 
         optional = [each.name for each in parameters if each.default is not inspect.Parameter.empty]
         subsets = chain.from_iterable(combinations(optional, size) for size in range(len(optional) + 1))
         for chosen in subsets:
-            if not chosen and name in NEEDS_ONE:
+            if (name, chosen) in USELESS:
                 continue
             left_out = set(optional) - set(chosen)
             _call(method, {key: value for key, value in given.items() if key not in left_out})

@@ -41,12 +41,14 @@ from tryout.blocks_text import message_text
 from workers.agent.turn import Environment
 from workers.models.base import Model, ModelReply, ModelRequest, OnDelta
 from workers.models.scripted import ScriptedModel
+from workers.repositories.cloning import Cloner
 from workers.service import jobs
 from workers.service.admission import Admission
 from workers.service.backoff import Backoff
 from workers.service.clean_rooms import Checker
 from workers.service.context import LEASE_TTL_S, WorkerContext
 from workers.sources.broker.client import BrokerClient
+from workers.tools.client import ToolsClient
 from workers.turn.clean_room import Room
 from workers.turn.context import TurnContext
 from workers.turn.downloads import Downloader, look_up_with
@@ -104,7 +106,8 @@ def _call(name: str, **arguments: Any) -> Json:
 class Meanwhile:
     """A model during whose calls something else happens.
 
-    `then[n]` is done once, while the reply number n is asked for, from 1; `then["check"]` while the judge is.
+    `then[n]` is done once, while the reply number n is asked for, from 1; `then["check"]` while the judge is, and
+    `then["route"]` while a second way is asked for.
     """
 
     def __init__(self, model: Model, then: Mapping[int | str, Callable[[], object]]) -> None:
@@ -123,7 +126,7 @@ class Meanwhile:
     def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
         self.requests.append(request)
         replies = sum(message["role"] == "assistant" for message in request.messages)
-        place = "check" if request.purpose == "check" else replies + 1
+        place = replies + 1 if request.purpose == "act" else request.purpose
         self._then.pop(place, lambda: None)()
         return self._model.complete(request, on_delta)
 
@@ -191,6 +194,10 @@ class World:
         }
         self.settings: Settings = load_settings(environment, folder)
         self.model: Model = ScriptedModel([])
+        self.second: Model | None = None
+        """What writes second ways, where that is another model."""
+        self.models: dict[str, Model] = {}
+        """The further models, as `[models]` of threadbook.toml names them."""
         self.slack = FakeSlack()
         self.sessions = FakeSessions(folder / "here")
         self._hosts = {"here": self.sessions}
@@ -215,14 +222,17 @@ class World:
         files: Mapping[str, bytes] | None = None,
         user: str = ANA,
         thread: ThreadKey | None = None,
+        channel: str = CHANNEL,
         announced_by_id: bool = False,
     ) -> ThreadKey:
         """A person writes, and the bot takes it in: it stands in the Store, with eyes under it in Slack.
 
         `announced_by_id`: the event has no more of the files than their ids, as in shared channels.
         """
-        posted = self.slack.say(text, user=user, thread_ts=thread.root_ts if thread else "", files=files)
-        key = thread or ThreadKey(self.slack.team, CHANNEL, posted["ts"])
+        channel = thread.channel if thread else channel
+        thread_ts = thread.root_ts if thread else ""
+        posted = self.slack.say(text, user=user, thread_ts=thread_ts, files=files, channel=channel)
+        key = thread or ThreadKey(self.slack.team, channel, posted["ts"])
         command = command_in(text)
         kind = command.name if command else "text"
         refs = file_refs(posted.get("files"))
@@ -292,7 +302,7 @@ class World:
         blobs = Blobs(settings.files)
         sessions._limits_of = partial(limits_of, settings)
         downloader = Downloader(
-            TOKEN,
+            lambda: TOKEN,
             max_bytes=1_000_000,
             look_up=look_up_with(self.slack.client()),
             transport=self.slack.transport,
@@ -303,7 +313,14 @@ class World:
             blobs=blobs,
             slack=slack,
             sessions=sessions,
-            files=ThreadFiles(store=self.store, slack=slack, sessions=sessions, blobs=blobs, downloader=downloader),
+            files=ThreadFiles(
+                store=self.store,
+                slack=slack,
+                sessions=sessions,
+                blobs=blobs,
+                downloader=downloader,
+                cloner=Cloner(settings.repositories),
+            ),
             transfer=SessionTransfer(
                 self.store,
                 blobs,
@@ -314,10 +331,13 @@ class World:
                 limits=settings.storage,
             ),
             model=self.model,
+            models=self.models,
             prompts=_prompts(),
             environment=_ENVIRONMENT,
             stops=StopBoard(self.store.stops_asked),
+            second=self.second,
             broker=BrokerClient(settings.broker_socket, back_s=0.2) if settings.sources else None,
+            tools=ToolsClient(settings.tools_socket, back_s=0.2) if settings.mcp else None,
         )
         leases = Leases(self._redis, self.store, LEASE_TTL_S)
         admission = Admission(self._redis, leases, settings.fairness)
@@ -403,7 +423,7 @@ class World:
 
     def messages(self, key: ThreadKey, *, ours: bool = False) -> list[Json]:
         """The thread in Slack's shape; of our bot alone with `ours`."""
-        return [message for message in self.slack.thread(key.root_ts) if not ours or message.get("bot_id")]
+        return [message for message in self.slack.thread(key.root_ts, key.channel) if not ours or message.get("bot_id")]
 
     def text(self, key: ThreadKey) -> str:
         """All that the bot said, as a reader sees it."""

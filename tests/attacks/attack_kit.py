@@ -14,26 +14,6 @@ from services import missing
 
 from executor.values import Sandbox
 
-REACH = """
-import ctypes, errno, os, socket, sys
-libc = ctypes.CDLL(None, use_errno=True)
-libc.syscall.restype = ctypes.c_long
-def breached(what): print("BREACHED", what)
-def tries(*attempts):
-    for attempt in attempts:
-        try:
-            got = attempt()
-        except Exception as error:
-            print("held:", type(error).__name__, error)
-        else:
-            if got is not None and got is not False: breached(got)
-def call(number, *words):
-    result = libc.syscall(ctypes.c_long(number), *[ctypes.c_long(word) for word in words])
-    if result < 0: raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
-    return f"system call {number}"
-"""
-"""What an attacking cell begins with: `tries(...)` prints BREACHED when an attempt gets somewhere."""
-
 NEEDS_X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="the numbers are those of x86-64")
 
 

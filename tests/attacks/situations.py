@@ -24,7 +24,7 @@ sys.path.insert(0, str(ROOT))
 from executor.sandbox import calls, privileges, seccomp  # noqa: E402  run as a program, this is not on the path
 
 _NOBODY = 65534
-CAP_SYS_ADMIN, CAP_SYS_NICE = 21, 23
+CAP_SYS_ADMIN, CAP_SYS_NICE, CAP_SYS_RESOURCE = 21, 23, 24
 _CLONE_NEWUSER = 0x1000_0000
 # What Docker leaves to root: chown, dac_override, fowner, fsetid, kill, setgid, setuid, setpcap, net_bind_service,
 # net_raw, sys_chroot, mknod, audit_write, setfcap.

@@ -10,12 +10,13 @@ from typing import Any
 
 import pytest
 import sources_world
-from attack_kit import REACH, need_layer
+from attack_kit import need_layer
 from test_attacks_frames import RUNNER
 from test_attacks_secrets import FIRST, SCAN, SECOND
 
 from core.blobs import Blobs
 from core.settings import Settings, load_settings
+from executor.attacks import REACH
 from executor.client import SessionClient
 from executor.launch import running_host
 from executor.values import Sandbox

@@ -15,96 +15,26 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from attack_kit import NEEDS_X86, REACH, need_layer
+from attack_kit import NEEDS_X86, need_layer
 from services import missing
-from situations import CAP_SYS_NICE, has_capability
+from situations import CAP_SYS_NICE, CAP_SYS_RESOURCE, has_capability
 
+from executor.attacks import FILES, METADATA, POWERS, PROGRAMS, REACH, SOCKETS, given
 from executor.client import SessionClient
 from executor.sandbox import seccomp
 from executor.values import Sandbox
 
-FILES = {
-    "read a file of the host": 'tries(lambda: open("/etc/shadow").read(1))',
-    "list the host's folders": 'tries(lambda: os.listdir("/root"), lambda: os.listdir("/var"))',
-    "write into a library": 'tries(lambda: open(os.path.join(sys.prefix, "attack"), "w").write("x"))',
-    "make a symbolic link": 'tries(lambda: os.symlink("/etc/passwd", "link") or "made")',
-    "make a pipe": 'tries(lambda: os.mkfifo("pipe") or "made")',
-    "make a device": 'tries(lambda: os.mknod("device", 0o20666, os.makedev(1, 3)) or "made")',
-}
-SOCKETS = {
-    "open a UDP socket": "tries(lambda: socket.socket(type=socket.SOCK_DGRAM).sendto(b'x', ('127.0.0.1', 9)))",
-    "ask for a name": "tries(lambda: socket.socket(type=socket.SOCK_DGRAM).connect(('127.0.0.1', 53)) or 'connected')",
-    "open a TCP socket": "tries(lambda: socket.socket().bind(('127.0.0.1', 0)) or 'bound')",
-    "open an abstract socket": "tries(lambda: socket.socket(socket.AF_UNIX).bind('\\0attack%d' % os.getpid()) or 1)",
-    "open a unix socket": "tries(lambda: socket.socket(socket.AF_UNIX).bind('sock') or 'bound')",
-    "open a netlink socket": "tries(lambda: socket.socket(socket.AF_NETLINK, socket.SOCK_RAW).fileno())",
-    "open a raw socket": "tries(lambda: socket.socket(socket.AF_INET, socket.SOCK_RAW, 1).fileno())",
-    "open a packet socket": "tries(lambda: socket.socket(socket.AF_PACKET, socket.SOCK_RAW).fileno())",
-    "open a vsock": "tries(lambda: socket.socket(socket.AF_VSOCK, socket.SOCK_STREAM).fileno())",
-    "open a pair of another family": "tries(lambda: socket.socketpair(socket.AF_TIPC)[0].fileno())",
-    "send out of band": """
-import _socket
-tries(lambda: _socket.socketpair(1, 1, 0)[0].send(b"x", _socket.MSG_OOB))
-""",
-    "receive out of band": """
-import _socket
-def answers(receive):
-    ends = _socket.socketpair(1, 1, 0)
-    try: return receive(ends[0])
-    except OSError as error: return error.errno != errno.EPERM and "the kernel looked"
-tries(*[lambda one=one: answers(one) for one in (
-    lambda end: end.recv(1, _socket.MSG_OOB),
-    lambda end: end.recvmsg(1, 0, _socket.MSG_OOB),
-    lambda end: call(299, end.fileno(), 0, 0, 1, 0),
-)])
-""",
-    "set up io_uring": "b = ctypes.create_string_buffer(256)\ntries(lambda: call(425, 1, ctypes.addressof(b)))",
-}
-PROGRAMS = {
-    "run a program": 'import subprocess as s\ntries(lambda: s.run(["/bin/true"]).returncode == 0 and "ran")',
-    "run curl": 'import subprocess as s\ntries(lambda: s.run(["curl", "--version"], stdout=-3).returncode == 0)',
-    "run itself": 'import subprocess as s\ntries(lambda: s.run([sys.executable, "-c", ""]).returncode == 0)',
-    "run a program by descriptor": """
-def run():
-    file = os.open("/bin/true", os.O_RDONLY)
-    child = os.fork()
-    if child == 0:
-        try: os.execve(file, ["true"], {})
-        finally: os._exit(99)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-tries(run)
-""",
-    "run a program from memory": """
-def run():
-    file = os.memfd_create("program")
-    os.write(file, open("/bin/true", "rb").read())
-    child = os.fork()
-    if child == 0:
-        try: os.execve(file, ["true"], {})
-        finally: os._exit(99)
-    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-tries(run)
-""",
-}
-POWERS = {
-    "become root": "tries(lambda: os.setuid(0) or 'root')",
-    "unshare a user namespace": "tries(lambda: call(272, 0x10000000))",
-    "clone into a user namespace": "tries(lambda: call(56, 0x10000000 | 17, 0, 0, 0, 0) or os._exit(0))",
-    "trace itself": "tries(lambda: call(101, 0, 0, 0, 0))",
-    "use the key ring": "tries(lambda: call(250, 0, -3, 1))",
-    "make shared memory": "tries(lambda: call(29, 0, 4096, 0o1600))",
-    "lower its own priority's floor": "tries(lambda: os.setpriority(os.PRIO_PROCESS, 0, -1) or 'set')",
-}
 ATTACKS = FILES | SOCKETS | PROGRAMS | POWERS
+HERE = given(HOST_PID=os.getpid())
 MACHINE_MAY_LACK = {"open a vsock", "open a pair of another family", "run curl", "send out of band"}
 A_MACHINE_MAY_REFUSE_ALL = {"unshare a user namespace", "clone into a user namespace"}
-NEEDS_CAPABILITY = {"lower its own priority's floor": CAP_SYS_NICE}
+NEEDS_CAPABILITY = {"lower its own priority's floor": CAP_SYS_NICE, "lift its own limits": CAP_SYS_RESOURCE}
 
 
 @NEEDS_X86
 @pytest.mark.parametrize("name", ATTACKS)
 def test_the_walls_hold_and_the_attack_is_a_real_one(name: str, attack, control, sandbox: Sandbox) -> None:
-    code = REACH + ATTACKS[name]
+    code = REACH + HERE + ATTACKS[name].code
     held = attack(code)
     assert held.status == "ok", held.error
     assert "BREACHED" not in held.stdout
@@ -125,42 +55,6 @@ def plain(code: str) -> bool:
     return "BREACHED" in ran.stdout
 
 
-METADATA = """
-import ctypes, fcntl, os, struct
-libc = ctypes.CDLL(None, use_errno=True)
-path, number = {path!r}, {number!r}
-def call(number, *words):
-    libc.syscall.restype = ctypes.c_long
-    plain = (bytes, ctypes.Array)
-    libc.syscall(*[word if isinstance(word, plain) else ctypes.c_long(word) for word in (number, *words)])
-def opened(): return os.open(path, os.O_RDONLY)
-name, here = os.fsencode(path), -100
-times = ctypes.create_string_buffer(struct.pack("4q", 1, 0, 1, 0))
-attribute = struct.pack("=QIII", 0, 0, 0, 0)
-ways = {{
-    "chmod": lambda: os.chmod(path, 0o777),
-    "fchmod": lambda: os.fchmod(opened(), 0o777),
-    "fchmod of a path": lambda: os.chmod(f"/proc/self/fd/{{os.open(path, os.O_PATH)}}", 0o777),
-    "fchmodat": lambda: os.chmod(os.path.basename(path), 0o777, dir_fd=os.open(os.path.dirname(path), os.O_PATH)),
-    "fchmodat2": lambda: call(452, here, name, 0o777, 0),
-    "chown": lambda: os.chown(path, -1, 12345),
-    "lchown": lambda: os.lchown(path, -1, 12345),
-    "fchown": lambda: os.fchown(opened(), -1, 12345),
-    "fchownat": lambda: call(260, here, name, -1, 12345, 0),
-    "utime": lambda: call(132, name, 0),
-    "utimes": lambda: call(235, name, times),
-    "futimesat": lambda: call(261, here, name, times),
-    "utimensat": lambda: os.utime(path, (1, 1)),
-    "futimens": lambda: os.utime(opened(), (1, 1)),
-    "setxattr": lambda: os.setxattr(path, "user.mark", b"x"),
-    "fsetxattr": lambda: os.setxattr(opened(), "user.mark", b"x"),
-    "removexattr": lambda: os.removexattr(path, "user.kept"),
-    "fremovexattr": lambda: os.removexattr(opened(), "user.kept"),
-    "chattr": lambda: fcntl.ioctl(opened(), 0x40086602, struct.pack("l", 0x80)),
-}}
-ways[number]()
-"""
-WAYS = [line.split('"')[1] for line in METADATA.splitlines() if line.startswith('    "')]
 A_FILE_SYSTEM_MAY_LACK = {"setxattr", "fsetxattr", "removexattr", "fremovexattr", "chattr", "fchmodat2"}
 
 
@@ -175,7 +69,7 @@ def metadata_of(path: Path) -> tuple[object, ...]:
 
 
 @NEEDS_X86
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", METADATA)
 def test_a_cell_changes_no_mode_owner_time_or_mark_of_a_file_of_the_service(
     walled: SessionClient,
     uncounted_reduced: SessionClient,
@@ -190,7 +84,7 @@ def test_a_cell_changes_no_mode_owner_time_or_mark_of_a_file_of_the_service(
     with contextlib.suppress(OSError):
         os.setxattr(own_library, "user.kept", b"x")
     before = metadata_of(own_library)
-    code = METADATA.format(path=str(own_library), number=way)
+    code = REACH + given(CANARY=str(own_library)) + METADATA[way].code
     for client in (walled, uncounted_reduced):
         result = client.run(thread, "1", code)
         assert result.status in ("ok", "error")

@@ -6,57 +6,27 @@ import os
 import signal
 
 import pytest
-from attack_kit import REACH, descendants, need_layer, processes, wait_for
+from attack_kit import descendants, need_layer, processes, wait_for
 
+from executor.attacks import NEIGHBOURS, REACH, VICTIMS_CELL, given
 from executor.client import SessionClient
 from executor.values import Sandbox
 
-VICTIM = """
-import os
-secret = 'CANARY-' + '4711'
-open('canary-file.txt', 'w').write(secret)
-open(os.path.join(os.environ['TMPDIR'], 'canary-tmp'), 'w').write(secret)
-try: open('/dev/shm/canary-shm', 'w').write(secret)
-except OSError: pass
-"""
-SPY = """
-seen = []
-import matplotlib
-tops = ["/tmp", "/dev/shm", "/workspace", "/home", "/var", "/proc", "/", "/cache", os.environ["TMPDIR"], "..", "../.."]
-for top in [*tops, matplotlib.get_cachedir(), "/proc/{pid}/cwd", "/proc/{pid}/root/workspace", {folder!r}]:
-    for folder, folders, files in os.walk(top):
-        seen += [os.path.join(folder, name) for name in files if "canary" in name]
-        if folder.count("/") > 6: folders.clear()
-for path in seen:
-    tries(lambda: "CANARY" in open(path).read() and path)
-"""
-REACHES = {
-    "list and read its files": SPY,
-    "signal it": "tries(lambda: os.kill({pid}, 0) or 'signalled')",
-    "hold on to it": "tries(lambda: os.pidfd_open({pid}))",
-    "ask for its group": "tries(lambda: os.getpgid({pid}))",
-    "read its memory": 'tries(lambda: open("/proc/{pid}/maps").read(1))',
-    "read its environment": 'tries(lambda: open("/proc/{pid}/environ").read(1))',
-    "see its command line": 'tries(lambda: open("/proc/{pid}/cmdline").read(1))',
-    "trace it": "tries(lambda: call(101, 0x4206, {pid}, 0, 0))",
-    "read its memory by call": "tries(lambda: call(438, os.pidfd_open({pid}), 0, 0))",
-    "count the machine's processes": "tries(lambda: sum(n.isdigit() for n in os.listdir('/proc')) > 5)",
-}
 NOT_WITHOUT_A_KERNEL = {"read its memory", "read its environment", "trace it", "read its memory by call"}
 """What `hide_memory` stops by itself, walls or not, unless the attacker is root."""
 
 
-@pytest.mark.parametrize("reach", REACHES)
+@pytest.mark.parametrize("reach", NEIGHBOURS)
 def test_a_thread_cannot_notice_that_another_exists(
     walled: SessionClient, unwalled: SessionClient, sandbox: Sandbox, thread: str, reach: str
 ) -> None:
     victim = thread + "-victim"
 
     def spied(client: SessionClient) -> str:
-        folder = client.run(victim, "1", VICTIM + "print(os.getcwd())").stdout.strip()
+        folder = client.run(victim, "1", VICTIMS_CELL + "print(os.getcwd())").stdout.strip()
         assert folder
         live = {session.thread_id: session.pid for session in client.sessions()}
-        code = REACHES[reach].replace("{pid}", str(live[victim])).replace("{folder!r}", repr(folder))
+        code = given(VICTIM_PID=live[victim], VICTIM_FOLDER=folder) + NEIGHBOURS[reach].code
         result = client.run(thread + "-spy", "1", REACH + code)
         assert result.status == "ok", result.error
         after = client.run(victim, "2", "print(secret, open('canary-file.txt').read())")
@@ -137,7 +107,7 @@ if os.fork() == 0:
 
 
 def test_whatever_a_thread_wrote_is_gone_after_reset(walled: SessionClient, sandbox: Sandbox, thread: str) -> None:
-    write = VICTIM + "os.makedirs('deep/er')\nopen('deep/er/canary-deep', 'w').write(secret)\n"
+    write = VICTIMS_CELL + "os.makedirs('deep/er')\nopen('deep/er/canary-deep', 'w').write(secret)\n"
     look = """
 import os, tempfile
 found = []

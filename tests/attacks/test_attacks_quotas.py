@@ -6,108 +6,21 @@ Each attack prints BREACHED when it gets somewhere. The control is the same code
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
-from attack_kit import NEEDS_X86, REACH, descendants, need_layer, processes, wait_for
+from attack_kit import NEEDS_X86, descendants, need_layer, processes, wait_for
 
+from executor.attacks import DISK, MEMORY, QUOTAS, REACH
 from executor.client import SessionClient
 from executor.launch import running_host
-from executor.values import CellResult
+from executor.values import CellResult, Limits
 from workers.delivery.notices import worded
-
-HOLDS = """
-import mmap, time
-MB, libc.mmap.restype = 1 << 20, ctypes.c_void_p
-def out_of_sight(memory):
-    memory.madvise(mmap.MADV_DONTNEED)
-    return memory
-def fill(memory, size):
-    for at in range(0, size, MB): memory[at:at + MB] = b"x" * MB
-    return memory
-def held(megabytes):
-    time.sleep(4)  # longer than any watcher looks away
-    try: gone = os.waitpid(-1, os.WNOHANG)[0]
-    except ChildProcessError: gone = 0
-    if not gone: breached("%d MB held" % megabytes)
-"""
-FILLED = """
-import _socket, fcntl
-def attack():
-    PAIR
-    sums, tell = os.pipe()
-    for turn in range(20):
-        if os.fork() == 0:
-            filled = 0
-            try:
-                while True:
-                    for end in PAIR[::-1]:
-                        os.set_blocking(end, False)
-                        try: fcntl.fcntl(end, 1031, MB)
-                        except OSError: pass
-                        try:
-                            while True: filled += os.write(end, b"x" * 65536)
-                        except OSError: pass
-            except OSError: pass
-            os.write(tell, b"%10d" % filled)
-            time.sleep(60)
-    total = sum(int(os.read(sums, 10)) for turn in range(20))
-    if total > 600 * MB: held(total / MB)
-tries(attack)
-"""
-MEMORY = {
-    "files without a name": """
-def attack():
-    files = [os.memfd_create("m") for turn in range(20)]
-    for file in files:
-        for turn in range(60): os.write(file, b"x" * MB)
-    held(1200)
-tries(attack)
-""",
-    "memory that several processes map": """
-def attack():
-    ready, tell = os.pipe()
-    for turn in range(3):
-        shared = mmap.mmap(-1, 300 * MB)  # before the fork: an error ends the attack here
-        if os.fork() == 0:
-            fill(shared, 300 * MB)
-            os.write(tell, b"!")
-            time.sleep(60)
-            os._exit(0)
-        del shared
-    os.close(tell)
-    if all(os.read(ready, 1) for turn in range(3)): held(900)
-tries(attack)
-""",
-    "shared memory put out of sight": """
-def attack():
-    mmap.mmap(-1, MB)
-    for turn in range(4):
-        if os.fork() == 0:
-            kept = [out_of_sight(fill(mmap.mmap(-1, 20 * MB), 20 * MB)) for turn in range(15)]
-            time.sleep(60)
-    time.sleep(2)
-    held(1200)
-tries(attack)
-""",
-    "a device mapped by several processes": """
-def attack():
-    file = os.open("/dev/zero", os.O_RDWR)
-    for turn in range(4):
-        if os.fork() == 0:
-            kept = [out_of_sight(fill(mmap.mmap(file, 20 * MB), 20 * MB)) for turn in range(15)]
-            time.sleep(60)
-    time.sleep(3)
-    held(1200)
-tries(attack)
-""",
-    "what sockets hold": FILLED.replace("PAIR", "[_socket.socket.detach(one) for one in _socket.socketpair(1, 1, 0)]"),
-    "what pipes hold": FILLED.replace("PAIR", "os.pipe()"),
-}
 
 
 def hold(client: SessionClient, thread: str, what: str) -> CellResult:
     client.run(thread, "0", "kept = 7")
-    result = client.run(thread, "1", REACH + HOLDS + MEMORY[what])
+    result = client.run(thread, "1", REACH + MEMORY[what].code)
     client.run(thread, "2", "print(1 + 1, kept)")
     client.reset(thread)
     return result
@@ -131,37 +44,28 @@ def test_the_same_memory_can_be_held_where_no_wall_is(unwalled: SessionClient, t
         assert "BREACHED" in result.stdout or result.status == "killed", "it proves nothing"
 
 
-QUOTAS = {
-    "asynchronous reads and writes": "n = ctypes.c_ulong()\ntries(lambda: call(206, 4096, ctypes.addressof(n)))",
-    "pages of a hundredfold size": (
-        "libc.mmap.restype = ctypes.c_void_p\nif call(9, 0, 2 << 20, 3, 0x40022, -1, 0): breached('mapped')"
-    ),
-    "a file of such pages": "tries(lambda: os.memfd_create('m', 4) > 0)",
-    "a lease on a library, for which its next writer waits": (
-        "import fcntl\nfile = os.open('leased', os.O_CREAT | os.O_RDONLY)\n"
-        "tries(lambda: fcntl.fcntl(file, 1024, fcntl.F_RDLCK) == 0)"
-    ),
-    "a watch on a folder by the old way": (
-        "import fcntl\ntries(lambda: fcntl.fcntl(os.open('.', os.O_RDONLY), 1026, 2) == 0)"
-    ),
-    "a watch on a file": "tries(lambda: libc.inotify_init() > 0)",
-    "a queue of messages": "tries(lambda: libc.mq_open(b'/q%d' % os.getpid(), 0o102, 0o600, 0) > 0)",
-    "shared memory of the old kind": "tries(lambda: call(29, 0, 4096, 0o1600))",
-    "semaphores of the old kind": "tries(lambda: call(64, 0, 1, 0o1600))",
-    "a key": "tries(lambda: call(248, ctypes.addressof(ctypes.create_string_buffer(b'user')), 0, 0, 0, -3))",
-    "a counter of the processor": (
-        "given = ctypes.create_string_buffer(200)\ntries(lambda: call(298, ctypes.addressof(given), 0, -1, -1, 0))"
-    ),
-    "a terminal": "tries(lambda: os.open('/dev/ptmx', os.O_RDWR))",
-    "faults handled by itself": "tries(lambda: call(323, 1))",
-    "descriptors under way in a socket": (
-        "import array, socket\none, other = socket.socketpair()\ntries(lambda: socket.send_fds(one, [b'x'], [0]) > 0)"
-    ),
-    "a core file by the machine's helper": (
-        "import resource\ntries(lambda: libc.prctl(4, 1, 0, 0, 0) == 0, "
-        "lambda: resource.setrlimit(resource.RLIMIT_CORE, (0, 0)) or 'set')"
-    ),
-}
+@pytest.mark.parametrize("where", DISK)
+@pytest.mark.parametrize("walls", ["walled", "uncounted", "uncounted_reduced"])
+def test_no_session_fills_the_disk_wherever_it_writes(
+    request: pytest.FixtureRequest, walls: str, thread: str, where: str
+) -> None:
+    client: SessionClient = request.getfixturevalue(walls)
+    client.run(thread, "0", "kept = 7")
+    result = client.run(thread, "1", REACH + DISK[where].code)
+    after = client.run(thread, "2", "print(1 + 1, kept)")
+    client.reset(thread)
+    if "BREACHED" in result.stdout and DISK[where].needs:
+        need_layer(client.ping().sandbox, DISK[where].needs)
+    assert "BREACHED" not in result.stdout
+    assert after.stdout == "2 7\n"
+
+
+@pytest.mark.parametrize("where", sorted(DISK.keys() - {"files deeper than anybody looks"}))
+def test_the_same_files_can_be_written_where_nobody_counts(tmp_path: Path, where: str) -> None:
+    with running_host(limits=Limits(workspace_mb=1_000), without=("namespaces",)) as client:
+        assert "BREACHED" in client.run("t", "1", REACH + DISK[where].code).stdout
+
+
 NEEDS_MORE = {"a queue of messages", "a counter of the processor", "a key", "faults handled by itself", "a terminal"}
 """What a machine, or a limit of the process, may refuse everybody."""
 
@@ -169,10 +73,10 @@ NEEDS_MORE = {"a queue of messages", "a counter of the processor", "a key", "fau
 @NEEDS_X86
 @pytest.mark.parametrize("quota", QUOTAS)
 def test_no_session_takes_of_what_the_machine_has_little_of(attack, control, quota: str) -> None:
-    held = attack(REACH + QUOTAS[quota])
+    held = attack(REACH + QUOTAS[quota].code)
     assert "BREACHED" not in held.stdout
     if quota not in NEEDS_MORE and "page" not in quota:
-        assert "BREACHED" in control(REACH + QUOTAS[quota]).stdout, "without walls it gets nowhere either"
+        assert "BREACHED" in control(REACH + QUOTAS[quota].code).stdout, "without walls it gets nowhere either"
 
 
 ESCAPES = {
@@ -256,3 +160,23 @@ def test_duckdb_works_behind_a_private_root(without: tuple[str, ...]) -> None:
         result = client.run("t", "1", code)
     assert result.status == "ok", (result.error, worded(result, "en"), result.stderr)
     assert " 3 " in result.stdout
+
+
+THREADS = """
+import threading
+go = threading.Event()
+def work():
+    held = [bytes(3_000) for _ in range(100)]
+    go.wait()
+    return held
+threads = [threading.Thread(target=work) for _ in range(16)]
+for thread in threads: thread.start()
+go.set()
+for thread in threads: thread.join()
+print(len(threads))
+"""
+
+
+def test_a_cells_threads_do_not_use_up_its_memory_with_addresses(walled: SessionClient, thread: str) -> None:
+    result = walled.run(thread, "1", THREADS)
+    assert (result.status, result.stdout) == ("ok", "16\n"), result.error

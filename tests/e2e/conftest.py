@@ -1,4 +1,8 @@
-"""A stack for each test, on one session host for all of them."""
+"""A stack for each file of tests, on one session host for all of them.
+
+Each file has a Redis of its own too: the bot remembers there what a workspace does not offer, and all test workspaces
+have one id.
+"""
 
 from __future__ import annotations
 
@@ -9,6 +13,7 @@ from pathlib import Path
 import pytest
 from harness import Stack, Start, running_stack, session_host
 
+from tryout.redis_server import embedded_redis
 from workers.models.base import Model
 from workers.offline import OfflineAnalyst
 
@@ -21,7 +26,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         yield folder
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
+def redis_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Redis-compatible server of this file's own."""
+    with embedded_redis(tmp_path_factory.mktemp("redis") / "redis.log") as url:
+        yield url
+
+
+@pytest.fixture(scope="module")
 def common(home: Path, redis_url: str) -> Iterator[Stack]:
     """The stack that most tests share."""
     with running_stack(home, redis_url, OfflineAnalyst()) as stack:

@@ -51,7 +51,7 @@ def test_ask_prints_the_thread_the_turns_and_the_model_as_json(asked: dict[str, 
     assert all(set(message) == {"ts", "author", "text", "files"} for message in asked["thread"])
     assert [turn["status"] for turn in asked["turns"]] == ["done", "done"]
     cell = asked["turns"][0]["cells"][0]
-    assert {"id", "title", "code", "status", "stdout", "error", "artifacts"} == set(cell)
+    assert {"id", "title", "code", "status", "stdout", "error", "artifacts", "tables", "charts"} == set(cell)
     assert asked["model"] == "offline-analyst"
 
 
@@ -59,6 +59,15 @@ def test_the_answer_holds_the_numbers_of_the_file(asked: dict[str, Any]) -> None
     report = asked["turns"][0]["report"]["markdown"]
     assert "32" in report
     assert "18" in report
+
+
+def test_the_tables_and_figures_of_an_answer_are_data(asked: dict[str, Any]) -> None:
+    report = asked["turns"][0]["report"]
+    assert report["tables"][0]["columns"][:2] == ["region", "amount"]
+    assert {row[1] for row in report["tables"][0]["rows"]} == {"32", "18"}
+    assert {one["figure"] for one in report["figures"]} >= {"32", "18"}
+    charts = [chart for cell in asked["turns"][0]["cells"] for chart in cell["charts"]]
+    assert {point[1] for point in charts[0]["series"][0]["points"]} == {32, 18}
 
 
 def test_every_file_of_the_thread_lies_where_the_json_says(asked: dict[str, Any]) -> None:

@@ -276,6 +276,43 @@ def test_at_400_pixels_the_thread_takes_the_page_and_gives_it_back(
         assert page.evaluate("document.documentElement.scrollWidth") == 400
 
 
+def test_a_table_that_is_too_wide_says_so_until_its_last_column_is_in_sight(
+    browser: Browser, server: Address, client: WebClient
+) -> None:
+    rows = [[{"type": "raw_text", "text": f"column {n}"} for n in range(14)] for _ in range(3)]
+    client.chat_postMessage(channel=SALES, text="wide", blocks=[{"type": "table", "rows": rows}])
+    with page_at(browser, f"{server.url}/{SALES}", viewport={"width": 400, "height": 800}) as page:
+        place = page.locator(".scroll").last
+        expect(place).to_have_class(re.compile(r"\bhides\b"))
+        place.evaluate("it => { it.scrollLeft = it.scrollWidth; }")
+        expect(place).not_to_have_class(re.compile(r"\bhides\b"))
+        assert page.evaluate("document.documentElement.scrollWidth") == 400
+
+
+def test_a_thread_opens_at_the_head_of_its_answer(
+    browser: Browser, server: Address, client: WebClient, people: httpx.Client
+) -> None:
+    asked = people.post("/messages", json={"channel": SALES, "text": "How much?"}).json()
+    place = {"channel": SALES, "thread_ts": asked["ts"]}
+    client.chat_postMessage(**place, text="Working")
+    client.files_upload_v2(**place, content="a,b", filename="a.csv")
+    client.chat_postMessage(**place, text="The answer begins here")
+    client.chat_postMessage(**place, text="\n".join(f"line {number}" for number in range(80)))
+    with page_at(browser, f"{server.url}/{SALES}/{asked['ts']}") as page:
+        expect(page.locator(".thread .message", has_text="The answer begins here")).to_be_in_viewport()
+        expect(page.locator(".thread .file")).not_to_be_in_viewport()
+        people.post("/messages", json={**place, "text": "Thank you"})
+        expect(page.locator(".thread .message", has_text="Thank you")).to_be_in_viewport()
+
+
+def test_a_channel_without_the_bot_offers_to_invite_it(browser: Browser, server: Address) -> None:
+    with page_at(browser, f"{server.url}/{SALES}") as page:
+        page.get_by_role("link", name="random").click()
+        page.get_by_role("button", name="Invite Threadbook").click()
+        expect(page.get_by_role("button", name="Invite Threadbook")).to_have_count(0)
+        expect(page.locator(".intro")).to_contain_text("Mention @Threadbook")
+
+
 def test_one_may_post_as_somebody_else(browser: Browser, server: Address) -> None:
     with page_at(browser, f"{server.url}/{SALES}") as page:
         page.locator(".viewer select").select_option(label="陈晨")

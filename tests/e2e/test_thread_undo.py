@@ -136,7 +136,7 @@ def test_a_reset_that_is_declined_changes_nothing(start: Start) -> None:
     say_and_hear(talk, "重置", "要清空本消息列的会话吗？")
     say_and_hear(talk, "不用", "没有清空")
     talk.stack.wait_for(lambda: talk.turn.status == "done", "the end of the turn")
-    say_and_hear(talk, "undo", "undid the last step")
+    say_and_hear(talk, "undo", "撤销了最后一步")  # the thread has come to speak Chinese
     assert len(talk.turns) == 2
 
 

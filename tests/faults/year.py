@@ -23,7 +23,6 @@ from typing import Any
 import time_machine
 from turn_world import World, cell, finish, hurried, new_database, question
 
-from core.spool import Spool
 from core.store.purge import KEPT
 from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
@@ -83,7 +82,7 @@ class Year:
         context = worker.context
         Eviction(EVICT_DAYS, world.store, worker.leases, context.transfer, world.sessions).sweep()
         keep_retention(context.settings, world.store, context.blobs, world._redis)
-        carry_out_orders(world.store, world.sessions, context.settings.node_id, Spool(context.settings.spool))
+        carry_out_orders(context.settings, world.store, world.sessions)
 
     def stores(self) -> dict[str, int]:
         """What each store holds now."""

@@ -1,0 +1,385 @@
+"""Takes the walls away one rule at a time and sees whether an attack gets through: `make mutate-walls`.
+
+A rule that nothing needs protects nothing, or nobody attacks it. Production has no switch for this: the executor is
+copied into a folder, a line is added to the copy that takes one rule away, and a session host is started from there.
+Each rule names the attacks that need it. What survives without a reason is an attack that is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from json import dumps
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT), str(Path(__file__).parent), str(ROOT / "tests")]
+
+from test_attacks_kernel import ENTRIES, MACHINE_CODE  # noqa: E402  run as a program, these are not on the path
+
+from executor.attacks import ATTACKS, METADATA, Attack  # noqa: E402
+from executor.client import SessionClient  # noqa: E402
+from executor.environment import clean_environment  # noqa: E402
+from executor.launch import stop_host, wait_for_host  # noqa: E402
+from executor.sandbox import seccomp  # noqa: E402
+from tryout.attack_check import LIMITS, Round  # noqa: E402
+
+REDUCED = ("namespaces", "cgroup")
+BY_NAME = {name: (kind, one) for kind, attacks in ATTACKS.items() for name, one in attacks.items()}
+
+
+@dataclass(frozen=True)
+class Mutation:
+    """One rule less: `code` is added to `file` of the copy. `why` is the reason for which it may survive."""
+
+    layer: str
+    rule: str
+    file: str
+    code: str
+    attacks: tuple[tuple[str, Attack], ...]
+    without: tuple[str, ...] = ()
+    why: str = ""
+
+
+def named(*names: str) -> tuple[tuple[str, Attack], ...]:
+    """Attacks of `executor/attacks`."""
+    return tuple((name, BY_NAME[name][1]) for name in names)
+
+
+def written(name: str, code: str) -> tuple[tuple[str, Attack], ...]:
+    """An attack that is of use here alone."""
+    return ((name, Attack(name, code)),)
+
+
+CAPABILITY = "the kernel asks for a capability first, and a session has none"
+SECOND = "a second lock: {} stops it, too"
+
+
+def asked(call: str) -> tuple[tuple[str, Attack], ...]:
+    """The call with arguments that do nothing: any answer but EPERM is the kernel's own."""
+    return written(f"{call} with nothing", f"tries(lambda: looked(lambda: call({call!r}, *[-1] * 6)))")
+
+
+def refuses_by_itself(call: str) -> bool:
+    """Whether the kernel answers EPERM to the same call in a process without capabilities and without our filter."""
+    number = seccomp.MACHINES["x86_64"].calls[call]
+    code = f"""
+import ctypes, sys
+sys.path.insert(0, {str(ROOT)!r})
+from executor.sandbox.privileges import allow_no_new_privileges, drop_bounding_set, drop_capabilities
+drop_bounding_set(); drop_capabilities(); allow_no_new_privileges()
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+result = libc.syscall(ctypes.c_long({number}), *[ctypes.c_long(-1)] * 6)
+sys.exit(result < 0 and ctypes.get_errno() == 1)
+"""
+    return subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 1
+
+
+def mutations() -> Iterator[Mutation]:
+    """All that are known, by layer."""
+    yield from _denied_calls()
+    yield from _rules_by_argument()
+    yield from _landlock_rights()
+    yield from _others()
+
+
+_SECCOMP = "sandbox/seccomp.py"
+
+
+def _without_word(name: str, word: str) -> str:
+    return f"{name} = ' '.join(each for each in {name}.split() if each != {word!r})\n"
+
+
+def _denied_calls() -> Iterator[Mutation]:
+    for names in seccomp.DENIED.values():
+        for call in names.split():
+            fewer = f"' '.join(each for each in names.split() if each != {call!r})"
+            code = f"DENIED = {{why: {fewer} for why, names in DENIED.items()}}\n"
+            yield Mutation("seccomp", call, _SECCOMP, code, asked(call), why="capability?")
+    for call in seccomp.EXEC.split():
+        yield Mutation("seccomp", call, _SECCOMP, _without_word("EXEC", call), asked(call))
+    for call in seccomp.UNCOUNTED.split():
+        opens = {"memfd_create": "os.memfd_create('m') > 0", "socketpair": "call('socketpair', 1, 1, 0, bytes(8)) == 0"}
+        attack = written(f"{call} where nobody counts", f"tries(lambda: {opens[call]})")
+        yield Mutation(
+            "seccomp", f"{call} (uncounted)", _SECCOMP, _without_word("UNCOUNTED", call), attack, ("cgroup",)
+        )
+    for call in seccomp.AFTER_SETUP.split():
+        attack = named("descriptors under way in a socket") if call == "sendmsg" else asked(call)
+        yield Mutation("seccomp", f"{call} after set-up", _SECCOMP, _without_word("AFTER_SETUP", call), attack)
+    yield Mutation(
+        "seccomp", "setsid", _SECCOMP, "CONTAINED = ''\n", named("a share of the processor for each process")
+    )
+    for answer in ("0", "errno.EOPNOTSUPP"):
+        for calls, value in seccomp.METADATA.items():
+            if (value == 0) == (answer == "0"):
+                for call in calls.split():
+                    fewer = f"' '.join(each for each in names.split() if each != {call!r})"
+                    code = f"METADATA = {{{fewer}: answer for names, answer in METADATA.items()}}\n"
+                    way = {"fchmod": "fchmod", "utimensat": "utimensat"}.get(call, call)
+                    answers = (
+                        f"try: call({call!r}, *[-1] * 6)\nexcept OSError as error:\n"
+                        "    if error.errno != errno.EOPNOTSUPP: breached(error)\n"
+                    )
+                    attack = ((way, METADATA[way]),) if way in METADATA else written(f"{call} with nothing", answers)
+                    yield Mutation("seccomp", f"{call} (reduced)", _SECCOMP, code, attack, REDUCED)
+
+
+def _rules_by_argument() -> Iterator[Mutation]:
+    attacks = {
+        "clone": named("a child of its parent", "clone into a user namespace"),
+        "socketpair": written(
+            "a pair of another family", "tries(lambda: looked(lambda: call('socketpair', 2, 1, 0, bytes(8))))"
+        ),
+        "ioctl": named("type into a terminal"),
+        "prlimit64": written(
+            "limits by a process's number",
+            "import resource\ntries(lambda: resource.prlimit(os.getpid(), resource.RLIMIT_CORE))",
+        ),
+        "setrlimit": written("a core limit of its own", "tries(lambda: call('setrlimit', 4, bytes(16)) == 0)"),
+        "prctl": named("no orphan of its own", "a core file by the machine's helper"),
+        "fcntl": named("a lease on a library, for which its next writer waits"),
+        "sendto": written(
+            "send out of band",
+            "import _socket\ntries(lambda: looked(lambda: _socket.socketpair(1, 1, 0)[0].send(b'x', _socket.MSG_OOB)))",
+        ),
+        "recvfrom": named("receive out of band"),
+        "recvmsg": named("receive out of band"),
+        "recvmmsg": named("receive out of band"),
+        "memfd_create": named("a file of such pages"),
+        "mmap": named("pages of a hundredfold size"),
+    }
+    for call, chosen in attacks.items():
+        code = (
+            "_all = _by_argument\ndef _by_argument(*, counted):\n"
+            f"    return {{name: rule for name, rule in _all(counted=counted).items() if name != {call!r}}}\n"
+        )
+        why = "this machine has no huge pages to give" if call == "mmap" else ""
+        yield Mutation("seccomp, by argument", call, _SECCOMP, code, chosen, why=why)
+    yield Mutation(
+        "seccomp, by argument",
+        "clone3",
+        _SECCOMP,
+        "_program = program\ndef program(machine, **options):\n    number = machine.calls['clone3']\n"
+        "    code = _program(machine, **options)\n    at = code.index((_EQUAL, 0, 1, number))\n"
+        "    return code[:at] + code[at + 2:]\n",
+        written(
+            "clone3",
+            "try: call('clone3', 0, 0)\nexcept OSError as error:\n"
+            "    if error.errno != errno.ENOSYS: breached(error)\n",
+        ),
+    )
+    for entry, rule, why in (
+        ("int 0x80: getpid of the 32-bit table", "_KILL = _ALLOW", ""),
+        ("x32: getpid with the x32 bit", "_AT_LEAST = 0x15", "this kernel has no x32"),
+    ):
+        attack = written(entry, MACHINE_CODE.format(hex=ENTRIES[entry]))
+        yield Mutation("seccomp, entries", entry.partition(":")[0], _SECCOMP, rule + "\n", attack, why=why)
+
+
+def _landlock_rights() -> Iterator[Mutation]:
+    in_folder = "os.path.join(os.path.dirname(CANARY), 'made')"
+    attacks: dict[str, tuple[tuple[tuple[str, Attack], ...], str]] = {
+        "EXECUTE": (named("run a program"), SECOND.format("seccomp")),
+        "WRITE_FILE": (written("write", "tries(lambda: open(CANARY, 'r+').write('x') and 'wrote')"), ""),
+        "READ_FILE": (written("read", "tries(lambda: open('/etc/hostname').read() + 'read')"), ""),
+        "READ_DIR": (written("list", "tries(lambda: os.listdir('/var'))"), ""),
+        "REMOVE_DIR": (
+            written("rmdir", "tries(lambda: os.rmdir(os.path.join(os.path.dirname(CANARY), 'empty')) or 1)"),
+            "",
+        ),
+        "REMOVE_FILE": (written("unlink", "tries(lambda: os.unlink(CANARY) or 'gone')"), ""),
+        "MAKE_CHAR": (named("make a device"), CAPABILITY),
+        "MAKE_DIR": (written("mkdir", f"tries(lambda: os.mkdir({in_folder}) or 'made')"), ""),
+        "MAKE_REG": (written("create", f"tries(lambda: os.mknod({in_folder}) or 'made')"), ""),
+        "MAKE_SOCK": (written("socket", "tries(lambda: os.mknod('s', 0o140600) or 'made')"), ""),
+        "MAKE_FIFO": (named("make a pipe"), ""),
+        "MAKE_BLOCK": (written("block", "tries(lambda: os.mknod('b', 0o60600, 1) or 'made')"), CAPABILITY),
+        "MAKE_SYM": (named("make a symbolic link"), ""),
+        "REFER": (named("take a file of the service along"), "Landlock always refuses this where it is not allowed"),
+        "TRUNCATE": (written("truncate", "tries(lambda: os.truncate(CANARY, 0) or 'cut')"), ""),
+        "IOCTL_DEV": (
+            written(
+                "ioctl of a device",
+                "import fcntl\nfile = os.open('/dev/urandom', os.O_RDONLY)\n"
+                "tries(lambda: fcntl.ioctl(file, 0x80045200, bytes(4)) and 1)",
+            ),
+            "",
+        ),
+    }
+    for bit, (right, (chosen, why)) in enumerate(attacks.items()):
+        code = f"_HANDLED_FROM = {{since: bits & ~(1 << {bit}) for since, bits in _HANDLED_FROM.items()}}\n"
+        yield Mutation("landlock", right, "sandbox/landlock.py", code, chosen, REDUCED, why)
+    for name, code, chosen, why in (
+        ("TCP", "_TCP_BIND_CONNECT = 0\n", named("open a TCP socket"), SECOND.format("seccomp")),
+        ("scope of signals", "_SCOPE_ABSTRACT_AND_SIGNAL = 1\n", named("end the session host", "signal it"), ""),
+        (
+            "scope of abstract sockets",
+            "_SCOPE_ABSTRACT_AND_SIGNAL = 2\n",
+            named("open an abstract socket"),
+            SECOND.format("seccomp"),
+        ),
+    ):
+        yield Mutation("landlock", name, "sandbox/landlock.py", code, chosen, REDUCED, why)
+
+
+def _others() -> Iterator[Mutation]:
+    for kind, chosen, why in (
+        ("NEWPID", named("signal it", "count the machine's processes"), ""),
+        ("NEWNET", named("open a UDP socket", "open a netlink socket"), SECOND.format("seccomp")),
+        ("NEWIPC", named("make shared memory", "a queue of messages"), SECOND.format("seccomp")),
+        (
+            "NEWUTS",
+            written("rename the host", "tries(lambda: socket.sethostname('x') or 'renamed')"),
+            SECOND.format("seccomp"),
+        ),
+        ("NEWCGROUP", written("see its cgroup", "tries(lambda: 'threadbook' in open('/proc/self/cgroup').read())"), ""),
+    ):
+        code = f"calls.CLONE_{kind} = 0\n"
+        yield Mutation(
+            "namespaces",
+            kind,
+            "sandbox/namespaces.py",
+            f"_ALL_BUT_USER &= ~calls.CLONE_{kind}\n{code}",
+            chosen,
+            why=why,
+        )
+    yield Mutation(
+        "cgroup",
+        "entry",
+        "sandbox/cgroup.py",
+        "def enter(group_files): return True\n",
+        named("memory that several processes map", "shared memory put out of sight"),
+    )
+    yield Mutation(
+        "privileges",
+        "hide_memory",
+        "sandbox/privileges.py",
+        "def hide_memory(): pass\n",
+        named("read its memory", "read its environment"),
+        REDUCED,
+        SECOND.format("Landlock (no tracing out of its domain)"),
+    )
+    yield Mutation(
+        "privileges",
+        "no capabilities",
+        "sandbox/privileges.py",
+        "def drop_capabilities(): pass\ndef drop_bounding_set(): pass\n",
+        written(
+            "hold a capability",
+            "line = [l for l in open('/proc/self/status') if l.startswith('CapEff')][0]\n"
+            "tries(lambda: int(line.split()[1], 16) != 0 and line)",
+        ),
+        why=SECOND.format("the change of uid"),
+    )
+    yield Mutation(
+        "descriptors",
+        "close_other_descriptors",
+        "inside/setup.py",
+        "def close_other_descriptors(kept): pass\n",
+        written(
+            "find a descriptor of the zygote",
+            "def is_open(number):\n    try: return os.fstat(number).st_rdev != os.fstat(0).st_rdev\n"
+            "    except OSError: return False\n"
+            "tries(lambda: [n for n in range(3, 200) if is_open(n)] or None)",
+        ),
+    )
+    for rule, code, chosen, why in (
+        ("read-only root", "calls.MOUNT_ATTR_RDONLY = 0\n", named("write into a library"), SECOND.format("Landlock")),
+        (
+            "no links followed in a workspace",
+            "calls.MS_NOSYMFOLLOW = 0\n",
+            named("make a symbolic link"),
+            SECOND.format("Landlock (no links are made)"),
+        ),
+    ):
+        yield Mutation("private root", rule, "sandbox/root.py", code, chosen, why=why)
+
+
+@contextmanager
+def host_of(folder: Path, mutation: Mutation | None, without: Sequence[str]) -> Iterator[SessionClient]:
+    """A session host that runs from a copy of the executor, with one rule less."""
+    package = folder / "copy" / "executor"
+    shutil.copytree(ROOT / "executor", package, ignore=shutil.ignore_patterns("__pycache__"))
+    if mutation is not None:
+        with (package / mutation.file).open("a") as file:
+            file.write(f"\n\n{mutation.code}")
+    for path in [folder, folder / "copy", *package.rglob("*")]:
+        path.chmod(0o755 if path.is_dir() else 0o644)
+    socket, home = folder / "host.sock", folder / "home"
+    command = [sys.executable, "-m", "executor.host", "--socket", str(socket), "--home", str(home)]
+    command += ["--limits", dumps(asdict(LIMITS)), "--without", ",".join(without)]
+    environment = clean_environment(home.absolute() / "zygote") | {"PYTHONPATH": str(folder / "copy")}
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, cwd=folder)
+    try:
+        wait_for_host(process, socket)
+        yield SessionClient(socket)
+    finally:
+        stop_host(process)
+
+
+def tried(mutation: Mutation | None, attacks: Sequence[tuple[str, Attack]], without: Sequence[str]) -> list[str]:
+    """The attacks that got through."""
+    with tempfile.TemporaryDirectory(prefix="threadbook-") as name, host_of(Path(name), mutation, without) as client:
+        host = client.ping()
+        canary = Path(name) / "copy" / "executor" / "canary.txt"  # a file that every session may read
+        (canary.parent / "empty").mkdir(exist_ok=True)
+        round_ = Round(client, host.pid, host.sandbox, canary, lambda: None)
+        canary.chmod(0o644)
+        return [name for name, one in attacks if round_.make("", name, one).state != "held"]
+
+
+def outcome(mutation: Mutation) -> tuple[str, str]:
+    """("killed" | "survived" | "not told", by what or why)."""
+    try:
+        through = tried(mutation, mutation.attacks, mutation.without)
+    except RuntimeError:  # without this rule, or on a machine this busy: that proves nothing
+        return "not told", "no session starts"
+    if through:
+        return "killed", through[0]
+    why = mutation.why
+    if why == "capability?":
+        why = CAPABILITY if refuses_by_itself(mutation.rule) else ""
+    return "survived", why
+
+
+def main() -> None:
+    """Print a line per rule, and write the table."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--only", default="", help="rules whose layer or name has this in it")
+    parser.add_argument("--minutes", type=float, default=120)
+    parser.add_argument("--table", type=Path, help="where to write the table")
+    options = parser.parse_args()
+    end, rows = time.monotonic() + options.minutes * 60, []
+    chosen = [one for one in mutations() if options.only in f"{one.layer}: {one.rule}"]
+    for without in {one.without for one in chosen}:
+        attacks = dict(attack for one in chosen if one.without == without for attack in one.attacks)
+        if through := tried(None, list(attacks.items()), without):
+            sys.exit(f"these get through with all rules, so they prove nothing: {', '.join(through)}")
+    for mutation in chosen:
+        if time.monotonic() > end:
+            break
+        state, by = outcome(mutation)
+        rows.append(f"| {mutation.layer} | {mutation.rule} | {state} | {by or 'NO REASON'} |")
+        print(rows[-1], flush=True)
+    left = f"{len(rows)} of {len(chosen)} rules were taken away."
+    print(left)
+    if options.table:
+        options.table.parent.mkdir(exist_ok=True)
+        head = ["| layer | rule | without it | by which attack, or why not |", "| --- | --- | --- | --- |"]
+        options.table.write_text("\n".join([*head, *rows, "", left]) + "\n")
+    sys.exit(any("NO REASON" in row for row in rows))
+
+
+if __name__ == "__main__":
+    os.umask(0o022)
+    main()
