@@ -3,9 +3,10 @@ SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-# Four processes share the cores: tests wait a lot. Each with a thread per core for its arithmetic, they would wait for
-# each other. Files run in the order of the tree, so that the long ones of the executor are not the last.
-FAST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 4 --dist loadfile --no-loadscope-reorder
+# Six processes share two cores: tests wait a lot. Each with a thread per core for its arithmetic, they would wait for
+# each other. Files run in the order of the tree, so that the long ones of the executor are not the last. The plugin that
+# tries a test again talks to a server at each test, also when it tries nothing again.
+FAST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder -p no:rerunfailures
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -53,7 +54,8 @@ test: check  ## check + the fast tests
 	$(FAST) -m "not integration and not browser and not attack and not fault"
 
 test-integration: .venv/.dev  ## real Redis, Postgres and the whole stack
-	$(BIN)/pytest -m "integration or attack"
+	$(BIN)/pytest -n 3 --dist loadfile -m "integration and not attack"
+	$(BIN)/pytest -n 2 --dist loadfile -m attack
 
 test-wheel: .venv/.dev  ## the wheel in an empty environment: every command there
 	$(BIN)/python scripts/try_wheel.py
@@ -71,6 +73,12 @@ test-attacks: .venv/.dev  ## the attacks again, as an ordinary user, without use
 	@for machine in ordinary-user ordinary-user-refused bare-container; do echo "== $$machine"; \
 	  $(BIN)/python tests/attacks/situations.py $$machine -- $(BIN)/pytest -p no:cacheprovider -m attack tests/attacks || exit 1; \
 	done
+
+mutate-walls: .venv/.dev  ## takes each rule of the sandbox away and sees which attack gets through (MINUTES=120, needs root)
+	PYTHONPATH=. $(BIN)/python tests/attacks/mutations.py --minutes $(or $(MINUTES),120) --table build/walls.md
+
+fuzz: .venv/.dev  ## MINUTES=10 of odd input at every door; what breaks a reader is kept in tests/fuzz/corpus
+	PYTHONPATH=. $(BIN)/python tests/fuzz/door.py --minutes $(or $(MINUTES),10)
 
 test-faults: .venv/.dev  ## everything is killed, lost or full at every moment; writes the table of docs/reliability.md
 	UPDATE_RELIABILITY=1 $(BIN)/pytest -m fault tests/faults
@@ -110,4 +118,4 @@ eval: .venv/.dev  ## our suite of questions: MODEL=offline, or any model that th
 	$(BIN)/python -m bench.suite .eval/suite
 	$(BIN)/threadbook eval .eval/suite/suite.jsonl --model $(or $(MODEL),offline) -j $(or $(JOBS),2) --out .eval/$(or $(MODEL),offline)
 
-.PHONY: help install run demo check fix test coverage test-again test-integration test-wheel test-browser test-faults soak soak-postgres soak-year test-all check-deploy docs sbom bench eval
+.PHONY: fuzz mutate-walls help install run demo check fix test coverage test-again test-integration test-wheel test-browser test-faults soak soak-postgres soak-year test-all check-deploy docs sbom bench eval
