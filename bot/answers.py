@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from bot.intake import Ignored
+from bot.payloads import read_press
 from bot.pressed import pressed
 from core.interactions import OptionButton
 from core.rows import TurnRow
@@ -23,24 +24,20 @@ def to_answer(body: Mapping[str, Any], team: str, store: Store) -> IncomingMessa
 
     Its ts is that of the question's message, so when two people press, only the first press counts.
     """
-    try:
-        button = OptionButton.decode(body["actions"][0]["value"])
-        channel, ts = str(body["container"]["channel_id"]), str(body["container"]["message_ts"])
-        user = str(body["user"]["id"])
-    except (KeyError, IndexError, TypeError):
-        return Ignored("malformed")
-    if button is None:
+    press = read_press(body)
+    button = OptionButton.decode(press.value) if press else None
+    if press is None or button is None or not press.shown:
         return Ignored("malformed")
     turn = store.turn(button.turn)
     if turn is None:
         return Ignored("a question that is not known")
     key = ThreadKey.parse(turn.thread_id)
-    if (key.team, key.channel) != (team, channel):
+    if (key.team, key.channel) != (team, press.channel):
         return Ignored("a question of another channel")
     option = _open_option(turn, store.steps(button.turn), button.call, button.n)
     if option is None:
         return Ignored("a question that is no longer open")
-    return pressed(key, user, ts, text=option, kind="answer")
+    return pressed(key, press.user, press.shown, text=option, kind="answer")
 
 
 def _open_option(turn: TurnRow, steps: Sequence[Step], call_id: str, number: int) -> str | None:

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
-from bot.commands import TS
+from bot.payloads import read_form, read_press
 from bot.pressed import pressed
 from core.approvals import DECISION, Decision, Do
 from core.errors import SlackFailed, SlackUnreachable
@@ -66,30 +66,25 @@ class Approvals:
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
         """Do what a button says. Returns what came of it, a word for the log. Raises StoreUnreachable: then no ack."""
-        try:
-            button = ApprovalButton.decode(body["actions"][0]["value"])
-            channel, shown = str(body["container"]["channel_id"]), str(body["container"]["message_ts"])
-            ts = str(body["actions"][0].get("action_ts") or "")
-            user, trigger = str(body["user"]["id"]), str(body.get("trigger_id") or "")
-        except (KeyError, IndexError, TypeError, AttributeError):
+        press = read_press(body)
+        button = ApprovalButton.decode(press.value) if press else None
+        if press is None or button is None or not press.ts:
             return "malformed"
-        if button is None or not user or not TS.fullmatch(ts):
-            return "malformed"
-        asked = self._asked(button.turn, button.call, team)
-        if asked is None or asked.key.channel != channel:
+        asked, user, ts = self._asked(button.turn, button.call, team), press.user, press.ts
+        if asked is None or asked.key.channel != press.channel:
             return "unknown"
         if button.do == "show":
-            self._open(asked, user, trigger, drawn.code_view(asked.question, asked.turn.language))
+            self._open(asked, user, press.trigger, drawn.code_view(asked.question, asked.turn.language))
             return "shown"
         if not asked.is_open:
-            self._redraw(asked, shown, user)
+            self._redraw(asked, press.shown, user)
             return "late"
         if button.do in ("edit", "redo"):
             claim = _message(asked, Decision(call=button.call, do="redo"), ts, user)
             if not self._handler.may(claim):
                 return "refused"
             view = drawn.edit_view if button.do == "edit" else drawn.hint_view
-            self._open(asked, user, trigger, view(asked.question, button.turn, asked.turn.language))
+            self._open(asked, user, press.trigger, view(asked.question, button.turn, asked.turn.language))
             return "form"
         if button.do == "run" and user in asked.agreed:
             self._slack.whisper(asked.key, user, escape(say("approval_agreed_twice", asked.turn.language)))
@@ -102,16 +97,15 @@ class Approvals:
 
         Raises StoreUnreachable: then no ack.
         """
-        try:
-            view, user = body["view"], str(body["user"]["id"])
-            callback, metadata = str(view["callback_id"]), view["private_metadata"]
-        except (KeyError, TypeError):
+        given = read_form(body)
+        if given is None:
             return {}
-        form = next((kind.decode(metadata) for kind in (EditForm, HintForm) if callback == kind.ID), None)
-        texts = drawn.submitted(view)
-        asked = self._asked(form.turn, form.call, team) if form is not None and user and texts else None
+        kinds = (EditForm, HintForm)
+        form = next((kind.decode(given.metadata) for kind in kinds if given.callback == kind.ID), None)
+        texts, user = drawn.submitted(given.view), given.user
+        asked = self._asked(form.turn, form.call, team) if form is not None and texts else None
         if form is None or asked is None or asked.question.approval is None or not texts:
-            log.info("form_ignored", form=callback[:40])
+            log.info("form_ignored", form=given.callback[:40])
             return {}
         if not asked.is_open:
             self._tell_late(asked, user)

@@ -7,19 +7,16 @@ the command of that name.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from typing import Any
 
 from bot.intake import Ignored
+from bot.payloads import TS, read_press
 from bot.pressed import pressed
 from core.commands import command_in
 from core.interactions import LeaveButton, Reaction, StopButton
 from core.store import Store
 from core.values import IncomingMessage, ThreadKey
-
-TS = re.compile(r"\d{1,20}\.\d{1,10}")
-"""The form of Slack's ts."""
 
 
 def command_of(message: IncomingMessage) -> str | None:
@@ -33,37 +30,31 @@ def stop_from_press(body: Mapping[str, Any], team: str, store: Store) -> Incomin
 
     A turn that went on after a stop keeps its card, so its button works more than once.
     """
-    try:
-        button = StopButton.decode(body["actions"][0]["value"])
-        channel, card, user = body["container"]["channel_id"], body["container"]["message_ts"], body["user"]["id"]
-        ts = body["actions"][0].get("action_ts", card)
-    except (KeyError, IndexError, TypeError):
+    press = read_press(body)
+    if press is None:
         return Ignored("malformed")
+    button = StopButton.decode(press.value)
     turn = store.turn(button.turn) if button else None
     if turn is None or turn.status not in ("running", "waiting"):
         return Ignored("a turn that is not open")
     key = ThreadKey.parse(turn.thread_id)
-    if (key.team, key.channel) != (team, channel):
+    if (key.team, key.channel) != (team, press.channel):
         return Ignored("a turn of another channel")
-    return _stop(key, ts, user)
+    return _stop(key, press.ts or press.shown, press.user)
 
 
 def leave_from_press(body: Mapping[str, Any], team: str, store: Store) -> IncomingMessage | Ignored:
     """The leave in the `block_actions` payload of a Leave button, with the ts of the press."""
-    try:
-        button = LeaveButton.decode(body["actions"][0]["value"])
-        channel, shown, user = body["container"]["channel_id"], body["container"]["message_ts"], body["user"]["id"]
-        ts = body["actions"][0].get("action_ts", shown)
-    except (KeyError, IndexError, TypeError):
-        return Ignored("malformed")
-    if button is None:
+    press = read_press(body)
+    button = LeaveButton.decode(press.value) if press else None
+    if press is None or button is None:
         return Ignored("malformed")
     key = ThreadKey.parse(button.thread)
-    if (key.team, key.channel) != (team, channel):
+    if (key.team, key.channel) != (team, press.channel):
         return Ignored("a thread of another channel")
     if store.has_left(key):
         return Ignored("a thread that was left")
-    return _command("leave", key, ts, user)
+    return _command("leave", key, press.ts or press.shown, press.user)
 
 
 def stop_from_reaction(event: Mapping[str, Any], team: str, store: Store) -> IncomingMessage | Ignored:

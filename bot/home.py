@@ -14,7 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol, get_args
 
 from redis import RedisError
 
-from bot.commands import TS
+from bot.payloads import read_form, read_press
 from bot.pressed import pressed
 from core.access import Verdict
 from core.actions import Action
@@ -116,13 +116,11 @@ class Home:
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
         """Do what a button says: draw anew, or open a form for whoever may use it."""
-        try:
-            button = HomeButton.decode(body["actions"][0]["value"])
-            user, trigger = str(body["user"]["id"]), str(body.get("trigger_id") or "")
-        except (KeyError, IndexError, TypeError, AttributeError):
+        press = read_press(body)
+        button = HomeButton.decode(press.value) if press else None
+        if press is None or button is None:
             return "malformed"
-        if button is None or not user:
-            return "malformed"
+        user = press.user
         if button.do == "refresh":
             self._handler.after_ack(self.draw, team, user, "")
             return "drawn"
@@ -131,21 +129,20 @@ class Home:
         if view is None:
             self._handler.after_ack(self.draw, team, user, "")
             return "refused"
-        return "form" if self._slack.open_form(person.place, trigger, view) else "not opened"
+        return "form" if self._slack.open_form(person.place, press.trigger, view) else "not opened"
 
     def submit(self, body: Mapping[str, Any], team: str) -> Ack:
         """Take in a form. Returns what its ack says. Raises StoreUnreachable: then no ack."""
-        try:
-            view, user = body["view"], str(body["user"]["id"])
-            callback, metadata = str(view["callback_id"]), view["private_metadata"]
-        except (KeyError, TypeError, AttributeError):
+        submitted = read_form(body)
+        if submitted is None:
             return {}
         kinds = (DefaultsForm, ChannelsForm, InstructionsForm, SettingsForm)
-        form = next((kind.decode(metadata) for kind in kinds if callback == kind.ID), None)
-        if form is None or not user:
-            log.info("form_ignored", form=callback[:40])
+        form = next((kind.decode(submitted.metadata) for kind in kinds if submitted.callback == kind.ID), None)
+        if form is None:
+            log.info("form_ignored", form=submitted.callback[:40])
             return {}
-        given, person = drawn.given_in(view), self._person(team, user)
+        user = submitted.user
+        given, person = drawn.given_in(submitted.view), self._person(team, user)
         match form:
             case DefaultsForm():
                 ack = self._save_defaults(given, person)
@@ -161,14 +158,11 @@ class Home:
 
     def tour(self, body: Mapping[str, Any], team: str) -> str:
         """Begin a thread with a question about the sample data, in the direct message of whoever pressed."""
-        try:
-            button = TourButton.decode(body["actions"][0]["value"])
-            user, ts = str(body["user"]["id"]), str(body["actions"][0].get("action_ts") or "")
-        except (KeyError, IndexError, TypeError, AttributeError):
+        press = read_press(body)
+        button = TourButton.decode(press.value) if press else None
+        if press is None or button is None or button.n >= drawn.TOUR or not press.ts:
             return "malformed"
-        if button is None or not user or button.n >= drawn.TOUR or not TS.fullmatch(ts):
-            return "malformed"
-        self._handler.after_ack(self._begin_tour, self._person(team, user), button.n, ts)
+        self._handler.after_ack(self._begin_tour, self._person(team, press.user), button.n, press.ts)
         return "begun"
 
     def _begin_tour(self, person: _Person, number: int, ts: str) -> None:

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from bot.commands import TS
-from bot.pressed import now
+from bot.payloads import Press, read_form, read_press
+from bot.pressed import now, pressed
 from core.commands import BUILDING, FUNCTION, MEMORY, TEACH, UNFOLLOW
 from core.interactions import MemoryButton, MemoryForm, PlaybookButton
 from core.phrases import say
@@ -44,17 +44,13 @@ class Proposals:
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
         """Do what a button says. Returns what came of it, a word for the log. Raises StoreUnreachable: then no ack."""
-        try:
-            action = body["actions"][0]
-            button = MemoryButton.decode(action["value"])
-            channel, user = str(body["container"]["channel_id"]), str(body["user"]["id"])
-            ts, trigger = str(action.get("action_ts") or ""), str(body.get("trigger_id") or "")
-        except (KeyError, IndexError, TypeError, AttributeError):
+        press = read_press(body)
+        button = MemoryButton.decode(press.value) if press else None
+        if press is None or button is None or not press.ts:
             return "malformed"
-        if button is None or not user or not TS.fullmatch(ts):
-            return "malformed"
-        thread = ThreadKey.parse(button.thread)
-        found = self._found(thread, button.proposal) if (thread.team, thread.channel) == (team, channel) else None
+        thread, user, ts = ThreadKey.parse(button.thread), press.user, press.ts
+        is_there = (thread.team, thread.channel) == (team, press.channel)
+        found = self._found(thread, button.proposal) if is_there else None
         if found is None:
             return "unknown"
         proposed, settled = found
@@ -62,7 +58,7 @@ class Proposals:
             self._tell_late(thread, user, proposed, settled)
             return "late"
         if button.do == "prompts":
-            return self._show_prompts(thread, user, ts, trigger, proposed)
+            return self._show_prompts(thread, press, proposed)
         if button.do == "edit":
             claim = _message(thread, user, ts, MemoryDecision(proposal=proposed.id, do="keep"), _kind(proposed))
             if not self._handler.may(claim):
@@ -71,21 +67,21 @@ class Proposals:
             if proposed.what == "program" and not code_parts(proposed.text):
                 self._slack.whisper(thread, user, escape(say("build_no_form", language)))
                 return "form"
-            if not self._slack.open_form(thread, trigger, drawn.edit_view(proposed, thread.id, language, now())):
+            if not self._slack.open_form(thread, press.trigger, drawn.edit_view(proposed, thread.id, language, now())):
                 self._slack.whisper(thread, user, escape(say("approval_no_form", language)))
             return "form"
         decision = MemoryDecision(proposal=proposed.id, do=button.do, version=button.version)
         self._handler.take_decision(_message(thread, user, ts, decision, _kind(proposed)))
         return "taken"
 
-    def _show_prompts(self, thread: ThreadKey, user: str, ts: str, trigger: str, proposed: Proposed) -> str:
+    def _show_prompts(self, thread: ThreadKey, press: Press, proposed: Proposed) -> str:
         """Show what the model was told to whoever may decide. Returns a word for the log."""
-        claim = _message(thread, user, ts, MemoryDecision(proposal=proposed.id, do="keep"), _kind(proposed))
+        claim = _message(thread, press.user, press.ts, MemoryDecision(proposal=proposed.id, do="keep"), _kind(proposed))
         if not self._handler.may(claim):
             return "refused"
-        language = self._language(user)
-        if not self._slack.open_form(thread, trigger, drawn.prompts_view(proposed, language)):
-            self._slack.whisper(thread, user, escape(say("approval_no_form", language)))
+        language = self._language(press.user)
+        if not self._slack.open_form(thread, press.trigger, drawn.prompts_view(proposed, language)):
+            self._slack.whisper(thread, press.user, escape(say("approval_no_form", language)))
         return "shown"
 
     def submit(self, body: Mapping[str, Any], team: str) -> dict[str, str]:
@@ -93,14 +89,12 @@ class Proposals:
 
         Raises StoreUnreachable: then no ack.
         """
-        try:
-            view, user = body["view"], str(body["user"]["id"])
-            form = MemoryForm.decode(view["private_metadata"])
-        except (KeyError, TypeError):
+        submitted = read_form(body)
+        form = MemoryForm.decode(submitted.metadata) if submitted else None
+        thread = ThreadKey.parse(form.thread) if form else None
+        if submitted is None or form is None or thread is None or thread.team != team:
             return {}
-        thread = ThreadKey.parse(form.thread) if form is not None else None
-        if form is None or thread is None or not user or thread.team != team:
-            return {}
+        view, user = submitted.view, submitted.user
         found = self._found(thread, form.proposal)
         if found is None:
             return {}
@@ -126,29 +120,26 @@ class Proposals:
 
     def use(self, body: Mapping[str, Any], team: str) -> str:
         """Show the playbook that a turn follows, or have the turn not follow it. Returns a word for the log."""
-        try:
-            action = body["actions"][0]
-            button = PlaybookButton.decode(action["value"])
-            channel, user = str(body["container"]["channel_id"]), str(body["user"]["id"])
-            ts, trigger = str(action.get("action_ts") or ""), str(body.get("trigger_id") or "")
-        except (KeyError, IndexError, TypeError, AttributeError):
+        press = read_press(body)
+        button = PlaybookButton.decode(press.value) if press else None
+        if press is None or button is None or not press.ts:
             return "malformed"
-        turn = self._store.turn(button.turn) if button is not None and user and TS.fullmatch(ts) else None
+        turn, user = self._store.turn(button.turn), press.user
         thread = ThreadKey.parse(turn.thread_id) if turn is not None else None
-        if button is None or turn is None or thread is None or (thread.team, thread.channel) != (team, channel):
+        if turn is None or thread is None or (thread.team, thread.channel) != (team, press.channel):
             return "unknown"
         notes = [step.playbook for step in self._store.steps(turn.id) if step.kind == "recalled" and step.playbook]
         if not notes:
             return "unknown"
         language = self._language(user)
         if button.do == "open":
-            if not self._slack.open_form(thread, trigger, drawn.playbook_view(notes[-1], language)):
+            if not self._slack.open_form(thread, press.trigger, drawn.playbook_view(notes[-1], language)):
                 self._slack.whisper(thread, user, escape(say("approval_no_form", language)))
             return "shown"
         if turn.status not in ("running", "waiting"):
             self._slack.whisper(thread, user, escape(say("playbook_too_late", language)))
             return "late"
-        message = _message(thread, user, ts, MemoryDecision(proposal="playbook", do="drop"), UNFOLLOW)
+        message = _message(thread, user, press.ts, MemoryDecision(proposal="playbook", do="drop"), UNFOLLOW)
         self._handler.take_decision(message)
         return "taken"
 
@@ -194,14 +185,4 @@ def _kind(proposed: Proposed) -> str:
 
 
 def _message(thread: ThreadKey, user: str, ts: str, decision: MemoryDecision, kind: str) -> IncomingMessage:
-    return IncomingMessage(
-        team=thread.team,
-        channel=thread.channel,
-        channel_type="im" if thread.channel.startswith("D") else "channel",
-        ts=ts,
-        root_ts=thread.root_ts,
-        user=user,
-        text=decision.encode(),
-        kind=kind,
-        mention=True,
-    )
+    return pressed(thread, user, ts, text=decision.encode(), kind=kind)

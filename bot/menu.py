@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from bot import reports
-from bot.commands import TS
+from bot.payloads import TS, read_form, read_press
 from bot.pressed import now, pressed
 from bot.versions import answer_of, versions_of
 from core.commands import CONTEXT, FORK_HERE, NOTE, SPEAK, argument_of
@@ -113,18 +113,17 @@ class MessageMenu:
 
     def submit(self, body: Mapping[str, Any], team: str) -> Ack:
         """Take in a form. Returns what its ack says. Raises StoreUnreachable: then no ack."""
-        try:
-            view, user = body["view"], str(body["user"]["id"])
-            callback, metadata, view_id = str(view["callback_id"]), view["private_metadata"], str(view.get("id") or "")
-        except (KeyError, TypeError, AttributeError):
+        given = read_form(body)
+        if given is None:
             return {}
         kinds = (MenuForm, AskForm, ContextForm, RateForm, SpeakForm)
-        form = next((kind.decode(metadata) for kind in kinds if callback == kind.ID), None)
-        if form is None or not user or ThreadKey.parse(form.thread).team != team:
-            log.info("form_ignored", form=callback[:40])
+        form = next((kind.decode(given.metadata) for kind in kinds if given.callback == kind.ID), None)
+        if form is None or ThreadKey.parse(form.thread).team != team:
+            log.info("form_ignored", form=given.callback[:40])
             return {}
         at = (None if isinstance(form, AskForm) else form.at) or now()
-        used = _Used(ThreadKey.parse(form.thread), user, view_id, self._slack.user_language(user), at)
+        language, view = self._slack.user_language(given.user), given.view
+        used = _Used(ThreadKey.parse(form.thread), given.user, given.view_id, language, at)
         match form:
             case MenuForm():
                 return self._chosen(drawn.choice_in(view), form, used)
@@ -143,15 +142,12 @@ class MessageMenu:
 
     def again(self, body: Mapping[str, Any], team: str) -> str:
         """Ask a changed question again. Returns what came of it, a word for the log."""
-        try:
-            button, user = AgainButton.decode(body["actions"][0]["value"]), str(body["user"]["id"])
-            channel = str(body["container"]["channel_id"])
-        except (KeyError, IndexError, TypeError, AttributeError):
-            return "malformed"
+        press = read_press(body)
+        button = AgainButton.decode(press.value) if press else None
         thread = ThreadKey.parse(button.thread) if button else None
-        if button is None or thread is None or (thread.team, thread.channel) != (team, channel):
+        if press is None or button is None or thread is None or (thread.team, thread.channel) != (team, press.channel):
             return "malformed"
-        written = self._store.written(team, channel, button.ts)
+        user, written = press.user, self._store.written(team, press.channel, button.ts)
         if written is None or written.user != user or written.kind != "text":
             return "not theirs"
         text, language = written.text, self._slack.user_language(user)
@@ -165,19 +161,17 @@ class MessageMenu:
 
     def suggested(self, body: Mapping[str, Any], team: str) -> str:
         """Ask a suggested question in the name of whoever pressed it, once per button. Returns what came of it."""
-        try:
-            button, user = SuggestionButton.decode(body["actions"][0]["value"]), str(body["user"]["id"])
-            channel, shown = str(body["container"]["channel_id"]), str(body["container"]["message_ts"])
-        except (KeyError, IndexError, TypeError, AttributeError):
-            return "malformed"
+        press = read_press(body)
+        button = SuggestionButton.decode(press.value) if press else None
         thread = ThreadKey.parse(button.thread) if button else None
-        is_there = thread is not None and (thread.team, thread.channel) == (team, channel)
-        if button is None or thread is None or not is_there or not user or not TS.fullmatch(shown):
+        if press is None or button is None or thread is None or not press.shown:
             return "malformed"
-        language = self._slack.user_language(user)
+        if (thread.team, thread.channel) != (team, press.channel):
+            return "malformed"
+        user, language = press.user, self._slack.user_language(press.user)
         line = say("about_ask", language, author=self._slack.user_name(user), question=button.question)
         try:
-            key = f"suggest:{shown}:{button.n}"
+            key = f"suggest:{press.shown}:{button.n}"
             return self._asked(_Used(thread, user, "", language), key, _Asking(line, "", button.question))
         except (SlackFailed, SlackUnreachable) as error:
             log.warning("suggestion_not_asked", error=error)
@@ -249,18 +243,16 @@ class MessageMenu:
 
     def turn_version(self, body: Mapping[str, Any], team: str) -> str:
         """Show another version in an open modal. Returns what came of it, a word for the log."""
-        try:
-            button, user = VersionButton.decode(body["actions"][0]["value"]), str(body["user"]["id"])
-            view, shown = str(body["view"]["id"]), str(body["view"].get("hash") or "")
-        except (KeyError, IndexError, TypeError, AttributeError):
-            return "malformed"
+        press = read_press(body)
+        button = VersionButton.decode(press.value) if press else None
         thread = ThreadKey.parse(button.thread) if button else None
-        if button is None or thread is None or thread.team != team or not user:
+        if press is None or button is None or thread is None or thread.team != team or not press.view:
             return "malformed"
-        drawn_view = self._version(_Used(thread, user, view, self._slack.user_language(user)), button)
+        used = _Used(thread, press.user, press.view, self._slack.user_language(press.user))
+        drawn_view = self._version(used, button)
         if drawn_view is None:
             return "refused"
-        self._slack.update_form(thread, view, shown, drawn_view)
+        self._slack.update_form(thread, press.view, press.view_hash, drawn_view)
         return "turned"
 
     def _version(self, used: _Used, button: VersionButton) -> View | None:

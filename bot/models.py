@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from bot.commands import TS
+from bot.payloads import read_press
 from bot.pressed import pressed
 from core.commands import SWITCH
 from core.errors import SlackFailed, SlackUnreachable
@@ -50,17 +50,13 @@ class ModelChoices:
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
         """Do what a button says. Returns what came of it, a word for the log. Raises StoreUnreachable: then no ack."""
-        try:
-            button = ModelButton.decode(body["actions"][0]["value"])
-            channel, shown = str(body["container"]["channel_id"]), str(body["container"]["message_ts"])
-            user = str(body["user"]["id"])
-        except (KeyError, IndexError, TypeError, AttributeError):
+        press = read_press(body)
+        button = ModelButton.decode(press.value) if press else None
+        if press is None or button is None or not press.shown:
             return "malformed"
-        if button is None or not user or not TS.fullmatch(shown):
-            return "malformed"
-        turn = self._store.turn(button.turn)
+        turn, user, shown = self._store.turn(button.turn), press.user, press.shown
         key = ThreadKey.parse(turn.thread_id) if turn is not None else None
-        if turn is None or key is None or (key.team, key.channel) != (team, channel):
+        if turn is None or key is None or (key.team, key.channel) != (team, press.channel):
             return "unknown"
         if not self._is_open(turn, key, shown):
             self._handler.after_ack(self._close, key, shown, say("model_choice_over", turn.language))

@@ -6,6 +6,9 @@ import time
 
 from core.values import IncomingMessage, ThreadKey
 
+NO_TS = "0.0"
+"""For what somebody does that is no message: it is only asked whether they may."""
+
 
 def now() -> str:
     """This moment as a ts, for what has none of its own."""

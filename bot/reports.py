@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
-from bot.commands import TS
-from bot.pressed import pressed
+from bot.payloads import read_form, read_press
+from bot.pressed import NO_TS, pressed
 from core.actions import Action
 from core.clean_room import CleanRoom
 from core.commands import PLAYBOOK, PROGRAM
@@ -102,21 +102,15 @@ class Reports:
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
         """Do what a button says. Returns what came of it, a word for the log. Raises StoreUnreachable: then no ack."""
-        try:
-            action = body["actions"][0]
-            button = ReportButton.decode(action.get("selected_option", action)["value"])
-            channel, shown = str(body["container"]["channel_id"]), str(body["container"]["message_ts"])
-            ts, user = str(action.get("action_ts") or ""), str(body["user"]["id"])
-            trigger = str(body.get("trigger_id") or "")
-        except (KeyError, IndexError, TypeError, AttributeError):
+        press = read_press(body)
+        button = ReportButton.decode(press.value) if press else None
+        if press is None or button is None or not press.ts or not press.shown:
             return "malformed"
-        if button is None or not user or not TS.fullmatch(ts) or not TS.fullmatch(shown):
-            return "malformed"
-        told = self._told(button.turn, team)
-        if told is None or told.key.channel != channel:
+        told, user, ts = self._told(button.turn, team), press.user, press.ts
+        if told is None or told.key.channel != press.channel:
             return "unknown"
         if button.do == "again":
-            return self._again(told, user, shown)
+            return self._again(told, user, press.shown)
         if button.do == DOWNLOAD or is_format(button.do):
             text = told.turn.id if is_format(button.do) else ""
             self._handler.take_decision(pressed(told.key, user, ts, kind=button.do, text=text))
@@ -131,46 +125,41 @@ class Reports:
             return self._share(told, user)
         match button.do:
             case "method" | "sources" | "code" as shows:
-                self._open(told, user, trigger, _view(told, shows, 0))
+                self._open(told, user, press.trigger, _view(told, shows, 0))
                 return "shown"
             case "up" | "down" as vote:
                 self._store.save_vote(told.turn.id, user, vote)
                 self._handler.after_ack(self._redraw, told)
         if button.do == "down":
             mine = next((vote.reason for vote in self._store.votes(told.turn.id) if vote.user == user), "")
-            self._open(told, user, trigger, reason_view(told.turn.id, told.turn.language, mine))
+            self._open(told, user, press.trigger, reason_view(told.turn.id, told.turn.language, mine))
         return "voted"
 
     def turn_page(self, body: Mapping[str, Any], team: str) -> str:
         """Show another page of an open modal. Returns what came of it, a word for the log."""
-        try:
-            button = PageButton.decode(body["actions"][0]["value"])
-            view, user = str(body["view"]["id"]), str(body["user"]["id"])
-            shown, ts = str(body["view"].get("hash") or ""), str(body["actions"][0].get("action_ts") or "0.0")
-        except (KeyError, IndexError, TypeError, AttributeError):
+        press = read_press(body)
+        button = PageButton.decode(press.value) if press else None
+        if press is None or button is None or not press.view:
             return "malformed"
-        told = self._told(button.turn, team) if button is not None and user and TS.fullmatch(ts) else None
-        if button is None or told is None:
+        told = self._told(button.turn, team)
+        if told is None:
             return "unknown"
-        if not self._handler.may_look(pressed(told.key, user, ts), sources_asked(told.turns)):
+        if not self._handler.may_look(pressed(told.key, press.user, press.ts or NO_TS), sources_asked(told.turns)):
             return "refused"
-        self._slack.update_form(told.key, view, shown, _view(told, button.shows, button.page))
+        self._slack.update_form(told.key, press.view, press.view_hash, _view(told, button.shows, button.page))
         return "turned"
 
     def submit(self, body: Mapping[str, Any], team: str) -> str:
         """Take in the form with a reason. Returns what came of it. Raises StoreUnreachable: then no ack."""
-        try:
-            view, user = body["view"], str(body["user"]["id"])
-            form = ReasonForm.decode(view["private_metadata"])
-            reason = view["state"]["values"][reason_field()][reason_field()]["value"] or ""
-        except (KeyError, TypeError):
+        submitted = read_form(body)
+        form = ReasonForm.decode(submitted.metadata) if submitted else None
+        reason = _reason_in(submitted.view) if submitted else None
+        told = self._told(form.turn, team) if form is not None else None
+        if submitted is None or told is None or reason is None or len(reason) > REASON_CHARS:
             return "malformed"
-        told = self._told(form.turn, team) if form is not None and user else None
-        if told is None or not isinstance(reason, str) or len(reason) > REASON_CHARS:
-            return "malformed"
-        if not self._handler.may_look(pressed(told.key, user, "0.0"), sources_asked(told.turns)):
+        if not self._handler.may_look(pressed(told.key, submitted.user, NO_TS), sources_asked(told.turns)):
             return "refused"
-        if not self._store.save_reason(told.turn.id, user, " ".join(reason.split())):
+        if not self._store.save_reason(told.turn.id, submitted.user, " ".join(reason.split())):
             return "no vote"
         self._handler.after_ack(self._redraw, told)
         return "taken"
@@ -184,7 +173,7 @@ class Reports:
         told = self._told(turn_id, team)
         if told is None or rating not in ("up", "down", "example", "no_example") or len(reason) > REASON_CHARS:
             return False
-        if not self._handler.may_look(pressed(told.key, user, "0.0"), sources_asked(told.turns)):
+        if not self._handler.may_look(pressed(told.key, user, NO_TS), sources_asked(told.turns)):
             return True  # they were told so
         match rating:
             case "example":
@@ -293,6 +282,15 @@ class Reports:
         while (row := self._store.outbox_get(f"{turn_id}:report:{number}")) is not None:
             last, number = row, number + 1
         return last
+
+
+def _reason_in(view: Mapping[str, Any]) -> str | None:
+    """What people wrote into the form; None when it is no form of ours."""
+    try:
+        reason = view["state"]["values"][reason_field()][reason_field()]["value"] or ""
+    except (KeyError, TypeError):
+        return None
+    return reason if isinstance(reason, str) else None
 
 
 def _view(told: Told, shows: Shows, page: int) -> View:

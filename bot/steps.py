@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple, Protocol
 
-from bot.commands import TS
-from bot.pressed import pressed
+from bot.payloads import read_press
+from bot.pressed import NO_TS, pressed
 from core.interactions import StepButton
 from core.phrases import say
 from core.rows import TurnRow
@@ -66,28 +66,20 @@ class Steps:
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
         """Open a step, or show another one in the open modal. Returns what came of it, a word for the log."""
-        try:
-            action = body["actions"][0]
-            button = StepButton.decode(action.get("selected_option", action)["value"])
-            user, ts = str(body["user"]["id"]), str(action.get("action_ts") or "0.0")
-            modal = body.get("view") or {}
-            view, shown = str(modal.get("id") or ""), str(modal.get("hash") or "")
-            channel = "" if view else str(body["container"]["channel_id"])
-            trigger = str(body.get("trigger_id") or "")
-        except (KeyError, IndexError, TypeError, AttributeError):
-            return "malformed"
-        if button is None or not user or not TS.fullmatch(ts):
+        press = read_press(body)
+        button = StepButton.decode(press.value) if press else None
+        if press is None or button is None:
             return "malformed"
         told = self._told(button.turn, team)
-        if told is None or (not view and told.key.channel != channel):
+        if told is None or (not press.view and told.key.channel != press.channel):
             return "unknown"
-        if not self._handler.may_look(pressed(told.key, user, ts), sources_asked(told.turns)):
+        if not self._handler.may_look(pressed(told.key, press.user, press.ts or NO_TS), sources_asked(told.turns)):
             return "refused"
-        if view:
-            self._slack.update_form(told.key, view, shown, told.view(button))
+        if press.view:
+            self._slack.update_form(told.key, press.view, press.view_hash, told.view(button))
             return "turned"
-        if not self._slack.open_form(told.key, trigger, told.view(button)):
-            self._slack.whisper(told.key, user, escape(say("view_not_opened", told.turn.language)))
+        if not self._slack.open_form(told.key, press.trigger, told.view(button)):
+            self._slack.whisper(told.key, press.user, escape(say("view_not_opened", told.turn.language)))
             return "not opened"
         return "shown"
 
