@@ -15,6 +15,7 @@ from core.headings import heading_key
 
 Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
+ModuleName = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$", max_length=100)]
 
 
 class Table(BaseModel):
@@ -180,10 +181,15 @@ class CheckSettings(Table):
 
 
 class SandboxSettings(Table):
-    """`[sandbox]`: the isolation below which the service does not start on real Slack."""
+    """`[sandbox]`: the isolation that a service needs to start on real Slack, and what code may use."""
 
     minimum: Literal["strong", "reduced", "none"] = Field(
         default="strong", description="Weakest level to start a service with."
+    )
+    imports: tuple[ModuleName, ...] = Field(
+        default=(),
+        description="Modules that cells may import, with what is in them; `base`: eleven of the standard library. "
+        "Empty: all that are installed. A rule of the team; the sandbox is the wall.",
     )
 
 

@@ -94,6 +94,7 @@ def _system(turn: Turn) -> str:
         today=environment.today,
         python_version=environment.python_version,
         packages=environment.packages,
+        imports=environment.imports,
         cell_timeout_s=f"{environment.cell_timeout_s:g}",
         memory_mb=environment.memory_mb,
         file_max_mb=environment.file_max_mb,

@@ -112,7 +112,8 @@ class Environment:
     """What the analyst is told about the place where its code runs.
 
     `packages` are lines such as "pandas 2.2.3". `bash`: the thread has a shell beside Python. An analyst without a
-    shell is not told about shells. `sources` are those that cells of this thread may ask, `tools` those they may call.
+    shell is not told about shells. `imports` are the modules that cells may import, () for all. `sources` are those
+    that cells of this thread may ask, `tools` those they may call.
     """
 
     python_version: str
@@ -122,6 +123,7 @@ class Environment:
     memory_mb: int = 2048
     file_max_mb: int = 100
     bash: bool = False
+    imports: tuple[str, ...] = ()
     sources: tuple[SourceNote, ...] = ()
     tools: tuple[ToolServerNote, ...] = ()
 

@@ -18,6 +18,7 @@ from workers.agent.actions import RunCell
 from workers.memory.functions.importing import setup_code
 from workers.turn.cell_requests import CellRequests
 from workers.turn.cell_results import cell_ran
+from workers.turn.limits import not_run, refused_import
 from workers.turn.live import LiveProgress
 from workers.turn.open_turn import OpenTurn
 from workers.turn.privacy import with_values
@@ -37,6 +38,12 @@ def run_cell(turn: OpenTurn, action: RunCell) -> None:
         requests = CellRequests(turn, action, live.again) if answers else None
         functions = functions_for(turn.context, turn.thread_id, action.code) if action.language == "python" else None
         result = _lost_with_its_node(turn, action)
+        if (
+            result is None
+            and action.language == "python"
+            and (why := refused_import(turn.context.settings, action.code))
+        ):
+            result = not_run(action.cell_id, why)
         if result is None:
             # The reply that asks for the cell may have been stored a moment ago: that has checked the lease.
             result = with_session_host(partial(_run, turn, action, live, requests, functions))

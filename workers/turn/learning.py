@@ -22,6 +22,7 @@ from workers.memory.functions.shelf import TESTED, UNTESTED, uses
 from workers.memory.functions.static import has_property, signature_of
 from workers.memory.team import memory_of
 from workers.turn.clean_room import Room, RoomTaken
+from workers.turn.limits import refused_import
 from workers.turn.live import show_progress
 from workers.turn.open_turn import OpenTurn
 from workers.turn.team_memory import spaces_in
@@ -46,7 +47,7 @@ def try_function(turn: OpenTurn, action: TryFunction) -> None:
     began = time.monotonic()
     if isinstance(draft, str):
         tried = FunctionTried(learning=learning.id, state="refused", faults=(draft,))
-    elif faults := draft_faults(draft):
+    elif faults := draft_faults(draft) or _unlisted(turn, draft):
         tried = FunctionTried(learning=learning.id, state="refused", draft=draft, faults=tuple(faults))
     elif learning.given is None and turn.view().approvals == "every cell":
         fault = "nothing was run: people of this channel allow all code before it runs. Retest runs this."
@@ -55,6 +56,11 @@ def try_function(turn: OpenTurn, action: TryFunction) -> None:
         tried = _tried(turn, learning, draft, action.cell_id)
     log.info("function_tried", state=tried.state, faults=len(tried.faults), caught=tried.caught, broken=tried.broken)
     turn.append(tried.model_copy(update={"seconds": round(time.monotonic() - began, 1)}))
+
+
+def _unlisted(turn: OpenTurn, draft: FunctionDraft) -> list[str]:
+    why = refused_import(turn.context.settings, draft.code)
+    return [why] if why else []
 
 
 def propose_function(turn: OpenTurn) -> None:

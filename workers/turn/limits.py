@@ -1,4 +1,4 @@
-"""What the cells of a thread may use, by its channel: told to the session host with each cell, and to the analyst."""
+"""What the cells of a thread may use: limits by its channel, and the modules that the team lets code import."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from dataclasses import replace
 
 from core.settings import Settings
 from core.values import ThreadKey
+from executor.values import CellError, CellResult
+from workers.agent.imports import ALWAYS, listed, unlisted
 from workers.agent.turn import Environment
 
 
@@ -17,4 +19,24 @@ def limits_of(settings: Settings, thread_id: str) -> dict[str, float]:
 def environment_of(environment: Environment, settings: Settings, thread_id: str) -> Environment:
     """The place where the code of this thread runs, with the limits that it has there."""
     own = limits_of(settings, thread_id)
-    return replace(environment, cell_timeout_s=own["cell_timeout_s"], memory_mb=round(own["memory_mb"]))
+    imports = listed(settings.sandbox.imports)
+    timeout_s, memory_mb = own["cell_timeout_s"], round(own["memory_mb"])
+    return replace(environment, cell_timeout_s=timeout_s, memory_mb=memory_mb, imports=imports)
+
+
+def refused_import(settings: Settings, code: str) -> str:
+    """Why code is not run by `[sandbox] imports`, a sentence for the model and for people; "" when it may run."""
+    allowed = listed(settings.sandbox.imports)
+    names = unlisted(code, allowed) if allowed else ()
+    if not names:
+        return ""
+    shown, known = ", ".join(names), ", ".join((*allowed, *ALWAYS[1:]))
+    return (
+        f"Not run: this team lets code import only what is on its list, and {shown} is not. Use what is on the list: "
+        f"{known}. An admin can add to it ([sandbox] imports)."
+    )
+
+
+def not_run(cell_id: str, why: str) -> CellResult:
+    """The result of a cell that the team's list of modules keeps from running."""
+    return CellResult(cell_id, "error", error=CellError("ImportPolicy", why, f"ImportPolicy: {why}"), files_read=())

@@ -17,6 +17,7 @@ from workers.agent.text import clip
 from workers.sources.errors import Refused
 from workers.turn.checking import inputs_of
 from workers.turn.clean_room import Room, RoomTaken
+from workers.turn.limits import refused_import
 from workers.turn.live import show_progress
 from workers.turn.open_turn import OpenTurn
 from workers.turn.privacy import with_values
@@ -48,6 +49,9 @@ def run_route(turn: OpenTurn, action: RunRoute) -> None:
 
     It is stored first that it begins: a worker that finds that another one died in it does not try again.
     """
+    if why := refused_import(turn.context.settings, action.code):
+        turn.append(RouteRan(cell_id=action.cell_id, status="error", code=action.code, error=why))
+        return
     turn.append(RouteBegan(cell_id=action.cell_id))
     show_progress(turn, "status_second_route")
     context = turn.context
