@@ -595,7 +595,6 @@ ENVIRONMENT = "environment"
 MOVED: Mapping[str, Mapping[str, str]] = {
     ENVIRONMENT: {"THREADBOOK_FILE_HOSTS": "write `file_hosts` under [slack] in threadbook.toml"},
     "slack": {"strict_mention_channels": "write `strict_mention = true` under [channels.ID] for each of the channels"},
-    "sandbox": {"bash": "a shell beside Python comes back when a person can approve its commands; remove the line"},
 }
 """Settings that are refused since this version: the name by its place, and what to write instead."""
 

@@ -186,6 +186,10 @@ class SandboxSettings(Table):
     minimum: Literal["strong", "reduced", "none"] = Field(
         default="strong", description="Weakest level to start a service with."
     )
+    bash: bool = Field(
+        default=False,
+        description="A shell beside Python. Each command waits for a person's yes, whatever `[approvals] ask` says.",
+    )
     imports: tuple[ModuleName, ...] = Field(
         default=(),
         description="Modules that cells may import, with what is in them; `base`: eleven of the standard library. "

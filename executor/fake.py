@@ -18,6 +18,7 @@ import contextlib
 import copy
 import os
 import shutil
+import subprocess
 import sys
 import threading
 import time
@@ -148,8 +149,10 @@ class FakeSessions(SessionClient):
     _carried: ClassVar[dict[str, dict[str, Any]]] = {}
     """Variables on their way from one fake host of this process to another."""
 
-    def __init__(self, home: Path, limits_of: LimitsOf | None = None, limits: Limits | None = None) -> None:
-        """`home` is a folder for workspaces and artifacts; `limits` are those of the host."""
+    def __init__(
+        self, home: Path, limits_of: LimitsOf | None = None, limits: Limits | None = None, *, bash: bool = False
+    ) -> None:
+        """`home` is a folder for workspaces and artifacts; `limits` are those of the host. `bash` gives a shell."""
         super().__init__(home / "host.sock", limits_of)
         self.calls: list[tuple[str, str, str]] = []
         """Every call: method, thread and cell, "" where there is none."""
@@ -161,6 +164,7 @@ class FakeSessions(SessionClient):
         """Called before and after each call; what it raises ends the call there."""
         self._home = Home(home)
         self._limits = limits or Limits()
+        self._bash = bash
         self._sessions: dict[str, _Session] = {}
         self._faults: list[Fault] = []
         self._lock = threading.RLock()
@@ -257,7 +261,16 @@ class FakeSessions(SessionClient):
         on_output: OnOutput | None = None,
     ) -> CellResult:
         with self._call_of("bash", thread_id, cell_id):
-            raise RequestError("bash is off on this host")
+            session = self._session(thread_id)
+            if not self._bash:
+                raise RequestError("bash is off on this host")
+            if cell_id not in session.results:
+                if approve is None or not approve(command):
+                    why = "no_approver" if approve is None else "not_approved"
+                    return CellResult(cell_id, "killed", notices=(notice("not_run", why=notice(why)),))
+                with _PROCESS:
+                    session.results[cell_id] = self._run_command(session, cell_id, command, on_output)
+            return session.results[cell_id]
 
     def interrupt(self, thread_id: str) -> bool:
         with self._call_of("interrupt", thread_id):
@@ -418,6 +431,34 @@ class FakeSessions(SessionClient):
             session.running, session.used_at = None, time.time()
             cell.over.set()
         return result
+
+    def _run_command(self, session: _Session, cell_id: str, command: str, on_output: OnOutput | None) -> CellResult:
+        """Run a command in a shell of its own: what it sets is gone with it. What it left in the folder is kept."""
+        session.known.append(cell_id)
+        self.ran.append(cell_id)
+        session.alive, session.exported = True, None
+        before = _Ran(cell_id, False, _copied(_variables(session.namespace)), _files(session.folder))
+        folder = os.open(session.folder, os.O_RDONLY)
+        try:
+            seen = snapshot(folder)
+            ended = subprocess.run(["bash", "-c", command], cwd=session.folder, capture_output=True, text=True)  # noqa: PLW1510, S607
+            found = collect(folder, seen, self._home, self._limits)
+        finally:
+            os.close(folder)
+        for stream, text in (("stdout", ended.stdout), ("stderr", ended.stderr)):
+            if text and on_output is not None:
+                on_output(stream, text)
+        self._note(session, before)
+        session.used_at = time.time()
+        return CellResult(
+            id=cell_id,
+            status="error" if ended.returncode else "ok",
+            stdout=ended.stdout,
+            stderr=ended.stderr,
+            artifacts=tuple(artifact_of(file, self._home.path_of(file.sha256), {}) for file in found.taken),
+            rejected=tuple(found.rejected),
+            exit_status=ended.returncode,
+        )
 
     def _ended(self, session: _Session, cell: _Cell) -> CellResult:
         """Run a cell in the session's folder; returns how it ended and what it left there."""

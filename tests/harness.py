@@ -52,6 +52,7 @@ def session_host(home: Path, team: str = "") -> Iterator[None]:
         limits_from(settings.session_limits()),
         maximum=limits_from(settings.largest_session_limits()),
         die_with_parent=True,
+        bash=settings.sandbox.bash,
     )
     try:
         yield

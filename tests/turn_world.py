@@ -13,7 +13,7 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -199,7 +199,7 @@ class World:
         self.models: dict[str, Model] = {}
         """The further models, as `[models]` of threadbook.toml names them."""
         self.slack = FakeSlack()
-        self.sessions = FakeSessions(folder / "here")
+        self.sessions = FakeSessions(folder / "here", bash=self.settings.sandbox.bash)
         self._hosts = {"here": self.sessions}
         self._folder = folder
         self._hands_over = hands_over
@@ -291,7 +291,7 @@ class World:
     def sessions_at(self, node: str) -> FakeSessions:
         """The session host of a node."""
         if node not in self._hosts:
-            self._hosts[node] = FakeSessions(self._folder / node)
+            self._hosts[node] = FakeSessions(self._folder / node, bash=self.settings.sandbox.bash)
         return self._hosts[node]
 
     def worker(self, node: str = "here") -> WorkerContext:
@@ -333,7 +333,7 @@ class World:
             model=self.model,
             models=self.models,
             prompts=_prompts(),
-            environment=_ENVIRONMENT,
+            environment=replace(_ENVIRONMENT, bash=self.settings.sandbox.bash),
             stops=StopBoard(self.store.stops_asked),
             second=self.second,
             broker=BrokerClient(settings.broker_socket, back_s=0.2) if settings.sources else None,

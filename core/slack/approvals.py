@@ -164,7 +164,7 @@ def decided_line(end: Decided | Commanded | None, language: Language) -> str:
 
 def about_lines(approval: Approval, language: Language) -> list[str]:
     """What can be told of the code without running it, a line each; not escaped."""
-    lines = []
+    lines = [say("approval_bash", language)] if approval.what == "bash" else []
     if approval.reads:
         lines.append(say("approval_reads", language, names=", ".join(approval.reads)))
     if approval.writes:

@@ -18,7 +18,7 @@ from patience import PATIENCE_S, eventually
 from executor.client import RequestError, SessionClient
 from executor.exported import ExportedSession
 from executor.fake import FakeSessions
-from executor.values import CellResult, Limits
+from executor.values import CellResult, Limits, Notice
 from workers.profiling.file_profiles import describe_code, read_abstracts
 
 _threads = itertools.count(1)
@@ -35,6 +35,17 @@ def real_hosts() -> Iterator[tuple[SessionClient, SessionClient]]:
 @pytest.fixture(scope="module")
 def fake_hosts(tmp_path_factory: pytest.TempPathFactory) -> tuple[SessionClient, SessionClient]:
     return FakeSessions(tmp_path_factory.mktemp("one")), FakeSessions(tmp_path_factory.mktemp("other"))
+
+
+@pytest.fixture(scope="module")
+def real_shell() -> Iterator[SessionClient]:
+    with bare_host(limits=LIMITS, bash=True) as host:
+        yield host
+
+
+@pytest.fixture(scope="module")
+def fake_shell(tmp_path_factory: pytest.TempPathFactory) -> SessionClient:
+    return FakeSessions(tmp_path_factory.mktemp("shell"), bash=True)
 
 
 @pytest.fixture(params=["real", "fake"])
@@ -353,6 +364,40 @@ def test_variables_are_listed_with_the_cell_that_set_them(thread: Thread) -> Non
 def test_bash_is_refused_by_a_host_without_it(thread: Thread) -> None:
     with pytest.raises(RequestError):
         thread.host.bash(thread.id, "b1", "ls")
+
+
+@pytest.fixture(params=["real", "fake"])
+def shell(request: pytest.FixtureRequest) -> Thread:
+    """A thread at a host that gives threads a shell."""
+    return Thread(request.getfixturevalue(f"{request.param}_shell"))
+
+
+def test_an_approved_command_runs_in_the_threads_folder_once(shell: Thread) -> None:
+    shell.run("open('from_python.txt', 'w').write('1')")
+    asked: list[str] = []
+
+    def approve(command: str) -> bool:
+        asked.append(command)
+        return True
+
+    command = "cat from_python.txt; echo 2 > from_bash.txt; echo no >&2; (exit 3)"
+    results = [shell.host.bash(shell.id, "b1", command, approve=approve) for _ in range(2)]
+    assert asked == [command]
+    assert results[0] == results[1]
+    assert (results[0].status, results[0].exit_status) == ("error", 3)
+    assert (results[0].stdout, results[0].stderr) == ("1", "no\n")
+    assert [file.name for file in results[0].artifacts] == ["from_bash.txt"]
+    assert shown(shell.run("open('from_bash.txt').read()")) == "'2\\n'"
+
+
+@pytest.mark.parametrize("approve", [None, lambda _: False], ids=["nobody", "no"])
+def test_a_command_without_a_yes_is_not_run_and_may_be_asked_for_again(shell: Thread, approve: Any) -> None:
+    refused = shell.host.bash(shell.id, "b1", "touch there", approve=approve)
+    assert refused.status == "killed"
+    assert [note.code for note in refused.notices] == ["not_run"]
+    assert refused.notices[0].values["why"] == Notice("no_approver" if approve is None else "not_approved")
+    again = shell.host.bash(shell.id, "b1", "ls", approve=lambda _: True)
+    assert (again.status, again.stdout) == ("ok", "")
 
 
 # --- from host to host

@@ -74,7 +74,7 @@ from workers.agent.memory import decided_on_cell, sanitize_name
 from workers.agent.messages import check_messages, messages
 from workers.agent.parse import read_reply
 from workers.agent.playbooks import drift_question
-from workers.agent.risks import touched
+from workers.agent.risks import Touched, touched
 from workers.agent.second_route import second_route
 from workers.agent.sourcing import marked, sources_of, told, trace_report
 from workers.agent.startup import startup_cell
@@ -197,7 +197,9 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
         cell = RunCell(intent.call_id, cell_id, intent.title, intent.code)
     if user := episode.reply.user:
         title = say("spoken_cell", turn.language, author=sanitize_name(episode.reply.author), title=cell.title)
-        return replace(cell, title=title, user=user, author=episode.reply.author)
+        cell = replace(cell, title=title, user=user, author=episode.reply.author)
+        if cell.language == "python":
+            return cell
     decided = decided_on_cell(episode.steps, intent.call_id)
     if decided is None or decided.outcome == "expired":
         return _ask_approval(turn, cell) or cell
@@ -205,8 +207,8 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
 
 
 def _ask_approval(turn: Turn, cell: RunCell) -> AskApproval | None:
-    """The question whether this cell may run; None when the policy lets it run."""
-    found = touched(cell.code, cell.language)
+    """The question whether this cell may run; None when the policy lets it run. A command of bash is always asked."""
+    found = touched(cell.code) if cell.language == "python" else Touched()
     asks = {
         "never": False,
         "plan": False,
@@ -214,7 +216,7 @@ def _ask_approval(turn: Turn, cell: RunCell) -> AskApproval | None:
         "risky": bool(found.risks),
         "every cell": True,
     }
-    if not asks[turn.approvals]:
+    if cell.language == "python" and not asks[turn.approvals]:
         return None
     approval = Approval(
         what=cell.language,

@@ -176,6 +176,7 @@ def environment(settings: Settings) -> Environment:
         cell_timeout_s=settings.limits.cell_timeout_s,
         memory_mb=settings.limits.memory_mb,
         file_max_mb=settings.limits.file_max_mb,
+        bash=settings.sandbox.bash,
     )
 
 

@@ -93,6 +93,7 @@ class SessionHost:
             limits_from(self._settings.session_limits()),
             maximum=limits_from(self._settings.largest_session_limits()),
             die_with_parent=True,
+            bash=self._settings.sandbox.bash,
             key=_checkpoint_key(self._settings),
         )
         self._started_at, self._answered_at = time.monotonic(), None

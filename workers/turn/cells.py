@@ -9,12 +9,13 @@ from pathlib import Path
 from core.blobs import Blobs
 from core.phrases import say
 from core.slack.text import escape
-from core.steps import CellRan, FunctionUsed
+from core.steps import CellRan, FunctionUsed, Questioned, Step
 from core.telemetry import bind_fields, get_logger
 from core.values import StoredFile
 from executor.values import Artifact, CellResult, Notice
 from workers.agent.about_steps import metrics_otherwise
 from workers.agent.actions import RunCell
+from workers.agent.memory import decided_on_cell
 from workers.memory.functions.importing import setup_code
 from workers.turn.cell_requests import CellRequests
 from workers.turn.cell_results import cell_ran
@@ -98,6 +99,17 @@ def _kept_text(name: str, text: str, blobs: Blobs) -> StoredFile:
     return StoredFile(name=name, mimetype="text/plain", size=len(data), sha256=blobs.put(data))
 
 
+def _is_approved(steps: Sequence[Step], action: RunCell, command: str) -> bool:
+    """Whether a person let just this command run. `decide` asks first; here it is looked up once more in the steps."""
+    decided = decided_on_cell(steps, action.call_id)
+    if decided is None or command != action.code:
+        return False
+    if decided.outcome == "edited":
+        return command == decided.code
+    asked = [step.approval for step in steps if isinstance(step, Questioned) and step.call_id == decided.call_id]
+    return decided.outcome == "run" and any(each is not None and each.code == command for each in asked)
+
+
 def _lost_with_its_node(turn: OpenTurn, action: RunCell) -> CellResult | None:
     """The end of a cell that began at a node which is gone. It may have had effects, so it is not run again."""
     if not turn.context.transfer.began_elsewhere(turn.thread_id, action.cell_id):
@@ -133,10 +145,9 @@ def _run(
 
     try:
         with stopped_by(turn.stop_asked, stop), context.waiting.one_more(), watch:
-            if (
-                action.language == "bash"
-            ):  # nobody can approve a command of bash yet, so the session host's answer is no
-                return context.sessions.bash(thread_id, action.cell_id, action.code, on_output=show)
+            if action.language == "bash":
+                approve = partial(_is_approved, turn.steps, action)
+                return context.sessions.bash(thread_id, action.cell_id, action.code, approve=approve, on_output=show)
             if functions is not None:  # also none of those that are named: an import must not find withdrawn ones
                 context.sessions.run(thread_id, f"{action.cell_id}:team", setup_code(functions))
             code = with_values(turn, action.code)

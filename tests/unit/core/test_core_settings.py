@@ -354,10 +354,16 @@ def test_the_limits_of_a_channel_are_a_table(tmp_path: Path) -> None:
         load_settings({}, tmp_path)
 
 
-@pytest.mark.parametrize("value", ["true", "false"])
-def test_a_shell_is_refused_with_the_sentence_that_says_when_it_comes_back(tmp_path: Path, value: str) -> None:
-    (tmp_path / "threadbook.toml").write_text(f"[sandbox]\nbash = {value}\n")
-    with pytest.raises(SettingsError, match=r"\[sandbox\]: 'bash' .* comes back when a person can approve"):
+def test_a_shell_is_there_only_where_a_team_wants_it(tmp_path: Path) -> None:
+    assert load_settings({}, tmp_path).sandbox.bash is False
+    (tmp_path / "threadbook.toml").write_text("[sandbox]\nbash = true\n")
+    assert load_settings({}, tmp_path).sandbox.bash is True
+
+
+@pytest.mark.parametrize("name", ["os system", "../os", "1st", "os;", ""])
+def test_a_list_of_modules_holds_names_of_modules(tmp_path: Path, name: str) -> None:
+    (tmp_path / "threadbook.toml").write_text(f"[sandbox]\nimports = ['{name}']\n")
+    with pytest.raises(SettingsError, match="imports"):
         load_settings({}, tmp_path)
 
 

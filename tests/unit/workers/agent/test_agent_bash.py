@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 from agent_kit import BRIEFED, ENVIRONMENT, asked, call, cell, said, turn
 
-from core.steps import CellRan, load_step
-from workers.agent.actions import AskModel, CorrectModel, RunCell
+from core.steps import Approval, CellRan, Decided, Questioned, load_step
+from workers.agent.actions import Action, AskApproval, AskModel, CorrectModel, RunCell
 from workers.agent.decide import decide
 from workers.agent.messages import messages
-from workers.agent.turn import Turn
+from workers.agent.turn import ApprovalPolicy, Turn
 
 ASKS = said(call("run_bash", "b1", command="ls -l\n", title="Look around"))
 
@@ -43,8 +43,21 @@ def test_a_model_that_writes_fenced_code_has_none() -> None:
     assert "run_bash" not in json.dumps([action.messages, action.tools])
 
 
-def test_a_command_becomes_a_cell_of_bash() -> None:
-    assert decide(with_a_shell(ASKS)) == RunCell("b1", "T1/c1", "Look around", "ls -l", "bash")
+def waits(action: Action) -> Approval:
+    assert isinstance(action, AskApproval)
+    return action.approval
+
+
+@pytest.mark.parametrize("policy", ["never", "first cell", "risky", "every cell"])
+def test_a_command_waits_for_a_yes_whatever_the_policy_says(policy: ApprovalPolicy) -> None:
+    approval = waits(decide(with_a_shell(ASKS, approvals=policy)))
+    assert (approval.what, approval.title, approval.code) == ("bash", "Look around", "ls -l")
+
+
+def test_a_command_becomes_a_cell_of_bash_after_a_yes() -> None:
+    asks = Questioned(call_id="approve:1", question="?", approval=waits(decide(with_a_shell(ASKS))))
+    agreed = Decided(call_id="approve:1", outcome="run", user="UANA")
+    assert decide(with_a_shell(ASKS, asks, agreed)) == RunCell("b1", "T1/c1", "Look around", "ls -l", "bash")
 
 
 @pytest.mark.parametrize(
@@ -52,7 +65,8 @@ def test_a_command_becomes_a_cell_of_bash() -> None:
     [("bash", {"cmd": "ls -l"}), ("shell", {"code": "ls -l"}), ("run_command", {"command": "ls -l"})],
 )
 def test_the_names_that_models_invent_for_it_are_understood(name: str, arguments: dict[str, str]) -> None:
-    assert decide(with_a_shell(said(call(name, "b1", **arguments)))) == RunCell("b1", "T1/c1", "ls -l", "ls -l", "bash")
+    approval = waits(decide(with_a_shell(said(call(name, "b1", **arguments)))))
+    assert (approval.what, approval.code, approval.call) == ("bash", "ls -l", "b1")
 
 
 def test_where_there_is_none_it_is_an_unknown_tool() -> None:
