@@ -79,9 +79,11 @@ def progress_of(
     *,
     running: RunCell | None = None,
     live_output: str = "",
+    where: str = "",
     note: str = "",
 ) -> ProgressView:
-    """The view of a turn: its stored steps and the cell that runs right now, with the last of its output."""
+    """The view of a turn: its stored steps and the cell that runs right now, with its line and the last of its output.
+    """
     opening = next(
         (n for n, step in enumerate(steps) if not isinstance(step, Asked | Noted | Moved | Preferred)), len(steps)
     )
@@ -102,7 +104,7 @@ def progress_of(
     if running is not None:
         title = running.title or say("progress_cell", language)
         queries = queries_line(statements_of(steps, running.cell_id), language)
-        output = _joined(queries, _last_line(live_output))
+        output = _joined(where, queries, _last_line(live_output))
         tasks.append(TaskView(running.cell_id, title, "in_progress", output, running.code))
     if state != "running":
         tasks = [replace(task, status=_settled(task.status)) for task in tasks]

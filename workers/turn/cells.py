@@ -20,7 +20,7 @@ from workers.memory.functions.importing import setup_code
 from workers.turn.cell_requests import CellRequests
 from workers.turn.cell_results import cell_ran
 from workers.turn.limits import not_run, refused_import
-from workers.turn.live import LiveProgress
+from workers.turn.live import LineWatch, LiveProgress
 from workers.turn.open_turn import OpenTurn
 from workers.turn.privacy import with_values
 from workers.turn.sessions import ready_session, with_session_host
@@ -144,7 +144,7 @@ def _run(
         live.add(text)
 
     try:
-        with stopped_by(turn.stop_asked, stop), context.waiting.one_more(), watch:
+        with stopped_by(turn.stop_asked, stop), context.waiting.one_more(), watch, LineWatch(turn, action, live):
             if action.language == "bash":
                 approve = partial(_is_approved, turn.steps, action)
                 return context.sessions.bash(thread_id, action.cell_id, action.code, approve=approve, on_output=show)
