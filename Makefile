@@ -17,7 +17,7 @@ help:  ## show this list
 	@$(PYTHON) -m venv .venv
 
 .venv/.installed: pyproject.toml constraints.txt | .venv/bin/python
-	@echo "[2/3] installing Threadbook and what it needs into .venv (about 90 packages, one to three minutes the first time)"
+	@echo "[2/3] installing Threadbook and what it needs into .venv (about 120 packages, one to three minutes the first time)"
 	@$(BIN)/python scripts/install.py .
 	@echo "[3/3] installed: $(BIN)/threadbook --help"
 	@touch $@

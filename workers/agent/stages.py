@@ -120,6 +120,27 @@ def without_feedback(steps: Sequence[Step]) -> list[Step]:
 
     Cells stay: the session holds what they set.
     """
+    gone = _approved_since(steps)
+    return [step for place, step in enumerate(steps) if place not in gone]
+
+
+def feedback_chars(steps: Sequence[Step]) -> int:
+    """The characters of words that `without_feedback` keeps from every further model call of these steps."""
+    return sum(_chars(steps[place]) for place in _approved_since(steps))
+
+
+def _chars(step: Step) -> int:
+    match step:
+        case Replied():
+            return len(step.text) + sum(len(call.arguments) for call in step.calls)
+        case Asked() | Corrected():
+            return len(step.text)
+        case _:
+            return 0
+
+
+def _approved_since(steps: Sequence[Step]) -> set[int]:
+    """The places of the rounds of feedback that were settled by an approval."""
     gone: set[int] = set()
     for what in ("plan", "stage"):
         rounds: list[int] = []
@@ -133,7 +154,7 @@ def without_feedback(steps: Sequence[Step]) -> list[Step]:
                 for one in rounds:
                     gone |= set(_round(steps, one))
                 rounds = []
-    return [step for place, step in enumerate(steps) if place not in gone]
+    return gone
 
 
 def _round(steps: Sequence[Step], place: int) -> range | list[int]:

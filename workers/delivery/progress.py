@@ -82,8 +82,7 @@ def progress_of(
     where: str = "",
     note: str = "",
 ) -> ProgressView:
-    """The view of a turn: its stored steps and the cell that runs right now, with its line and the last of its output.
-    """
+    """The view of a turn: its stored steps, and the cell that runs right now with its line and its last output."""
     opening = next(
         (n for n, step in enumerate(steps) if not isinstance(step, Asked | Noted | Moved | Preferred)), len(steps)
     )

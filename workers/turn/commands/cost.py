@@ -9,7 +9,11 @@ from core.rows import Spent, money
 from core.steps import Replied, Step, total_spent
 from core.store import start_of_day
 from workers.agent.about_steps import asks_analyst
+from workers.agent.stages import feedback_chars
 from workers.turn.commands.thread import CommandThread
+
+CHARS_PER_TOKEN = 4
+"""About so many characters make a token of English text."""
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
@@ -24,6 +28,8 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         "person": store.spent(user=command.user, since=start_of_day(), team=team),
     }
     lines = [_line(thread, scope, each, budget.currency) for scope, each in spent.items()]
+    if saved := sum(feedback_chars(steps) for steps in thread.turns) // CHARS_PER_TOKEN:
+        lines.append(say("cost_saved", thread.language, tokens=number(saved, thread.language)))
     thread.answer("\n".join(lines))
     return ()
 

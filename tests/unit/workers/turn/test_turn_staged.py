@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import fakeredis
@@ -163,6 +164,21 @@ def test_a_redone_stage_comes_again_and_its_feedback_leaves_the_context_once_app
     review.press("run")
     assert "heron" not in review.prompts(since).lower()
     assert "The table is clean." in review.prompts(since)
+
+
+def test_cost_says_what_the_feedback_on_approved_stages_saves(new_world: NewWorld) -> None:
+    script = (LISTED, finish("Wrong heron. " * 40), finish("The table is clean."), SECOND)
+    review = Review(new_world(team=PLAN), *script)
+    review.press("run")
+    review.press("redo", text="no herons please")
+    review.world.say("cost", thread=review.key)
+    review.world.settle(review.key)
+    assert "Feedback on approved stages" not in review.world.text(review.key)
+    review.press("run")
+    review.world.say("cost", thread=review.key)
+    review.world.settle(review.key)
+    (line,) = re.findall(r"about (\d+) tokens less in each call", review.world.text(review.key))
+    assert int(line) >= len("Wrong heron. " * 40) // 4
 
 
 def test_a_changed_result_stands_in_the_report_and_a_skipped_one_does_not(new_world: NewWorld) -> None:
