@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from PIL import Image
+from services import missing
 
 from core.formats import Format
 from workers.delivery.reports.formats import files_in
@@ -18,15 +19,14 @@ sys.path.append(str(Path(__file__).parents[1] / "unit" / "workers" / "delivery" 
 
 from format_cases import FULL
 
-pytestmark = [
-    pytest.mark.integration,
-    pytest.mark.skipif(not shutil.which("soffice"), reason="LibreOffice is not installed"),
-    pytest.mark.skipif(not shutil.which("pdftoppm"), reason="poppler-utils are not installed"),
-]
+pytestmark = pytest.mark.integration
 
 
 @pytest.mark.parametrize(("name", "pages"), [("slides", 11), ("excel", 9)])
 def test_every_page_opens_and_shows_something(tmp_path: Path, name: Format, pages: int) -> None:
+    for program, package in (("soffice", "libreoffice-impress, libreoffice-calc"), ("pdftoppm", "poppler-utils")):
+        if shutil.which(program) is None:
+            missing(program, f"install the packages {package}")
     (file,) = files_in(name, FULL)
     (tmp_path / file.name).write_bytes(file.data)
     home = f"-env:UserInstallation=file://{tmp_path}/profile"
