@@ -517,7 +517,7 @@ def failing_tests(walls: Walls, requirement: Requirement, iteration: Iteration, 
     found = []
     for component in made.components:
         for case in (
-            cases_of(component, made, (*requirement.tests.case, *iteration.cases)) if component.language.run else ()
+            cases_of(component, made, (*requirement.tests.case, *iteration.cases)) if component.language.runs else ()
         ):
             job = job_of(case, component, files, requirement.run, observed=False)
             found += [case.name] if faults(case, walls.run(job)) else []

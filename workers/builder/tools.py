@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+
 from workers.builder.walls import Job, Walls
 
 _MODULES = ("ruff", "mypy", "bandit")
@@ -11,7 +13,14 @@ _MYPY = (
     "from mypy.__main__ import console_entry; console_entry()"
 )
 """mypy asks psutil how many processors there are, and psutil reads a file that the walls do not show."""
-_ASK = {"python": ("python", "-V"), "sqlite3": ("sqlite3", "-version"), "gofmt": ("gofmt", "-h")}
+_ANSWERS = (0, 2)
+"""Exit codes of a tool that is there; gofmt ends with 2 after its usage text."""
+_ASK = {
+    "python": ("python", "-V"),
+    "sqlite3": ("sqlite3", "-version"),
+    "gofmt": ("gofmt", "-h"),
+    "go": ("go", "version"),
+}
 
 
 class Tools:
@@ -26,8 +35,15 @@ class Tools:
         if name not in self._known:
             words = _ASK.get(name) or (*command(name), "--version")
             ran = self._walls.run(Job(words, timeout_s=30, tool=True))
-            self._known[name] = ran.status == "ok" and ran.exit_code not in (126, 127) and not _no_module(ran.stderr)
+            self._known[name] = ran.status == "ok" and ran.exit_code in _ANSWERS and not _no_module(ran.stderr)
         return self._known[name]
+
+    def why_not(self, name: str) -> str:
+        """Why a tool does not answer: it is not installed, or lies in a folder that the walls do not show."""
+        found = shutil.which(name)
+        if found is None or self._walls.level == "none":
+            return f"{name} is not installed here"
+        return f"{name} is installed as {found}, which the walls do not show: install it below /usr"
 
 
 def command(name: str) -> tuple[str, ...]:
