@@ -164,6 +164,19 @@ def test_a_git_that_is_missing_or_too_old_is_not_used(
     assert refused(server, "shop", tmp_path / "got") == "repository_no_git"
 
 
+def test_a_look_for_git_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = cloning.look_for_git()
+    assert (found.usable, found.version.count(".") >= 1) == (True, True)
+    with monkeypatch.context() as changed:
+        changed.setattr(Order, "words", lambda _: [sys.executable, "-c", "raise SystemExit(97)"])
+        assert (cloning.look_for_git().new_enough, cloning.look_for_git().usable) == (True, False)
+    with monkeypatch.context() as changed:
+        changed.setattr(cloning, "_GIT", (99, 0))
+        assert (cloning.look_for_git().version, cloning.look_for_git().usable) == (found.version, False)
+    monkeypatch.setattr(cloning.shutil, "which", lambda *_, **__: None)
+    assert cloning.look_for_git() == cloning.GitHere()
+
+
 # --- the jail
 
 
