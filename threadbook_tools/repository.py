@@ -1,7 +1,8 @@
 """A project of source code out of an archive: explored, edited by patches and tested, without unpacking it for good.
 
 The archive stays as it is. All edits together are one unified diff beside it, `NAME.changes.patch`, which is read again
-each time: so an edit is kept, moved and undone as the file that it is.
+each time: so an edit is kept, moved and undone as the file that it is. Of a repository that was cloned from a link
+there is `NAME.changes.bundle` too, the same edits as one commit.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from threadbook_tools.archives import Archive, read_archive
+from threadbook_tools.bundles import NoBundle, NotCloned, bundle
 from threadbook_tools.outlines import outline
 from threadbook_tools.patches import PatchRefused, apply_patch, make_patch
 from threadbook_tools.trials import run_tests
@@ -46,7 +48,8 @@ class Repository:
     repo.run_tests("tests/test_shop.py")  # in a copy, in a process of its own
     repo.changes()                        # all edits so far, which `git apply` takes
 
-    Nothing is ever pushed: people apply `NAME.changes.patch` themselves.
+    Nothing is ever pushed: people apply `NAME.changes.patch` themselves, or fetch from `NAME.changes.bundle`, which a
+    cloned repository has too.
     """
 
     def __init__(self, path: str) -> None:
@@ -66,9 +69,12 @@ class Repository:
     @property
     def patch_path(self) -> str:
         """The file that holds all edits, in the working folder."""
-        name = os.path.basename(self.path)
-        end = next((end for end in _ENDS if name.lower().endswith(end)), "")
-        return f"{name[: len(name) - len(end)] or name}.changes.patch"
+        return self._beside("patch")
+
+    @property
+    def bundle_path(self) -> str:
+        """The file that holds all edits as one commit, which `git fetch` takes; a cloned repository alone has it."""
+        return self._beside("bundle")
 
     def files(self, pattern: str = "*") -> Text:
         """The files whose path fits a pattern such as "src/*.py", with their sizes."""
@@ -117,17 +123,13 @@ class Repository:
         changed = apply_patch(now, diff)
         after = {name: content for name, content in {**now, **changed}.items() if content is not None}
         patch = make_patch(self._archive().files, after)
-        if patch:
-            fresh = f".{self.patch_path}.new"
-            with open(fresh, "w", encoding="utf-8", newline="") as file:
-                file.write(patch)
-            os.replace(fresh, self.patch_path)
-        elif os.path.lexists(self.patch_path):
-            os.remove(self.patch_path)
+        bundled, why_not = self._bundled(after) if patch else (b"", "")
+        _replace(self.patch_path, patch.encode())
+        _replace(self.bundle_path, bundled)
         words = [f"{_what(name, now, content)} {name}" for name, content in changed.items()]
-        return Text(
-            "\n".join([*words, f"All changes so far are in {self.patch_path}." if patch else "No change is left."])
-        )
+        places = f"{self.patch_path}, and as one commit in {self.bundle_path}" if bundled else self.patch_path
+        told = f"All changes so far are in {places}." if patch else "No change is left."
+        return Text("\n".join([*words, told, *([f"There is no bundle: {why_not}."] if why_not else [])]))
 
     def changes(self) -> Text:
         """All edits so far as one unified diff; empty without any."""
@@ -162,6 +164,27 @@ class Repository:
             raise PatchRefused(f"{why}. Remove the file to begin anew.") from None
         return {name: content for name, content in {**files, **changed}.items() if content is not None}
 
+    def _bundled(self, after: Mapping[str, bytes]) -> tuple[bytes, str]:
+        """The bundle; or nothing, and the reason where one could be expected."""
+        archive = self._archive()
+        if not archive.commit or not self.path.lower().endswith(".tar"):
+            return b"", ""
+        before = archive.files
+        changed = {
+            name: after.get(name) for name in before.keys() | after.keys() if before.get(name) != after.get(name)
+        }
+        try:
+            return bundle(self.path, archive.commit, changed, archive.top), ""
+        except NotCloned:
+            return b"", ""
+        except NoBundle as error:
+            return b"", str(error)
+
+    def _beside(self, end: str) -> str:
+        name = os.path.basename(self.path)
+        known = next((one for one in _ENDS if name.lower().endswith(one)), "")
+        return f"{name[: len(name) - len(known)] or name}.changes.{end}"
+
     def _archive(self) -> Archive:
         if self._loaded is None:
             self._loaded = read_archive(self.path)
@@ -183,6 +206,17 @@ def described(path: str, chars: int) -> str:
         some = "; ".join(f"{name}: {why}" for name, why in list(archive.left_out.items())[:5])
         lines.append(f"left out: {len(archive.left_out):,} ({some[:400]})")
     return "\n".join([*lines, outline(archive.files, chars - sum(map(len, lines)) - 2)])
+
+
+def _replace(path: str, content: bytes) -> None:
+    """Write a file in one step; one without content is removed."""
+    if content:
+        fresh = f".{path}.new"
+        with open(fresh, "wb") as file:
+            file.write(content)
+        os.replace(fresh, path)
+    elif os.path.lexists(path):
+        os.remove(path)
 
 
 def _again(path: str) -> Repository:

@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import redis
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from slack_sdk.errors import SlackApiError, SlackClientError
 from sqlalchemy.exc import SQLAlchemyError
@@ -66,7 +67,8 @@ def run(settings: Settings, *, as_json: bool = False) -> int:
         table = Table("part", "state", "what", "fix")
         colours = {"ok": "green", "missing": "red", "note": "yellow"}
         for each in findings:
-            table.add_row(each.part, f"[{colours[each.state]}]{each.state}[/]", each.what, each.fix)
+            shown = (escape(each.what), escape(each.fix))  # the name of a table in brackets is no colour
+            table.add_row(each.part, f"[{colours[each.state]}]{each.state}[/]", *shown)
         console = Console()
         console.print(table)
         for finding in findings:

@@ -54,7 +54,10 @@ _SAFE = {
     "submodule.recurse": "false",
     "transfer.bundleURI": "false",
 }
-_ALL_FILES = "* -export-ignore -export-subst\n"
+COMMIT_MARK = b"\nthreadbook commit\n"
+"""As `threadbook_tools.bundles` looks for it, which brings libraries along that have no place in a worker."""
+_MOST_COMMIT = 64_000
+_ALL_FILES = "* -export-ignore -export-subst -text -ident -filter -working-tree-encoding\n"
 """Else a repository could say which of its files an archive has, and what stands in them."""
 
 
@@ -115,8 +118,18 @@ class Cloner:
             raise self._too_large()
         if ended != 0:
             raise UsersMove("repository_empty")
+        self._add_commit(git, folder, made)
+        size = made.stat().st_size
         shutil.move(made, to)
         return size
+
+    def _add_commit(self, git: str, folder: Path, made: Path) -> None:
+        """Put the commit behind the archive's end, where a reader of archives does not look: a bundle needs it."""
+        said = folder / "commit"
+        words = ["--git-dir=repository.git", "cat-file", "commit", "HEAD"]
+        if self._run(git, words, folder, output=said) == 0 and said.stat().st_size <= _MOST_COMMIT:
+            with made.open("ab") as file:
+                file.write(COMMIT_MARK + said.read_bytes())
 
     def _run(
         self,
@@ -126,8 +139,9 @@ class Cloner:
         *,
         own: dict[str, str] | None = None,
         ports: Sequence[int] = (),
+        output: Path | None = None,
     ) -> int:
-        """Run git in its jail; returns how it ended."""
+        """Run git in its jail; returns how it ended. What it prints goes into the file `output`, or nowhere."""
         options = [part for name, value in (_SAFE | (own or {})).items() for part in ("-c", f"{name}={value}")]
         order = Order(
             command=[git, *options, *words],
@@ -138,12 +152,12 @@ class Cloner:
             ports=ports,
             read=[self._ca_file] if self._ca_file else [],
         )
-        with (folder / _SAID).open("wb") as said:
+        with (folder / _SAID).open("wb") as said, (output or Path(os.devnull)).open("wb") as printed:
             process = subprocess.Popen(
                 order.words(),
                 env=_JAILERS,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
+                stdout=printed,
                 stderr=said,
                 cwd=folder,
                 start_new_session=True,
