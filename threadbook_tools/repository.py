@@ -10,6 +10,8 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+import shlex
+import sys
 from collections.abc import Mapping
 from typing import Any
 
@@ -24,6 +26,9 @@ _SHOWN_CHARS = 20_000
 _TEST_CHARS = 8_000
 _LINE = 300
 _SEARCHED = 10_000
+_REFUSED_START = "PermissionError: [Errno 1] Operation not permitted"
+"""What a test ends with that starts a program in a cell."""
+_PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _ENDS = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar", ".zip")
 
 
@@ -148,7 +153,20 @@ class Repository:
         if trial.exit_code == 5 and trial.runner == "pytest":
             outcome = "No test was found."
         output = trial.output.strip()
-        return Text(f"{outcome}\n{output if len(output) <= _TEST_CHARS else '…' + output[-_TEST_CHARS:]}")
+        shown = output if len(output) <= _TEST_CHARS else "…" + output[-_TEST_CHARS:]
+        needs_shell = trial.exit_code and _REFUSED_START in output
+        hint = "\nSome tests start programs, which a cell may not. Where there is run_bash, give it this line:\n"
+        return Text(f"{outcome}\n{shown}{hint + self.tests_command(*arguments) if needs_shell else ''}")
+
+    def tests_command(self, *arguments: str) -> Text:
+        """The line that runs the same tests in the thread's shell, where they may start the system's programs.
+
+        The shell is off unless an admin allows it, and a person approves each line. Its walls are those of a cell: no
+        network, no other files, and no program of the working folder is executed.
+        """
+        code = f"from threadbook_tools import Repository; print({self!r}.run_tests(*{list(arguments)!r}))"
+        words = [f"PYTHONPATH={_PACKAGES}", sys.executable, "-c", code]
+        return Text(f"env {shlex.join(words)}")
 
     def current(self) -> dict[str, bytes]:
         """Every file with the edits so far, by its path."""
