@@ -28,7 +28,6 @@ _LINE = 300
 _SEARCHED = 10_000
 _REFUSED_START = "PermissionError: [Errno 1] Operation not permitted"
 """What a test ends with that starts a program in a cell."""
-_PACKAGES = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 _ENDS = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar", ".zip")
 
 
@@ -165,7 +164,8 @@ class Repository:
         network, no other files, and no program of the working folder is executed.
         """
         code = f"from threadbook_tools import Repository; print({self!r}.run_tests(*{list(arguments)!r}))"
-        words = [f"PYTHONPATH={_PACKAGES}", sys.executable, "-c", code]
+        here = sys.modules["threadbook_tools"].__file__ or ""
+        words = [f"PYTHONPATH={os.path.dirname(os.path.dirname(here))}", sys.executable, "-c", code]
         return Text(f"env {shlex.join(words)}")
 
     def current(self) -> dict[str, bytes]:

@@ -207,7 +207,7 @@ def _line(words: tuple[str, ...], folder: str, environment: Mapping[str, str]) -
     )
     program = sys.executable if words[0] == "python" else words[0]
     line = " ".join(shlex.quote(word.replace("\0", "")) for word in (program, *words[1:]))
-    path = f'PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"'
+    path = f'PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH" TMPDIR="$HOME"'  # /tmp may be the host's
     return f"( cd -- {folder} && exec env {path} {given} {line} ) <{folder}.stdin"
 
 

@@ -42,7 +42,7 @@ class FormatCritic:
         if found:
             return failed(self.name, found, note="the reply was cut off" if subject.cut_off else "")
         language, notes = subject.component.language, []
-        compiled = subject.component.entry and bool(language.compile) and self._tools.has(language.tool)
+        compiled = subject.component.entry and bool(language.compile) and not self._tools.missing(language)
         for path, text in subject.own.items():
             if len(text) > MOST_CHARS:
                 found.append(finding(f"{path} is longer than {MOST_CHARS:,} characters.", "high", file=path))

@@ -55,8 +55,8 @@ class RunCritic:
         component, language = subject.component, subject.component.language
         if not language.runs:
             return skipped(self.name, f"{language.name} is not run: {language.not_run}")
-        if not self._tools.has(language.tool):
-            return skipped(self.name, self._tools.why_not(language.tool))
+        if why := self._tools.missing(language):
+            return skipped(self.name, why)
         if component.entry:
             if subject.cases:
                 return passed(self.name, "the tests run it")
@@ -124,8 +124,8 @@ class TestsCritic:
             return skipped(self.name, "there is no test of it")
         if not language.runs:
             return skipped(self.name, f"{language.name} is not run: {language.not_run}")
-        if not self._tools.has(language.tool):
-            return skipped(self.name, self._tools.why_not(language.tool))
+        if why := self._tools.missing(language):
+            return skipped(self.name, why)
         found, good = list[Finding](), 0
         for case in subject.cases:
             job = job_of(case, component, subject.files, subject.requirement.run, observed=True)

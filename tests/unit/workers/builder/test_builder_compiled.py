@@ -14,17 +14,17 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
-from builder_kit import FINE, LocalWalls, build, code, covered, model, reply
+from builder_kit import FINE, LocalWalls, ScriptedWalls, build, code, covered, model, reply
 
 from executor.launch import running_host
 from executor.values import Limits
 from workers.builder import native_start
 from workers.builder.iterations import BuiltComponent
-from workers.builder.languages import language_of
+from workers.builder.languages import LANGUAGES, language_of
 from workers.builder.sandbox_walls import SandboxWalls
 from workers.builder.tools import Tools
 from workers.builder.verdicts import Verdict
-from workers.builder.walls import Job, Walls
+from workers.builder.walls import Job, Ran, Walls
 
 pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="programs are started on 64-bit x86 alone")
 
@@ -117,9 +117,9 @@ def verdict(built: BuiltComponent, critic: str, version: int = 1) -> Verdict:
 
 def need(compiler: str, walls: Walls) -> None:
     """Skip a test of a toolchain that these walls do not have, with the reason."""
-    tools = Tools(walls)
-    if not tools.has(compiler):
-        pytest.skip(tools.why_not(compiler))
+    language = next(one for one in LANGUAGES if one.compiler == compiler)
+    if why := Tools(walls).missing(language):
+        pytest.skip(why)
 
 
 @pytest.fixture(params=PLACES)
@@ -324,3 +324,14 @@ def test_a_toolchain_that_the_walls_do_not_show_is_named_with_its_place(
         f"rustc is installed as {tool}, which the walls do not show: install it below /usr"
     )
     assert Tools(walls).why_not("go") == "go is not installed here"
+
+
+def test_a_compiler_that_does_not_work_inside_is_no_fault_of_the_program(tmp_path: Path) -> None:
+    refuses = Ran("ok", 134, stderr="Cannot create temporary file in /tmp/: Permission denied\ngcc: aborted")
+    walls = ScriptedWalls({"-static-pie": refuses, "-fsyntax-only": Ran("ok", 0)})
+    replies = model([reply("", code("total.c", C, "c"))], checks=JUDGES)
+    handed = build(tmp_path, SUM.format(language="c"), replies, walls=walls)
+    built = handed.iteration.components[0]
+    assert (handed.iteration.state, len(built.versions)) == ("passed", 1)
+    why = "gcc does not work inside the walls here: Cannot create temporary file in /tmp/: Permission denied"
+    assert (verdict(built, "tests").state, verdict(built, "tests").note) == ("skipped", why)
