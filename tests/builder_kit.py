@@ -26,17 +26,18 @@ FINE = '{"findings": [], "touches": []}'
 
 
 class LocalWalls:
-    """Runs Python and bash in a folder of the test, with no walls at all. Every other tool is not installed."""
+    """Runs Python, bash and `tools` in a folder of the test, with no walls at all. Others are not installed."""
 
     level = "none"
 
-    def __init__(self) -> None:
+    def __init__(self, *tools: str) -> None:
         self.jobs: list[Job] = []
+        self._programs = {"python", "bash", "env", *tools}
 
     def run(self, job: Job) -> Ran:
         self.jobs.append(job)
         program, *words = job.words
-        if program not in ("python", "bash"):
+        if program not in self._programs:
             return Ran("ok", 127, stderr=f"{program}: command not found")
         if "-m" in words[:2] or "mypy" in " ".join(words[:3]):
             return Ran("ok", 1, stderr=f"No module named {words[-2]}")
@@ -46,6 +47,10 @@ class LocalWalls:
                 (Path(folder) / path).write_text(text, encoding="utf-8")
             environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": "", **job.environment}
             try:
+                if job.prepare:
+                    made = subprocess.run(job.prepare, cwd=folder, capture_output=True, text=True, check=False)
+                    if made.returncode:
+                        return Ran("ok", made.returncode, made.stdout, made.stderr, prepared=False)
                 done = subprocess.run(
                     [sys.executable if program == "python" else program, *words],
                     cwd=folder,

@@ -11,7 +11,7 @@ import tarfile
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import IO
 
@@ -73,6 +73,8 @@ class Archive:
     """Names of what was not taken, with the reason."""
     commit: str = ""
     """The commit that `git archive` made it of, if it says so."""
+    top: str = ""
+    """The one folder that held all files, with its slash; the names are without it."""
 
 
 def read_archive(path: str) -> Archive:
@@ -89,7 +91,7 @@ def read_archive(path: str) -> Archive:
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise NoArchive(f"it cannot be read ({type(error).__name__}: {str(error)[:120]})") from None
     is_commit = len(commit) in (40, 64) and all(letter in "0123456789abcdef" for letter in commit)
-    return Archive(found.files, found.left_out, commit if is_commit else "")
+    return replace(found, commit=commit if is_commit else "")
 
 
 def is_source(names: Iterable[str]) -> bool:
@@ -163,7 +165,7 @@ def _collected(members: Iterator[_Member]) -> Archive:
         left_out[name] = "a file has the name of its folder"
     if not files:
         raise NoArchive("it holds no file")
-    return Archive(*_without_top(files, left_out))
+    return _without_top(files, left_out)
 
 
 def _read(opened: IO[bytes], most: int) -> bytes:
@@ -196,13 +198,14 @@ def _is_below_a_file(name: str, files: dict[str, bytes]) -> bool:
     return any("/".join(parts[:count]) in files for count in range(1, len(parts)))
 
 
-def _without_top(files: dict[str, bytes], left_out: dict[str, str]) -> tuple[dict[str, bytes], dict[str, str]]:
+def _without_top(files: dict[str, bytes], left_out: dict[str, str]) -> Archive:
     """Without the one folder that a download of a project puts around it."""
     tops = {name.partition("/")[0] for name in files}
     if len(tops) != 1 or any("/" not in name for name in files):
-        return files, left_out
+        return Archive(files, left_out)
     top = f"{tops.pop()}/"
-    return (
+    return Archive(
         {name.removeprefix(top): content for name, content in files.items()},
         {name.removeprefix(top): why for name, why in left_out.items()},
+        top=top,
     )

@@ -1,7 +1,8 @@
 """A project of source code out of an archive: explored, edited by patches and tested, without unpacking it for good.
 
 The archive stays as it is. All edits together are one unified diff beside it, `NAME.changes.patch`, which is read again
-each time: so an edit is kept, moved and undone as the file that it is.
+each time: so an edit is kept, moved and undone as the file that it is. Of a repository that was cloned from a link
+there is `NAME.changes.bundle` too, the same edits as one commit.
 """
 
 from __future__ import annotations
@@ -9,10 +10,13 @@ from __future__ import annotations
 import fnmatch
 import os
 import re
+import shlex
+import sys
 from collections.abc import Mapping
 from typing import Any
 
 from threadbook_tools.archives import Archive, read_archive
+from threadbook_tools.bundles import NoBundle, NotCloned, bundle
 from threadbook_tools.outlines import outline
 from threadbook_tools.patches import PatchRefused, apply_patch, make_patch
 from threadbook_tools.trials import run_tests
@@ -22,6 +26,8 @@ _SHOWN_CHARS = 20_000
 _TEST_CHARS = 8_000
 _LINE = 300
 _SEARCHED = 10_000
+_REFUSED_START = "PermissionError: [Errno 1] Operation not permitted"
+"""What a test ends with that starts a program in a cell."""
 _ENDS = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar", ".zip")
 
 
@@ -46,7 +52,8 @@ class Repository:
     repo.run_tests("tests/test_shop.py")  # in a copy, in a process of its own
     repo.changes()                        # all edits so far, which `git apply` takes
 
-    Nothing is ever pushed: people apply `NAME.changes.patch` themselves.
+    Nothing is ever pushed: people apply `NAME.changes.patch` themselves, or fetch from `NAME.changes.bundle`, which a
+    cloned repository has too.
     """
 
     def __init__(self, path: str) -> None:
@@ -66,9 +73,12 @@ class Repository:
     @property
     def patch_path(self) -> str:
         """The file that holds all edits, in the working folder."""
-        name = os.path.basename(self.path)
-        end = next((end for end in _ENDS if name.lower().endswith(end)), "")
-        return f"{name[: len(name) - len(end)] or name}.changes.patch"
+        return self._beside("patch")
+
+    @property
+    def bundle_path(self) -> str:
+        """The file that holds all edits as one commit, which `git fetch` takes; a cloned repository alone has it."""
+        return self._beside("bundle")
 
     def files(self, pattern: str = "*") -> Text:
         """The files whose path fits a pattern such as "src/*.py", with their sizes."""
@@ -117,17 +127,13 @@ class Repository:
         changed = apply_patch(now, diff)
         after = {name: content for name, content in {**now, **changed}.items() if content is not None}
         patch = make_patch(self._archive().files, after)
-        if patch:
-            fresh = f".{self.patch_path}.new"
-            with open(fresh, "w", encoding="utf-8", newline="") as file:
-                file.write(patch)
-            os.replace(fresh, self.patch_path)
-        elif os.path.lexists(self.patch_path):
-            os.remove(self.patch_path)
+        bundled, why_not = self._bundled(after) if patch else (b"", "")
+        _replace(self.patch_path, patch.encode())
+        _replace(self.bundle_path, bundled)
         words = [f"{_what(name, now, content)} {name}" for name, content in changed.items()]
-        return Text(
-            "\n".join([*words, f"All changes so far are in {self.patch_path}." if patch else "No change is left."])
-        )
+        places = f"{self.patch_path}, and as one commit in {self.bundle_path}" if bundled else self.patch_path
+        told = f"All changes so far are in {places}." if patch else "No change is left."
+        return Text("\n".join([*words, told, *([f"There is no bundle: {why_not}."] if why_not else [])]))
 
     def changes(self) -> Text:
         """All edits so far as one unified diff; empty without any."""
@@ -146,7 +152,21 @@ class Repository:
         if trial.exit_code == 5 and trial.runner == "pytest":
             outcome = "No test was found."
         output = trial.output.strip()
-        return Text(f"{outcome}\n{output if len(output) <= _TEST_CHARS else '…' + output[-_TEST_CHARS:]}")
+        shown = output if len(output) <= _TEST_CHARS else "…" + output[-_TEST_CHARS:]
+        needs_shell = trial.exit_code and _REFUSED_START in output
+        hint = "\nSome tests start programs, which a cell may not. Where there is run_bash, give it this line:\n"
+        return Text(f"{outcome}\n{shown}{hint + self.tests_command(*arguments) if needs_shell else ''}")
+
+    def tests_command(self, *arguments: str) -> Text:
+        """The line that runs the same tests in the thread's shell, where they may start the system's programs.
+
+        The shell is off unless an admin allows it, and a person approves each line. Its walls are those of a cell: no
+        network, no other files, and no program of the working folder is executed.
+        """
+        code = f"from threadbook_tools import Repository; print({self!r}.run_tests(*{list(arguments)!r}))"
+        here = sys.modules["threadbook_tools"].__file__ or ""
+        words = [f"PYTHONPATH={os.path.dirname(os.path.dirname(here))}", sys.executable, "-c", code]
+        return Text(f"env {shlex.join(words)}")
 
     def current(self) -> dict[str, bytes]:
         """Every file with the edits so far, by its path."""
@@ -161,6 +181,27 @@ class Repository:
             why = f"{self.patch_path} was changed by hand and does not fit {self.path}: {error}"
             raise PatchRefused(f"{why}. Remove the file to begin anew.") from None
         return {name: content for name, content in {**files, **changed}.items() if content is not None}
+
+    def _bundled(self, after: Mapping[str, bytes]) -> tuple[bytes, str]:
+        """The bundle; or nothing, and the reason where one could be expected."""
+        archive = self._archive()
+        if not archive.commit or not self.path.lower().endswith(".tar"):
+            return b"", ""
+        before = archive.files
+        changed = {
+            name: after.get(name) for name in before.keys() | after.keys() if before.get(name) != after.get(name)
+        }
+        try:
+            return bundle(self.path, archive.commit, changed, archive.top), ""
+        except NotCloned:
+            return b"", ""
+        except NoBundle as error:
+            return b"", str(error)
+
+    def _beside(self, end: str) -> str:
+        name = os.path.basename(self.path)
+        known = next((one for one in _ENDS if name.lower().endswith(one)), "")
+        return f"{name[: len(name) - len(known)] or name}.changes.{end}"
 
     def _archive(self) -> Archive:
         if self._loaded is None:
@@ -183,6 +224,17 @@ def described(path: str, chars: int) -> str:
         some = "; ".join(f"{name}: {why}" for name, why in list(archive.left_out.items())[:5])
         lines.append(f"left out: {len(archive.left_out):,} ({some[:400]})")
     return "\n".join([*lines, outline(archive.files, chars - sum(map(len, lines)) - 2)])
+
+
+def _replace(path: str, content: bytes) -> None:
+    """Write a file in one step; one without content is removed."""
+    if content:
+        fresh = f".{path}.new"
+        with open(fresh, "wb") as file:
+            file.write(content)
+        os.replace(fresh, path)
+    elif os.path.lexists(path):
+        os.remove(path)
 
 
 def _again(path: str) -> Repository:

@@ -245,7 +245,7 @@ def _ending(told: Console, handed: HandedOver, requirement: Requirement, folder:
             made = plan(requirement)
             failed = " although some checks fail" if iteration.state == "failed" else ""
             told.print(Text(f"Code saved to {folder / made.entry.main_file}{failed}"))
-            if made.entry.language.run or made.entry.language.name in ("go", "c", "html"):
+            if made.entry.language.runs or made.entry.language.name == "html":
                 told.print(Text(f"Run it: cd {folder} && {how_to_run(made)}"))
 
 

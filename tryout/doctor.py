@@ -13,6 +13,7 @@ from pathlib import Path
 import httpx
 import redis
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 from slack_sdk.errors import SlackApiError, SlackClientError
 from sqlalchemy.exc import SQLAlchemyError
@@ -30,6 +31,7 @@ from executor.values import Sandbox
 from tryout.mcp_servers import tools_of
 from tryout.sources import look
 from workers.delivery.notices import worded
+from workers.repositories.cloning import look_for_git
 from workers.service.start_checks import CannotStart, refuse_unfit_redis
 from workers.tools.client import ToolsClient
 from workers.tools.errors import ToolError
@@ -65,7 +67,8 @@ def run(settings: Settings, *, as_json: bool = False) -> int:
         table = Table("part", "state", "what", "fix")
         colours = {"ok": "green", "missing": "red", "note": "yellow"}
         for each in findings:
-            table.add_row(each.part, f"[{colours[each.state]}]{each.state}[/]", each.what, each.fix)
+            shown = (escape(each.what), escape(each.fix))  # the name of a table in brackets is no colour
+            table.add_row(each.part, f"[{colours[each.state]}]{each.state}[/]", *shown)
         console = Console()
         console.print(table)
         for finding in findings:
@@ -248,6 +251,25 @@ def sandbox(settings: Settings) -> Finding:
     return Finding("Sandbox", "note" if weak else "ok", f"level {level}, found by attacking a session", fix, layers)
 
 
+def git(settings: Settings) -> Finding:
+    """Whether the links of git repositories can be cloned here: git, its version, and the jail that it runs in.
+
+    A service works without: people upload an archive instead.
+    """
+    found, wanted = look_for_git(), bool(settings.repositories.hosts or settings.repositories.private_hosts)
+    used = "" if wanted else "; no host is allowed under [repositories], so no link is cloned"
+    uploads = "until then people upload archives"
+    if not found.path:
+        return Finding("Git", "note", f"not installed{used}", f"apt install git (2.37 or newer); {uploads}")
+    if not found.new_enough:
+        what = f"{found.version or 'a version that cannot be read'}{used}"
+        return Finding("Git", "note", what, f"links need git 2.37 or newer; {uploads}")
+    if not found.jail:
+        what = f"{found.version}, but its jail cannot be used here{used}"
+        return Finding("Git", "note", what, f"links need Linux 5.13 or newer with Landlock; {uploads}")
+    return Finding("Git", "ok", f"{found.version}, runs in its jail{used}")
+
+
 CHECKS: Mapping[str, Callable[[Settings], Finding]] = {
     "Python": python,
     "Redis": redis_server,
@@ -256,4 +278,5 @@ CHECKS: Mapping[str, Callable[[Settings], Finding]] = {
     "Slack": slack,
     "Model": model,
     "Sandbox": sandbox,
+    "Git": git,
 }

@@ -182,3 +182,9 @@ def test_the_image_gets_every_package_and_nothing_of_a_checkout_that_is_secret_o
     assert shipped - set(wanted) == set()
     assert {".env", "threadbook.toml", ".git", ".venv", ".threadbook", "tests"} & set(wanted) == set()
     assert lines[1] == "**"
+
+
+def test_the_image_has_git_for_the_links_that_people_give() -> None:
+    final = (DEPLOY / "Dockerfile").read_text(encoding="utf-8").rpartition("FROM ")[2]
+    assert re.search(r"apt-get install .*\bgit\b", final)
+    assert final.index("apt-get install") < final.index("USER 10001")

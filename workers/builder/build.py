@@ -28,6 +28,7 @@ from workers.builder.judging_versions import Judged, Jury
 from workers.builder.mutation import mutants
 from workers.builder.progress import OnProgress, Progress
 from workers.builder.requirement import Case, Requirement
+from workers.builder.tools import Tools
 from workers.builder.verdicts import CoverageRow, Verdict
 from workers.builder.walls import Walls, WallsGone
 from workers.models.base import Model, ModelError
@@ -513,12 +514,12 @@ def failing_tests(walls: Walls, requirement: Requirement, iteration: Iteration, 
 
     Languages that are not run here have no failing tests.
     """
-    made = plan(requirement)
+    made, tools = plan(requirement), Tools(walls)
     found = []
     for component in made.components:
-        for case in (
-            cases_of(component, made, (*requirement.tests.case, *iteration.cases)) if component.language.run else ()
-        ):
+        if not component.language.runs or tools.missing(component.language):
+            continue
+        for case in cases_of(component, made, (*requirement.tests.case, *iteration.cases)):
             job = job_of(case, component, files, requirement.run, observed=False)
             found += [case.name] if faults(case, walls.run(job)) else []
     return found

@@ -10,7 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,13 @@ PROGRAM: dict[str, Any] = {}
 """What is tested: {"files": [...], "components": {name: {"language", "file"}}, "timeout_s"}; filled in a test file."""
 CASES: list[dict[str, Any]] = []
 RUN = {"python": [sys.executable], "bash": ["bash"], "javascript": ["node"], "typescript": ["tsx"], "sql": ["sqlite3"]}
+BUILT = ".built/program"
+COMPILE = {
+    "c": ["cc", "-std=gnu17", "-O1", "-o", BUILT],
+    "rust": ["rustc", "--edition", "2021", "-o", BUILT],
+    "go": ["go", "build", "-o", BUILT],
+}
+AFTER = {"c": ["-lm"]}
 CALL = (
     "import importlib, json, sys; module = importlib.import_module(sys.argv[1]); "
     "print(json.dumps(eval(sys.argv[2], vars(module)), default=str))"
@@ -34,6 +41,8 @@ def command(language: str, path: str, case: Mapping[str, Any], python: str) -> t
     if language == "sql":
         scripts = [f".read {name}" for name in (*case["arguments"], path)]
         return ["sqlite3", "-batch", "-bail", ":memory:"], "\n".join([*scripts, case["stdin"], ""])
+    if language in COMPILE:
+        return [f"./{BUILT}", *case["arguments"]], case["stdin"]
     words = [python] if language == "python" else RUN[language]
     return [*words, path, *case["arguments"]], case["stdin"]
 
@@ -41,6 +50,15 @@ def command(language: str, path: str, case: Mapping[str, Any], python: str) -> t
 def module_of(path: str) -> str:
     """The name under which Python imports a file of the program."""
     return path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+
+
+def compiler(language: str, path: str, files: Sequence[str]) -> list[str]:
+    """The words that make a program of its files; none for a language that is not compiled."""
+    if language not in COMPILE:
+        return []
+    end = f".{path.rpartition('.')[2]}"
+    others = [name for name in files if name.endswith(end) and name != path and language != "rust"]
+    return [*COMPILE[language], path, *others, *AFTER.get(language, [])]
 
 
 def fake_files(language: str, fakes: Mapping[str, str]) -> tuple[dict[str, str], dict[str, str]]:
@@ -119,6 +137,11 @@ def _run(case: Mapping[str, Any], root: Path) -> list[str]:
         }.items():
             (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
             (Path(folder) / name).write_text(text, encoding="utf-8")
+        if compile_words := compiler(part["language"], part["file"], PROGRAM["files"]):
+            (Path(folder) / BUILT).parent.mkdir(exist_ok=True)
+            made = subprocess.run(compile_words, cwd=folder, capture_output=True, text=True, check=False)
+            if made.returncode:
+                return [f"it does not compile: {made.stderr.strip()[:SHOWN]}"]
         words, stdin = command(part["language"], part["file"], case, sys.executable)
         variables = {"PYTHONDONTWRITEBYTECODE": "1", **case["environment"], **environment}
         try:

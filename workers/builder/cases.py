@@ -10,6 +10,7 @@ from typing import Any
 
 from workers.builder import case_script
 from workers.builder.components import Component, Plan
+from workers.builder.languages import BUILT, START
 from workers.builder.requirement import Case, RunTable
 from workers.builder.walls import Job, Ran
 
@@ -20,9 +21,11 @@ def job_of(case: Case, component: Component, files: Mapping[str, str], run: RunT
     language = component.language.name
     words, stdin = case_script.command(language, component.main_file, data, "python")
     fakes, environment = case_script.fake_files(language, case.fakes)
+    prepare, start, more = native(component, files, case.arguments)
     return Job(
-        words=tuple(words),
-        files={**files, **case.files, **fakes},
+        words=start or tuple(words),
+        files={**files, **case.files, **fakes, **more},
+        prepare=prepare,
         stdin=stdin,
         environment={**case.environment, **environment},
         wanted=tuple(case.expect.files),
@@ -31,8 +34,30 @@ def job_of(case: Case, component: Component, files: Mapping[str, str], run: RunT
     )
 
 
+def native(
+    component: Component, files: Mapping[str, str], arguments: Iterable[str] = ()
+) -> tuple[tuple[str, ...], tuple[str, ...], dict[str, str]]:
+    """How a compiled program is made and started: the compiler's words, those of the start, and a file that it needs.
+
+    All of it is empty for a language that is not compiled.
+    """
+    if not component.language.compile:
+        return (), (), {}
+    source = resources.files("workers.builder").joinpath("native_start.py").read_text(encoding="utf-8")
+    words = component.language.compile_words(component.main_file, files)
+    return words, ("python", "-I", START, BUILT, *arguments), {START: source}
+
+
+def compile_errors(ran: Ran) -> list[str]:
+    """What a compiler says is wrong, the first three lines of it."""
+    said = [line.strip() for line in (ran.stderr or ran.stdout).splitlines() if line.strip()]
+    return ([line for line in said if "error" in line] or said or [ran.why])[:3]
+
+
 def faults(case: Case, ran: Ran) -> list[str]:
     """What of a run is not as the test wants it."""
+    if not ran.prepared:
+        return [f"it does not compile: {' '.join(compile_errors(ran))}"]
     data = {"status": ran.status, "exit_code": ran.exit_code, "stdout": ran.stdout, "stderr": ran.stderr}
     found = case_script.differences(case.model_dump(mode="json"), data | {"files": ran.files})
     return [f"{found[0]}: {ran.why}", *found[1:]] if found and ran.why else found
@@ -45,6 +70,8 @@ def blamed(ran: Ran, plan: Plan) -> tuple[str, int]:
             return own, int(line)
     for name, line in re.findall(r"^([\w./-]+): line (\d+):", ran.stderr[-20_000:], re.MULTILINE)[:1]:
         return (name.removeprefix("./"), int(line)) if name.removeprefix("./") in plan.files else ("", 0)
+    for name, line in re.findall(r"panicked at ([\w./-]+):(\d+):", ran.stderr[-20_000:])[:1]:
+        return (name, int(line)) if name in plan.files else ("", 0)
     return "", 0
 
 

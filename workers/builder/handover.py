@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from workers.builder.case_script import BUILT, compiler
 from workers.builder.cases import test_file
 from workers.builder.components import Plan, digest, plan
 from workers.builder.hand_edits import merge, patch
@@ -214,8 +215,9 @@ def how_to_run(made: Plan) -> str:
         return f"sqlite3 DATABASE.db < {entry.main_file}"
     if entry.language.name == "html":
         return f"open {entry.main_file}"
-    words = entry.language.run or {"go": ("go", "run"), "c": ("cc", "-o", "program")}.get(entry.language.name, ())
-    return " ".join((*words, entry.main_file))
+    if words := compiler(entry.language.name, entry.main_file, made.files):
+        return " ".join("program" if word == BUILT else word for word in words) + " && ./program"
+    return " ".join((*entry.language.run, entry.main_file))
 
 
 def summary(built: BuiltComponent) -> str:

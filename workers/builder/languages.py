@@ -2,10 +2,15 @@
 
 `run` and `parse` are the words before the file's name. A tool that does not answer inside the walls counts as not
 installed (`tools.py`); the critics that need it are then skipped by name.
+
+A compiled program is linked statically, and started from its bytes (`native_start.py`): nothing that lies in a
+workspace may be executed there.
 """
 
 from __future__ import annotations
 
+import platform
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _PYTHON_PARSE = "import ast, sys; ast.parse(open(sys.argv[1], encoding='utf-8').read(), sys.argv[1])"
@@ -27,8 +32,13 @@ parser.feed(open(sys.argv[1], encoding="utf-8").read())
 for tag, line in parser.open:
     if tag not in CLOSED_BY_OTHERS: sys.exit(f"{sys.argv[1]}:{line}: <{tag}> is never closed")
 """
-COMPILED = "a compiled program lies in the workspace, and nothing that lies there is ever run"
-"""Why programs of some languages are read but not run."""
+BUILT, START = ".built/program", ".built/start.py"
+"""Where a compiled program lies in the folder of its run, and what starts it."""
+_MAIN, _SOURCES = "{main}", "{sources}"
+_NATIVE = platform.machine() == "x86_64"
+_OTHER_MACHINE = "" if _NATIVE else "compiled programs are started on machines of 64-bit x86 alone"
+_GO = ("env", "CGO_ENABLED=0", "GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS=", "go", "build")
+_RUSTC = ("rustc", "--edition", "2021", "--error-format", "short", "-C", "target-feature=+crt-static")
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +53,28 @@ class Language:
     parse: tuple[str, ...] = ()
     """A command that only reads the file and fails with a message; empty: none is known."""
     not_run: str = ""
+    compiler: str = ""
+    """The tool that makes a program of the files, for languages that are compiled."""
+    compile: tuple[str, ...] = ()
+    """Its command line; empty where compiled programs cannot be started."""
+
+    @property
+    def runs(self) -> bool:
+        """Whether programs of this language are run here, where their tool is installed."""
+        return bool(self.run or self.compile)
+
+    @property
+    def tool(self) -> str:
+        """What has to be installed for a run."""
+        return self.run[0] if self.run else self.compiler
+
+    def compile_words(self, main_file: str, files: Iterable[str]) -> tuple[str, ...]:
+        """The command that makes `BUILT` of the program's files; empty for a language that is not compiled."""
+        others = [path for path in files if path.endswith(f".{main_file.rpartition('.')[2]}") and path != main_file]
+        found: list[str] = []
+        for word in self.compile:
+            found += [main_file, *others] if word == _SOURCES else [main_file] if word == _MAIN else [word]
+        return tuple(found)
 
     @property
     def fence_words(self) -> tuple[str, ...]:
@@ -57,9 +89,31 @@ LANGUAGES = (
     Language("typescript", "ts", ("tsx",), run=("tsx",), parse=("tsc", "--noEmit")),
     Language("sql", "sql", ("sqlite", "sqlite3"), run=("sqlite3",)),
     Language("html", "html", ("htm",), parse=("python", "-I", "-c", _HTML_PARSE), not_run="a page is not a program"),
-    Language("go", "go", ("golang",), parse=("gofmt", "-e", "-l"), not_run=COMPILED),
-    Language("rust", "rs", (), parse=("rustfmt", "--check"), not_run=COMPILED),
-    Language("c", "c", (), parse=("gcc", "-fsyntax-only", "-Wall"), not_run=COMPILED),
+    Language(
+        "go",
+        "go",
+        ("golang",),
+        parse=("gofmt", "-e", "-l"),
+        not_run=_OTHER_MACHINE,
+        compiler="go",
+        compile=(*_GO, "-trimpath", "-o", BUILT, _SOURCES) if _NATIVE else (),
+    ),
+    Language(
+        "rust",
+        "rs",
+        parse=("rustfmt", "--edition", "2021", "--emit", "stdout"),
+        not_run=_OTHER_MACHINE,
+        compiler="rustc",
+        compile=(*_RUSTC, "--crate-name", "program", "-o", BUILT, _MAIN) if _NATIVE else (),
+    ),
+    Language(
+        "c",
+        "c",
+        parse=("gcc", "-fsyntax-only"),
+        not_run=_OTHER_MACHINE,
+        compiler="gcc",
+        compile=("gcc", "-std=gnu17", "-O1", "-static-pie", "-o", BUILT, _SOURCES, "-lm") if _NATIVE else (),
+    ),
 )
 _BY_NAME = {word: language for language in LANGUAGES for word in (language.name, *language.aliases)}
 

@@ -14,7 +14,16 @@ from dataclasses import dataclass
 from workers.agent.source import tree
 from workers.builder.components import Component
 
-NOTHING = {"python": "pass\n", "bash": ":\n", "javascript": ";\n", "typescript": ";\n", "sql": "select 1 where 0;\n"}
+NOTHING = {
+    "python": "pass\n",
+    "bash": ":\n",
+    "javascript": ";\n",
+    "typescript": ";\n",
+    "sql": "select 1 where 0;\n",
+    "c": "int main(void) { return 0; }\n",
+    "rust": "fn main() {}\n",
+    "go": "package main\n\nfunc main() {}\n",
+}
 _TURNED: Mapping[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE, ast.GtE: ast.Lt, ast.Gt: ast.LtE, ast.LtE: ast.Gt, ast.Eq: ast.NotEq, ast.NotEq: ast.Eq,
     ast.In: ast.NotIn, ast.NotIn: ast.In, ast.Is: ast.IsNot, ast.IsNot: ast.Is,

@@ -14,6 +14,7 @@ import shlex
 import sys
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +26,10 @@ from workers.builder.walls import TOUCHED_KINDS, Job, Ran, Touched, WallsGone
 JOBS_PER_SESSION = 40
 """After so many jobs the next one gets a fresh session: nothing that a program left running lives on for long."""
 FILE_CHARS = 200_000
+PREPARE_S = 120.0
+"""How long a compiler may take."""
 _TOUCHED = 40
+_STOPPED = ("timeout", "killed", "died")
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PLACE = """
 import json as _json, os as _os
@@ -149,11 +153,15 @@ class _Rooms:
         if placed.status != "ok":
             why = placed.error.message if placed.error else codes_of(placed)
             return Ran("killed", None, why=f"its files could not be placed ({why})")
-        result = self._sessions.bash(
-            self._thread, self._cell(), _line(job.words, folder, environment), approve=_ours, timeout_s=job.timeout_s
-        )
+        if job.prepare:
+            prepared = self._bash(_line(job.prepare, folder, {"LC_ALL": "C"}), PREPARE_S)
+            if prepared.exit_status != 0:
+                if prepared.status in _STOPPED:
+                    self._renew()
+                return _ran(prepared, replace(job, timeout_s=PREPARE_S), folder, {}, prepared=False)
+        result = self._bash(_line(job.words, folder, environment), job.timeout_s)
         left = self._read([*(f"{folder}/{path}" for path in job.wanted), f"{folder}.touched"])
-        if result.status in ("timeout", "killed", "died"):
+        if result.status in _STOPPED:
             self._renew()  # what it started may still run
         return _ran(result, job, folder, left)
 
@@ -173,6 +181,9 @@ class _Rooms:
     def _python(self, source: str, payload: Mapping[str, Any]) -> CellResult:
         code = source.format(payload=repr(json.dumps(payload)))
         return self._sessions.run(self._thread, self._cell(), code, timeout_s=30)
+
+    def _bash(self, line: str, timeout_s: float) -> CellResult:
+        return self._sessions.bash(self._thread, self._cell(), line, approve=_ours, timeout_s=timeout_s)
 
     def _renew(self) -> None:
         self.close()
@@ -196,7 +207,7 @@ def _line(words: tuple[str, ...], folder: str, environment: Mapping[str, str]) -
     )
     program = sys.executable if words[0] == "python" else words[0]
     line = " ".join(shlex.quote(word.replace("\0", "")) for word in (program, *words[1:]))
-    path = f'PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH"'
+    path = f'PATH={shlex.quote(str(Path(sys.executable).parent))}:"$PATH" TMPDIR="$HOME"'  # /tmp may be the host's
     return f"( cd -- {folder} && exec env {path} {given} {line} ) <{folder}.stdin"
 
 
@@ -205,7 +216,7 @@ def _ours(command: str) -> bool:
     return True
 
 
-def _ran(result: CellResult, job: Job, folder: str, left: Mapping[str, str]) -> Ran:
+def _ran(result: CellResult, job: Job, folder: str, left: Mapping[str, str], *, prepared: bool = True) -> Ran:
     ended = result.status in ("ok", "error")
     touched = []
     for line in left.get(f"{folder}.touched", "").splitlines()[:_TOUCHED]:
@@ -224,6 +235,7 @@ def _ran(result: CellResult, job: Job, folder: str, left: Mapping[str, str]) -> 
         touched=tuple(dict.fromkeys(touched)),
         why="" if ended else _why(result, job),
         seconds=result.duration_s,
+        prepared=prepared,
     )
 
 

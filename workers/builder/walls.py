@@ -22,6 +22,8 @@ class Job:
     """The program and its arguments. "python" is the interpreter of the session; other programs are looked for."""
     files: Mapping[str, str] = field(default_factory=dict)
     """What lies in the folder."""
+    prepare: tuple[str, ...] = ()
+    """A compiler's command that is run before, in the same folder. When it fails, nothing else is run."""
     stdin: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
     wanted: tuple[str, ...] = ()
@@ -55,6 +57,8 @@ class Ran:
     why: str = ""
     """Why it was stopped, for a person."""
     seconds: float = 0.0
+    prepared: bool = True
+    """Whether `prepare` went well. If not, what it said stands here."""
 
 
 class Walls(Protocol):

@@ -15,6 +15,7 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -33,6 +34,8 @@ _HTTPS = 443
 _GIT = (2, 37)
 """The first version with `http.curloptResolve`; an older one would look the host up again."""
 _VERSION_S = 10
+_JAILERS = {"PATH": os.defpath, "PYTHONPATH": str(_ROOT), "PYTHONDONTWRITEBYTECODE": "1"}
+"""The environment of the program that goes into the jail and becomes git there, with another one."""
 _SAID, _SAID_BYTES = "said", 4_000
 _SAFE = {
     "core.hooksPath": "/dev/null",
@@ -51,7 +54,10 @@ _SAFE = {
     "submodule.recurse": "false",
     "transfer.bundleURI": "false",
 }
-_ALL_FILES = "* -export-ignore -export-subst\n"
+COMMIT_MARK = b"\nthreadbook commit\n"
+"""As `threadbook_tools.bundles` looks for it, which brings libraries along that have no place in a worker."""
+_MOST_COMMIT = 64_000
+_ALL_FILES = "* -export-ignore -export-subst -text -ident -filter -working-tree-encoding\n"
 """Else a repository could say which of its files an archive has, and what stands in them."""
 
 
@@ -112,8 +118,18 @@ class Cloner:
             raise self._too_large()
         if ended != 0:
             raise UsersMove("repository_empty")
+        self._add_commit(git, folder, made)
+        size = made.stat().st_size
         shutil.move(made, to)
         return size
+
+    def _add_commit(self, git: str, folder: Path, made: Path) -> None:
+        """Put the commit behind the archive's end, where a reader of archives does not look: a bundle needs it."""
+        said = folder / "commit"
+        words = ["--git-dir=repository.git", "cat-file", "commit", "HEAD"]
+        if self._run(git, words, folder, output=said) == 0 and said.stat().st_size <= _MOST_COMMIT:
+            with made.open("ab") as file:
+                file.write(COMMIT_MARK + said.read_bytes())
 
     def _run(
         self,
@@ -123,8 +139,9 @@ class Cloner:
         *,
         own: dict[str, str] | None = None,
         ports: Sequence[int] = (),
+        output: Path | None = None,
     ) -> int:
-        """Run git in its jail; returns how it ended."""
+        """Run git in its jail; returns how it ended. What it prints goes into the file `output`, or nowhere."""
         options = [part for name, value in (_SAFE | (own or {})).items() for part in ("-c", f"{name}={value}")]
         order = Order(
             command=[git, *options, *words],
@@ -135,12 +152,12 @@ class Cloner:
             ports=ports,
             read=[self._ca_file] if self._ca_file else [],
         )
-        with (folder / _SAID).open("wb") as said:
+        with (folder / _SAID).open("wb") as said, (output or Path(os.devnull)).open("wb") as printed:
             process = subprocess.Popen(
                 order.words(),
-                env={"PATH": os.defpath, "PYTHONPATH": str(_ROOT), "PYTHONDONTWRITEBYTECODE": "1"},
+                env=_JAILERS,
                 stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
+                stdout=printed,
                 stderr=said,
                 cwd=folder,
                 start_new_session=True,
@@ -169,16 +186,61 @@ class Cloner:
         return UsersMove("repository_too_large", limit_mb=self._settings.max_mb)
 
 
-def _git() -> str:
-    """The system's git. Raises UsersMove when there is none that keeps to an address that it is given."""
+@dataclass(frozen=True, slots=True)
+class GitHere:
+    """The system's git, as far as repositories that people name can be cloned with it."""
+
+    path: str = ""
+    """Empty where there is none."""
+    version: str = ""
+    new_enough: bool = False
+    """Whether it keeps to an address that it is given."""
+    jail: bool = False
+    """Whether it runs in its jail on this machine."""
+
+    @property
+    def usable(self) -> bool:
+        """Whether links can be cloned here."""
+        return self.new_enough and self.jail
+
+
+def look_for_git() -> GitHere:
+    """What there is of git here. Tries it in its jail, without a network."""
+    found = _found()
+    if not found.new_enough:
+        return found
+    with tempfile.TemporaryDirectory(prefix="threadbook-git-") as folder:
+        order = Order([found.path, "version"], _environment(Path(folder)), folder, file_bytes=0, seconds=_VERSION_S)
+        ran = subprocess.run(
+            order.words(),
+            env=_JAILERS,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            timeout=_VERSION_S,
+            check=False,
+        )
+    return replace(found, jail=ran.returncode == 0)
+
+
+def _found() -> GitHere:
     path = shutil.which("git", path=os.defpath)
     if path is None:
-        raise UsersMove("repository_no_git")
+        return GitHere()
     said = subprocess.run([path, "version"], env={}, capture_output=True, text=True, timeout=_VERSION_S, check=False)
-    version = re.match(r"git version (\d+)\.(\d+)", said.stdout)
-    if version is None or (int(version[1]), int(version[2])) < _GIT:
+    version = re.match(r"git version ((\d+)\.(\d+)[.\d]{0,20})", said.stdout)
+    if version is None:
+        return GitHere(path)
+    return GitHere(path, version[1].rstrip("."), (int(version[2]), int(version[3])) >= _GIT)
+
+
+def _git() -> str:
+    """The system's git. Raises UsersMove when there is none that keeps to an address that it is given."""
+    found = _found()
+    if not found.new_enough:
         raise UsersMove("repository_no_git")
-    return path
+    return found.path
 
 
 def _was_full(folder: Path) -> bool:

@@ -73,3 +73,29 @@ def test_tests_run_behind_the_walls_and_edits_are_undone(sessions: SessionClient
     left = run(sessions, "4", "print(repo.changes())")
     assert "+    return sum(items)" in left.stdout
     assert "NOTES.md" not in left.stdout
+
+
+STARTS = """
+import subprocess, sys
+
+
+def test_programs():
+    assert subprocess.run([sys.executable, "-c", "print(7)"], capture_output=True, text=True).stdout == "7\\n"
+    assert subprocess.run("echo x | cat", shell=True, capture_output=True).stdout == b"x\\n"
+"""
+
+
+def test_tests_that_start_programs_run_in_the_shell_that_a_person_approves(tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "shop.zip", "w") as archive:
+        archive.writestr("shop.py", CODE)
+        archive.writestr("test_start.py", STARTS)
+    with running_host(bash=True) as sessions:
+        sessions.put(THREAD, "shop.zip", tmp_path / "shop.zip")
+        opened = "from threadbook_tools import Repository\nrepo = Repository('shop.zip')\n"
+        refused = run(sessions, "1", f"{opened}print(repo.run_tests('test_start.py', '-k', 'programs'))")
+        assert "The tests failed" in refused.stdout
+        line = refused.stdout.strip().splitlines()[-1]
+        assert line == run(sessions, "2", "print(repo.tests_command('test_start.py', '-k', 'programs'))").stdout.strip()
+        approved: list[str] = []
+        done = sessions.bash(THREAD, "3", line, approve=lambda given: approved.append(given) is None)
+        assert (done.stdout.splitlines()[0], approved) == ("The tests passed.", [line])

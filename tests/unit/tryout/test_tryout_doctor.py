@@ -13,6 +13,7 @@ from tools_world import table
 from core.settings import Settings, load_settings
 from playground import Options, running
 from tryout import doctor
+from workers.repositories.cloning import GitHere
 
 
 def settings(tmp_path: Path, **environment: str) -> Settings:
@@ -103,3 +104,22 @@ def test_http_mode_needs_no_app_token(tmp_path: Path, secrets: dict[str, str], s
         found = doctor.slack(settings(tmp_path, **environment))
     assert found.state == state
     assert says in found.what + found.fix
+
+
+GITS = [
+    (GitHere(), "note", "not installed"),
+    (GitHere("/usr/bin/git", "2.30.2"), "note", "2.30.2"),
+    (GitHere("/usr/bin/git", "2.39.5", new_enough=True), "note", "2.39.5, but its jail cannot be used here"),
+    (GitHere("/usr/bin/git", "2.39.5", new_enough=True, jail=True), "ok", "2.39.5, runs in its jail"),
+]
+
+
+@pytest.mark.parametrize(("here", "state", "what"), GITS, ids=["none", "old", "no jail", "fine"])
+def test_git_is_a_row_with_its_version_and_its_jail_and_never_keeps_a_service_from_starting(
+    here: GitHere, state: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(doctor, "look_for_git", lambda: here)
+    found = doctor.git(settings(tmp_path))
+    assert (found.part, found.state) == ("Git", state)
+    assert found.what == f"{what}; no host is allowed under [repositories], so no link is cloned"
+    assert ("upload archives" in found.fix) == (state == "note")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Literal
 
 from workers.builder.case_script import module_of
-from workers.builder.cases import blamed, faults, job_of
+from workers.builder.cases import blamed, compile_errors, faults, job_of, native
 from workers.builder.critics.subject import Subject
 from workers.builder.tools import Tools
 from workers.builder.verdicts import Finding, Verdict, failed, finding, passed, skipped
@@ -20,6 +20,7 @@ _REFUSED = (
     "getaddrinfo",
     "Temporary failure",
 )
+_BROKE = ("Traceback (most recent call last)", "panicked at ")
 SHOWN = 400
 
 
@@ -52,10 +53,10 @@ class RunCritic:
     def judge(self, subject: Subject) -> Verdict:
         """Skipped, with the reason, for what cannot be run here."""
         component, language = subject.component, subject.component.language
-        if not language.run:
+        if not language.runs:
             return skipped(self.name, f"{language.name} is not run: {language.not_run}")
-        if not self._tools.has(language.run[0]):
-            return skipped(self.name, f"{language.run[0]} is not installed here")
+        if why := self._tools.missing(language):
+            return skipped(self.name, why)
         if component.entry:
             if subject.cases:
                 return passed(self.name, "the tests run it")
@@ -76,12 +77,18 @@ class RunCritic:
         if language.name == "sql":
             words, stdin = ("sqlite3", "-batch", "-bail", ":memory:"), f".read {path}\n"
             return Job(words, files=subject.files, stdin=stdin, timeout_s=timeout_s)
+        prepare, start, more = native(subject.component, subject.files)
+        if start:
+            return Job(start, files={**subject.files, **more}, prepare=prepare, timeout_s=timeout_s)
         return Job((*language.run, path), files=subject.files, timeout_s=timeout_s, observed=observed)
 
     def _verdict(self, subject: Subject, ran: Ran) -> Verdict:
         path, line = blamed(ran, subject.plan)
         path = path or subject.component.main_file
         last = (ran.stderr.strip().splitlines() or [""])[-1][:SHOWN]
+        if not ran.prepared:
+            text = f"It does not compile: {' '.join(compile_errors(ran))}"
+            return failed(self.name, [finding(text, "high", file=path, rule="compile")])
         if ran.status != "ok":
             return failed(self.name, [finding(f"Started without arguments, {ran.why}.", "high", file=path, rule="run")])
         if ran.exit_code == 0:
@@ -92,7 +99,7 @@ class RunCritic:
             )
         if missing := _missing_package(ran, subject):
             return skipped(self.name, f"the package {missing} is not installed here")
-        broke = "Traceback (most recent call last)" in ran.stderr or (ran.exit_code or 0) >= 126
+        broke = any(word in ran.stderr for word in _BROKE) or (ran.exit_code or 0) >= 126
         if broke or subject.component.language.name in ("sql",) or not subject.component.entry:
             text = f"Started without arguments, it breaks with exit code {ran.exit_code}: {last}"
             return failed(self.name, [finding(text, "high", file=path, line=line, rule="run")])
@@ -115,10 +122,10 @@ class TestsCritic:
         component, language = subject.component, subject.component.language
         if not subject.cases:
             return skipped(self.name, "there is no test of it")
-        if not language.run:
+        if not language.runs:
             return skipped(self.name, f"{language.name} is not run: {language.not_run}")
-        if not self._tools.has(language.run[0]):
-            return skipped(self.name, f"{language.run[0]} is not installed here")
+        if why := self._tools.missing(language):
+            return skipped(self.name, why)
         found, good = list[Finding](), 0
         for case in subject.cases:
             job = job_of(case, component, subject.files, subject.requirement.run, observed=True)

@@ -15,6 +15,7 @@ from core.errors import UsersMove
 from core.team_settings import RepositorySettings
 from core.values import FileRef
 from executor.sandbox import landlock
+from threadbook_tools import bundles
 from threadbook_tools.archives import read_archive
 from workers.repositories import addresses, cloning
 from workers.repositories.addresses import address_of, is_public
@@ -58,6 +59,9 @@ def test_the_newest_commit_comes_as_an_archive(server: GitServer, tmp_path: Path
     assert archive.files == FILES
     assert archive.left_out == {"link": "it is a link"}
     assert archive.commit == git(tree, "rev-parse", "HEAD")
+    assert cloning.COMMIT_MARK == bundles.MARK
+    behind = (tmp_path / "got").read_bytes().rpartition(bundles.MARK)[2]
+    assert behind.decode().strip() == git(tree, "cat-file", "commit", "HEAD")
 
 
 def test_a_repository_cannot_hide_files_or_write_into_them(server: GitServer, tmp_path: Path) -> None:
@@ -162,6 +166,19 @@ def test_a_git_that_is_missing_or_too_old_is_not_used(
     assert refused(server, "shop", tmp_path / "got") == "repository_no_git"
     monkeypatch.setattr(cloning.shutil, "which", lambda *_, **__: None)
     assert refused(server, "shop", tmp_path / "got") == "repository_no_git"
+
+
+def test_a_look_for_git_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = cloning.look_for_git()
+    assert (found.usable, found.version.count(".") >= 1) == (True, True)
+    with monkeypatch.context() as changed:
+        changed.setattr(Order, "words", lambda _: [sys.executable, "-c", "raise SystemExit(97)"])
+        assert (cloning.look_for_git().new_enough, cloning.look_for_git().usable) == (True, False)
+    with monkeypatch.context() as changed:
+        changed.setattr(cloning, "_GIT", (99, 0))
+        assert (cloning.look_for_git().version, cloning.look_for_git().usable) == (found.version, False)
+    monkeypatch.setattr(cloning.shutil, "which", lambda *_, **__: None)
+    assert cloning.look_for_git() == cloning.GitHere()
 
 
 # --- the jail

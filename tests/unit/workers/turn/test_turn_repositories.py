@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from git_server import GitServer, git_server
+from git_server import GitServer, git, git_server
 from turn_world import Death, Meanwhile, World, cell, finish
 
 from core.values import ThreadKey
 from executor.sandbox import landlock
+from threadbook_tools.bundles import BRANCH
 from workers.models.scripted import ScriptedModel
 
 needs_jail = pytest.mark.skipif(landlock.version() < 4, reason="this kernel has no Landlock that knows TCP")
@@ -188,7 +189,9 @@ def allowed(world: World, server: GitServer, **more: object) -> None:
 
 
 @needs_jail
-def test_a_link_to_an_allowed_host_brings_the_repository(world: World, server: GitServer) -> None:
+def test_a_link_to_an_allowed_host_brings_the_repository_and_a_branch_goes_back(
+    world: World, server: GitServer, tmp_path: Path
+) -> None:
     allowed(world, server)
     edit = cell(f"{OPEN.replace('zip', 'tar')}print(repo.edit({FIX!r}))")
     world.model = ScriptedModel([edit, REPORT])
@@ -199,6 +202,10 @@ def test_a_link_to_an_allowed_host_brings_the_repository(world: World, server: G
     assert (file["path"], file["format"]) == ("shop.tar", "repository")
     assert "commit " in file["text"]
     assert b"+    return sum(items)" in posted(world, "shop.changes.patch")[0]
+    (bundle,) = posted(world, "shop.changes.bundle")
+    (tmp_path / "made.bundle").write_bytes(bundle)
+    git(server.folder / "team/shop.git", "fetch", "-q", str(tmp_path / "made.bundle"), f"{BRANCH}:{BRANCH}")
+    assert "return sum(items)" in git(server.folder / "team/shop.git", "show", f"{BRANCH}:shop.py")
     assert not [path for path in server.paths if "receive-pack" in path], "nothing is ever pushed"
 
 
