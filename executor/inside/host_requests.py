@@ -92,7 +92,7 @@ def _frame(descriptor: int) -> Any:
     frame = table.to_pandas(date_as_object=False)
     for at, values in exact.items():
         frame.isetitem(at, values)
-    if table.num_rows == 0 or any(column.num_chunks == 1 for column in table.columns):
+    if table.num_rows == 0 or any(c.num_chunks == 1 for at, c in enumerate(table.columns) if at not in exact):
         frame = frame.copy()  # else a column in one piece would be a view that cannot be written
     whole = {pa.int64(): pd.Int64Dtype(), pa.uint64(): pd.UInt64Dtype(), pa.int32(): pd.Int32Dtype()}
     for at, (field, column) in enumerate(zip(table.schema, table.columns, strict=True)):

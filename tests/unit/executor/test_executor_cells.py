@@ -21,11 +21,12 @@ from executor.values import CellResult, Limits
 from workers.delivery.notices import worded
 
 
-def sealed(batch: pa.RecordBatch) -> int:
-    """An open file in memory of one Arrow batch, as a broker of data makes it."""
+def sealed(*batches: pa.RecordBatch) -> int:
+    """An open file in memory of Arrow batches, as a broker of data makes it."""
     descriptor = os.memfd_create("rows", os.MFD_ALLOW_SEALING | os.MFD_CLOEXEC)
-    with open(descriptor, "wb", closefd=False) as file, pa.ipc.new_stream(file, batch.schema) as stream:
-        stream.write_batch(batch)
+    with open(descriptor, "wb", closefd=False) as file, pa.ipc.new_stream(file, batches[0].schema) as stream:
+        for batch in batches:
+            stream.write_batch(batch)
     os.lseek(descriptor, 0, os.SEEK_SET)
     fcntl.fcntl(descriptor, fcntl.F_ADD_SEALS, SEALS)
     return descriptor
@@ -672,6 +673,35 @@ def test_exact_decimals_stay_exact_whether_they_repeat_or_not(host: SessionClien
         "[dtype('O')] None Decimal('5.34') Decimal('12.34')",
         f"{often:.2f} {sum(range(rows)) / 100:.2f} True",
     ]
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_every_column_beside_exact_decimals_can_be_written(host: SessionClient, thread: str, count: int) -> None:
+    rows = 24_000
+    batch = pa.record_batch(
+        {
+            "amount": pa.array([decimal.Decimal(at % 700) / 100 for at in range(rows)], pa.decimal128(12, 2)),
+            "number": pa.array(range(rows), pa.int64()),
+            "price": pa.array([float(at) for at in range(rows)]),
+            "paid": pa.array([at % 2 == 0 for at in range(rows)]),
+            "day": pa.array(range(rows), pa.int32()).cast(pa.date32()),
+            "name": pa.array([str(at) for at in range(rows)]),
+        }
+    )
+    code = (
+        "import decimal, pandas as pd\nf = query('x')\n"
+        "row = [decimal.Decimal('9.99'), -1, -2.5, False, pd.Timestamp('2024-02-29'), 'new']\n"
+        "for at, value in enumerate(row):\n    f.iat[0, at] = value\n    f.iloc[5, at] = value\n"
+        "print(list(f.columns), len(f), all(list(f.iloc[at]) == row for at in (0, 5)), f.iloc[-1].tolist())\n"
+        "f.number += 1\nprint(f.number.iloc[-1])"
+    )
+    result = host.run(thread, "a", code, on_request=lambda *_: WithFile({}, sealed(*[batch] * count)))
+    assert result.error is None
+    head, last = result.stdout.splitlines()
+    assert head.startswith(
+        f"['amount', 'number', 'price', 'paid', 'day', 'name'] {rows * count} True [Decimal('1.99'), "
+    )
+    assert last == str(rows)
 
 
 def test_sums_of_whole_numbers_are_whole_numbers_unless_they_are_too_large(host: SessionClient, thread: str) -> None:
