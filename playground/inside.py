@@ -130,7 +130,7 @@ def _row(given: Json) -> Row:
 def _head(code: str) -> str:
     """The first lines that are not empty."""
     lines = [each for each in code.splitlines() if each.strip()]
-    more = [f"… {len(lines) - CODE_LINES} more"] if len(lines) > CODE_LINES else []
+    more = [f"… {len(lines) - CODE_LINES} more lines"] if len(lines) > CODE_LINES else []
     return _cut("\n".join([*lines[:CODE_LINES], *more]), CODE)
 
 
