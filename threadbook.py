@@ -79,6 +79,10 @@ def playground(
     sample: Annotated[
         list[str] | None, typer.Option(help="What an empty channel offers, as PATH,PATH=QUESTION; can be repeated.")
     ] = None,
+    *,
+    inside: Annotated[
+        bool, typer.Option("--inside", help="Show in a thread's drawer what Threadbook does: cells, SQL, cost, jobs.")
+    ] = False,
 ) -> None:
     """A local Slack: Web API, Socket Mode and a web page."""
     import playground as local_slack
@@ -87,7 +91,12 @@ def playground(
         samples = [local_slack.sample_from(each) for each in sample or ()]
     except ValueError as error:
         raise typer.BadParameter(str(error)) from error
-    local_slack.serve(host, port, samples=samples)
+    reader = None
+    if inside:
+        from tryout.inside import Inside
+
+        reader = Inside(_settings())
+    local_slack.serve(host, port, samples=samples, inside=reader)
 
 
 @app.command()

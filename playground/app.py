@@ -11,7 +11,7 @@ from starlette.websockets import WebSocket
 
 from playground import control, file_doors
 from playground.guard import Guard
-from playground.hub import Playground
+from playground.hub import AppInside, Playground
 from playground.oauth import consent
 from playground.options import Options
 from playground.page.doors import ROUTES as PAGE_ROUTES
@@ -34,13 +34,14 @@ def create_app(
     options: Options | None = None,
     hosts: frozenset[str] | None = None,
     samples: Sequence[Sample] = (),
+    inside: AppInside | None = None,
 ) -> Guard:
     """The application that answers at `base_url` and keeps uploads under `data_dir`.
 
     `hosts` are the host names that requests may carry; None accepts every name. Empty channels offer
-    `samples`. `.hub` is the playground behind it.
+    `samples`; `inside` says what goes on in the app behind a thread. `.hub` is the playground behind it.
     """
-    hub = Playground(data_dir, base_url.rstrip("/"), options, samples)
+    hub = Playground(data_dir, base_url.rstrip("/"), options, samples, inside)
     app = Starlette(
         routes=[
             Route("/api/{method}", web_api, methods=["GET", "POST"]),

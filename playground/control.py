@@ -19,6 +19,7 @@ from playground.errors import SlackError
 from playground.faults import Fault
 from playground.hub import Playground
 from playground.identity import new_id
+from playground.inside import as_json, look_inside
 from playground.people_say import rich_text, slack_text
 from playground.shapes import channel_object, file_object, user_object, view_object
 from playground.workspace import Channel, Json, Message, User, View
@@ -260,6 +261,12 @@ async def wire(hub: Playground, _request: Request, given: Json) -> Json:
     }
 
 
+async def inside(hub: Playground, _request: Request, given: Json) -> Json:
+    """What is going on in a thread: channel, thread_ts. Sections of rows, newest first."""
+    channel = _channel(hub, given)
+    return {"sections": as_json(await look_inside(hub, channel.id, str(given.get("thread_ts") or "")))}
+
+
 async def connections(hub: Playground, _request: Request, _given: Json) -> Json:
     """The sockets that the app holds, by number, and those that were asked to go but have not gone yet."""
     sockets = hub.sockets
@@ -333,6 +340,7 @@ ROUTES = [
     Route("/files", door(read_files)),
     Route("/files/{file_id}", file_bytes),
     Route("/wire", door(wire)),
+    Route("/inside", door(inside)),
     Route("/connections", door(connections)),
     Route("/disconnect", door(disconnect), methods=["POST"]),
     Route("/options", door(options), methods=["GET", "POST"]),

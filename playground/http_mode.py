@@ -15,7 +15,7 @@ import httpx
 from playground.clock import Clock
 from playground.errors import SlackError
 from playground.options import Options
-from playground.wire import WireLog
+from playground.wire import WireLog, place_of
 
 Json = dict[str, Any]
 
@@ -61,6 +61,7 @@ class HttpMode:
             "post",
             event_id=payload.get("event_id", ""),
             event=str(event.get("type", payload.get("type"))),
+            **place_of(payload),
             attempt=attempt,
             outcome="waiting",
         )

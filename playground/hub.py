@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,20 +24,30 @@ from playground.socket_mode import SocketMode
 from playground.wire import WireLog
 from playground.workspace import Channel, File, Json, Message, Status, Trigger, View, Workspace
 
+AppInside = Callable[[str, str, str], Sequence[Json]]
+"""Gets a workspace, a channel and the ts of a thread's first message. Gives sections: `name`, `note`, and `rows` with
+`at` (epoch seconds), `text`, `state`, `note`, `code`."""
+
 
 class Playground:
     """A local Slack. `folder` holds the bytes of uploads; `base_url` has no slash at the end.
 
-    Empty channels offer `samples`.
+    Empty channels offer `samples`. `inside` says what goes on in the app behind a thread.
     """
 
     def __init__(
-        self, folder: Path, base_url: str, options: Options | None = None, samples: Sequence[Sample] = ()
+        self,
+        folder: Path,
+        base_url: str,
+        options: Options | None = None,
+        samples: Sequence[Sample] = (),
+        inside: AppInside | None = None,
     ) -> None:
         self.folder = folder
         self.base_url = base_url
         self.options = options or Options()
         self.samples = tuple(samples)
+        self.inside = inside
         self.time = Clock()
         self.space = Workspace(self.time)
         self.wire = WireLog()

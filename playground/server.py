@@ -13,10 +13,11 @@ from pathlib import Path
 import uvicorn
 
 from playground.app import create_app
-from playground.hub import Playground
+from playground.hub import AppInside, Playground
 from playground.options import Options
 from playground.samples import Sample
 
+LOOPBACK = {"127.0.0.1", "localhost", "::1"}
 EVERY_ADDRESS = {"0.0.0.0", "::", ""}  # noqa: S104  compared with, not listened on
 START_S, STOP_S = 60.0, 60.0
 
@@ -49,14 +50,16 @@ def serve(
     data_dir: Path | None = None,
     options: Options | None = None,
     samples: Sequence[Sample] = (),
+    inside: AppInside | None = None,
     on_start: Callable[[Address], None] | None = None,
 ) -> None:
     """Serves until interrupted. Port 0 takes a free one; `on_start` learns which as soon as connections are accepted.
 
-    Without `data_dir` uploads live in a temporary folder, gone at the end. Empty channels offer `samples`. Raises
+    Without `data_dir` uploads live in a temporary folder, gone at the end. Empty channels offer `samples`. A
+    thread's drawer shows what `inside` gives, if `host` is an address that only this machine reaches. Raises
     OSError when the port is taken.
     """
-    with _server(host, port, data_dir, options, samples) as (server, listener, address):
+    with _server(host, port, data_dir, options, samples=samples, inside=inside) as (server, listener, address):
         if on_start:
             on_start(address)
         server.run(sockets=[listener])
@@ -98,13 +101,20 @@ class _Server(uvicorn.Server):
 
 @contextmanager
 def _server(
-    host: str, port: int, data_dir: Path | None, options: Options | None, samples: Sequence[Sample] = ()
+    host: str,
+    port: int,
+    data_dir: Path | None,
+    options: Options | None,
+    *,
+    samples: Sequence[Sample] = (),
+    inside: AppInside | None = None,
 ) -> Iterator[tuple[_Server, socket.socket, Address]]:
     options = options or Options()
     with tempfile.TemporaryDirectory(prefix="playground-") as temporary, _listen(host, port) as listener:
         address = Address(host, listener.getsockname()[1], options.bot_token, options.app_token)
-        hosts = None if host in EVERY_ADDRESS else frozenset({host, "127.0.0.1", "localhost", "::1"})
-        app = create_app(address.url, data_dir or Path(temporary), options=options, hosts=hosts, samples=samples)
+        hosts = None if host in EVERY_ADDRESS else frozenset({host, *LOOPBACK})
+        folder, told = data_dir or Path(temporary), inside if host in LOOPBACK else None
+        app = create_app(address.url, folder, options=options, hosts=hosts, samples=samples, inside=told)
         config = uvicorn.Config(
             app,
             http="h11",

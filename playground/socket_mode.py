@@ -17,7 +17,7 @@ from playground.clock import Clock
 from playground.errors import SlackError
 from playground.faults import Faults
 from playground.options import Options
-from playground.wire import WireLog
+from playground.wire import WireLog, place_of
 
 Json = dict[str, Any]
 MAX_FRAME = 1_000_000
@@ -219,6 +219,7 @@ class SocketMode:
             event_id=payload.get("event_id", ""),
             event=f"{event.get('type', payload.get('type'))}{':' + event['subtype'] if event.get('subtype') else ''}",
             ts=event.get("ts", ""),
+            **place_of(payload),
             attempt=attempt,
             connection=connection.number if connection else 0,
             outcome="waiting",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Mapping
 from typing import Any
 
 KEEP = 5_000
@@ -34,3 +35,14 @@ class WireLog:
     def clear(self) -> None:
         """Forgets the entries. The numbering continues."""
         self._entries.clear()
+
+
+def place_of(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """The channel and the message that an event or a press is about; empty where there is none."""
+    event = payload.get("event") or payload
+    item, message = event.get("item"), event.get("message")
+    about = item if isinstance(item, Mapping) else message if isinstance(message, Mapping) else {}
+    channel = event.get("channel") or about.get("channel") or ""
+    channel = channel.get("id", "") if isinstance(channel, Mapping) else channel
+    ts = event.get("thread_ts") or about.get("thread_ts") or about.get("ts") or event.get("deleted_ts")
+    return {"channel": channel, "message": ts or event.get("ts") or ""}

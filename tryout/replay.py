@@ -222,6 +222,11 @@ def as_lines(
         yield Text(f"{(turn.ended_at - turn.created_at).total_seconds():+9.2f} s  {turn.status}", style="bold")
 
 
+def headline(step: Step) -> str:
+    """What a step was, in one line."""
+    return _shown(step).title
+
+
 class _Shown(NamedTuple):
     """A step for a person: headline, colour, and the lines below."""
 

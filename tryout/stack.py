@@ -87,7 +87,8 @@ def running(
         slack = LocalSlack(http)
         processes = stack.enter_context(Processes(logs, variables))
         say("starting the playground (a local Slack)")
-        processes.start("playground", "playground", "--port", str(port), *(f"--sample={each}" for each in samples))
+        offered = [f"--sample={each}" for each in samples]
+        processes.start("playground", "playground", "--port", str(port), "--inside", *offered)
         _wait(slack.is_up, processes.check)
         say("starting the bot and the worker service")
         processes.start("bot", "bot")

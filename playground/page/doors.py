@@ -14,6 +14,7 @@ from starlette.staticfiles import StaticFiles
 from playground.control import post_as
 from playground.errors import SlackError
 from playground.hub import Playground
+from playground.inside import look_inside
 from playground.interactions import open_home
 from playground.page.render import Pages, is_picture
 from playground.workspace import Channel, Message, User
@@ -183,6 +184,17 @@ async def thread_fragment(request: Request) -> Response:
         return _html("")
 
 
+async def inside_fragment(request: Request) -> Response:
+    """What is going on in a thread, for its drawer; empty for a thread that this person does not see."""
+    pages, viewer = _pages(request), _viewer(request)
+    try:
+        channel = _channel(pages, request.path_params["channel"], viewer)
+    except SlackError:
+        return _html("")
+    sections = await look_inside(pages.hub, channel.id, request.path_params["ts"])
+    return _html(pages.page("inside.html", sections=sections, has_app=pages.hub.inside is not None))
+
+
 async def view_fragment(request: Request) -> Response:
     """The newest open modal of this person; empty when there is none."""
     pages, viewer = _pages(request), _viewer(request)
@@ -281,6 +293,7 @@ ROUTES: list[BaseRoute] = [
     Route("/f/{file_id}/{name:path}", file_for_people),
     Route("/fragments/message/{channel}/{ts}", message_fragment),
     Route("/fragments/thread/{channel}/{ts}", thread_fragment),
+    Route("/fragments/inside/{channel}/{ts}", inside_fragment),
     Route("/fragments/view", view_fragment),
     Route("/archives/{channel}/{place}", archive),
     Mount("/static", StaticFiles(directory=STATIC)),

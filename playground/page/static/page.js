@@ -1,6 +1,7 @@
 // The page's own script: live updates, panes, clicks. The composer is in composer.js, tables in tables.js.
 
 import { attachComposer } from "./composer.js";
+import { isInsideOpen, toggleInside } from "./inside.js";
 import { fetchText, parse, send, toast } from "./net.js";
 import { enhanceTables } from "./tables.js";
 
@@ -340,6 +341,8 @@ document.addEventListener("click", (event) => {
   const at = (selector) => event.target.closest(selector);
   if (at(".open-sidebar")) return toggleSidebar(true);
   if (at(".shade")) return toggleSidebar(false);
+  if (at(".look-inside")) return toggleInside(!isInsideOpen());
+  if (at(".close-inside")) return toggleInside(false);
   if (at("button.act")) return press(at("button.act"), at("button.act").dataset.value ?? "");
   if (at(".prompt")) return usePrompt(at(".prompt"));
   if (at(".shortcut")) return chooseShortcut(at(".shortcut"));
@@ -397,6 +400,7 @@ document.getElementById("modal").addEventListener("cancel", (event) => {
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape" || document.querySelector("dialog[open]")) return;
   if (sidebar.classList.contains("open")) toggleSidebar(false);
+  else if (isInsideOpen()) toggleInside(false);
   else if (!aside.hidden && !document.querySelector(".people:not([hidden])")) closeThread();
 });
 
