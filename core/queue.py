@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from redis import Redis
@@ -17,6 +19,7 @@ from rq import Queue
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
+from core import scripts
 from core.rows import Recorded
 from core.store import Store
 from core.telemetry import get_logger
@@ -36,7 +39,7 @@ NODE_TTL_S = 9
 ANSWER_S = 5.0
 """A Redis that connects or answers later than this is away. Redis itself never takes so long."""
 
-
+_JOB_PREFIX = Job.key_for("")
 _SHOWN, _ID_LIMIT = 100, 500
 
 log = get_logger(__name__)
@@ -85,14 +88,13 @@ class Wakes:
 
         A key per thread holds the job and its queue. A new job is made when that job has left the queue (its worker may
         have died after it took the job), or when it waits for a node that is gone. A job too many does no harm: it
-        finds nothing to do.
+        finds nothing to do. A script looks and writes, so a wake is one command.
 
         Raises redis.RedisError when Redis is away. The message is in the Store: the janitor wakes the thread later.
         """
         node = self._store.thread_node(thread_id) if recorded is None else recorded.node_id
-        name = node_queue(node) if node is not None and self.node_is_live(node) else SHARED_QUEUE
-        queue = Queue(name, connection=self._redis, serializer=SERIALIZER)
-        job = queue.create_job(
+        of_node, shared = self._queue("" if node is None else node_queue(node)), self._queue(SHARED_QUEUE)
+        job = shared.create_job(
             ADVANCE,
             args=(thread_id,),
             timeout=JOB_TIMEOUT_S,
@@ -101,16 +103,19 @@ class Wakes:
             failure_ttl=FAILURE_TTL_S,
             description=f"advance {thread_id}",
         )
-        key = _wake_key(thread_id)
-
-        def enqueue(pipe: Pipeline) -> None:
-            is_queued = self._is_queued(_text(pipe.get(key)), queue)
-            pipe.multi()
-            if not is_queued:
-                pipe.set(key, f"{job.id} {name}", ex=JOB_TTL_S)
-                queue.enqueue_job(job, pipeline=pipe, at_front=first)
-
-        return bool(self._redis.transaction(enqueue, key))
+        job.enqueued_at = datetime.now(UTC)
+        keys = [
+            _wake_key(thread_id),
+            Job.key_for(job.id),
+            of_node.key,
+            shared.key,
+            _node_key(node or ""),
+            Queue.redis_queues_keys,
+        ]
+        fields = [part for field_and_value in job.to_dict().items() for part in field_and_value]
+        push = "LPUSH" if first else "RPUSH"
+        about: list[str | int] = [job.id, _JOB_PREFIX, of_node.name, shared.name, JOB_TTL_S, push]
+        return bool(scripts.run(self._redis, scripts.WAKE, keys, *about, *fields))
 
     def take(self, node_id: str) -> str | None:
         """Take the next job out of a node's queues; returns its thread, or None when no job waits.
@@ -120,9 +125,11 @@ class Wakes:
         """
         names = queues_of(node_id)
         random.shuffle(names)
-        queues = [Queue(name, connection=self._redis, serializer=SERIALIZER) for name in names]
-        while (found := Queue.dequeue_any(queues, None, connection=self._redis, serializer=SERIALIZER)) is not None:
-            if (thread_id := take_over(found[0], self._redis)) is not None:
+        keys = [self._queue(name).key for name in names]
+        while (found := scripts.run(self._redis, scripts.TAKE, keys, _JOB_PREFIX)) is not None:
+            job = Job(_text(found[0]), connection=self._redis, serializer=SERIALIZER)
+            fields = dict(zip(found[1][::2], found[1][1::2], strict=True))
+            if (thread_id := _restored_thread(job, fields)) is not None:
                 return thread_id
         return None
 
@@ -227,13 +234,8 @@ class Wakes:
         """Whether a session that `node` holds is at another node that is alive."""
         return node is not None and node != here and self.node_is_live(node)
 
-    def _is_queued(self, mark: str | None, queue: Queue) -> bool:
-        """Whether the job that a wake's key names still waits in this queue."""
-        if mark is None:
-            return False
-        job_id, _, name = mark.partition(" ")
-        waits = name == queue.name and self._redis.lpos(queue.key, job_id) is not None
-        return waits and Job.exists(job_id, connection=self._redis)
+    def _queue(self, name: str) -> Queue:
+        return Queue(name, connection=self._redis, serializer=SERIALIZER)
 
 
 def take_over(job: Job, redis: Redis) -> str | None:
@@ -244,6 +246,13 @@ def take_over(job: Job, redis: Redis) -> str | None:
     thread_id = thread_of(job)
     redis.delete(Job.key_for(job.id))  # all that there is of it: our jobs have no results and no dependents
     return thread_id
+
+
+def _restored_thread(job: Job, fields: Mapping[bytes, bytes]) -> str | None:
+    """The thread of a job with these fields in Redis; None, and a line in the log, when it is no job of ours."""
+    with suppress(Exception):  # its bytes are no job; `thread_of` says so
+        job.restore(fields)
+    return thread_of(job)
 
 
 def thread_of(job: Job) -> str | None:

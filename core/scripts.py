@@ -70,6 +70,56 @@ return dropped
 """
 """Deletes those of the keys whose value begins with the argument; gives how many."""
 
+WAKE = """
+local id, prefix, node, shared = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
+local is_on_node = node ~= '' and redis.call('EXISTS', KEYS[5]) == 1
+local name, queue = shared, KEYS[4]
+if is_on_node then name, queue = node, KEYS[3] end
+local mark = redis.call('GET', KEYS[1])
+if mark then
+  local split = string.find(mark, ' ', 1, true)
+  if split and string.sub(mark, split + 1) == name then
+    local known = string.sub(mark, 1, split - 1)
+    if redis.call('LPOS', queue, known) and redis.call('EXISTS', prefix .. known) == 1 then
+      return 0
+    end
+  end
+end
+redis.call('SET', KEYS[1], id .. ' ' .. name, 'EX', ARGV[5])
+redis.call('SADD', KEYS[6], queue)
+redis.call('HSET', KEYS[2], unpack(ARGV, 7))
+redis.call('HSET', KEYS[2], 'origin', name)
+redis.call('EXPIRE', KEYS[2], ARGV[5])
+redis.call(ARGV[6], queue, id)
+return 1
+"""
+"""Puts a job into the queue of its node, or into the shared one when that node is gone; 0 if one waits there already.
+
+Keys: the thread's wake, the job, the node's queue, the shared queue, the node, the set of queues. Arguments: the id of
+the job, what the key of a job begins with, the name of the node's queue ("" for none), that of the shared one, seconds
+that the job is kept, LPUSH or RPUSH, and the fields of the job.
+"""
+
+TAKE = """
+for _, queue in ipairs(KEYS) do
+  local id = redis.call('LPOP', queue)
+  while id do
+    local key = ARGV[1] .. id
+    local job = redis.pcall('HGETALL', key)
+    redis.call('DEL', key)
+    if job.err or #job > 0 then
+      return {id, job.err and {} or job}
+    end
+    id = redis.call('LPOP', queue)
+  end
+end
+return false
+"""
+"""Takes the first job of the first queue that has one, and deletes it; gives its id and its fields.
+
+Keys: the queues. Argument: what the key of a job begins with. Jobs that have expired are passed over.
+"""
+
 COUNT_TRY = """
 local tries = redis.call('INCR', KEYS[1])
 redis.call('EXPIRE', KEYS[1], ARGV[1])

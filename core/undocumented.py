@@ -113,18 +113,20 @@ UNDOCUMENTED = (
     Undocumented(_UVICORN, "shutdown", (_PLAYGROUND,), "ends the sockets of the playground first", ("sockets",)),
     Undocumented(_CYCLE, "transport", ("playground/guard.py",), "cuts a connection; ASGI has no way to"),
     # Jobs are taken by a process that has one already, and asked about many at a time.
-    Undocumented(
-        _QUEUE,
-        "dequeue_any",
-        (_WAKES,),
-        "takes a job without an RQ worker",
-        ("queues", "timeout", "connection", "job_class", "serializer", "death_penalty_class"),
-    ),
     Undocumented(_QUEUE, "key", (_WAKES,), "the list of waiting jobs, read for many threads at once"),
     Undocumented(_QUEUE, "redis_queues_keys", (_WAKES,), "the set of queues, from which a dead node's is taken"),
     Undocumented(_JOB, "func_name", (_WAKES,), "what a job asks for; nothing but a wake is carried out"),
     Undocumented(_JOB, "kwargs", (_WAKES,), "the same: a wake has none"),
     Undocumented(_JOB, "key_for", (_WAKES,), "whether jobs have expired, asked for all at once", ("job_id",)),
+    Undocumented(
+        _JOB,
+        "to_dict",
+        (_WAKES,),
+        "the fields of a job, which a script puts into its queue",
+        ("include_meta", "include_result"),
+    ),
+    Undocumented(_JOB, "restore", (_WAKES,), "a job from the fields that a script gave", ("raw_data",)),
+    Undocumented(_JOB, "enqueued_at", (_WAKES,), "set where RQ's own enqueue would set it"),
     # An RQ worker that gives its jobs to processes of ours, and ends soon.
     Undocumented(_WORKER, "execute_job", (_RQ_WORKER,), "what becomes of a job that was taken", ("job", "queue")),
     Undocumented(_WORKER, "heartbeat", (_RQ_WORKER,), "called every few seconds", ("timeout", "pipeline")),

@@ -16,6 +16,8 @@ from rq.job import Job
 
 from core.queue import (
     ADVANCE,
+    JOB_TIMEOUT_S,
+    JOB_TTL_S,
     SERIALIZER,
     SHARED_QUEUE,
     Wakes,
@@ -298,3 +300,33 @@ def test_the_queue_of_a_node_that_is_gone_is_not_counted_and_is_dropped(
     assert wakes.lost([THREAD]) == [THREAD]
     assert wakes.wake(THREAD)
     assert len(waiting(redis)) == 1
+
+
+@pytest.mark.parametrize("job", [{"data": b"no job"}, {"origin": b"threads"}, b"no hash"], ids=["data", "none", "type"])
+def test_bytes_that_are_no_job_are_dropped_and_the_next_job_is_taken(
+    redis: fakeredis.FakeRedis, wakes: Wakes, job: dict[str, bytes] | bytes
+) -> None:
+    if isinstance(job, bytes):
+        redis.set("rq:job:forged", job)
+    else:
+        redis.hset("rq:job:forged", mapping=job)  # type: ignore[arg-type]
+    redis.rpush("rq:queue:threads", "forged")
+    wakes.wake(THREAD)
+    assert wakes.take("here") == THREAD
+    assert not redis.exists("rq:job:forged")
+    assert wakes.take("here") is None
+
+
+def test_a_job_that_has_expired_is_passed_over(redis: fakeredis.FakeRedis, wakes: Wakes) -> None:
+    redis.rpush("rq:queue:threads", "expired")
+    wakes.wake(THREAD)
+    assert wakes.take("here") == THREAD
+
+
+def test_a_job_in_the_queue_is_one_that_rq_can_read(redis: fakeredis.FakeRedis, wakes: Wakes) -> None:
+    wakes.wake(THREAD)
+    (job,) = Queue("threads", connection=redis, serializer=SERIALIZER).jobs
+    assert (job.origin, job.func_name, job.args, job.timeout) == ("threads", ADVANCE, [THREAD], JOB_TIMEOUT_S)
+    assert job.get_status() == "queued"
+    assert job.enqueued_at is not None
+    assert 0 < redis.ttl(job.key) <= JOB_TTL_S
