@@ -97,7 +97,7 @@ def test_a_deleted_thread_leaves_the_playbook_and_nothing_else(world: World) -> 
     assert world.store.thread_steps(key.id) == {}
     (text,) = pages(world)
     assert key.id in text
-    assert "120" not in text
+    assert "120" not in text.replace(key.id, "")
 
 
 def test_an_edited_page_is_proved_again_and_one_that_cannot_be_read_waits(world: World) -> None:

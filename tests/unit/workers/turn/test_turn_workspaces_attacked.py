@@ -29,8 +29,8 @@ from core.queue import Wakes
 from core.spool import Spool
 from core.values import ThreadKey
 
-SECRETS = ("heron", "42")
-"""Words that only A's threads hold."""
+SECRETS = ("heron", "ibis")
+"""Words that only A's threads hold. No digits: a time or an id could hold those too."""
 
 
 class Bot:
@@ -61,10 +61,10 @@ class Bot:
         installing = Installing(settings, store, workspaces.tokens, lambda team: None)
         self.app: App = build_app(WebClient(), store, desks, buffer, signing_secret="s", installing=installing)
         world = two.at(A)
-        script(world, LOAD, finish("The heron total is 42."))
+        script(world, LOAD, finish("The heron total is an ibis."))
         self.reported = world.say("what is the heron total?", files=SALES)
         world.settle(self.reported)
-        script(world, cell("print(42)"), question("Which heron?", "grey", "purple"))
+        script(world, cell("print('ibis')"), question("Which heron?", "grey", "purple"))
         self.waiting = world.say("how many herons?")
         world.settle(self.waiting)
         assert world.statuses(self.reported) == ["done"]
