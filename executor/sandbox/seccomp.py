@@ -20,7 +20,7 @@ from executor.sandbox.calls import MACHINE
 _libc = ctypes.CDLL(None, use_errno=True)
 Instruction = tuple[int, int, int, int]
 
-_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _NUMBER, _ARCH, _ARGUMENT = 0, 4, 16  # offsets in seccomp_data; arguments are 8 bytes each, low half first
 _ALLOW, _KILL, _ERRNO = 0x7FFF_0000, 0x8000_0000, 0x0005_0000
 _EPERM, _ENOSYS = _ERRNO | errno.EPERM, _ERRNO | errno.ENOSYS
@@ -29,8 +29,10 @@ _NEW_NAMESPACES = 0x7E02_0000  # every CLONE_NEW* flag that clone() takes
 _CLONE_PARENT = 0x8000  # a sibling: it would be below the zygote, where nobody counts it as the session's
 _SET_FLAGS = (0x4008_6602, 0x4004_6602, 0x401C_5820, 0x4008_7602, 0x4004_7602)  # FS_IOC_*SET* of linux/fs.h
 _AF_UNIX, _TIOCSTI, _TIOCLINUX = 1, 0x5412, 0x541C
+_AF_INET, _AF_INET6, _SOCK_TYPE, _SOCK_STREAM, _IPPROTO_TCP = 2, 10, 0xF, 1, 6
 _MAP_SHARED, _MAP_ANONYMOUS, _MAP_HUGETLB, _MFD_HUGETLB = 0x01, 0x20, 0x4_0000, 0x4
 _F_SETLEASE, _F_NOTIFY, _RLIMIT_CORE, _MSG_OOB = 1024, 1026, 4, 1
+_MSG_FASTOPEN = 0x2000_0000
 _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 4, 36
 _PR_SET_SECCOMP, _FILTER = 22, 2
 
@@ -89,6 +91,8 @@ change nothing and are answered with this: 0 as if done, for those who copy and 
 CONTAINED = "setsid"
 """Answered as if done. The kernel shares the processor between sessions (autogroup), so a process that began one would
 have as much of it as a whole thread."""
+FOR_TCP = "socket connect"
+"""What a program needs that speaks TCP to others. Of sockets it gets no other kind (`_TCP_ALONE`)."""
 AFTER_SETUP = "sendmsg sendmmsg"
 """Descriptors under way in a socket are counted per user, whoever has sent them. The set-up sends some itself."""
 
@@ -168,13 +172,14 @@ MACHINES = {
 
 
 def program(
-    machine: Machine, *, execute: bool = False, counted: bool = False, own_root: bool = True
+    machine: Machine, *, execute: bool = False, counted: bool = False, own_root: bool = True, tcp: bool = False
 ) -> list[Instruction]:
     """The filter as instructions.
 
     `execute` leaves the running of programs allowed, of those that lie in a folder. `counted`: a cgroup counts all
     memory of the session, so it may have some that is no process's own. `own_root`: it sees files of the host in
-    read-only mounts only, so it may change what is known of a file.
+    read-only mounts only, so it may change what is known of a file. `tcp`: it may connect to others by TCP; to which
+    ports is for Landlock to say.
     """
     names = " ".join([*DENIED.values(), EXEC_FROM_MEMORY if execute else EXEC, "" if counted else UNCOUNTED]).split()
     number = machine.calls
@@ -188,7 +193,7 @@ def program(
     if machine.has_x32:
         code += [(_AT_LEAST, 0, 1, _X32_BIT), (_RETURN, 0, 0, _KILL)]
     for name in dict.fromkeys(names):
-        if name in number:
+        if name in number and not (tcp and name in FOR_TCP.split()):
             code += [(_EQUAL, 0, 1, number[name]), (_RETURN, 0, 0, _EPERM)]
     if not own_root:
         for calls, answer in METADATA.items():
@@ -199,7 +204,7 @@ def program(
         code += [(_EQUAL, 0, 1, number[name]), (_RETURN, 0, 0, _ERRNO)]
     # clone3's flags lie in memory, where no filter sees them; on ENOSYS libc falls back to clone, whose flags one does.
     code += [(_EQUAL, 0, 1, number["clone3"]), (_RETURN, 0, 0, _ENOSYS)]
-    for name, rule in _by_argument(counted=counted).items():
+    for name, rule in (_by_argument(counted=counted) | (_TCP_ALONE if tcp else {})).items():
         code += _when(number[name], rule)
     return [*code, (_RETURN, 0, 0, _ALLOW)]
 
@@ -248,6 +253,27 @@ def _equals(argument: int, *values: int, where: Sequence[Instruction] = ()) -> l
     return [*_load(argument), *tests, *where, _REFUSE]
 
 
+_TCP_ALONE: dict[str, list[Instruction]] = {
+    # Landlock's rule on ports knows TCP alone: not UDP, MPTCP or SCTP, and no socket of the service that has a path.
+    "socket": [
+        *_load(0),
+        (_EQUAL, 1, 0, _AF_INET),
+        (_EQUAL, 0, 6, _AF_INET6),
+        *_load(1),
+        (_AND, 0, 0, _SOCK_TYPE),
+        (_EQUAL, 0, 3, _SOCK_STREAM),
+        *_load(2),
+        (_EQUAL, 2, 0, 0),
+        (_EQUAL, 1, 0, _IPPROTO_TCP),
+        _REFUSE,
+    ],
+    # A first packet with data connects past the rule on ports.
+    "sendto": _any_bit(3, _MSG_OOB | _MSG_FASTOPEN),
+    "sendmsg": _any_bit(2, _MSG_OOB | _MSG_FASTOPEN),
+    "sendmmsg": _any_bit(3, _MSG_OOB | _MSG_FASTOPEN),
+}
+
+
 def _is_not_null(argument: int) -> list[Instruction]:
     """Whether a pointer is given: either half of it is not 0."""
     low, high = _load(argument), [(_LOAD, 0, 0, _ARGUMENT + 8 * argument + 4)]
@@ -286,6 +312,18 @@ def install_after_setup() -> None:
     number = MACHINES[MACHINE].calls
     rules = [step for name in AFTER_SETUP.split() for step in ((_EQUAL, 0, 1, number[name]), _REFUSE)]
     attach([(_LOAD, 0, 0, _NUMBER), *rules, (_RETURN, 0, 0, _ALLOW)])
+
+
+def install_with_tcp() -> None:
+    """The filter for a program of the system that speaks TCP to others: all rules for a shell where nothing but
+    Landlock guards the files, and no socket of another kind.
+
+    Needs no_new_privs. Raises OSError where there is no table.
+    """
+    machine = MACHINES.get(MACHINE)
+    if machine is None:
+        raise OSError(errno.ENOSYS, f"no table of system calls for {MACHINE}")
+    attach(program(machine, execute=True, counted=True, own_root=False, tcp=True))
 
 
 def attach(code: list[Instruction]) -> None:

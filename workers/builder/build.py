@@ -408,7 +408,7 @@ class Builder:
         component = state.plan.named(case.component or state.plan.entry.name)
         files = state.files if files is None else files
         job = job_of(case, component, files, state.order.requirement.run, observed=False)
-        return not faults(case, self._walls.run(job))
+        return not faults(case, self._walls.run(job), self._walls)
 
     # --- prompts
 
@@ -521,7 +521,7 @@ def failing_tests(walls: Walls, requirement: Requirement, iteration: Iteration, 
             continue
         for case in cases_of(component, made, (*requirement.tests.case, *iteration.cases)):
             job = job_of(case, component, files, requirement.run, observed=False)
-            found += [case.name] if faults(case, walls.run(job)) else []
+            found += [case.name] if faults(case, walls.run(job), walls) else []
     return found
 
 

@@ -91,18 +91,18 @@ def differences(case: Mapping[str, Any], ran: Mapping[str, Any]) -> list[str]:
     if case["call"]:
         return found or _value_differs(expect["value"], ran["stdout"])
     if expect["stdout"] is not None and _plain(ran["stdout"]) != _plain(expect["stdout"]):
-        found.append(f"it printed {_shown(ran['stdout'])}, expected {_shown(expect['stdout'])}")
-    found += [f"{_shown(text)} is not in the output" for text in expect["stdout_contains"] if text not in ran["stdout"]]
+        found.append(f"it printed {shown(ran['stdout'])}, expected {shown(expect['stdout'])}")
+    found += [f"{shown(text)} is not in the output" for text in expect["stdout_contains"] if text not in ran["stdout"]]
     if expect["stdout_matches"] and not re.search(expect["stdout_matches"], ran["stdout"][:100_000], re.MULTILINE):
-        found.append(f"the output does not match {_shown(expect['stdout_matches'])}")
+        found.append(f"the output does not match {shown(expect['stdout_matches'])}")
     for text in expect["stderr_contains"]:
         if text not in ran["stderr"]:
-            found.append(f"{_shown(text)} is not in the error output")
+            found.append(f"{shown(text)} is not in the error output")
     for name, content in expect["files"].items():
         if name not in ran["files"]:
             found.append(f"it left no file {name}")
         elif _plain(ran["files"][name]) != _plain(content):
-            found.append(f"{name} holds {_shown(ran['files'][name])}, expected {_shown(content)}")
+            found.append(f"{name} holds {shown(ran['files'][name])}, expected {shown(content)}")
     return found
 
 
@@ -110,18 +110,17 @@ def _value_differs(expected: Any, stdout: str) -> list[str]:
     lines = stdout.strip().splitlines()
     try:
         value = json.loads(lines[-1]) if lines else None
-    except ValueError:
-        return [f"it gave no value but {_shown(stdout)}"]
-    return (
-        [] if value == expected else [f"it gave {_shown(json.dumps(value))}, expected {_shown(json.dumps(expected))}"]
-    )
+    except (ValueError, RecursionError):
+        return [f"it gave no value but {shown(stdout)}"]
+    return [] if value == expected else [f"it gave {shown(json.dumps(value))}, expected {shown(json.dumps(expected))}"]
 
 
 def _plain(text: str) -> str:
     return "\n".join(line.rstrip() for line in text.replace("\r\n", "\n").split("\n")).rstrip("\n")
 
 
-def _shown(text: str) -> str:
+def shown(text: str) -> str:
+    """A text as it is quoted in a fault, bounded."""
     return repr(text if len(text) <= SHOWN else text[:SHOWN] + "…")
 
 

@@ -12,7 +12,17 @@ from workers.builder import case_script
 from workers.builder.components import Component, Plan
 from workers.builder.languages import BUILT, START
 from workers.builder.requirement import Case, RunTable
-from workers.builder.walls import Job, Ran
+from workers.builder.walls import Job, Ran, Walls
+
+_MATCH_S = 5.0
+_MATCH = """
+import re, sys
+def read(name):
+    with open(name, encoding="utf-8", errors="surrogatepass", newline="") as file:
+        return file.read()
+sys.exit(0 if re.search(read("pattern"), read("output"), re.MULTILINE) else 1)
+"""
+_MATCHED_CHARS = 100_000
 
 
 def job_of(case: Case, component: Component, files: Mapping[str, str], run: RunTable, *, observed: bool) -> Job:
@@ -54,12 +64,24 @@ def compile_errors(ran: Ran) -> list[str]:
     return ([line for line in said if "error" in line] or said or [ran.why])[:3]
 
 
-def faults(case: Case, ran: Ran) -> list[str]:
-    """What of a run is not as the test wants it."""
+def faults(case: Case, ran: Ran, walls: Walls) -> list[str]:
+    """What of a run is not as the test wants it. Raises WallsGone.
+
+    A pattern is looked for inside the walls: whoever writes both it and the program can make that take for ever.
+    """
     if not ran.prepared:
         return [f"it does not compile: {' '.join(compile_errors(ran))}"]
     data = {"status": ran.status, "exit_code": ran.exit_code, "stdout": ran.stdout, "stderr": ran.stderr}
-    found = case_script.differences(case.model_dump(mode="json"), data | {"files": ran.files})
+    wanted, pattern = case.model_dump(mode="json"), case.expect.stdout_matches
+    wanted["expect"]["stdout_matches"] = ""
+    found = case_script.differences(wanted, data | {"files": ran.files})
+    if pattern and ran.status == "ok" and not case.call:
+        files = {"pattern": pattern, "output": ran.stdout[:_MATCHED_CHARS]}
+        looked = walls.run(Job(("python", "-I", "-c", _MATCH), files=files, timeout_s=_MATCH_S, tool=True))
+        if looked.status != "ok":
+            found.append(f"whether the output matches {case_script.shown(pattern)} took longer than {_MATCH_S:g} s")
+        elif looked.exit_code != 0:
+            found.append(f"the output does not match {case_script.shown(pattern)}")
     return [f"{found[0]}: {ran.why}", *found[1:]] if found and ran.why else found
 
 

@@ -1,7 +1,9 @@
 """A jail for git: `python -m workers.repositories.jail ORDER` gives up all that git does not need, then becomes git.
 
 It keeps one folder, the programs of the system, and TCP to one port. It loses capabilities, set-uid programs, every
-other file and the abstract sockets and processes of the machine. Without Landlock there is no jail, and nothing is run.
+other file, every other kind of socket (those of the service's own processes are files, which Landlock does not look
+at) and the system calls that a session's shell has not. Without Landlock and a filter of system calls there is no jail,
+and nothing is run.
 """
 
 from __future__ import annotations
@@ -15,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
 from executor.linux import die_with_parent
-from executor.sandbox import landlock, privileges
+from executor.sandbox import landlock, privileges, seccomp
 
 NO_JAIL = 97
-"""The exit code where the kernel has no Landlock."""
+"""The exit code where the kernel has no Landlock, or no filter of system calls that we have a table for."""
 _MODULE = "workers.repositories.jail"
 _PROGRAMS = ("/usr", "/lib", "/lib64", "/bin")
 _READ = (
@@ -69,12 +71,13 @@ def enter(order: Order) -> None:
     privileges.drop_capabilities()
     privileges.allow_no_new_privileges()
     landlock.restrict([*_READ, *order.read], [order.folder], _DEVICES, execute=_PROGRAMS, connect=order.ports)
+    seccomp.install_with_tcp()
 
 
 def main() -> None:
     """Carry out the order on the command line."""
     order = Order(**json.loads(sys.argv[1]))
-    if landlock.version() == 0:
+    if landlock.version() == 0 or not seccomp.available():
         sys.exit(NO_JAIL)
     enter(order)
     os.execve(order.command[0], list(order.command), dict(order.environment))  # noqa: S606 - a list of our own

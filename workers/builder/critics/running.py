@@ -131,7 +131,7 @@ class TestsCritic:
             job = job_of(case, component, subject.files, subject.requirement.run, observed=True)
             ran = self._walls.run(job)
             self._seen.note(component.name, ran.touched)
-            wrong = faults(case, ran)
+            wrong = faults(case, ran, self._walls)
             good += not wrong
             if wrong:
                 found.append(self._finding(subject, case.name, wrong, ran))

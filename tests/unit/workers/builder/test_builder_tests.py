@@ -26,7 +26,8 @@ def case(**fields: object) -> Case:
 def wrong(one: Case, program: str, language: str = "python") -> list[str]:
     component = plan(read(PLAIN.replace("LANG", language))).entry
     job = job_of(one, component, {component.main_file: program}, RunTable(timeout_s=5), observed=False)
-    return faults(one, LocalWalls().run(job))
+    walls = LocalWalls()
+    return faults(one, walls.run(job), walls)
 
 
 def test_a_test_looks_at_output_error_exit_code_and_files() -> None:
@@ -65,7 +66,7 @@ def test_fakes_stand_for_modules_and_commands_that_need_the_network() -> None:
 
 
 def test_a_run_that_was_stopped_is_a_failure() -> None:
-    assert faults(case(), Ran("timeout", None, why="it did not end within 5 s")) == [
+    assert faults(case(), Ran("timeout", None, why="it did not end within 5 s"), LocalWalls()) == [
         "it was stopped (timeout): it did not end within 5 s"
     ]
 
