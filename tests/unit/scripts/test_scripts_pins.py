@@ -12,6 +12,7 @@ from types import ModuleType
 
 import pytest
 from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[3]
@@ -66,3 +67,11 @@ def imported() -> set[str]:
             elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
                 found.add(node.module.partition(".")[0])
     return found
+
+
+def test_every_pinned_package_runs_on_the_oldest_python_that_we_promise(pins: ModuleType) -> None:
+    oldest = PROJECT["requires-python"].removeprefix(">=") + ".0"
+    pinned = pins.constraints()
+    needs = {canonicalize_name(one.name): one.metadata.get("Requires-Python") for one in metadata.distributions()}
+    assert len(needs.keys() & pinned.keys()) > 100
+    assert [name for name in sorted(pinned) if not SpecifierSet(needs.get(name) or "").contains(oldest)] == []
