@@ -496,6 +496,23 @@ def memory_forget(
     _exit(memory_room.run_forget(_quiet(_settings()), file, title))
 
 
+@app.command()
+def manifest(
+    address: Annotated[
+        str, typer.Option(help="The bot's address, as Slack reaches it (https://…): HTTP mode. None: Socket Mode.")
+    ] = "",
+    many: Annotated[bool, typer.Option("--many", help="Many workspaces install the app by OAuth.")] = False,
+) -> None:
+    """Print the manifest to paste into Slack: api.slack.com/apps → Create New App → From a manifest."""
+    from bot.app_manifest import BadAddress, manifest_text
+
+    try:
+        print(manifest_text(address, many=many).rstrip())
+    except BadAddress as error:
+        print(f"threadbook manifest: {error}", file=sys.stderr)
+        _exit(2)
+
+
 installations = typer.Typer(help="Workspaces that have installed the app by OAuth.", no_args_is_help=True)
 app.add_typer(installations, name="installations")
 

@@ -5,16 +5,15 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from importlib.resources import files
 from typing import Any
 from urllib.parse import urlsplit
 
-import yaml
 from slack_bolt import App, BoltContext
 from slack_bolt.authorization import AuthorizeResult
 from slack_bolt.authorization.authorize import Authorize, CallableAuthorize
 from slack_bolt.oauth.oauth_settings import OAuthSettings
 
+from bot.app_manifest import UNINSTALL_EVENTS, packaged
 from core.errors import SettingsError
 from core.installations.stores import STATE_S, StoredInstallations, StoredStates
 from core.installations.tokens import Tokens, cipher_of
@@ -84,8 +83,8 @@ class Installing:
             if isinstance(given, Mapping) and given.get("bot"):  # those of people are not ours
                 self._forget(body, context)
 
-        app.event("app_uninstalled")(on_uninstalled)
-        app.event("tokens_revoked")(on_revoked)
+        for event, listener in zip(UNINSTALL_EVENTS, (on_uninstalled, on_revoked), strict=True):
+            app.event(event)(listener)
 
     def _forget(self, body: Mapping[str, Any], context: BoltContext) -> None:
         """Delete the token. Slack may say it again, late: then a newer installation stays."""
@@ -102,8 +101,7 @@ class Installing:
 
 def scopes() -> list[str]:
     """The scopes of the app's manifest."""
-    manifest = yaml.safe_load(files("bot").joinpath("manifest.yaml").read_text(encoding="utf-8"))
-    return [str(scope) for scope in manifest["oauth_config"]["scopes"]["bot"]]
+    return [str(scope) for scope in packaged()["oauth_config"]["scopes"]["bot"]]
 
 
 def consent_address(settings: Settings) -> str:

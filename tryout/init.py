@@ -15,6 +15,7 @@ from typing import NamedTuple, Protocol
 
 from slack_sdk.errors import SlackApiError, SlackClientError
 
+from bot.app_manifest import manifest_text
 from core.errors import SettingsError
 from core.settings import Settings, environment_with, load_settings
 from core.settings_page import example_toml
@@ -22,7 +23,6 @@ from core.slack.client import web_client
 from tryout import doctor
 from tryout.show import printable
 
-MANIFEST = Path(__file__).parents[1] / "bot" / "manifest.yaml"
 TRIES = 3
 ANSWER_CHARS = 2_000
 PASTE = """\
@@ -164,7 +164,7 @@ def run(folder: Path, ask: Ask | None = None) -> int:
 def _manifest() -> None:
     print(PASTE)
     print("-" * 78)
-    print(MANIFEST.read_text(encoding="utf-8").rstrip())
+    print(manifest_text().rstrip())
     print("-" * 78)
 
 

@@ -11,6 +11,7 @@ from dotenv import dotenv_values
 from hypothesis import given
 from hypothesis import strategies as st
 
+from bot.app_manifest import manifest_text
 from core.settings import load_settings
 from playground import Options, running
 from tryout import doctor, init
@@ -59,7 +60,7 @@ def test_five_questions_make_a_private_env_and_the_teams_file_and_end_with_the_d
     assert settings.checkpoint_key is not None
     assert (tmp_path / "threadbook.toml").is_file()
     told = capsys.readouterr().out
-    assert init.MANIFEST.read_text(encoding="utf-8").rstrip() in told
+    assert manifest_text().rstrip() in told
     assert "Socket Mode works with it" in told
     assert "xoxb-playground" not in told
     assert told.rstrip().endswith("mention it.")
