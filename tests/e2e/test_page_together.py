@@ -1,0 +1,156 @@
+"""People hold the pen in the browser: a plan and a stage that two of them approve, code of one's own, a message that is
+left out, and a shell command that waits. The product behind is the whole one; a script answers for the model.
+
+`SCREENSHOTS=FOLDER` keeps the pictures of docs/working-together.md.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from page_kit import browser, page_at
+from playwright.sync_api import Browser, Page, expect
+
+from tryout.stack import running
+
+pytestmark = pytest.mark.browser
+__all__ = ["browser"]
+
+SALES = "region,units\nnorth,120\nsouth,100\nwest,30\n"
+TEAM = """
+[sandbox]
+bash = true
+
+[channels.C0SALES001.approvals]
+ask = "plan"
+people = 2
+
+[access]
+approve = ["members"]
+"""
+READ = 'import pandas as pd\nsales = pd.read_csv("sales.csv")\nprint("rows", len(sales))'
+SUM = 'by_region = sales.groupby("region")["units"].sum()\nprint(by_region)'
+
+
+def call(name: str, **arguments: str) -> dict[str, object]:
+    return {"calls": [{"name": name, "arguments": arguments}]}
+
+
+PLAN = call("finish", report="1. Read the file — how many rows\n2. Compare the regions — the one that leads")
+STAGED = [
+    PLAN,
+    call("run_python", code=READ, title="Read the file"),
+    call("finish", report="The file has **3 rows**, one per region."),
+    call("run_python", code=SUM, title="Add up by region"),
+    call("finish", report="**North** leads with 120 units."),
+]
+SHELL = [
+    call("run_bash", command="wc -l < sales.csv", title="Count the lines without reading the file"),
+    call("run_python", code=READ, title="Read the file"),
+    call("finish", report="The file has **3 rows** and a header."),
+]
+
+
+def snap(page: Page, name: str) -> None:
+    if folder := os.environ.get("SCREENSHOTS"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        page.mouse.move(0, 0)  # what is under the pointer looks different
+        page.wait_for_function("() => document.getAnimations().every(each => each.playState !== 'running')")
+        page.screenshot(path=str(Path(folder) / f"{name}.png"))
+
+
+@contextmanager
+def talk(browser: Browser, folder: Path, script: Sequence[object], channel: str) -> Iterator[Page]:
+    """The channel in the browser, with a team's settings and a script behind."""
+    (folder / "script.json").write_text(json.dumps(script))
+    (folder / "sales.csv").write_text(SALES)
+    (folder / "threadbook.toml").write_text(TEAM)
+    environment = {
+        "THREADBOOK_MODEL": f"scripted:{folder}/script.json",
+        "THREADBOOK_CONFIG": f"{folder}/threadbook.toml",
+    }
+    with (
+        running(folder / "home", lambda _: None, environment=environment) as stack,
+        page_at(browser, f"{stack.url}/{channel}", viewport={"width": 1000, "height": 720}) as page,
+    ):
+        yield page
+
+
+def ask(page: Page, text: str, file: Path) -> None:
+    composer = page.locator(".main .composer")
+    composer.locator("textarea").fill(f"@threadbook {text}")
+    composer.locator("input[type=file]").set_input_files(file)
+    expect(composer.locator(".chip")).to_be_visible()
+    composer.locator("textarea").press("Enter")
+    page.locator(".main .message").filter(has_text=text).locator(".replies").click()
+
+
+def say(page: Page, text: str) -> None:
+    thread = page.locator("aside.thread")
+    thread.locator("textarea").fill(text)
+    thread.get_by_role("button", name="Send").click()
+
+
+def as_person(page: Page, name: str) -> None:
+    """Look at the same thread as somebody else."""
+    place = page.url
+    page.goto(place.rpartition("/")[0])
+    people = page.locator(".viewer select")
+    names = people.locator("option").all_inner_texts()
+    people.select_option(label=next(each for each in names if each.startswith(name)))
+    expect(page.locator(".main .hint")).to_contain_text(name)
+    page.goto(place)
+
+
+def press(page: Page, name: str) -> None:
+    page.locator("aside.thread").get_by_role("button", name=name, exact=True).last.click()
+
+
+def both_press(page: Page, name: str) -> None:
+    """Ana says yes, then Ben."""
+    press(page, name)
+    expect(page.locator("aside.thread").get_by_text("more person has to").last).to_be_visible()
+    as_person(page, "Ben")
+    press(page, name)
+    as_person(page, "Ana")
+
+
+def test_two_people_approve_a_plan_and_its_stages_and_take_the_pen_in_between(browser: Browser, tmp_path: Path) -> None:
+    with talk(browser, tmp_path, STAGED, "C0SALES001") as page:
+        thread = page.locator("aside.thread")
+        ask(page, "Which region sells most?", tmp_path / "sales.csv")
+        expect(thread.get_by_role("button", name="Go", exact=True)).to_be_visible()
+        snap(page, "plan")
+        both_press(page, "Go")
+        expect(thread.get_by_role("button", name="Approve", exact=True)).to_be_visible()
+        page.set_viewport_size({"width": 390, "height": 720})
+        page.emulate_media(color_scheme="dark")
+        thread.get_by_role("button", name="Approve", exact=True).scroll_into_view_if_needed()
+        snap(page, "stage_phone_dark")
+        page.emulate_media(color_scheme="light")
+        page.set_viewport_size({"width": 1000, "height": 720})
+        both_press(page, "Approve")
+        expect(thread.get_by_text("leads with 120 units").first).to_be_visible()
+        both_press(page, "Approve")
+        expect(thread.get_by_text("Approved by").first).to_be_visible()
+
+        say(page, "run\n```\nprint('the west alone:', by_region['west'])\n```")
+        expect(thread.get_by_text("the west alone: 30").last).to_be_visible()
+        thread.get_by_text("the west alone: 30").last.scroll_into_view_if_needed()
+        snap(page, "own_code")
+
+
+def test_a_shell_command_waits_in_the_thread_and_runs_after_a_press(browser: Browser, tmp_path: Path) -> None:
+    with talk(browser, tmp_path, SHELL, "C0GENERAL1") as page:
+        thread = page.locator("aside.thread")
+        ask(page, "How many lines has the file?", tmp_path / "sales.csv")
+        expect(thread.get_by_text("wc -l < sales.csv").first).to_be_visible()
+        snap(page, "shell")
+        press(page, "Run")
+        expect(thread.get_by_text("and a header").first).to_be_visible()
+        expect(thread.get_by_text("let it run").first).to_be_visible()
