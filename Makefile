@@ -3,10 +3,12 @@ SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
-# Six processes share two cores: tests wait a lot. Each with a thread per core for its arithmetic, they would wait for
-# each other. Files run in the order of the tree, so that the long ones of the executor are not the last. The plugin that
-# tries a test again talks to a server at each test, also when it tries nothing again.
-FAST := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest -n 6 --dist loadfile --no-loadscope-reorder -p no:rerunfailures
+# Fast tests start no process and hardly wait: three workers fill two cores. Tests of processes wait a lot: six of them.
+# Each with a thread per core for its arithmetic, they would wait for each other. Files run in the order of the tree. The
+# plugin that tries a test again talks to a server at each test, also when it tries nothing again.
+QUICK := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --dist loadfile --no-loadscope-reorder
+FAST := $(QUICK) -n 3 -p no:rerunfailures -m "not (process or integration or browser or attack or fault)"
+PROCESS := $(QUICK) -n 6 -m "process and not (integration or browser or attack or fault)"
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -51,9 +53,10 @@ fix: .venv/.dev  ## format the code and mend what the linter can mend
 	$(BIN)/ruff check --fix .
 
 test: check  ## check + the fast tests
-	$(FAST) -m "not integration and not browser and not attack and not fault"
+	$(FAST)
 
-test-integration: .venv/.dev  ## real Redis, Postgres and the whole stack
+test-integration: .venv/.dev  ## real sessions, real Redis and Postgres, and the whole stack
+	$(PROCESS)
 	$(BIN)/pytest -n 3 --dist loadfile -m "integration and not attack"
 	$(BIN)/pytest -n 2 --dist loadfile -m attack
 
@@ -62,7 +65,8 @@ test-wheel: .venv/.dev  ## the wheel in an empty environment: every command ther
 
 coverage: .venv/.dev  ## branch coverage of the fast and integration tests together: per package, then what is not covered
 	$(BIN)/coverage erase
-	$(FAST) --cov --cov-report= -m "not integration and not browser and not attack and not fault"
+	$(FAST) --cov --cov-report=
+	$(PROCESS) --cov --cov-append --cov-report=
 	$(BIN)/pytest --cov --cov-append --cov-report= -m integration
 	$(BIN)/python scripts/coverage_by_package.py
 

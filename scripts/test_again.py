@@ -17,16 +17,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from xml.etree import ElementTree as Xml
 
+_ELSEWHERE = "integration or browser or attack or fault"
+_BY_FILE = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
 SUITES = {
-    "fast": (
-        "-n",
-        "4",
-        "--dist",
-        "loadfile",
-        "--no-loadscope-reorder",
-        "-m",
-        "not integration and not browser and not attack and not fault",
-    ),
+    "fast": (*_BY_FILE, "-m", f"not (process or {_ELSEWHERE})"),
+    "process": (*_BY_FILE, "-m", f"process and not ({_ELSEWHERE})"),
     "integration": ("-m", "integration"),
 }
 BURN = "while True: pass"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib.util
 import os
 import socket
@@ -14,6 +15,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import schema_template
+import shared_statements
 from hypothesis import HealthCheck, settings
 from services import missing
 from sqlalchemy import create_engine, text
@@ -29,6 +31,17 @@ settings.register_profile("explore", max_examples=1_000, print_blob=True, **UNHU
 settings.load_profile("explore" if os.environ.get("EXPLORE") else "same")
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    """Fourteen thousand collected tests are a million objects, which each full collection of garbage would walk."""
+    gc.collect()
+    gc.freeze()
+
+
+def pytest_unconfigure() -> None:
+    gc.unfreeze()  # libraries in C complain about what is left over at the end
+
+
 @pytest.fixture(autouse=True)
 def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
     """The Slack SDK takes a proxy from the environment even for 127.0.0.1."""
@@ -40,6 +53,12 @@ def _no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
 def _empty_databases_from_a_template(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     """An empty SQLite database gets the newest tables at once: some thousand tests make one, each through 20 steps."""
     with schema_template.used(tmp_path_factory.mktemp("schema") / "template.db"):
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _statements_are_compiled_once() -> Iterator[None]:
+    with shared_statements.used():
         yield
 
 

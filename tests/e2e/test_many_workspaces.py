@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import httpx
+import pytest
 from cryptography.fernet import Fernet
 from patience import PATIENCE_S, eventually, reserved_port
 
@@ -13,6 +14,8 @@ from core.settings import environment_with, load_settings
 from core.store import Store
 from playground import Options, running
 from tryout.processes import Processes
+
+pytestmark = pytest.mark.process
 
 CLIENT, SECRET, SIGNING = "123.456", "client-secret-of-the-app", "signing-secret-of-the-app"
 CHANNEL = "C0SALES001"

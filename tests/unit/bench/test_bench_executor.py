@@ -15,6 +15,8 @@ from bench.rivals import contestants
 from bench.rivals.contestants import Driven, PlainChild
 from bench.rivals.environment import LeftOut
 
+pytestmark = pytest.mark.process
+
 
 def raw(**changes: Any) -> dict[str, Any]:
     times = {"threadbook": [0.001], "plain child": [0.1], "ipykernel": [0.2], "open-interpreter": [0.6]}

@@ -8,6 +8,8 @@ import sys
 
 import pytest
 
+pytestmark = pytest.mark.process
+
 SCRIPT = """
 import signal, threading, time
 from bot import service

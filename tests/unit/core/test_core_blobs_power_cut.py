@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from power_cut import PowerCut
 
 from core.blobs import Blobs
+
+pytestmark = pytest.mark.process
 
 SCRIPT = """
 import os, sys

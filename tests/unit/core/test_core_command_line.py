@@ -12,6 +12,8 @@ from typer.testing import CliRunner
 
 import threadbook
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[3]
 
 

@@ -15,6 +15,8 @@ from sqlalchemy import text
 from core.private import mend_mode
 from core.store.database import Database
 
+pytestmark = pytest.mark.process
+
 ROOT = Path(__file__).parents[3]
 
 

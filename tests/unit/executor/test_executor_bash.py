@@ -29,6 +29,8 @@ from executor.session import Ending
 from executor.values import CellResult, Limits, Notice
 from workers.delivery.notices import worded
 
+pytestmark = pytest.mark.process
+
 Bash = Callable[..., CellResult]
 
 

@@ -20,6 +20,8 @@ from executor.linux import SEALS
 from executor.values import CellResult, Limits
 from workers.delivery.notices import worded
 
+pytestmark = pytest.mark.process
+
 
 def sealed(*batches: pa.RecordBatch) -> int:
     """An open file in memory of Arrow batches, as a broker of data makes it."""

@@ -8,6 +8,8 @@ from executor.frames import ProtocolError
 from executor.said import CHECKS, checks_from
 from executor.values import CellResult
 
+pytestmark = pytest.mark.process
+
 FRAME = """
 import pandas as pd
 df = pd.DataFrame({"Region": ["North", "South"] * 50, "Amount": ["1,204.50", "88"] * 50, "id": range(100)})

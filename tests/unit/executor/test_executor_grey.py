@@ -6,12 +6,15 @@ import socket
 from pathlib import Path
 
 import psutil
+import pytest
 from hosts import bare_host
 from patience import PATIENCE_S
 
 from executor.client import SessionClient
 from executor.frames import CLIENT_LIMIT, PROTOCOL_VERSION, encode, read_message
 from executor.values import Limits
+
+pytestmark = pytest.mark.process
 
 
 def stop_zygote(client: SessionClient) -> psutil.Process:

@@ -14,6 +14,8 @@ from executor.client import RequestError, SessionClient
 from executor.values import HOST_LIMITS, Limits
 from workers.delivery.notices import worded
 
+pytestmark = pytest.mark.process
+
 USUAL = Limits(cell_timeout_s=60, cell_grace_s=0.5, memory_mb=512, processes=32, workspace_mb=32, workspace_files=100)
 MAXIMUM = Limits(cell_timeout_s=60, cell_grace_s=0.5, memory_mb=1024, workspace_mb=64)
 

@@ -18,6 +18,8 @@ from executor.launch import start_host, stop_host
 from executor.values import Limits
 from workers.delivery.notices import worded
 
+pytestmark = pytest.mark.process
+
 THREAD = "T1:C1:1.0"
 KEY = b"shared by the hosts of one team!"
 

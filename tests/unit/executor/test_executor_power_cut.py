@@ -20,6 +20,8 @@ from executor.environment import clean_environment
 from executor.home import Home
 from executor.launch import running_host
 
+pytestmark = pytest.mark.process
+
 KEY = b"shared by both nodes of the team"
 
 

@@ -21,6 +21,8 @@ from executor.launch import running_host, start_host, stop_host
 from executor.values import CellResult, Limits, Variable
 from workers.delivery.notices import worded
 
+pytestmark = pytest.mark.process
+
 EVERYTHING = """
 import numpy as np, pandas as pd
 from sklearn.linear_model import LinearRegression

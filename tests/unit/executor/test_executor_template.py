@@ -6,7 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 from executor.environment import clean_environment
+
+pytestmark = pytest.mark.process
 
 _FORK = """
 import os, signal

@@ -13,6 +13,8 @@ from executor.client import RequestError, SessionClient
 from executor.launch import start_host, stop_host
 from executor.values import CellResult, Limits
 
+pytestmark = pytest.mark.process
+
 
 def shown(result: CellResult) -> str | None:
     return result.result.text if result.result is not None else None

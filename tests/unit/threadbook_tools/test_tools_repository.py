@@ -19,6 +19,8 @@ from threadbook_tools.outlines import outline, symbols_in
 from threadbook_tools.patches import PatchRefused
 from threadbook_tools.repository import Repository, described
 
+pytestmark = pytest.mark.process
+
 SHOP = '''"""A shop."""
 
 RATE = 0.19

@@ -12,6 +12,8 @@ from executor.client import SessionClient
 from executor.launch import running_host
 from executor.values import CellResult
 
+pytestmark = pytest.mark.process
+
 THREAD = "T:C:1"
 CODE = "def total(items):\n    return 0\n"
 TEST = """

@@ -26,7 +26,10 @@ from workers.builder.tools import Tools
 from workers.builder.verdicts import Verdict
 from workers.builder.walls import Job, Ran, Walls
 
-pytestmark = pytest.mark.skipif(platform.machine() != "x86_64", reason="programs are started on 64-bit x86 alone")
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(platform.machine() != "x86_64", reason="programs are started on 64-bit x86 alone"),
+]
 
 SUM = """
 [file]

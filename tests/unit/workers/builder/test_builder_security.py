@@ -12,6 +12,8 @@ from workers.builder.critics.judging import without_talk
 from workers.builder.critics.security_rules import look
 from workers.builder.walls import Ran
 
+pytestmark = pytest.mark.process
+
 DANGEROUS = {
     "python": {
         "eval(text)": "eval",

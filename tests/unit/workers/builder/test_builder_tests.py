@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from builder_kit import LocalWalls, build, code, model, reply
 
 from workers.builder.cases import faults, job_of
@@ -14,6 +15,8 @@ from workers.builder.components import plan
 from workers.builder.mutation import mutants
 from workers.builder.requirement import Case, Expected, RunTable, read
 from workers.builder.walls import Ran
+
+pytestmark = pytest.mark.process
 
 PLAIN = "[file]\nname='p'\nlanguage='LANG'\n[project]\nrequirements='x'\n"
 JUDGE_OFF = "[build]\nwithout=['coverage','review','lint','types']\n"

@@ -31,6 +31,7 @@ def test_every_turn_of_a_story_is_answered_with_the_numbers_that_the_files_hold(
 ) -> None:
     told = yaml.safe_load(story.read_text(encoding="utf-8"))
     answers, thread = _answers(), new_thread()
+    thread.notebook.draws = True
     files = [story.parent / name for name in told["files"]]
     for number, turn in enumerate(told["turns"]):
         answer = thread.ask(turn["question"], *(files if number == 0 else ()), author=turn["author"])

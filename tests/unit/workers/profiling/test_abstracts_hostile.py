@@ -25,6 +25,8 @@ from workers.profiling.inside.apart import apart
 from workers.profiling.inside.bounds import Bounds
 from workers.profiling.inside.kinds import Unusable
 
+pytestmark = pytest.mark.process
+
 Describe = Callable[..., tuple[list[FileAbstract], list[FileProblem]]]
 
 ODS = "application/vnd.oasis.opendocument.spreadsheet"

@@ -12,6 +12,8 @@ from executor.client import SessionClient
 from executor.launch import running_host
 from workers.profiling.file_profiles import describe_code, read_abstracts
 
+pytestmark = pytest.mark.process
+
 LEFT_BEHIND = """
     import gc, sys
     print(sorted(name for name in globals() if not name.startswith("__")))

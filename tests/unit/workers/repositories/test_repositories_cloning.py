@@ -23,7 +23,10 @@ from workers.repositories.addresses import address_of, is_public
 from workers.repositories.cloning import Cloner
 from workers.repositories.jail import Order
 
-pytestmark = pytest.mark.skipif(landlock.version() < 4, reason="this kernel has no Landlock that knows TCP")
+pytestmark = [
+    pytest.mark.process,
+    pytest.mark.skipif(landlock.version() < 4, reason="this kernel has no Landlock that knows TCP"),
+]
 
 FILES = {"src/shop.py": b"def total():\n    pass\n", "tests/test_shop.py": b"def test_it(): pass\n"}
 

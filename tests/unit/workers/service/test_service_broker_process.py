@@ -28,6 +28,8 @@ from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request
 from workers.sources.errors import LimitReached, SourceError
 
+pytestmark = pytest.mark.process
+
 FIRST, SECOND = "planted-pla", "nted-4711"  # never side by side in a process, unless somebody put them there
 
 SERVICE = """

@@ -17,6 +17,8 @@ from workers.service import session_host as module
 from workers.service.session_host import SessionHost
 from workers.service.start_checks import CannotStart
 
+pytestmark = pytest.mark.process
+
 
 class FakeHosts:
     """Stands for the session hosts of a node: a process that waits for its stdin, and what a ping would say."""

@@ -9,12 +9,15 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
 from patience import PATIENCE_S, eventually
 from tools_world import table
 
 from core.settings import load_settings
 from workers.service.tools_process import ToolsProcess
 from workers.tools.client import ToolsClient
+
+pytestmark = pytest.mark.process
 
 SECRET = "planted-t0ken-4711"
 SERVICE = """

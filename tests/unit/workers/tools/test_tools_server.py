@@ -21,6 +21,8 @@ from workers.tools import errors
 from workers.tools.client import ToolsClient
 from workers.tools.requests import ABOUT_CHARS, Request
 
+pytestmark = pytest.mark.process
+
 Client = tuple[ToolsClient, Path]
 
 

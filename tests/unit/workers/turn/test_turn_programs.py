@@ -14,6 +14,8 @@ from turn_world import Json, World, cell, finish
 from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
 
+pytestmark = pytest.mark.process
+
 SALES = b"region,units\nnorth,120\nsouth,100\n"
 READ = 'import csv\nwith open("sales.csv") as f:\n    rows = list(csv.DictReader(f))\nprint("rows", len(rows))'
 SUM = 'total = sum(int(row["units"]) for row in rows if int(row["units"]) >= 100)\nprint("total units", total)'

@@ -17,6 +17,8 @@ from workers.models.scripted import ScriptedModel
 from workers.tools.client import ToolsClient
 from workers.tools.requests import Answered, ToolNote
 
+pytestmark = pytest.mark.process
+
 FREE = 'ask = "never"\n'
 SEARCH = cell("print(tool('tickets.search', customer='Ana')['tickets'][0]['hours'])", "Hours")
 CLOSE = cell("print(tool('tickets.close', ticket=7))", "Close it")

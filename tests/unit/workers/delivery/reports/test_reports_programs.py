@@ -22,6 +22,8 @@ from core.steps import CellRan, StatementRan
 from workers.agent.program import program
 from workers.delivery.reports import render_report
 
+pytestmark = pytest.mark.process
+
 PNG = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 )

@@ -17,6 +17,8 @@ from workers.delivery.reports.pack import PackInput, requirements
 from workers.delivery.reports.render import render_report
 from workers.delivery.reports.tools import tools_setup
 
+pytestmark = pytest.mark.process
+
 CODE = "import threadbook_tools as tt\nprint(int(tt.sample_size_rates(0.10, 0.12)))"
 CELL = CellRan(call_id="c", cell_id="t/c1", title="Size", code=CODE, status="ok", stdout="3835\n")
 
