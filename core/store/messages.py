@@ -14,7 +14,7 @@ from core.store import tables as t
 from core.store.changes import DELETED
 from core.store.outbox import CARD_SLOT
 from core.store.part import Part, now, storable, writes
-from core.store.participation import moment, part_of, set_part
+from core.store.participation import PartIn, moment, part_in, set_part
 from core.store.wait_queue import QueuedThread, read_wait_queue
 from core.values import FileRef, IncomingMessage, Lease, ThreadKey
 
@@ -45,8 +45,8 @@ class Messages(Part):
         key = message.thread
         place = {"team": key.team, "channel": key.channel, "root_ts": key.root_ts}
         with self._writing() as db:
-            self._insert_once(db, t.threads, id=key.id, created_at=now(), **place)
-            part = db.execute(part_of(key)).one()
+            is_new_thread = self._insert_once(db, t.threads, id=key.id, created_at=now(), **place)
+            part = PartIn() if is_new_thread else part_in(db, key)
             is_reply = message.kind == "text" and message.root_ts != message.ts
             # A mention without a word in a thread of ours may mean files that it has not read yet.
             wants_talk = is_reply and (quiet or not part.takes_part)

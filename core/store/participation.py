@@ -26,14 +26,21 @@ class LatelyActive(NamedTuple):
     newest_ts: str
 
 
+class PartIn(NamedTuple):
+    """The bot's part in a thread, and the node that holds its session. By default, that of a thread seen first now."""
+
+    takes_part: bool = False
+    left_ts: str | None = None
+    node_id: str | None = None
+
+
 class Participation(Part):
     """What the bot asks before it takes a message in. Column `left_ts` of `threads`, and reads of `messages`."""
 
     def knows_thread(self, key: ThreadKey) -> bool:
         """Whether the bot takes part in this thread: a message there is for it without a mention."""
         with self._reading() as db:
-            row = db.execute(part_of(key)).first()
-        return row is not None and bool(row.takes_part)
+            return part_in(db, key).takes_part
 
     def has_left(self, key: ThreadKey) -> bool:
         """Whether the bot was told to leave this thread and nobody has called it back."""
@@ -69,8 +76,13 @@ def is_root_for_us() -> ColumnElement[bool]:
     return select(m.id).where(*place, m.mention).exists()
 
 
-def part_of(key: ThreadKey) -> Select[Any]:
-    """The query for `takes_part`, `left_ts` and `node_id` of a thread; no row when nothing is known of it."""
+def part_in(db: Connection, key: ThreadKey) -> PartIn:
+    """The bot's part in a thread, also in one that is not known."""
+    row = db.execute(_part_of(key)).first()
+    return PartIn() if row is None else PartIn(bool(row.takes_part), row.left_ts, row.node_id)
+
+
+def _part_of(key: ThreadKey) -> Select[Any]:
     turn = exists().where(t.turns.c.thread_id == key.id)
     # A message that a turn has read implies a turn. So only the others are looked at, which have an index.
     real = or_(t.messages.c.quiet.is_(False), and_(t.messages.c.ts == key.root_ts, t.messages.c.mention.is_(True)))

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
+from typing import Any
 
-from sqlalchemy import Connection, and_, func, select
+from sqlalchemy import Connection, and_, cast, func, literal, null, select, union_all
 
 from core.phrases import detect
 from core.steps import load_step, user_of
 from core.store import tables as t
 from core.values import Language, ThreadKey
 
+_NO_MESSAGE = 0
+"""Stands for the id of a message; those begin with 1."""
 LANGUAGE_CHARS = 500
 """How many characters of a message are used to detect its language."""
 
@@ -38,18 +42,46 @@ class QueuedThread:
 
 
 def read_wait_queue(db: Connection) -> list[QueuedThread]:
-    """The wait queue, oldest first."""
-    m = t.messages.c
-    start = func.substr(m.text, 1, LANGUAGE_CHARS)
-    mail = select(m.thread_id, m.user, m.received_at, m.kind, start, m.id).where(t.UNREAD)
-    first = and_(t.steps.c.turn_id == t.turns.c.id, t.steps.c.seq == 0)
-    turns = select(t.turns.c.thread_id, t.turns.c.created_at, t.turns.c.language, t.steps.c.body)
-    turns = turns.outerjoin(t.steps, first).where(t.OPEN, t.turns.c.status == "running")
+    """The wait queue, oldest first. One statement reads running turns and unread messages."""
     queue: dict[str, QueuedThread] = {}
-    for thread, since, language, body in db.execute(turns):
-        queue[thread] = QueuedThread(thread, user_of(load_step(body)) if body else "", since, language)
-    # Sorted here: SQLite, told to order by `id`, would read the whole table in that order.
-    for thread, user, since, kind, text, _ in sorted(db.execute(mail).all(), key=lambda row: row[-1]):
-        known = queue.get(thread) or QueuedThread(thread, user, since, detect(text))
-        queue[thread] = known.joined(user, since, stops=kind == "stop")
+    # Sorted here, turns first: SQLite, told to order by `id`, would read the whole table of messages in that order.
+    for row in sorted(db.execute(_waiting()), key=lambda row: row.message):
+        if row.message == _NO_MESSAGE:
+            user = user_of(load_step(row.body)) if row.body else ""
+            queue[row.thread_id] = QueuedThread(row.thread_id, user, row.since, row.language)
+        else:
+            known = queue.get(row.thread_id) or QueuedThread(row.thread_id, row.user, row.since, detect(row.text))
+            queue[row.thread_id] = known.joined(row.user, row.since, stops=row.kind == "stop")
     return sorted(queue.values(), key=lambda queued: (queued.since, queued.thread_id))
+
+
+@cache
+def _waiting() -> Any:
+    """One row per running turn and per unread message. What the other has not is null."""
+    m, turns, body = t.messages.c, t.turns.c, t.steps.c.body
+    first = and_(t.steps.c.turn_id == turns.id, t.steps.c.seq == 0)
+    running = (
+        select(
+            literal(_NO_MESSAGE).label("message"),
+            turns.thread_id,
+            turns.created_at.label("since"),
+            turns.language,
+            body,
+            cast(null(), m.user.type).label("user"),
+            cast(null(), m.kind.type).label("kind"),
+            cast(null(), m.text.type).label("text"),
+        )
+        .outerjoin(t.steps, first)
+        .where(t.OPEN, turns.status == "running")
+    )
+    mail = select(
+        m.id,
+        m.thread_id,
+        m.received_at,
+        cast(null(), turns.language.type),
+        cast(null(), body.type),
+        m.user,
+        m.kind,
+        func.substr(m.text, 1, LANGUAGE_CHARS),
+    ).where(t.UNREAD)
+    return union_all(running, mail)
