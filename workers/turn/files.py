@@ -84,7 +84,7 @@ class ThreadFiles:
         None as soon as `stop` says that somebody wants it to stop. `turn_id` tells one try from another after that.
         """
         problems = _left_out(files[MAX_FILES:], language)
-        paths: list[str] = []
+        digests: dict[str, str] = {}
         with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
             for number, file in enumerate(files[:MAX_FILES]):
                 copy = Path(folder) / str(number)
@@ -92,11 +92,12 @@ class ThreadFiles:
                     got = unless_stopped(partial(self.fetch, file, copy), stop, name="download")
                     if got is None:
                         return None
-                    paths.append(self._place(lease, got, copy))
+                    kept = self._keep(lease, got, copy)
+                    digests[self._sessions.put(lease.thread_id, got.name, copy)] = kept.sha256
                 except UsersMove as error:
                     log.info("file_refused", file=file.id, reason=error.key)
                     problems.append(FileProblem(name=file.name, why=say(error.key, language, **error.variables)))
-        paths = list(dict.fromkeys(paths))  # the same file given twice is one file
+        paths = list(digests)  # the same file given twice is one file
         if not paths:
             return Briefed(problems=tuple(problems))
         # The same files are the same cell: after a crash its stored result comes back. Others are another cell.
@@ -109,7 +110,9 @@ class ThreadFiles:
         if stop():
             return None
         abstracts, unreadable = read_abstracts(result, language, paths)
-        return Briefed(files=tuple(abstracts), problems=(*problems, *unreadable))
+        # Contents are found by their digest. So it is never one that the sandbox names.
+        described = tuple(each.model_copy(update={"sha256": digests[each.path]}) for each in abstracts)
+        return Briefed(files=described, problems=(*problems, *unreadable))
 
     def restore(self, thread_id: str) -> None:
         """Give a thread its inputs again before its session starts: this host may never have had them."""
@@ -142,11 +145,11 @@ class ThreadFiles:
             return self._cloner.fetch(file, copy)
         return self._downloader.fetch(file, copy)
 
-    def _place(self, lease: Lease, got: FileRef, copy: Path) -> str:
-        """Keep a fetched file and put it into the workspace; returns its path there."""
+    def _keep(self, lease: Lease, got: FileRef, copy: Path) -> StoredFile:
+        """Keep a fetched file as one of the thread's."""
         kept = StoredFile(name=got.name, mimetype=got.mimetype, size=got.size, sha256=self._blobs.put(copy))
         self._store.add_thread_file(lease, kept)
-        return self._sessions.put(lease.thread_id, got.name, copy)
+        return kept
 
 
 def _left_out(files: Sequence[FileRef], language: Language) -> list[FileProblem]:
