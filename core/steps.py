@@ -379,7 +379,8 @@ class Replied(Value):
 
     `purpose` is what it was asked for. `finish` is the endpoint's finish_reason; "length" means that the reply was cut.
     `cost_micros` is the call's cost in millionths of the currency that prices are in, None when the model has no price.
-    `masked` are the placeholders that its prompt had for the first time in the thread. `user` and `author` are the
+    `masked` are the placeholders that its prompt had for the first time in the thread. `pictures` is how many pictures
+    the prompt showed. `user` and `author` are the
     person who wrote the reply in the model's place, "" when the model did.
     """
 
@@ -393,6 +394,7 @@ class Replied(Value):
     cost_micros: int | None = None
     duration_s: float = 0.0
     masked: tuple[Masked, ...] = ()
+    pictures: int = 0
     user: str = ""
     author: str = ""
 

@@ -218,6 +218,10 @@ class ModelSettings(Table):
     mode: Literal["native", "fenced"] = Field(
         default="native", description="Native tool calls, or fenced code for models without."
     )
+    sees: bool = Field(
+        default=True,
+        description="Whether charts and uploaded images are sent to it; an endpoint that refuses one gets none.",
+    )
     timeout_s: Seconds = Field(default=120.0, description="Longest wait for the model to say anything, in seconds.")
     max_retries: int = Field(default=3, ge=0, description="Further tries after a time-out, 429 or 5xx.")
 
@@ -236,6 +240,10 @@ class OfferedModelSettings(Table):
     )
     mode: Literal["native", "fenced"] = Field(
         default="native", description="Native tool calls, or fenced code for models without."
+    )
+    sees: bool = Field(
+        default=True,
+        description="Whether charts and uploaded images are sent to it; an endpoint that refuses one gets none.",
     )
 
 

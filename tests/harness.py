@@ -90,6 +90,10 @@ class Puppet:
     def native_tools(self) -> bool:
         return self.model.native_tools
 
+    @property
+    def sees(self) -> bool:
+        return self.model.sees
+
     def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
         return self.model.complete(request, on_delta)
 

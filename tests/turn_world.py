@@ -123,6 +123,10 @@ class Meanwhile:
     def native_tools(self) -> bool:
         return self._model.native_tools
 
+    @property
+    def sees(self) -> bool:
+        return self._model.sees
+
     def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
         self.requests.append(request)
         replies = sum(message["role"] == "assistant" for message in request.messages)

@@ -364,6 +364,8 @@ def _reply(step: Replied) -> _Shown:
     cost = "" if step.cost_micros is None else f", cost {money(step.cost_micros)}"
     tokens = f"{step.usage.prompt_tokens} + {step.usage.completion_tokens} tokens{cost}"
     calls = ", ".join(call.name for call in step.calls) or step.finish
+    if step.pictures:
+        tokens += f", {step.pictures} {'picture' if step.pictures == 1 else 'pictures'} shown"
     title = f"model     {step.purpose}: {calls} ({step.duration_s:.2f} s, {tokens})"
     if step.user:
         title = f"by hand   {calls}, {step.author or step.user} in the analyst's place"

@@ -68,6 +68,7 @@ class Obeying:
 
     name = "obeying"
     native_tools = True
+    sees = False
 
     def __init__(self, program: str) -> None:
         self._program = code("p.py", program)

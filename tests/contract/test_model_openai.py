@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import logging
 import traceback
@@ -467,3 +468,74 @@ def test_an_endpoint_that_quotes_the_prompt_is_not_quoted_in_turn(model: Make) -
     assert words not in str(refused.value)
     with endpoint(refuses(400, "no such model")) as server, pytest.raises(ModelRefused, match="no such model"):
         ask(model(server), request)
+
+
+# --- pictures
+
+PNG = b"\x89PNG\r\n\x1a\n"
+DIGEST = "1" * 64
+SHOWN: dict[str, Any] = {
+    "role": "user",
+    "content": "Attached: chart.png",
+    "pictures": [{"name": "chart.png", "mimetype": "image/png", "sha256": DIGEST}],
+}
+SEEING = ModelRequest((SHOWN,), pictures={DIGEST: PNG})
+
+
+def test_a_picture_is_a_part_of_its_message(model: Make) -> None:
+    """The shape that OpenAI's reference, vLLM, llama.cpp's server, Ollama and LiteLLM read."""
+    with endpoint(says("a chart")) as server:
+        ask(model(server, sees=True), SEEING)
+    url = "data:image/png;base64," + base64.b64encode(PNG).decode()
+    content = [{"type": "text", "text": "Attached: chart.png"}, {"type": "image_url", "image_url": {"url": url}}]
+    assert server.asked[0]["messages"] == [{"role": "user", "content": content}]
+
+
+def test_a_picture_that_could_not_be_had_is_named(model: Make) -> None:
+    with endpoint(says("ok")) as server:
+        ask(model(server, sees=True), ModelRequest((SHOWN,)))
+    (message,) = server.asked[0]["messages"]
+    assert message.keys() == {"role", "content"}
+    assert "do not see it: chart.png" in message["content"]
+
+
+def test_a_model_that_does_not_see_gets_no_picture(model: Make) -> None:
+    with endpoint(says("ok")) as server:
+        ask(model(server), SEEING)
+    assert "base64" not in json.dumps(server.asked)
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (400, "At most 0 image(s) may be provided in one prompt."),
+        (500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"),
+        (400, "this model is missing data required for image input"),
+        (400, "Invalid type for 'messages[1].content': expected a string"),
+        (404, "No endpoints found that support image input"),
+    ],
+)
+def test_an_endpoint_that_refuses_pictures_is_asked_without_them_from_then_on(
+    model: Make, status: int, said: str
+) -> None:
+    with endpoint(refuses(status, said), says("ok"), says("ok")) as server:
+        seeing = model(server, sees=True, max_retries=0)
+        assert ask(seeing, SEEING)[0].text == "ok"
+        assert seeing.sees is False
+        ask(seeing, SEEING)
+    assert ["base64" in json.dumps(asked) for asked in server.asked] == [True, False, False]
+    assert "do not see it: chart.png" in json.dumps(server.asked[1])
+
+
+def test_a_refusal_of_something_else_is_not_taken_for_one_of_pictures(model: Make) -> None:
+    with endpoint(refuses(401, "Incorrect API key for the vision model")) as server:
+        seeing = model(server, sees=True)
+        with pytest.raises(ModelRefused):
+            ask(seeing, SEEING)
+    assert seeing.sees is True
+
+
+def test_an_error_that_quotes_nothing_of_a_picture_is_told_as_it_is(model: Make) -> None:
+    with endpoint(refuses(400, "no")) as server, pytest.raises(ModelRefused) as raised:
+        ask(model(server, sees=True), SEEING)
+    assert "base64" not in str(raised.value)

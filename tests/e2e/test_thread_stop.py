@@ -47,6 +47,7 @@ class Endless:
     """A model that talks for ever, or is silent for ever."""
 
     native_tools = True
+    sees = False
     name = "endless"
 
     def __init__(self, word: str) -> None:

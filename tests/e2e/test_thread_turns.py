@@ -76,6 +76,7 @@ class Held:
     """A model that answers only when the test says so."""
 
     native_tools = True
+    sees = False
     name = "held"
 
     def __init__(self, model: ScriptedModel) -> None:
@@ -159,6 +160,7 @@ class Broken:
     """A model with a bug of ours in it, until it is repaired."""
 
     native_tools = True
+    sees = False
     name = "broken"
 
     def __init__(self, model: ScriptedModel) -> None:

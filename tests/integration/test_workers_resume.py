@@ -172,6 +172,7 @@ class Interrupting:
     """A scripted model that does something at each call before it answers."""
 
     native_tools = True
+    sees = False
     name = "interrupting"
 
     def __init__(self, before: Callable[[], None]) -> None:

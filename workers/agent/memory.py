@@ -39,6 +39,7 @@ from workers.agent.briefing import REPOSITORY, file_blocks
 from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
 from workers.agent.observation import observation
 from workers.agent.parse import read_reply
+from workers.agent.pictures import picture_message, shown_charts
 from workers.agent.text import clip, fenced_off, one_line, quoted
 from workers.agent.tools import ASK_USER, FINISH, RUN_PYTHON
 from workers.agent.turn import Episode, Turn, episodes
@@ -51,12 +52,13 @@ _PLAYBOOK_CHARS = 24_000
 
 
 class Detail(NamedTuple):
-    """How long the parts of a block may be, in characters."""
+    """How long the parts of a block may be, in characters, and whether its pictures are shown."""
 
     observation: int
     code: int
     report: int
     message: int
+    pictures: bool = False
 
 
 class Beside(NamedTuple):
@@ -99,7 +101,8 @@ def remember(
     """The blocks of one turn of the thread: `steps` are its own, `thread` those of all turns."""
     opening, found = episodes(steps)
     ending = [step for step in steps if isinstance(step, GaveUp | Forgot)]
-    blocks = [_episode_block(turn, episode, thread) for episode in found]
+    charts = shown_charts(steps)
+    blocks = [_episode_block(turn, episode, thread, charts) for episode in found]
     if ending:
         text = ending[-1].text
         blocks.append(Block(lambda detail: [_ended(turn, clip(text, detail.message))]))
@@ -113,7 +116,7 @@ def remember(
     def told(detail: Detail) -> list[Message]:
         asked = [_opening(turn, name, opening, detail, (files_chars, beside))] if _asks(opening) or not others else []
         said = [user(text) for step in others if (text := _of_person(turn, step, thread, detail))]
-        return [*asked, *recalled, *said, *moved]
+        return [*asked, *_pictures(turn, opening, charts, detail), *recalled, *said, *moved]
 
     return Memory(Block(told), tuple(blocks))
 
@@ -272,11 +275,21 @@ def _opening(turn: Turn, name: str, opening: Sequence[Step], detail: Detail, tol
     )
 
 
-def _episode_block(turn: Turn, episode: Episode, thread: Sequence[Step]) -> Block:
+def _pictures(turn: Turn, steps: Sequence[Step], charts: frozenset[str], detail: Detail) -> list[Message]:
+    """The pictures of these steps, or that there are some."""
+    cells = [step for step in steps if isinstance(step, CellRan) and not step.left_out]
+    briefings = [step for step in steps if isinstance(step, Briefed)]
+    return picture_message(turn, cells, briefings, charts if detail.pictures else frozenset(), room=detail.pictures)
+
+
+def _episode_block(turn: Turn, episode: Episode, thread: Sequence[Step], charts: frozenset[str]) -> Block:
     cells = [step for step in episode.steps if isinstance(step, CellRan)]
     stays = any(isinstance(step, Asked | Finished | Questioned) for step in episode.steps)
     return Block(
-        lambda detail: _episode(turn, episode, thread, detail),
+        lambda detail: [
+            *_episode(turn, episode, thread, detail),
+            *_pictures(turn, episode.steps, charts, detail),
+        ],
         title="" if stays else "; ".join(one_line(cell.title, 60) for cell in cells) or "a reply that was not used",
         failed=any(cell.status not in ("ok", "undone") for cell in cells),
     )

@@ -17,6 +17,7 @@ from workers.agent import guards, stages
 from workers.agent.actions import Message
 from workers.agent.memory import Beside, Block, Detail, Memory, files_text, questions, remember, sanitize_name, user
 from workers.agent.observation import observation
+from workers.agent.pictures import PICTURE_CHARS, pictures_in, with_pictures
 from workers.agent.text import clip, quoted, shares
 from workers.agent.turn import Turn, episodes
 
@@ -160,8 +161,16 @@ def _fit(turn: Turn, budget: int) -> list[Message]:
 
 
 def _shortenings(draft: _Draft) -> Iterator[Callable[[], None]]:
-    """Every way to make the prompt shorter, in the order in which they are used."""
+    """Every way to make the prompt shorter, in the order in which they are used.
+
+    Pictures leave first; in each turn those that people sent after the charts.
+    """
     now = len(draft.blocks) - 1
+    for at, detail in enumerate(draft.details):
+        if detail.pictures:
+            blind = detail._replace(pictures=False)
+            places = [*range(1, len(draft.blocks[at])), 0]
+            yield from (partial(draft.tell, at, place, blind) for place in places)
     for at in range(now):
         for detail in (_SHORT, _BARE):
             yield from (partial(draft.tell, at, place, detail) for place in range(len(draft.blocks[at])))
@@ -186,16 +195,16 @@ class _Draft:
 
     def __init__(self, turn: Turn) -> None:
         limits = turn.limits
-        full = Detail(limits.output_chars, code=20_000, report=20_000, message=12_000)
-        brief = full._replace(observation=limits.output_chars // 4, code=6_000, report=8_000)
+        full = Detail(limits.output_chars, code=20_000, report=20_000, message=12_000, pictures=turn.sees)
+        brief = full._replace(observation=limits.output_chars // 4, code=6_000, report=8_000, pictures=False)
         self._turn = turn
         self._skipped = max(len(turn.earlier) + 1 - _MAX_TURNS, 0)
         self._dropped = 0
         self._note = _left_out_turns(turn, self._skipped)
         self.blocks = [[memory.opening, *memory.episodes] for memory in _memories(turn, self._skipped)]
-        details = [brief] * (len(self.blocks) - _WHOLE_TURNS) + [full] * min(_WHOLE_TURNS, len(self.blocks))
+        self.details = [brief] * (len(self.blocks) - _WHOLE_TURNS) + [full] * min(_WHOLE_TURNS, len(self.blocks))
         self._told: list[list[list[Message] | None]] = [
-            [block.render(detail) for block in blocks] for blocks, detail in zip(self.blocks, details, strict=True)
+            [block.render(detail) for block in blocks] for blocks, detail in zip(self.blocks, self.details, strict=True)
         ]
         self.size = len(self._note) + sum(size(told) for blocks in self._told for told in blocks if told)
 
@@ -224,7 +233,7 @@ class _Draft:
                     found.extend(message for _, one in run for message in one or ())
         if self._note:
             first = f"{found[0]['content']}\n\n" if found else ""
-            found[:1] = [user(f"{first}{self._note}")]
+            found[:1] = [with_pictures(user(f"{first}{self._note}"), pictures_in(found[0]) if found else ())]
         return found
 
 
@@ -278,7 +287,10 @@ def _joined(told: Sequence[Message]) -> list[Message]:
     found: list[Message] = []
     for message in told:
         if found and message["role"] == "user" == found[-1]["role"]:
-            found[-1] = user(f"{found[-1]['content']}\n\n{message['content']}")
+            found[-1] = with_pictures(
+                user(f"{found[-1]['content']}\n\n{message['content']}"),
+                [*pictures_in(found[-1]), *pictures_in(message)],
+            )
         else:
             found.append(message)
     return found
@@ -287,6 +299,8 @@ def _joined(told: Sequence[Message]) -> list[Message]:
 def size(told: Sequence[Message]) -> int:
     """The characters of messages, as the limits of a prompt count them."""
     return sum(
-        len(message["content"]) + sum(len(call["function"]["arguments"]) for call in message.get("tool_calls", ()))
+        len(message["content"])
+        + sum(len(call["function"]["arguments"]) for call in message.get("tool_calls", ()))
+        + PICTURE_CHARS * len(pictures_in(message))
         for message in told
     )

@@ -144,6 +144,7 @@ class Episode:
 class Turn:
     """Everything that `decide` looks at. `earlier` holds the thread's closed turns, oldest first.
 
+    `sees`: the model is shown pictures.
     `second_calls` are the calls that the budgets allow the model of a second way, None where it is the usual one.
     `sections` are the headings that a report has to have, in order; () where the analyst chooses.
     """
@@ -155,6 +156,7 @@ class Turn:
     environment: Environment
     prompts: Prompts
     native_tools: bool = True
+    sees: bool = False
     earlier: tuple[tuple[Step, ...], ...] = ()
     allowance: Allowance | None = None
     approvals: ApprovalPolicy = "never"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -26,6 +26,8 @@ class ModelRequest:
     """The turn that the messages were made from. The offline analyst reads it; real endpoints ignore it."""
     stop: tuple[str, ...] = ()
     """Texts at which the reply ends, without them. Only endpoints that know `stop` do so."""
+    pictures: Mapping[str, bytes] = field(default_factory=dict, compare=False, repr=False)
+    """The bytes of the pictures that messages name, by digest; one that could not be had is missing."""
     wanted: Callable[[], bool] = field(default=lambda: True, compare=False)
     """False once nobody waits for the reply any more. A model that still works on it should end then, in any way."""
 
@@ -71,6 +73,11 @@ class Model(Protocol):
     @property
     def native_tools(self) -> bool:
         """True when tools are called natively; False when code comes in fenced blocks."""
+        ...
+
+    @property
+    def sees(self) -> bool:
+        """Whether it is shown pictures."""
         ...
 
     def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:

@@ -13,11 +13,12 @@ The key appears in no message, log line or repr of ours; errors of the package, 
 
 from __future__ import annotations
 
+import base64
 import math
 import random
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,6 +31,8 @@ import openai
 
 from core.metrics import RETRIES
 from core.telemetry import get_logger
+from workers.agent.actions import Message
+from workers.agent.pictures import pictures_in
 from workers.models.base import (
     ContextTooLong,
     ModelError,
@@ -63,6 +66,11 @@ _NO_TOOLS = re.compile(
     r"tool.*support|support.*tool|--jinja|--enable-auto-tool-choice|--tool-call-parser", re.IGNORECASE | re.DOTALL
 )
 """What servers say that call no tools: because of the model, or of how they were started."""
+_NO_PICTURES = re.compile(
+    r"image|picture|vision|multi-?modal|mmproj|content.{0,40}(?:string|type|part|array|list)", re.IGNORECASE
+)
+"""What servers say that take no pictures: vLLM names its limit of images, llama.cpp the missing mmproj, others the type
+of the content."""
 _MESSAGE_CHARS = 300
 _QUOTE_CHARS = 16
 """When an error and a prompt share so many characters in a row, the error quotes the prompt."""
@@ -82,6 +90,7 @@ class _Failure:
     again: bool = False
     pause_s: float = 0.0
     without_usage: bool = False
+    without_pictures: bool = False
 
 
 class OpenAIModel:
@@ -94,6 +103,7 @@ class OpenAIModel:
         model: str,
         base_url: str | None = None,
         mode: Literal["native", "fenced"] = "native",
+        sees: bool = False,
         timeout_s: float = 120.0,
         max_retries: int = 3,
         max_reply_chars: int = MAX_REPLY_CHARS,
@@ -101,11 +111,12 @@ class OpenAIModel:
         jitter: Callable[[], float] = random.random,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """`timeout_s` bounds every silence: until the first token and between two. `max_retries` counts further
-        tries."""
+        """`timeout_s` bounds every silence: until the first token and between two. `max_retries` counts further tries.
+        With `sees`, pictures are sent until the endpoint refuses one."""
         self._model = model
         self._key = api_key
         self._native = mode == "native"
+        self._sees = sees
         self._timeout_s = timeout_s
         self._max_retries = max_retries
         self._max_reply_chars = max_reply_chars
@@ -127,6 +138,11 @@ class OpenAIModel:
     def native_tools(self) -> bool:
         """False in fenced mode."""
         return self._native
+
+    @property
+    def sees(self) -> bool:
+        """Whether pictures are sent: by setting, and as long as the endpoint has refused none."""
+        return self._sees
 
     def __repr__(self) -> str:
         return f"OpenAIModel({self._model!r} at {self._host})"
@@ -152,6 +168,10 @@ class OpenAIModel:
                 return outcome
             if outcome.without_usage and self._ask_usage:
                 self._ask_usage = False
+                continue
+            if outcome.without_pictures and self._sees and request.pictures:
+                self._sees = False
+                log.warning("model_takes_no_pictures", why=outcome.error, fix="set sees = false for this model")
                 continue
             error = self._unquoted(outcome.error, request)
             if not outcome.again or tries >= self._max_retries or outcome.pause_s > MAX_WAIT_S:
@@ -196,7 +216,11 @@ class OpenAIModel:
             return _Failure(ModelNonsense(f"{self._host}: {self._safe(str(error))}"), again=True)
 
     def _arguments(self, request: ModelRequest) -> dict[str, Any]:
-        arguments: dict[str, Any] = {"model": self._model, "messages": list(request.messages), "stream": True}
+        arguments: dict[str, Any] = {
+            "model": self._model,
+            "messages": [_wire(message, request.pictures if self._sees else {}) for message in request.messages],
+            "stream": True,
+        }
         if self._ask_usage:
             arguments["stream_options"] = {"include_usage": True}
         if request.tools and self._native:
@@ -226,6 +250,8 @@ class OpenAIModel:
         status, said = error.status_code, self._safe(_said(error.body) or error.message)
         text = f"{self._host} answered {status}: {said}"
         code = str(error.code or error.type or "")
+        if status in (400, 404, 415, 422, 500, 501) and _NO_PICTURES.search(said):
+            return _Failure(ModelRefused(text), without_pictures=True)
         if status in (400, 422) and re.search("stream_options|include_usage", said):
             return _Failure(ModelRefused(text), without_usage=True)
         if code in _QUOTA:
@@ -244,6 +270,8 @@ class OpenAIModel:
         text = f"{self._host} reported an error in its reply: {said}"
         if str(code) in _TOO_LONG_CODES or _TOO_LONG.search(said):
             return _Failure(ContextTooLong(text))
+        if _NO_PICTURES.search(said):
+            return _Failure(ModelUnavailable(text), again=True, without_pictures=True)
         if str(code) in _QUOTA | {"401", "403", "404", "invalid_api_key", "model_not_found"}:
             return _Failure(ModelRefused(text))
         return _Failure(ModelUnavailable(text), again=True)
@@ -264,6 +292,29 @@ class OpenAIModel:
         if len(self._key) >= 4:
             text = text.replace(self._key, "***")
         return _KEY_LIKE.sub("***", " ".join(text.split())[: _MESSAGE_CHARS * 2])[:_MESSAGE_CHARS]
+
+
+def _wire(message: Message, pictures: Mapping[str, bytes]) -> Message:
+    """The message as the endpoint gets it: with its pictures as parts of its content, or with a word that they are not
+    there."""
+    named = pictures_in(message)
+    if not named:
+        return message
+    bare = {name: value for name, value in message.items() if name != "pictures"}
+    text = str(message["content"])
+    missing = [each["name"] for each in named if each["sha256"] not in pictures]
+    if missing:
+        text += f"\n\n(Could not be attached, so you do not see it: {', '.join(missing)})"
+    parts = [
+        {"type": "image_url", "image_url": {"url": _data_url(each["mimetype"], pictures[each["sha256"]])}}
+        for each in named
+        if each["sha256"] in pictures
+    ]
+    return {**bare, "content": [{"type": "text", "text": text}, *parts] if parts else text}
+
+
+def _data_url(mimetype: str, data: bytes) -> str:
+    return f"data:{mimetype};base64,{base64.b64encode(data).decode('ascii')}"
 
 
 class _Broken(Exception):

@@ -105,6 +105,7 @@ class ScriptedModel:
         debugs: Sequence[object] = (),
         learns: Sequence[object] = (),
         native_tools: bool = True,
+        sees: bool = False,
         name: str = "scripted",
     ) -> None:
         """`replies` for the whole thread, or `turns` with the replies of each; values or their JSON objects."""
@@ -117,6 +118,7 @@ class ScriptedModel:
         self._debugs = _PLACES.validate_python(list(debugs))
         self._learns = _PLACES.validate_python(list(learns))
         self._native_tools = native_tools
+        self._sees = sees
         self._name = name
 
     @classmethod
@@ -139,6 +141,11 @@ class ScriptedModel:
     def native_tools(self) -> bool:
         """Whether the script makes native tool calls or writes fenced blocks."""
         return self._native_tools
+
+    @property
+    def sees(self) -> bool:
+        """Whether the script is shown pictures."""
+        return self._sees
 
     def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
         """The next reply of the script. Raises what the script says, and ModelNonsense when it holds no reply for this

@@ -51,6 +51,11 @@ class OfflineAnalyst:
         """True: it calls tools natively."""
         return True
 
+    @property
+    def sees(self) -> bool:
+        """False."""
+        return False
+
     def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
         """The next call of a tool, or a verdict as JSON when asked to check a report.
 

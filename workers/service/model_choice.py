@@ -35,6 +35,7 @@ def offered_models(settings: Settings) -> Iterator[dict[str, Model]]:
                     base_url=offered.base_url or settings.openai_base_url,
                     model=offered.model,
                     mode=offered.mode,
+                    sees=offered.sees,
                     timeout_s=settings.model.timeout_s,
                     max_retries=settings.model.max_retries,
                 )
@@ -79,6 +80,7 @@ def _endpoint(settings: Settings, model: str) -> OpenAIModel:
         base_url=settings.openai_base_url,
         model=model,
         mode=settings.model.mode,
+        sees=settings.model.sees,
         timeout_s=settings.model.timeout_s,
         max_retries=settings.model.max_retries,
     )

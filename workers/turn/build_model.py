@@ -50,6 +50,11 @@ class BuildModel:
         """As the model says."""
         return self._model.native_tools
 
+    @property
+    def sees(self) -> bool:
+        """False: a build has no pictures."""
+        return False
+
     def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
         """Ask, unless a budget is spent. Raises BudgetReached, StoppedByPerson, ModelAway, in words for people."""
         turn, context = self._turn, self._turn.context

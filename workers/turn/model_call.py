@@ -6,12 +6,15 @@ import time
 from collections.abc import Sequence
 from typing import Literal
 
+from core.blobs import Blobs
+from core.errors import BlobMissing, BlobsUnreachable
 from core.steps import ModelFailed, Purpose, Replied, Resumed, Step
 from core.telemetry import get_logger
 from workers.agent.about_steps import asker
-from workers.agent.actions import AskModel
+from workers.agent.actions import AskModel, Message
 from workers.agent.consequences import follow_up
 from workers.agent.messages import size
+from workers.agent.pictures import MOST_BYTES, pictures_in
 from workers.agent.turn import Turn
 from workers.models.base import (
     ContextTooLong,
@@ -39,6 +42,8 @@ _REASONS: dict[type[ModelError], Reason] = {
     ContextTooLong: "model_context",
 }
 
+_PICTURE_BYTES = 16_000_000
+"""Of all pictures of a request: endpoints bound its body, and a worker holds it in memory."""
 
 _STATUS: dict[Purpose, str] = {
     "act": "status_thinking",
@@ -61,7 +66,8 @@ def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
     live = LiveProgress(turn, _STATUS[action.purpose])
     started = time.monotonic()
     shown, masked = masked_messages(turn, action)
-    request = ModelRequest(shown, action.tools, action.purpose, view)
+    pictures = _pictures(context.blobs, shown) if model.sees else {}
+    request = ModelRequest(shown, action.tools, action.purpose, view, pictures=pictures)
     try:
         # What a judge, a second way or a debugger says is for nobody's eyes.
         show = live.add if action.purpose == "act" else _show_nothing
@@ -87,8 +93,29 @@ def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
         cost_micros=spent.cost_micros,
         duration_s=round(time.monotonic() - started, 3),
         masked=masked,
+        pictures=len(pictures) if model.sees else 0,
     )
     turn.append_reply(step, *follow_up(view, step), spent=spent, user=asker(turn.steps))
+
+
+def _pictures(blobs: Blobs, messages: Sequence[Message]) -> dict[str, bytes]:
+    """The bytes of the pictures that these messages name, the newest first, as far as a request has room for them.
+
+    One that the file store does not give now is left out: the answer does not wait for it.
+    """
+    found: dict[str, bytes] = {}
+    room = _PICTURE_BYTES
+    digests = [each["sha256"] for message in messages for each in pictures_in(message)]
+    for digest in dict.fromkeys(reversed(digests)):
+        try:
+            data = blobs.get(digest)
+        except (BlobMissing, BlobsUnreachable) as error:
+            log.warning("picture_missing", file=digest, why=error)
+            continue
+        if len(data) <= min(room, MOST_BYTES):
+            found[digest] = data
+            room -= len(data)
+    return found
 
 
 def _waits(steps: Sequence[Step]) -> bool:

@@ -179,6 +179,7 @@ class OpenTurn:
             environment=self.environment,
             prompts=context.prompts,
             native_tools=model.native_tools,
+            sees=model.sees and not context.settings.privacy_in(channel).redact,
             approvals=context.settings.approvals_in(channel).ask,
             sections=context.settings.report_sections(channel) if model.name != _BY_RULES else (),
         )

@@ -4,14 +4,17 @@
 
 from __future__ import annotations
 
+import base64
+import io
 import json
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from chat_endpoint import Behaviour, Handler, chunk, endpoint, hangs, refuses, says, sends, stream
+from PIL import Image
 
 from core.settings import Settings, load_settings
 from tryout import model_probes
@@ -30,10 +33,24 @@ def probed(behaviour: Behaviour, folder: Path, team: str = "[limits]\ncontext_ch
         return {found.name: found for found in probe(settings(server.url, folder, team))}
 
 
-def capable(handler: Handler, *, ids: bool = True, reasons: str = "", context: int = 10**9, tools: bool = True) -> None:
+def capable(
+    handler: Handler,
+    *,
+    ids: bool = True,
+    reasons: str = "",
+    context: int = 10**9,
+    tools: bool = True,
+    sees: Literal["yes", "no", "refuses"] = "yes",
+) -> None:
     """A server that can do all of it, or all but something."""
     asked: dict[str, Any] = handler.server.asked[-1]
     text = asked["messages"][0]["content"]
+    if isinstance(text, list):
+        if sees == "refuses":
+            return refuses(400, "At most 0 image(s) may be provided in one prompt.")(handler)
+        picture = Image.open(io.BytesIO(base64.b64decode(text[1]["image_url"]["url"].partition(",")[2])))
+        red, green, _ = picture.convert("RGB").getpixel((9, 9))
+        return says("Red." if sees == "yes" and red > 2 * green else "I cannot tell.")(handler)
     usage = chunk(usage={"prompt_tokens": len(text) // 4, "completion_tokens": 9})
     if asked["model"] != "m":
         return refuses(404, "model not found")(handler)
@@ -58,9 +75,9 @@ def capable(handler: Handler, *, ids: bool = True, reasons: str = "", context: i
     return stream(*thinking, *(chunk({"content": half}) for half in halves), chunk(finish="stop"), usage)(handler)
 
 
-def test_an_endpoint_that_can_do_all_of_it_is_ok_in_ten_ways(tmp_path: Path) -> None:
+def test_an_endpoint_that_can_do_all_of_it_is_ok_in_eleven_ways(tmp_path: Path) -> None:
     found = probed(capable, tmp_path)
-    assert len(found) == len(PROBES) == 10
+    assert len(found) == len(PROBES) == 11
     assert {each.state for each in found.values()} == {"ok"}
 
 
@@ -72,6 +89,8 @@ def test_an_endpoint_that_can_do_all_of_it_is_ok_in_ten_ways(tmp_path: Path) -> 
         ({"reasons": "hm"}, "reasoning content", "ok", "field of its own"),
         ({"context": 5_000}, "small context", "note", "says so"),
         ({"tools": False}, "native tools", "missing", "does not support tools"),
+        ({"sees": "no"}, "pictures", "note", "not told"),
+        ({"sees": "refuses"}, "pictures", "note", "At most 0 image"),
     ],
 )
 def test_what_an_endpoint_lacks_is_named(
@@ -128,6 +147,6 @@ def test_the_exit_code_says_whether_the_product_works_with_it(
 ) -> None:
     with endpoint(capable) as server:
         assert run(settings(server.url, tmp_path), as_json=True) == 0
-        assert len(json.loads(capsys.readouterr().out)) == 10
+        assert len(json.loads(capsys.readouterr().out)) == len(PROBES)
     assert run(settings("http://127.0.0.1:9/v1", tmp_path)) == 1
     assert run(load_settings({}, tmp_path)) == 1

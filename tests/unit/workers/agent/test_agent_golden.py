@@ -235,7 +235,15 @@ CODE = FileAbstract(
     read_hint="Repository('shop.zip')",
 )
 
+PHOTO = FileAbstract(
+    path="shelf.jpg", format="jpeg", size=90_000, sha256="d" * 64, text="shelf.jpg: JPEG, 800 x 600 pixels"
+)
+POSTER = PHOTO.model_copy(update={"path": "poster.png", "format": "png", "size": 40_000_000})
+
 TURNS: dict[str, Turn] = {
+    "native_with_pictures": turn(*first_turn()[:-1], asked("and this?"), Briefed(files=(PHOTO, POSTER)), sees=True),
+    "fenced_with_pictures": turn(asked("What is on it?"), Briefed(files=(PHOTO,)), native_tools=False, sees=True),
+    "native_with_a_picture_and_no_sight": turn(asked("What is on it?"), Briefed(files=(PHOTO,))),
     "native_with_source_code": turn(asked("Why is the total wrong?"), Briefed(files=(CODE,))),
     "native_with_a_playbook": turn(asked("Which region sells most?"), BRIEFED, FOLLOWED),
     "native_with_what_the_team_wrote_down": turn(
@@ -306,7 +314,8 @@ def as_text(told: Sequence[Message]) -> str:
     for message in told:
         head = message["role"] + (f" (for {message['tool_call_id']})" if "tool_call_id" in message else "")
         calls = "".join(f"\n[call {one['id']}: {_call(one['function'])}]" for one in message.get("tool_calls", ()))
-        parts.append(f"=== {head} ===\n{message['content']}{calls}\n")
+        seen = "".join(f"\n[picture {one['name']}: {one['mimetype']}]" for one in message.get("pictures", ()))
+        parts.append(f"=== {head} ===\n{message['content']}{calls}{seen}\n")
     return "\n".join(parts)
 
 
@@ -537,7 +546,7 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
     ]
     assert_golden("corrections", "\n".join(texts))
     in_turns = {"system", "report", "files", "task", "follow_up", "steering", "answer", "observation", "ended", "check"}
-    in_turns |= {"repository", "sources", "tools", "schemas", "recalled", "playbook", "instructions"}
+    in_turns |= {"pictures", "repository", "sources", "tools", "schemas", "recalled", "playbook", "instructions"}
     procedures = {name for name in PROMPTS.names if PROMPTS.file(name).words}
     assert_golden("procedures", "\n".join(f"=== {name} ===\n{PROMPTS.render(name)}\n" for name in sorted(procedures)))
     of_builder = {name for name in PROMPTS.names if name.startswith("build_")}  # test_builder_golden.py shows them

@@ -30,6 +30,7 @@ class Gate:
 
     name = "gate"
     native_tools = True
+    sees = False
 
     def __init__(self) -> None:
         self.opened = threading.Event()
@@ -47,6 +48,7 @@ class Together:
 
     name = "together"
     native_tools = True
+    sees = False
 
     def __init__(self) -> None:
         self._both = threading.Barrier(2)

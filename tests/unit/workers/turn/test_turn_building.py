@@ -46,6 +46,7 @@ class Author:
 
     name = "author"
     native_tools = True
+    sees = False
 
     def __init__(self, *, drafts: tuple[str, ...] = (DRAFTED,), codes: tuple[str, ...] = (GOOD,)) -> None:
         self._drafts, self._codes = list(drafts), list(codes)

@@ -35,6 +35,7 @@ class Breaks:
 
     name = "breaks"
     native_tools = True
+    sees = False
 
     def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
         raise ValueError(f"cannot encode {request.messages}")

@@ -18,6 +18,7 @@ class Endless:
 
     name = "endless"
     native_tools = True
+    sees = False
 
     def __init__(self, begun: threading.Event) -> None:
         self.begun, self.left = begun, threading.Event()

@@ -37,6 +37,10 @@ class Listening:
     def native_tools(self) -> bool:
         return self._model.native_tools
 
+    @property
+    def sees(self) -> bool:
+        return self._model.sees
+
     def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
         self.requests.append(request)
         return self._model.complete(request, on_delta)

@@ -19,6 +19,7 @@ class Model:
 
     name = "test"
     native_tools = True
+    sees = False
 
     def __init__(self, error: BaseException | None = None) -> None:
         self.begun, self.go, self.ended = threading.Event(), threading.Event(), threading.Event()

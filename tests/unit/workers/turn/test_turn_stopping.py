@@ -40,6 +40,7 @@ class Silent:
     """A model that never answers by itself."""
 
     native_tools = True
+    sees = False
     name = "silent"
 
     def __init__(self, asked: Callable[[], object], word: str) -> None:

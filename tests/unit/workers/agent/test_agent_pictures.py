@@ -1,0 +1,103 @@
+"""Which pictures a model that sees is shown, and what becomes of them when the prompt is too long."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from agent_kit import BRIEFED, FIGURE, asked, cell, judged, run, turn
+
+from core.steps import Briefed, CellRan, Checked, Compacted, FileAbstract, Finished, Step
+from core.values import StoredFile
+from workers.agent.actions import Message
+from workers.agent.messages import check_messages, messages, size
+from workers.agent.pictures import MOST_BYTES, MOST_CHARTS, MOST_IMAGES, PICTURE_CHARS, pictures_in
+
+PHOTO = FileAbstract(path="shelf.jpg", format="jpeg", size=90_000, sha256="d" * 64)
+
+
+def drawn(number: int, **changes: object) -> StoredFile:
+    return FIGURE.model_copy(update={"name": f"figure-{number}.png", "sha256": f"{number:064x}", **changes})
+
+
+def steps_that_draw(count: int, first: int = 1) -> list[Step]:
+    return [
+        step
+        for number in range(first, first + count)
+        for step in (run("plot()", f"c{number}"), cell("plot()", f"c{number}", number, figures=(drawn(number),)))
+    ]
+
+
+def shown(told: Iterable[Message]) -> list[str]:
+    return [picture["name"] for message in told for picture in pictures_in(message)]
+
+
+def test_a_model_that_sees_is_shown_each_chart_once_behind_its_cell() -> None:
+    told = messages(turn(asked(), BRIEFED, *steps_that_draw(2), sees=True))
+    assert shown(told) == ["figure-1.png", "figure-2.png"]
+    roles = [message["role"] for message in told]
+    places = [place for place, message in enumerate(told) if pictures_in(message)]
+    assert all(roles[place] == "user" and roles[place - 1] == "tool" for place in places)
+
+
+def test_a_chart_that_two_cells_drew_alike_is_shown_once() -> None:
+    steps = [run("plot()", "c1"), cell("plot()", "c1", 1, figures=(drawn(1), drawn(1)))]
+    assert shown(messages(turn(asked(), BRIEFED, *steps, sees=True))) == ["figure-1.png"]
+
+
+def test_a_model_that_does_not_see_is_shown_none() -> None:
+    told = messages(turn(asked(), Briefed(files=(PHOTO,)), *steps_that_draw(2)))
+    assert shown(told) == []
+    assert "cannot see" in str(told[1]["content"])
+
+
+def test_the_judge_is_shown_none() -> None:
+    assert shown(check_messages(turn(asked(), BRIEFED, *steps_that_draw(2), sees=True), "It is fine.")) == []
+
+
+def test_later_charts_do_not_push_out_earlier_ones_so_that_the_prompt_goes_on_as_it_began() -> None:
+    before = messages(turn(asked(), BRIEFED, *steps_that_draw(MOST_CHARTS), sees=True))
+    after = messages(turn(asked(), BRIEFED, *steps_that_draw(MOST_CHARTS + 3), sees=True))
+    assert after[: len(before)] == before
+    assert len(shown(after)) == MOST_CHARTS
+
+
+def test_a_cell_that_a_person_left_out_takes_its_charts_along() -> None:
+    steps = steps_that_draw(2)
+    assert isinstance(steps[1], CellRan)
+    steps[1] = steps[1].model_copy(update={"left_out": True})
+    assert shown(messages(turn(asked(), BRIEFED, *steps, sees=True))) == ["figure-2.png"]
+
+
+@pytest.mark.parametrize("changes", [{"size": MOST_BYTES + 1}, {"mimetype": "image/svg+xml"}, {"size": 0}])
+def test_a_chart_that_no_endpoint_takes_is_not_shown(changes: dict[str, object]) -> None:
+    steps = [run("plot()", "c1"), cell("plot()", "c1", 1, figures=(drawn(1, **changes),))]
+    assert shown(messages(turn(asked(), BRIEFED, *steps, sees=True))) == []
+
+
+def test_of_many_images_the_first_are_shown_and_the_others_named() -> None:
+    photos = tuple(PHOTO.model_copy(update={"path": f"p{n}.jpg", "sha256": f"{n:064x}"}) for n in range(6))
+    told = messages(turn(asked(), Briefed(files=photos), sees=True))
+    assert shown(told) == [f"p{n}.jpg" for n in range(MOST_IMAGES)]
+    assert "not attached, for want of room: p4.jpg, p5.jpg" in str(told[1]["content"])
+
+
+def test_a_table_is_no_picture() -> None:
+    assert shown(messages(turn(asked(), BRIEFED, sees=True))) == []
+
+
+def test_a_follow_up_sees_the_charts_of_the_turn_before_and_none_of_older_ones() -> None:
+    closing = (judged('{"is_final": true}'), Checked(is_final=True), Finished(report="Done."))
+    earlier = tuple((asked(), *steps_that_draw(1, number), *closing) for number in (1, 2, 3))
+    assert shown(messages(turn(asked("larger labels", ts="9.0"), earlier=earlier, sees=True))) == ["figure-3.png"]
+
+
+def test_pictures_leave_first_when_the_prompt_is_too_long() -> None:
+    steps = (asked(), Briefed(files=(PHOTO,)), *steps_that_draw(4))
+    whole = messages(turn(*steps, sees=True))
+    tight = messages(turn(*steps, Compacted(context_chars=size(whole) - PICTURE_CHARS), sees=True))
+    assert shown(tight) == ["shelf.jpg", *shown(whole)[2:]]
+    none = messages(turn(*steps, Compacted(context_chars=size(whole) - 5 * PICTURE_CHARS), sees=True))
+    assert shown(none) == []
+    assert "not attached, for want of room: shelf.jpg" in str(none[1]["content"])
+    assert [m for m in none if m["role"] == "tool"] == [m for m in whole if m["role"] == "tool"]

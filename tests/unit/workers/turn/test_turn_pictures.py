@@ -1,0 +1,115 @@
+"""A model that sees is sent the charts of its cells and the images of people, and a turn does not depend on them."""
+
+from __future__ import annotations
+
+import dataclasses
+import io
+import re
+from typing import Any
+
+import pytest
+from PIL import Image
+from test_turn_privacy import ON, Listening
+from turn_world import NewWorld, World, cell, finish
+
+from core.blobs import Blobs
+from core.errors import BlobsUnreachable
+from core.steps import CellRan, Replied
+from core.values import ThreadKey
+from workers.agent.pictures import pictures_in
+from workers.models.base import ModelRequest
+from workers.models.scripted import ScriptedModel
+
+DRAW = cell("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.title('Sales')", "Draw")
+
+
+def image(kind: str = "PNG") -> bytes:
+    data = io.BytesIO()
+    Image.new("RGB", (40, 30), "red").save(data, kind)
+    return data.getvalue()
+
+
+def play(world: World, *replies: object, **more: Any) -> Listening:
+    world.model = listening = Listening(ScriptedModel(replies, **{"sees": True, **more}))
+    return listening
+
+
+def named(request: ModelRequest) -> list[str]:
+    return [picture["name"] for message in request.messages for picture in pictures_in(message)]
+
+
+def replies(world: World, key: ThreadKey) -> list[Replied]:
+    steps = (step for turn in world.turns(key) for step in world.store.steps(turn.id))
+    return [step for step in steps if isinstance(step, Replied) and step.purpose == "act"]
+
+
+def test_a_chart_goes_to_the_model_as_people_see_it(world: World) -> None:
+    heard = play(world, DRAW, finish("See the chart."))
+    key = world.say("Draw it")
+    world.settle(key)
+    steps = [step for turn in world.turns(key) for step in world.store.steps(turn.id)]
+    (chart,) = [figure for step in steps if isinstance(step, CellRan) for figure in step.figures]
+    last = [request for request in heard.requests if request.purpose == "act"][-1]
+    assert named(last) == [chart.name]
+    assert last.pictures == {chart.sha256: Blobs(world.settings.files).get(chart.sha256)}
+    assert [reply.pictures for reply in replies(world, key)] == [0, 1]
+
+
+@pytest.mark.parametrize("kind", ["PNG", "JPEG", "GIF", "WEBP"])
+def test_an_image_of_a_person_goes_to_the_model(world: World, kind: str) -> None:
+    heard = play(world, finish("A red square."))
+    key = world.say("What is on it?", files={f"square.{kind.lower()}": image(kind)})
+    world.settle(key)
+    assert list(heard.requests[0].pictures.values()) == [image(kind)]
+
+
+def test_a_broken_image_goes_to_nobody(world: World) -> None:
+    heard = play(world, finish("I cannot read it."))
+    key = world.say("What is on it?", files={"square.png": image()[:60], "a.csv": b"x\n1\n"})
+    world.settle(key)
+    assert named(heard.requests[0]) == []
+
+
+def test_where_personal_values_are_masked_no_picture_leaves(new_world: NewWorld) -> None:
+    world = new_world(team=ON)
+    heard = play(world, DRAW, finish("See the chart."))
+    key = world.say("Draw it", files={"square.png": image()})
+    world.settle(key)
+    assert all(not named(request) and not request.pictures for request in heard.requests)
+    assert "cannot see pictures" in heard.heard
+
+
+def test_a_file_store_that_is_away_costs_the_picture_and_not_the_answer(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    heard = play(world, finish("Done."))
+    key = world.say("What is on it?", files={"square.png": image()})
+
+    def away(*_: object) -> bytes:
+        raise BlobsUnreachable("the file store is away")
+
+    monkeypatch.setattr("core.blobs.Blobs.get", away)
+    world.settle(key)
+    assert named(heard.requests[0]) == ["square.png"]
+    assert not heard.requests[0].pictures
+    assert [reply.pictures for reply in replies(world, key)] == [0]
+
+
+def test_the_digest_of_a_file_is_ours_and_not_what_the_sandbox_says(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other = Blobs(world.settings.files).put(b"of another thread")
+    heard = play(world, finish("Done."))
+    sessions = world.sessions_at("here")
+    run = sessions.run
+
+    def lying(*arguments: Any, **more: Any) -> Any:
+        result = run(*arguments, **more)
+        said = re.sub(r'"sha256": ?"[0-9a-f]{64}"', f'"sha256": "{other}"', result.stdout)
+        assert other in said
+        return dataclasses.replace(result, stdout=said)
+
+    monkeypatch.setattr(sessions, "run", lying)
+    key = world.say("What is on it?", files={"square.png": image()})
+    world.settle(key)
+    assert list(heard.requests[0].pictures.values()) == [image()]

@@ -1,0 +1,90 @@
+"""Pictures in a prompt: charts of cells and images that people sent, for a model that sees.
+
+A message only names them. Who sends the request reads the bytes (`workers/turn/model_call.py`). A picture goes out as
+it is: it was drawn, or once opened, inside the sandbox, and nothing decodes it out here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from core.steps import Briefed, CellRan, FileAbstract, Step
+from core.values import StoredFile
+from workers.agent.actions import Message
+from workers.agent.text import one_line
+from workers.agent.turn import Turn
+
+PICTURE_CHARS = 4_000
+"""What a picture counts in the length of a prompt: about 1,000 tokens, as a chart of 1,500 x 900 pixels takes."""
+MOST_BYTES = 4_000_000
+"""A larger picture is not sent: endpoints refuse from 5 MB on."""
+MOST_CHARTS = 8
+"""Of one turn: the first ones, so that a prompt goes on as it began and the endpoint's cache holds."""
+MOST_IMAGES = 4
+"""Of those that came together."""
+IMAGES: Mapping[str, str] = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
+"""The formats of pictures that people send, with their media types."""
+_NAME_CHARS = 120
+
+
+def pictures_in(message: Message) -> Sequence[Mapping[str, str]]:
+    """The pictures that a message names, each with `name`, `mimetype` and `sha256`."""
+    found: Sequence[Mapping[str, str]] = message.get("pictures", ())
+    return found
+
+
+def with_pictures(message: Message, pictures: Sequence[Mapping[str, str]]) -> Message:
+    """The message with these pictures."""
+    return {**message, "pictures": list(pictures)} if pictures else message
+
+
+def shown_charts(steps: Iterable[Step]) -> frozenset[str]:
+    """The digests of the charts of one turn that a model is shown."""
+    cells = (step for step in steps if isinstance(step, CellRan) and not step.left_out)
+    charts = [figure.sha256 for cell in cells for figure in cell.figures if _is_chart(figure)]
+    return frozenset(list(dict.fromkeys(charts))[:MOST_CHARTS])
+
+
+def picture_message(
+    turn: Turn, cells: Sequence[CellRan], briefings: Sequence[Briefed], charts: frozenset[str], *, room: bool
+) -> list[Message]:
+    """The pictures of these cells and of these files, in one message; nothing when there are none.
+
+    A model that does not see, or for whose pictures there is no room, is told so where people sent some: it must not
+    make up what they show.
+    """
+    sent = [file for briefed in briefings for file in briefed.files if file.format in IMAGES]
+    if not turn.sees:
+        text = turn.prompts.render("pictures", sees=False, charts=[], images=_names(sent), others=[])
+        return [{"role": "user", "content": text}] if sent else []
+    images = [file for file in sent if file.size <= MOST_BYTES][: MOST_IMAGES if room else 0]
+    found: list[dict[str, str]] = []
+    drawn: list[str] = []
+    for cell in cells:
+        for figure in cell.figures:
+            if figure.sha256 in charts and figure.sha256 not in {each["sha256"] for each in found}:
+                found.append({"name": figure.name, "mimetype": figure.mimetype, "sha256": figure.sha256})
+                drawn.append(f"{one_line(figure.name, _NAME_CHARS)} of cell {turn.number_of(cell)}")
+    found += [_image(file) for file in images]
+    if not found and not sent:
+        return []
+    text = turn.prompts.render(
+        "pictures",
+        sees=True,
+        charts=drawn,
+        images=_names(images),
+        others=_names([file for file in sent if file not in images]),
+    )
+    return [with_pictures({"role": "user", "content": text}, found)]
+
+
+def _is_chart(figure: StoredFile) -> bool:
+    return figure.mimetype == IMAGES["png"] and 0 < figure.size <= MOST_BYTES
+
+
+def _names(files: Sequence[FileAbstract]) -> list[str]:
+    return [one_line(file.path, _NAME_CHARS) for file in files]
+
+
+def _image(file: FileAbstract) -> dict[str, str]:
+    return {"name": file.path, "mimetype": IMAGES[file.format], "sha256": file.sha256}
