@@ -260,7 +260,7 @@ def build(
 @app.command()
 def doctor(
     *,
-    model: Annotated[bool, typer.Option("--model", help="Ask the model endpoint ten questions instead.")] = False,
+    model: Annotated[bool, typer.Option("--model", help="Ask the model endpoint eleven questions instead.")] = False,
     attack: Annotated[bool, typer.Option("--attack", help="Attack a sandbox of this node instead.")] = False,
     as_json: AsJson = False,
 ) -> None:

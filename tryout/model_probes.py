@@ -1,10 +1,13 @@
-"""`threadbook doctor --model`: ten requests to the configured endpoint, and what they say about it (docs/models.md)."""
+"""`threadbook doctor --model`: eleven requests to the configured endpoint, and what they say of it (docs/models.md)."""
 
 from __future__ import annotations
 
+import base64
 import json
 import re
+import struct
 import time
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal
@@ -65,9 +68,15 @@ class Endpoint:
     model: str
     clean: Callable[[str], str] = str
 
-    def ask(self, text: str, *, tools: Sequence[Json] = (), model: str = "", usage: bool = True) -> Heard:
-        """Send one question as the product would, streamed. Never raises for what an endpoint does."""
-        body: Json = {"model": model or self.model, "messages": [{"role": "user", "content": text}], "stream": True}
+    def ask(
+        self, text: str, *, tools: Sequence[Json] = (), model: str = "", usage: bool = True, picture: bytes = b""
+    ) -> Heard:
+        """Send one question as the product would, streamed; with a PNG if given. Never raises for what an endpoint
+        does."""
+        url = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+        parts = [{"type": "text", "text": text}, {"type": "image_url", "image_url": {"url": url}}]
+        message: Json = {"role": "user", "content": parts if picture else text}
+        body: Json = {"model": model or self.model, "messages": [message], "stream": True}
         if usage:
             body["stream_options"] = {"include_usage": True}
         if tools:
@@ -91,7 +100,7 @@ class Endpoint:
         except httpx.HTTPError as error:
             heard.error = f"no answer ({type(error).__name__})"
         if usage and heard.status in (400, 422) and re.search("stream_options|include_usage", heard.error):
-            return self.ask(text, tools=tools, model=model, usage=False)
+            return self.ask(text, tools=tools, model=model, usage=False, picture=picture)
         return heard
 
 
@@ -283,9 +292,33 @@ def small_context(endpoint: Endpoint, settings: Settings) -> Probe:
     return Probe("small context", "missing", f"a prompt of {chars:,} characters fails: {heard.error}", fix)
 
 
+def pictures(endpoint: Endpoint, settings: Settings) -> Probe:
+    """The model sees the pictures that it is sent: charts of cells, images of people."""
+    if not settings.model.sees:
+        return Probe("pictures", "ok", "none are sent: sees = false under [model]")
+    heard = endpoint.ask("Which colour fills this picture? One word.", picture=_red_square())
+    fix = "set sees = false under [model]; charts and images are then described to it in words"
+    if heard.answered and "red" in heard.reply.text.lower():
+        return Probe("pictures", "ok", "a picture is seen")
+    if heard.answered:
+        return Probe("pictures", "note", "a picture is taken, and what it shows is not told", fix)
+    return Probe("pictures", "note", f"a picture is refused: {heard.error}", fix)
+
+
+def _red_square(side: int = 64) -> bytes:
+    """A PNG of one colour."""
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = (b"\x00" + b"\xe0\x10\x10" * side) * side
+    header = struct.pack(">IIBBBBB", side, side, 8, 2, 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+
+
 PROBES: tuple[Callable[[Endpoint, Settings], Probe], ...] = (
     no_tools, streaming, usage, native_tools, tool_call_ids, parallel_calls, reasoning, refusals, long_output,
-    small_context,
+    pictures, small_context,
 )  # fmt: skip
 
 
@@ -309,7 +342,7 @@ def run(settings: Settings, *, as_json: bool = False) -> int:
     if settings.openai_api_key is None and not settings.openai_base_url:
         console.print("no endpoint is set: OPENAI_API_KEY, or OPENAI_BASE_URL for a server of your own", style="red")
         return 1
-    with console.status(f"asking {settings.openai_model} ten questions; one of them is long"):
+    with console.status(f"asking {settings.openai_model} eleven questions; one of them is long"):
         found = list(probe(settings))
     if as_json:
         print(json.dumps([asdict(each) for each in found], ensure_ascii=False))
