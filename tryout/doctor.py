@@ -265,8 +265,10 @@ def git(settings: Settings) -> Finding:
         what = f"{found.version or 'a version that cannot be read'}{used}"
         return Finding("Git", "note", what, f"links need git 2.37 or newer; {uploads}")
     if not found.jail:
-        what = f"{found.version}, but its jail cannot be used here{used}"
-        return Finding("Git", "note", what, f"links need Linux 5.13 or newer with Landlock; {uploads}")
+        lacks = f" (no {found.lacks})" if found.lacks else ""
+        what = f"{found.version}, but its jail cannot be used here{lacks}{used}"
+        fix = f"links need Linux 5.13 or newer with Landlock, and seccomp on x86-64 or aarch64; {uploads}"
+        return Finding("Git", "note", what, fix)
     return Finding("Git", "ok", f"{found.version}, runs in its jail{used}")
 
 
