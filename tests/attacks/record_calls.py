@@ -85,19 +85,22 @@ KIN = (
     "getpgrp getpgid",
     "alarm setitimer getitimer",
     "pause rt_sigsuspend",
-    "time gettimeofday clock_gettime clock_getres",
     "nanosleep clock_nanosleep",
     "getrlimit prlimit64 setrlimit",
     "getpid getppid gettid",
-    "getuid geteuid getgid getegid",
-    "getresuid getresgid",
-    "rt_sigaction rt_sigprocmask rt_sigreturn sigaltstack restart_syscall",
+    "getuid geteuid getgid getegid getresuid getresgid getgroups",
+    "rt_sigaction rt_sigprocmask rt_sigpending rt_sigtimedwait rt_sigreturn sigaltstack restart_syscall",
+    "timer_create timer_settime timer_gettime timer_getoverrun timer_delete",
+    "getsockname getpeername getsockopt shutdown",
     "set_robust_list set_tid_address rseq arch_prctl",
     "mmap munmap mprotect mremap brk madvise",
     "sendto recvfrom recvmsg sendmsg",
-    "sched_getscheduler sched_getparam sched_get_priority_max sched_get_priority_min",
+    "sched_getaffinity sched_getscheduler sched_getparam sched_get_priority_max sched_get_priority_min",
 )
 """Each line does one thing, in ways that differ by age, processor or libc, and of which none can do more."""
+VDSO = "clock_gettime gettimeofday time clock_getres getcpu"
+"""What the kernel's own page answers in the process, so that no recording sees it. Where the machine's clock cannot be
+read from there, libc calls the kernel."""
 
 _CALL = re.compile(r"^(\w+)\(")
 _CHILD = re.compile(r"^(?:clone|clone3|fork|vfork)\(.* = (\d+)(?: /\* (\d+) in strace's PID NS \*/)?$")
@@ -207,6 +210,7 @@ def with_kin(needed_by: dict[str, set[str]]) -> dict[str, set[str]]:
         made = [call for call in kin if call in needed_by]
         for call in kin if made else ():
             whole.setdefault(call, {f"as {made[0]}"})
+    whole |= {call: {"the vDSO"} for call in VDSO.split()}
     refused = " ".join(seccomp.DENIED.values()).split()
     newer = [call for call in whole if call.startswith("syscall_")]  # strace has no name for it yet
     return {call: who for call, who in whole.items() if call not in {*refused, *newer, "clone3"}}
