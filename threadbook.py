@@ -201,8 +201,13 @@ def run(
     from executor.wire import limits_from
     from workers.delivery.notices import worded
 
-    limits = limits_from(_settings().session_limits())
-    outcome = launch.run_files(files, limits, worded=lambda result: worded(result, "en"))
+    settings = _settings()
+    outcome = launch.run_files(
+        files,
+        limits_from(settings.session_limits()),
+        worded=lambda result: worded(result, "en"),
+        syscalls=settings.sandbox.syscalls,
+    )
     if as_json:
         print(json.dumps(outcome, ensure_ascii=False))
     else:

@@ -186,6 +186,11 @@ class SandboxSettings(Table):
     minimum: Literal["strong", "reduced", "none"] = Field(
         default="strong", description="Weakest level to start a service with."
     )
+    syscalls: Literal["deny", "allow"] = Field(
+        default="deny",
+        description="System calls of code: all but a list of the denied, or besides only a list of those that "
+        "libraries were seen to need. `allow` is the tighter one.",
+    )
     bash: bool = Field(
         default=False,
         description="A shell beside Python. Each command waits for a person's yes, whatever `[approvals] ask` says.",

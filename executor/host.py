@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import get_args
 
 from executor.bash_interpreter import BashInterpreter
 from executor.cell_runner import Interpreters
@@ -36,7 +37,7 @@ from executor.python_interpreter import PythonInterpreter
 from executor.session import Listener, Session
 from executor.socket_address import socket_address
 from executor.subprocesses import RENEW_AFTER_FORKS, Subprocesses, report
-from executor.values import HostInfo, Limits
+from executor.values import SYSCALLS, HostInfo, Limits, Syscalls
 from executor.wire import limits_from, limits_within, mapping
 from executor.workspace import Workspace
 
@@ -52,6 +53,9 @@ def main() -> None:
     parser.add_argument("--maximum", default="", help="what a thread's own limits may not exceed; as --limits if empty")
     parser.add_argument("--bash", action="store_true", help="give threads a shell, for commands that were approved")
     parser.add_argument("--without", default="", help="layers to leave out, by name, separated by commas")
+    parser.add_argument(
+        "--syscalls", choices=get_args(Syscalls), default=SYSCALLS, help="the list that system calls are held to"
+    )
     parser.add_argument(
         "--renew-after", type=int, default=RENEW_AFTER_FORKS, help="forks after which a new zygote takes over"
     )
@@ -70,6 +74,7 @@ def main() -> None:
         maximum=maximum,
         bash=options.bash,
         renew_after=options.renew_after,
+        syscalls=options.syscalls,
     )
     host.serve(options.socket.absolute(), stop_at_end_of_stdin=options.die_with_parent)
 
@@ -86,6 +91,7 @@ class Host:
         maximum: Limits,
         bash: bool,
         renew_after: int = RENEW_AFTER_FORKS,
+        syscalls: Syscalls = SYSCALLS,
     ) -> None:
         self._home = home
         self._limits = limits
@@ -94,7 +100,7 @@ class Host:
         self._loop = Loop()
         self._disk = Disk(self._loop)
         self._watcher = open_watcher(report)
-        self._subprocesses = Subprocesses(self._loop, home, limits, without, renew_after)
+        self._subprocesses = Subprocesses(self._loop, home, limits, without, renew_after=renew_after, syscalls=syscalls)
         self._notebooks: dict[str, Notebook] = {}
         self._connections: set[Connection] = set()
         self._counters = Counters()

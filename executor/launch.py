@@ -17,7 +17,7 @@ from typing import Any
 from executor.client import HostUnavailable, SessionClient
 from executor.environment import clean_environment
 from executor.notices import for_log
-from executor.values import CellResult, Limits
+from executor.values import SYSCALLS, CellResult, Limits, Syscalls
 
 _START_S = 120.0
 _PING_S = 2.0
@@ -35,6 +35,7 @@ def start_host(
     bash: bool = False,
     key: bytes = b"",
     renew_after: int | None = None,
+    syscalls: Syscalls | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a session host and wait until it answers (1 to 3 s). End it with `stop_host`.
 
@@ -51,6 +52,7 @@ def start_host(
         bash=bash,
         key=key,
         renew_after=renew_after,
+        syscalls=syscalls,
     )
     wait_for_host(process, socket)
     return process
@@ -67,6 +69,7 @@ def spawn_host(
     bash: bool = False,
     key: bytes = b"",
     renew_after: int | None = None,
+    syscalls: Syscalls | None = None,
 ) -> subprocess.Popen[bytes]:
     """Start a session host and do not wait for it.
 
@@ -75,13 +78,14 @@ def spawn_host(
     and each session imports the data libraries by itself. `maximum` is what a thread's own limits may not exceed; None
     means `limits`. `bash` gives threads a shell. `key` signs checkpoints in place of a key of the host's own; it goes
     through a descriptor, neither arguments nor environment ever hold it. After `renew_after` forks a new zygote takes
-    over; None means the usual number.
+    over; None means the usual number. `syscalls` says which list of system calls sessions are held to.
     """
     command = [sys.executable, "-m", "executor.host", "--socket", str(socket), "--home", str(home)]
     command += ["--limits", json.dumps(asdict(limits or Limits())), "--without", ",".join(without)]
     command += ["--maximum", json.dumps(asdict(maximum))] if maximum is not None else []
     command += ["--bash"] if bash else []
     command += ["--renew-after", str(renew_after)] if renew_after is not None else []
+    command += ["--syscalls", syscalls or SYSCALLS]
     passed = [_pipe_with(key)] if key else []
     command += ["--key-fd", str(passed[0])] if passed else []
     process = subprocess.Popen(
@@ -156,7 +160,11 @@ def codes_of(result: CellResult) -> str:
 
 
 def run_files(
-    paths: Sequence[Path], limits: Limits | None = None, *, worded: Callable[[CellResult], str] = codes_of
+    paths: Sequence[Path],
+    limits: Limits | None = None,
+    *,
+    worded: Callable[[CellResult], str] = codes_of,
+    syscalls: Syscalls | None = None,
 ) -> dict[str, Any]:
     """Run files as successive cells of one fresh session. Returns what `threadbook run --json` prints.
 
@@ -164,7 +172,8 @@ def run_files(
     sentence of a result's notices. A file that cannot be read raises OSError before anything runs.
     """
     sources = [(path, Path(path).read_text(encoding="utf-8", errors="replace")) for path in paths]
-    with running_host(limits=limits, bash=any(_is_shell(path) for path in paths)) as client:
+    bash = any(_is_shell(path) for path in paths)
+    with running_host(limits=limits, bash=bash, syscalls=syscalls) as client:
         sandbox = asdict(client.ping().sandbox)
         results = [(path, _run(client, f"{at}", path, code)) for at, (path, code) in enumerate(sources, 1)]
     cells = [_summary(str(path), result) | {"notice": worded(result) or None} for path, result in results]

@@ -1,4 +1,5 @@
-"""Which limit a cell met, read from its exception: the operating system tells a cell only that something is full."""
+"""Which limit a cell met, read from its exception: the operating system tells a cell only that something is full, or is
+not permitted."""
 
 from __future__ import annotations
 
@@ -30,6 +31,8 @@ def limit_met(error: CellError, limits: Limits) -> Notice | None:
             return notice("too_many_open", limit=limits.descriptors)
         case errno.EAGAIN if error.name == "BlockingIOError":
             return notice("too_many_processes", limit=limits.processes)
+        case errno.EPERM if error.name == "PermissionError":
+            return notice("call_refused")
         case errno.ENOMEM:
             return notice("memory_error", limit=limits.memory_mb)
         case _:

@@ -35,6 +35,7 @@ CODES: Mapping[str, frozenset[str]] = {
         "too_many_open": "limit",
         "too_many_processes": "limit",
         "some_out_of_memory": "limit",
+        "call_refused": "",
         # what a subprocess says of itself (executor/said.py)
         "set_before_failure": "names more",
         "as_before_failure": "names more",

@@ -18,7 +18,7 @@ from executor.sandbox.steps import plans
 from executor.sandbox_check import Probe
 from executor.session import Listener, Session
 from executor.spare_sessions import Spares
-from executor.values import START_LIMITS, Limits, Sandbox
+from executor.values import START_LIMITS, SYSCALLS, Limits, Sandbox, Syscalls
 from executor.zygote_client import CannotIsolate, Zygote
 
 _GROUP_RETRY_S = 0.1
@@ -47,9 +47,12 @@ class Subprocesses:
         home: Home,
         limits: Limits,
         without: frozenset[str],
+        *,
         renew_after: int = RENEW_AFTER_FORKS,
+        syscalls: Syscalls = SYSCALLS,
     ) -> None:
         """`limits` are the usual ones, which spare sessions get; `without` names sandbox layers to leave out.
+        `syscalls` says which list of system calls sessions are held to.
 
         A zygote that has forked `renew_after` subprocesses gives way to a new one, and so does one of six hours.
         """
@@ -60,6 +63,7 @@ class Subprocesses:
         self._home = home
         self._limits = limits
         self._without = without
+        self._syscalls = syscalls
         name = f"threadbook-{os.getpid()}"
         self._cgroups = find_cgroups(name) if "cgroup" not in without else Cgroups("", why_not="left out")
         self._sessions: dict[int, Session] = {}
@@ -97,7 +101,8 @@ class Subprocesses:
 
     def _strongest_zygote(self) -> Zygote:
         refusals: list[str] = []
-        for plan in plans(self._without, counted=bool(self._cgroups.kind)):
+        listed = self._syscalls == "allow"
+        for plan in plans(self._without, counted=bool(self._cgroups.kind), listed=listed):
             try:
                 zygote = self._zygote = Zygote(self, self._home, self._loop, plan)
                 zygote.wait_until_warm()

@@ -14,6 +14,11 @@ from executor.counters import Counters
 
 Language = Literal["python", "bash"]
 
+Syscalls = Literal["deny", "allow"]
+"""deny: all system calls but those on a list of the denied · allow: besides, only those on a list of the allowed."""
+SYSCALLS: Syscalls = "deny"
+"""Where nobody says which."""
+
 CellStatus = Literal["ok", "error", "timeout", "killed", "died"]
 """ok: ran to its end · error: raised · timeout: stopped after its wall time · killed: stopped by a person or a limit ·
 died: the subprocess went away by itself (os._exit, a crash). A command of bash that ends with another exit status
@@ -152,6 +157,11 @@ class Sandbox:
 
     level: Literal["strong", "reduced", "none"]
     layers: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def syscalls(self) -> Syscalls:
+        """The list that system calls are held to."""
+        return "allow" if self.layers.get("allow-list", "").startswith("on") else "deny"
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,7 +48,7 @@ def main() -> None:
     # The runner keeps this copy of json to itself; cells import another one and may do to it what they like.
     for name in [name for name in sys.modules if name == "json" or name.startswith("json.")]:
         del sys.modules[name]
-    versions = warm(counted=plan.counted, own_root=plan.namespaces, libraries=plan.libraries)
+    versions = warm(counted=plan.counted, own_root=plan.namespaces, libraries=plan.libraries, listed=plan.listed)
     use_huge_pages()
     _send(control, {"type": "warm", "versions": versions})
     with contextlib.suppress(ConnectionError):  # the host has gone

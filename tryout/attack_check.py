@@ -30,7 +30,7 @@ from core.settings import Settings
 from executor.attacks import ATTACKS, MEMORY, REACH, VICTIMS_CELL, Attack, given
 from executor.client import SessionClient
 from executor.launch import running_host
-from executor.values import CellResult, Limits, Sandbox
+from executor.values import CellResult, Limits, Sandbox, Syscalls
 from workers.delivery.notices import worded
 
 State = Literal["held", "breached", "not applicable"]
@@ -81,7 +81,7 @@ def run(settings: Settings, *, as_json: bool = False) -> int:
     order = ("none", "reduced", "strong")
     with Progress(console=Console(file=sys.stderr), transient=True, disable=as_json) as progress:
         task = progress.add_task("attacking", total=sum(map(len, ATTACKS.values())))
-        found = attack(lambda: progress.advance(task))
+        found = attack(lambda: progress.advance(task), syscalls=settings.sandbox.syscalls)
     weak = order.index(found.level) < order.index(settings.sandbox.minimum)
     if as_json:
         print(json.dumps(asdict(found) | {"minimum": settings.sandbox.minimum}, ensure_ascii=False))
@@ -93,12 +93,15 @@ def run(settings: Settings, *, as_json: bool = False) -> int:
     return 1 if found.breached or weak else 0
 
 
-def attack(advance: Callable[[], object] = lambda: None, *, without: Sequence[str] = ()) -> Check:
-    """Make every attack once. `advance` is called after each; `without` names layers to leave out (tests)."""
+def attack(
+    advance: Callable[[], object] = lambda: None, *, without: Sequence[str] = (), syscalls: Syscalls | None = None
+) -> Check:
+    """Make every attack once. `advance` is called after each; `without` names layers to leave out (tests). `syscalls`:
+    the list that system calls are held to."""
     began = time.monotonic()
     with (
         tempfile.TemporaryDirectory(prefix="threadbook-") as folder,
-        running_host(limits=LIMITS, without=without) as client,
+        running_host(limits=LIMITS, without=without, syscalls=syscalls) as client,
         ThreadPoolExecutor(1, thread_name_prefix="memory") as beside,
     ):
         host = client.ping()

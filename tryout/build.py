@@ -102,7 +102,7 @@ def run(settings: Settings, path: Path, options: Options) -> int:
     try:
         with (
             _model(settings, path, told, recorded=options.recorded) as model,
-            running_host(limits=limits, bash=True) as sessions,
+            running_host(limits=limits, bash=True, syscalls=settings.sandbox.syscalls) as sessions,
             closing(SandboxWalls(sessions)) as walls,
         ):
             builder = Builder(

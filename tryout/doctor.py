@@ -239,16 +239,25 @@ def sandbox(settings: Settings) -> Finding:
     with tempfile.TemporaryDirectory() as folder:
         cell = Path(folder) / "probe.py"
         cell.write_text("print(1 + 1)\n")
-        outcome = launch.run_files([cell], worded=lambda result: worded(result, "en"))
+        outcome = launch.run_files(
+            [cell], worded=lambda result: worded(result, "en"), syscalls=settings.sandbox.syscalls
+        )
     if outcome["cells"][0]["stdout"].strip() != "2":
         notice = outcome["cells"][0]["notice"] or outcome["cells"][0]["stderr"]
         return Finding("Sandbox", "missing", f"a session did not answer: {notice}", "see the worker's log")
     level = outcome["sandbox"]["level"]
     order = ("none", "reduced", "strong")
     weak = order.index(level) < order.index(settings.sandbox.minimum)
-    layers = tuple(probe.table(Sandbox(**outcome["sandbox"])))
+    found = Sandbox(**outcome["sandbox"])
+    layers = tuple(probe.table(found))
     fix = f"a service on real Slack needs {settings.sandbox.minimum!r}; see the layers below" if weak else ""
-    return Finding("Sandbox", "note" if weak else "ok", f"level {level}, found by attacking a session", fix, layers)
+    return Finding(
+        "Sandbox",
+        "note" if weak else "ok",
+        f"level {level}, found by attacking a session; system calls: {found.syscalls}",
+        fix,
+        layers,
+    )
 
 
 def git(settings: Settings) -> Finding:
@@ -265,8 +274,10 @@ def git(settings: Settings) -> Finding:
         what = f"{found.version or 'a version that cannot be read'}{used}"
         return Finding("Git", "note", what, f"links need git 2.37 or newer; {uploads}")
     if not found.jail:
-        what = f"{found.version}, but its jail cannot be used here{used}"
-        return Finding("Git", "note", what, f"links need Linux 5.13 or newer with Landlock; {uploads}")
+        lacks = f" (no {found.lacks})" if found.lacks else ""
+        what = f"{found.version}, but its jail cannot be used here{lacks}{used}"
+        fix = f"links need Linux 5.13 or newer with Landlock, and seccomp on x86-64 or aarch64; {uploads}"
+        return Finding("Git", "note", what, fix)
     return Finding("Git", "ok", f"{found.version}, runs in its jail{used}")
 
 

@@ -23,7 +23,7 @@ from executor.inside.display import show
 from executor.inside.figures import prepare_matplotlib
 from executor.inside.variable_names import changed_names, describe_variables, identities, mentioned_names, set_names
 from executor.inside.variable_pickles import LAYOUT, Keeper
-from executor.sandbox import seccomp
+from executor.sandbox import allowed, seccomp
 
 _LIBRARIES = ("numpy", "pandas", "pyarrow", "matplotlib", "matplotlib.pyplot", "sqlalchemy", "cloudpickle")
 _TOOLS = "threadbook_tools"
@@ -45,11 +45,13 @@ frame.groupby("key").agg({"value": ["sum", "mean"]})
 """What cells often begin with."""
 
 
-def warm(*, counted: bool = False, own_root: bool = True, libraries: bool = True) -> dict[str, str]:
+def warm(
+    *, counted: bool = False, own_root: bool = True, libraries: bool = True, listed: bool = False
+) -> dict[str, str]:
     """Import the data libraries, set their defaults, use each once, and leave this process single-threaded.
 
-    `counted` and `own_root` are those of the sandbox's filter. Without `libraries` none is imported. Returns the
-    versions that what is kept of variables depends on.
+    `counted`, `own_root` and `listed` are those of the sandbox's filters. Without `libraries` none is imported. Returns
+    the versions that what is kept of variables depends on.
     """
     loaded = {name: module for name in _LIBRARIES if libraries and (module := _import(name)) is not None}
     if "pandas" in loaded:
@@ -63,6 +65,8 @@ def warm(*, counted: bool = False, own_root: bool = True, libraries: bool = True
         _rehearse(_CELL if {"pandas", "matplotlib.pyplot"} <= set(loaded) else "x = 1\nx")
     if seccomp.available():
         seccomp.compiled(execute=False, counted=counted, own_root=own_root)
+        if listed:
+            allowed.compiled()
     gc.collect()
     gc.freeze()
     require_single_thread()

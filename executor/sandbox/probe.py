@@ -253,6 +253,10 @@ LAYERS: dict[str, tuple[str, str]] = {
         "Linux 5.13 or newer, without namespaces 6.12 or newer, with lsm=...,landlock",
     ),
     "seccomp": ("programs, sockets, kernel interfaces with a history of holes", "Linux on x86-64 or aarch64"),
+    "allow-list": (
+        "system calls that no library was seen to need, and those that a newer kernel brings",
+        '[sandbox] syscalls = "allow" in threadbook.toml',
+    ),
     "cgroup": ("memory and processes summed over a session", "systemd Delegate=yes, or a writable /sys/fs/cgroup"),
     "attacks at start": ("a layer that is there in name only", "see which attack got through"),
 }

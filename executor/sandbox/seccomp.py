@@ -1,7 +1,7 @@
 """The system-call filter: what analysis code never needs and escapes are made of is refused with EPERM.
 
-Refused and not killed, so that libraries that only try something degrade. A list of the denied, not of the allowed:
-the wheels people use call too much for the latter.
+Refused and not killed, so that libraries that only try something degrade. This is the list of the denied; that of the
+allowed, for those who want it beside this one, is `allowed.py`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import errno
 import functools
 import os
 import struct
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from executor.linux import check
@@ -25,6 +25,7 @@ _NUMBER, _ARCH, _ARGUMENT = 0, 4, 16  # offsets in seccomp_data; arguments are 8
 _ALLOW, _KILL, _ERRNO = 0x7FFF_0000, 0x8000_0000, 0x0005_0000
 _EPERM, _ENOSYS = _ERRNO | errno.EPERM, _ERRNO | errno.ENOSYS
 _X32_BIT = 0x4000_0000
+_SINCE_5_1 = 424  # from this number on calls have the same one on every machine
 _NEW_NAMESPACES = 0x7E02_0000  # every CLONE_NEW* flag that clone() takes
 _CLONE_PARENT = 0x8000  # a sibling: it would be below the zygote, where nobody counts it as the session's
 _SET_FLAGS = (0x4008_6602, 0x4004_6602, 0x401C_5820, 0x4008_7602, 0x4004_7602)  # FS_IOC_*SET* of linux/fs.h
@@ -183,15 +184,7 @@ def program(
     """
     names = " ".join([*DENIED.values(), EXEC_FROM_MEMORY if execute else EXEC, "" if counted else UNCOUNTED]).split()
     number = machine.calls
-    code: list[Instruction] = [
-        # A 32-bit entry (int 0x80, x32) has another table of numbers: it would walk around every rule below.
-        (_LOAD, 0, 0, _ARCH),
-        (_EQUAL, 1, 0, machine.audit),
-        (_RETURN, 0, 0, _KILL),
-        (_LOAD, 0, 0, _NUMBER),
-    ]
-    if machine.has_x32:
-        code += [(_AT_LEAST, 0, 1, _X32_BIT), (_RETURN, 0, 0, _KILL)]
+    code = _entries(machine)
     for name in dict.fromkeys(names):
         if name in number and not (tcp and name in FOR_TCP.split()):
             code += [(_EQUAL, 0, 1, number[name]), (_RETURN, 0, 0, _EPERM)]
@@ -207,6 +200,31 @@ def program(
     for name, rule in (_by_argument(counted=counted) | (_TCP_ALONE if tcp else {})).items():
         code += _when(number[name], rule)
     return [*code, (_RETURN, 0, 0, _ALLOW)]
+
+
+def only(machine: Machine, numbers: Iterable[int]) -> list[Instruction]:
+    """Another filter: all but these calls are refused.
+
+    Calls that Linux has had since 5.1 get ENOSYS, as on an older kernel, which whoever makes them knows how to do
+    without: on EPERM libc gives up (clone3, faccessat2, fchmodat2), on ENOSYS it makes the older call. The others get
+    EPERM.
+    """
+    code = _entries(machine)
+    for number in numbers:
+        code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ALLOW)]
+    return [*code, (_AT_LEAST, 0, 1, _SINCE_5_1), (_RETURN, 0, 0, _ENOSYS), (_RETURN, 0, 0, _EPERM)]
+
+
+def _entries(machine: Machine) -> list[Instruction]:
+    """Load the call's number, after a look at the entry that it came by."""
+    code: list[Instruction] = [
+        # A 32-bit entry (int 0x80, x32) has another table of numbers: it would walk around every rule below.
+        (_LOAD, 0, 0, _ARCH),
+        (_EQUAL, 1, 0, machine.audit),
+        (_RETURN, 0, 0, _KILL),
+        (_LOAD, 0, 0, _NUMBER),
+    ]
+    return [*code, (_AT_LEAST, 0, 1, _X32_BIT), (_RETURN, 0, 0, _KILL)] if machine.has_x32 else code
 
 
 def _by_argument(*, counted: bool) -> dict[str, list[Instruction]]:
@@ -293,8 +311,8 @@ def install(*, execute: bool = False, counted: bool = False, own_root: bool = Tr
     machine = MACHINES.get(MACHINE)
     if machine is None:
         raise OSError(errno.ENOSYS, f"no table of system calls for {MACHINE}")
-    raw, rules = compiled(execute=execute, counted=counted, own_root=own_root)
-    _attach(raw)
+    code, rules = compiled(execute=execute, counted=counted, own_root=own_root)
+    attach_raw(code)
     return f"{rules} rules"
 
 
@@ -303,7 +321,7 @@ def compiled(*, execute: bool = False, counted: bool = False, own_root: bool = T
     """This machine's filter as the kernel takes it, and its number of rules. Asked for first by the zygote: the
     subprocesses find it made."""
     code = program(MACHINES[MACHINE], execute=execute, counted=counted, own_root=own_root)
-    return _raw(code), sum(1 for step in code if step[0] == _RETURN and step[3] & 0xFFFF_0000 == _ERRNO)
+    return raw(code), sum(1 for step in code if step[0] == _RETURN and step[3] & 0xFFFF_0000 == _ERRNO)
 
 
 def install_after_setup() -> None:
@@ -328,16 +346,18 @@ def install_with_tcp() -> None:
 
 def attach(code: list[Instruction]) -> None:
     """Put a filter on this process. Raises OSError when the kernel refuses it."""
-    _attach(_raw(code))
+    attach_raw(raw(code))
 
 
-def _raw(code: list[Instruction]) -> bytes:
+def raw(code: list[Instruction]) -> bytes:
+    """A filter as the kernel takes it."""
     return b"".join(struct.pack("HBBI", *step) for step in code)
 
 
-def _attach(raw: bytes) -> None:
-    buffer = ctypes.create_string_buffer(raw, len(raw))
-    filter_ = struct.pack("HxxxxxxP", len(raw) // 8, ctypes.addressof(buffer))
+def attach_raw(code: bytes) -> None:
+    """`attach` for what `raw` made."""
+    buffer = ctypes.create_string_buffer(code, len(code))
+    filter_ = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
     address = ctypes.create_string_buffer(filter_, len(filter_))
     check(_libc.prctl(_PR_SET_SECCOMP, _FILTER, ctypes.c_void_p(ctypes.addressof(address)), 0, 0))
 

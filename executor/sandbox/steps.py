@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from executor.sandbox import landlock, namespaces, privileges, root, seccomp
+from executor.sandbox import allowed, landlock, namespaces, privileges, root, seccomp
 from executor.sandbox.limits import set_limits
 from executor.sandbox.namespaces import Users
 from executor.values import Limits
@@ -36,6 +36,8 @@ class Plan:
     """Whether a cgroup counts all memory of a session, also what is no process's own."""
     libraries: bool = True
     """Whether the zygote imports the data libraries, so that no session has to."""
+    listed: bool = False
+    """Whether only listed system calls are allowed, beside the filter of the denied."""
 
     def describe(self) -> str:
         """In words, for a log."""
@@ -122,6 +124,8 @@ def _session_steps(plan: Plan) -> Sequence[tuple[str, _Step]]:
     ]
     if plan.landlock:
         steps.append(("landlock", _landlock))
+    if plan.seccomp and plan.listed:
+        steps.append(("allow-list", _allow_list))  # before the next one, whose answers are to count
     if plan.seccomp:
         steps.append(("seccomp", _seccomp))  # last: it refuses what the others need
     return steps
@@ -181,6 +185,10 @@ def _landlock(plan: Plan, ground: Ground) -> str:
     )
 
 
+def _allow_list(plan: Plan, ground: Ground) -> str:
+    return allowed.install()
+
+
 def _seccomp(plan: Plan, ground: Ground) -> str:
     privileges.hide_memory()
     return seccomp.install(execute=ground.execute, counted=plan.counted, own_root=plan.namespaces)
@@ -199,8 +207,9 @@ def _give_to(folder: str, user: int) -> None:
         os.chown(path, user, user, follow_symlinks=False)
 
 
-def plans(without: frozenset[str] = frozenset(), *, counted: bool = False) -> list[Plan]:
-    """The plans worth trying here, the strongest first. `counted` says whether there are cgroups for sessions.
+def plans(without: frozenset[str] = frozenset(), *, counted: bool = False, listed: bool = False) -> list[Plan]:
+    """The plans worth trying here, the strongest first. `counted` says whether there are cgroups for sessions, `listed`
+    whether only listed system calls are allowed.
 
     `without` names layers that are to be left out; "libraries" leaves out what the zygote imports.
     """
@@ -214,6 +223,6 @@ def plans(without: frozenset[str] = frozenset(), *, counted: bool = False) -> li
         for user_namespace in kinds:
             users = namespaces.plan_users(user_namespace=user_namespace)
             if user_namespace or users.one_each:
-                found.append(Plan(True, user_namespace, has_landlock, has_seccomp, users, counted, libraries))
+                found.append(Plan(True, user_namespace, has_landlock, has_seccomp, users, counted, libraries, listed))
     me = os.geteuid()
-    return [*found, Plan(False, False, has_landlock, has_seccomp, Users(me, me, 1), counted, libraries)]
+    return [*found, Plan(False, False, has_landlock, has_seccomp, Users(me, me, 1), counted, libraries, listed)]

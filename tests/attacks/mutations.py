@@ -16,56 +16,26 @@ import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from json import dumps
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent), str(ROOT / "tests")]
 
-from test_attacks_kernel import ENTRIES, MACHINE_CODE  # noqa: E402  run as a program, these are not on the path
+import mutations_jail  # noqa: E402  run as a program, these are not on the path
+from mutation_kit import CAPABILITY, REDUCED, SECOND, Mutation, asked, named, written  # noqa: E402
+from test_attacks_kernel import ENTRIES, MACHINE_CODE, header_numbers  # noqa: E402
 
-from executor.attacks import ATTACKS, METADATA, Attack  # noqa: E402
+from executor.attacks import METADATA, Attack  # noqa: E402
 from executor.client import SessionClient  # noqa: E402
 from executor.environment import clean_environment  # noqa: E402
 from executor.launch import stop_host, wait_for_host  # noqa: E402
-from executor.sandbox import seccomp  # noqa: E402
+from executor.sandbox import allowed, seccomp  # noqa: E402
+from executor.values import Syscalls  # noqa: E402
 from tryout.attack_check import LIMITS, Round  # noqa: E402
 
-REDUCED = ("namespaces", "cgroup")
-BY_NAME = {name: (kind, one) for kind, attacks in ATTACKS.items() for name, one in attacks.items()}
-
-
-@dataclass(frozen=True)
-class Mutation:
-    """One rule less: `code` is added to `file` of the copy. `why` is the reason for which it may survive."""
-
-    layer: str
-    rule: str
-    file: str
-    code: str
-    attacks: tuple[tuple[str, Attack], ...]
-    without: tuple[str, ...] = ()
-    why: str = ""
-
-
-def named(*names: str) -> tuple[tuple[str, Attack], ...]:
-    """Attacks of `executor/attacks`."""
-    return tuple((name, BY_NAME[name][1]) for name in names)
-
-
-def written(name: str, code: str) -> tuple[tuple[str, Attack], ...]:
-    """An attack that is of use here alone."""
-    return ((name, Attack(name, code)),)
-
-
-CAPABILITY = "the kernel asks for a capability first, and a session has none"
-SECOND = "a second lock: {} stops it, too"
-
-
-def asked(call: str) -> tuple[tuple[str, Attack], ...]:
-    """The call with arguments that do nothing: any answer but EPERM is the kernel's own."""
-    return written(f"{call} with nothing", f"tries(lambda: looked(lambda: call({call!r}, *[-1] * 6)))")
+_SECCOMP = "sandbox/seccomp.py"
 
 
 def refuses_by_itself(call: str) -> bool:
@@ -90,9 +60,8 @@ def mutations() -> Iterator[Mutation]:
     yield from _rules_by_argument()
     yield from _landlock_rights()
     yield from _others()
-
-
-_SECCOMP = "sandbox/seccomp.py"
+    yield from _allow_list()
+    yield from mutations_jail.mutations()
 
 
 def _without_word(name: str, word: str) -> str:
@@ -305,8 +274,42 @@ def _others() -> Iterator[Mutation]:
         yield Mutation("private root", rule, "sandbox/root.py", code, chosen, why=why)
 
 
+def _allow_list() -> Iterator[Mutation]:
+    """Each call that only the list refuses is let through once: who makes it must be seen."""
+    listed, denied = allowed.numbers("x86_64"), {*" ".join(seccomp.DENIED.values()).split()}
+    for call, number in header_numbers("x86_64").items():
+        if call in listed or call in denied or call in ENDS or call in seccomp.MACHINES["x86_64"].calls:
+            continue
+        code = f"_listed = numbers\ndef numbers(machine): return _listed(machine) | {{{call!r}: {number}}}\n"
+        attack = written(
+            f"{call} with nothing",
+            f"NUMBERS[{call!r}] = {number}\ntry: call({call!r}, *[-1] * 6)\nexcept OSError as error:\n"
+            "    if error.errno not in (errno.EPERM, errno.ENOSYS): breached(error)\nelse: breached('done')\n",
+        )
+        why = "the kernel has no such call any more, or answers as the list does"
+        yield Mutation("allow-list", call, "sandbox/allowed.py", code, attack, why=why, syscalls="allow")
+    yield Mutation(
+        "allow-list",
+        "ENOSYS for what is new",
+        _SECCOMP,
+        "_SINCE_5_1 = 1 << 29\n",
+        written(
+            "openat2 with nothing",
+            "NUMBERS['openat2'] = 437\ntry: call('openat2', 0, 0)\nexcept OSError as error:\n"
+            "    if error.errno != errno.ENOSYS: breached(error)\n",
+        ),
+        syscalls="allow",
+    )
+
+
+ENDS = {"rt_sigreturn", "exit", "exit_group", "pause"}
+"""Who makes these with nothing says nothing any more."""
+
+
 @contextmanager
-def host_of(folder: Path, mutation: Mutation | None, without: Sequence[str]) -> Iterator[SessionClient]:
+def host_of(
+    folder: Path, mutation: Mutation | None, without: Sequence[str], syscalls: Syscalls
+) -> Iterator[SessionClient]:
     """A session host that runs from a copy of the executor, with one rule less."""
     package = folder / "copy" / "executor"
     shutil.copytree(ROOT / "executor", package, ignore=shutil.ignore_patterns("__pycache__"))
@@ -317,7 +320,7 @@ def host_of(folder: Path, mutation: Mutation | None, without: Sequence[str]) -> 
         path.chmod(0o755 if path.is_dir() else 0o644)
     socket, home = folder / "host.sock", folder / "home"
     command = [sys.executable, "-m", "executor.host", "--socket", str(socket), "--home", str(home)]
-    command += ["--limits", dumps(asdict(LIMITS)), "--without", ",".join(without)]
+    command += ["--limits", dumps(asdict(LIMITS)), "--without", ",".join(without), "--syscalls", syscalls]
     environment = clean_environment(home.absolute() / "zygote") | {"PYTHONPATH": str(folder / "copy")}
     process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, cwd=folder)
     try:
@@ -327,9 +330,24 @@ def host_of(folder: Path, mutation: Mutation | None, without: Sequence[str]) -> 
         stop_host(process)
 
 
-def tried(mutation: Mutation | None, attacks: Sequence[tuple[str, Attack]], without: Sequence[str]) -> list[str]:
+Situation = tuple[tuple[str, ...], Syscalls, bool]
+"""Layers that are left out, the list that system calls are held to, and whether it is the jail for git."""
+
+
+def situation_of(mutation: Mutation) -> Situation:
+    """Where its attacks are made."""
+    return mutation.without, mutation.syscalls, mutation.in_jail
+
+
+def tried(mutation: Mutation | None, attacks: Sequence[tuple[str, Attack]], situation: Situation) -> list[str]:
     """The attacks that got through."""
-    with tempfile.TemporaryDirectory(prefix="threadbook-") as name, host_of(Path(name), mutation, without) as client:
+    without, syscalls, in_jail = situation
+    if in_jail:
+        return mutations_jail.tried(mutation, attacks)
+    with (
+        tempfile.TemporaryDirectory(prefix="threadbook-") as name,
+        host_of(Path(name), mutation, without, syscalls) as client,
+    ):
         host = client.ping()
         canary = Path(name) / "copy" / "executor" / "canary.txt"  # a file that every session may read
         (canary.parent / "empty").mkdir(exist_ok=True)
@@ -341,7 +359,7 @@ def tried(mutation: Mutation | None, attacks: Sequence[tuple[str, Attack]], with
 def outcome(mutation: Mutation) -> tuple[str, str]:
     """("killed" | "survived" | "not told", by what or why)."""
     try:
-        through = tried(mutation, mutation.attacks, mutation.without)
+        through = tried(mutation, mutation.attacks, situation_of(mutation))
     except RuntimeError:  # without this rule, or on a machine this busy: that proves nothing
         return "not told", "no session starts"
     if through:
@@ -361,9 +379,9 @@ def main() -> None:
     options = parser.parse_args()
     end, rows = time.monotonic() + options.minutes * 60, []
     chosen = [one for one in mutations() if options.only in f"{one.layer}: {one.rule}"]
-    for without in {one.without for one in chosen}:
-        attacks = dict(attack for one in chosen if one.without == without for attack in one.attacks)
-        if through := tried(None, list(attacks.items()), without):
+    for situation in {situation_of(one) for one in chosen}:
+        attacks = dict(attack for one in chosen if situation_of(one) == situation for attack in one.attacks)
+        if through := tried(None, list(attacks.items()), situation):
             sys.exit(f"these get through with all rules, so they prove nothing: {', '.join(through)}")
     for mutation in chosen:
         if time.monotonic() > end:

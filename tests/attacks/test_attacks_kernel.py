@@ -197,10 +197,8 @@ NEWER_THAN_HEADERS = {
 """Of Linux 6.6 to 6.17, with the same number on every machine: the headers of a stable system may not know them."""
 
 
-@NEEDS_X86
-@pytest.mark.parametrize("machine", HEADERS)
-def test_the_numbers_are_those_of_the_kernels_headers(machine: str) -> None:
-    """The generic table is what aarch64 uses; the installed headers of any machine hold it."""
+def header_numbers(machine: str) -> dict[str, int]:
+    """Name → number of a machine's system calls."""
     header = next((path for path in HEADERS[machine] if path.exists()), None)
     if header is None:
         missing("the kernel's headers", "install linux-libc-dev")
@@ -209,6 +207,14 @@ def test_the_numbers_are_those_of_the_kernels_headers(machine: str) -> None:
         words = line.split()
         if len(words) == 3 and words[0] == "#define" and words[1].startswith("__NR") and words[2].isdigit():
             numbers[words[1].removeprefix("__NR3264_").removeprefix("__NR_")] = int(words[2])
+    return numbers
+
+
+@NEEDS_X86
+@pytest.mark.parametrize("machine", HEADERS)
+def test_the_numbers_are_those_of_the_kernels_headers(machine: str) -> None:
+    """The generic table is what aarch64 uses; the installed headers of any machine hold it."""
+    numbers = header_numbers(machine)
     table = seccomp.MACHINES[machine].calls
     assert set(table) - set(numbers) <= NEWER_THAN_HEADERS
     assert {name: number for name, number in table.items() if numbers.get(name, number) != number} == {}

@@ -24,7 +24,7 @@ from core.team_settings import RepositorySettings
 from core.telemetry import get_logger
 from core.values import FileRef
 from workers.repositories.addresses import address_of
-from workers.repositories.jail import NO_JAIL, Order
+from workers.repositories.jail import MISSING, Order
 from workers.repositories.links import archive_name, repositories_in
 
 log = get_logger(__name__)
@@ -170,8 +170,8 @@ class Cloner:
             with suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-        if ended == NO_JAIL:
-            raise UsersMove("repository_no_jail")
+        if ended in MISSING:
+            raise UsersMove("repository_no_jail", missing=MISSING[ended])
         return ended
 
     @property
@@ -197,6 +197,8 @@ class GitHere:
     """Whether it keeps to an address that it is given."""
     jail: bool = False
     """Whether it runs in its jail on this machine."""
+    lacks: str = ""
+    """What the jail is made of and this machine lacks, where that is why it does not."""
 
     @property
     def usable(self) -> bool:
@@ -221,7 +223,7 @@ def look_for_git() -> GitHere:
             timeout=_VERSION_S,
             check=False,
         )
-    return replace(found, jail=ran.returncode == 0)
+    return replace(found, jail=ran.returncode == 0, lacks=MISSING.get(ran.returncode, ""))
 
 
 def _found() -> GitHere:

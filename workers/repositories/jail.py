@@ -19,8 +19,9 @@ from dataclasses import asdict, dataclass
 from executor.linux import die_with_parent
 from executor.sandbox import landlock, privileges, seccomp
 
-NO_JAIL = 97
-"""The exit code where the kernel has no Landlock, or no filter of system calls that we have a table for."""
+MISSING = {97: "Landlock", 98: "seccomp"}
+"""Exit code → what of the jail this machine lacks: Landlock in its kernel, or a filter of system calls in it that we
+have a table for."""
 _MODULE = "workers.repositories.jail"
 _PROGRAMS = ("/usr", "/lib", "/lib64", "/bin")
 _READ = (
@@ -77,8 +78,10 @@ def enter(order: Order) -> None:
 def main() -> None:
     """Carry out the order on the command line."""
     order = Order(**json.loads(sys.argv[1]))
-    if landlock.version() == 0 or not seccomp.available():
-        sys.exit(NO_JAIL)
+    here = {"Landlock": landlock.version() > 0, "seccomp": seccomp.available()}
+    for code, part in MISSING.items():
+        if not here[part]:
+            sys.exit(code)
     enter(order)
     os.execve(order.command[0], list(order.command), dict(order.environment))  # noqa: S606 - a list of our own
 

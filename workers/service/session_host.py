@@ -94,6 +94,7 @@ class SessionHost:
             maximum=limits_from(self._settings.largest_session_limits()),
             die_with_parent=True,
             bash=self._settings.sandbox.bash,
+            syscalls=self._settings.sandbox.syscalls,
             key=_checkpoint_key(self._settings),
         )
         self._started_at, self._answered_at = time.monotonic(), None
@@ -118,7 +119,7 @@ class SessionHost:
         if self._answered_at is None:
             self.sandbox = info.sandbox.level
             refuse_weak_sandbox(self.sandbox, self._settings)
-            log.info("session_host_started", pid=info.pid, sandbox=self.sandbox)
+            log.info("session_host_started", pid=info.pid, sandbox=self.sandbox, syscalls=info.sandbox.syscalls)
         self._answered_at = time.monotonic()
         return info
 

@@ -60,7 +60,10 @@ def walls_for(settings: Settings, thread_id: str, run: RunTable) -> Iterator[Wal
     limits = replace(
         own, memory_mb=min(own.memory_mb, run.memory_mb), cell_grace_s=1.0, workspace_mb=256, spare_sessions=0
     )
-    with running_host(limits=limits, bash=True) as sessions, closing(SandboxWalls(sessions)) as walls:
+    with (
+        running_host(limits=limits, bash=True, syscalls=settings.sandbox.syscalls) as sessions,
+        closing(SandboxWalls(sessions)) as walls,
+    ):
         yield walls
 
 

@@ -101,3 +101,9 @@ def test_the_settings_and_the_executor_know_the_same_limits() -> None:
     settings = {name: field.default for name, field in SessionLimits.model_fields.items()}
     executor = {field.name: field.default for field in fields(Limits) if field.name not in HOST_LIMITS}
     assert settings == executor
+
+
+def test_a_cell_that_the_sandbox_refuses_a_call_is_told_so(socket: Path) -> None:
+    result = client(socket).run("refused", "1", "import os\nos.chroot('.')")
+    assert [notice.code for notice in result.notices][:1] == ["call_refused"]
+    assert worded(result, "en").lower().startswith("the sandbox refuses a system call")

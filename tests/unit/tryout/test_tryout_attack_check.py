@@ -127,7 +127,7 @@ def test_the_exit_code_says_whether_something_got_through_or_the_level_is_too_lo
     status: int,
 ) -> None:
     found = attack_check.Check(level, (attack_check.Row("files", "read [a] key", "open", state, "because"),), 3.0)
-    monkeypatch.setattr(attack_check, "attack", lambda advance: found)
+    monkeypatch.setattr(attack_check, "attack", lambda advance, **options: found)
     assert attack_check.run(settings(tmp_path, minimum), as_json=True) == status
     told = json.loads(capsys.readouterr().out)
     assert told["rows"] == [

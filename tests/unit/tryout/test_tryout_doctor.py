@@ -110,11 +110,16 @@ GITS = [
     (GitHere(), "note", "not installed"),
     (GitHere("/usr/bin/git", "2.30.2"), "note", "2.30.2"),
     (GitHere("/usr/bin/git", "2.39.5", new_enough=True), "note", "2.39.5, but its jail cannot be used here"),
+    (
+        GitHere("/usr/bin/git", "2.39.5", new_enough=True, lacks="seccomp"),
+        "note",
+        "2.39.5, but its jail cannot be used here (no seccomp)",
+    ),
     (GitHere("/usr/bin/git", "2.39.5", new_enough=True, jail=True), "ok", "2.39.5, runs in its jail"),
 ]
 
 
-@pytest.mark.parametrize(("here", "state", "what"), GITS, ids=["none", "old", "no jail", "fine"])
+@pytest.mark.parametrize(("here", "state", "what"), GITS, ids=["none", "old", "no jail", "no filter", "fine"])
 def test_git_is_a_row_with_its_version_and_its_jail_and_never_keeps_a_service_from_starting(
     here: GitHere, state: str, what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -156,10 +156,22 @@ def test_a_clone_that_takes_too_long_is_ended(server: GitServer, tmp_path: Path)
     assert refused(server, "shop", tmp_path / "got", seconds=0.01) == "repository_slow"
 
 
-def test_without_a_jail_nothing_is_cloned(server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+LACKING = {"Landlock": "landlock.version = lambda: 0", "seccomp": "seccomp.available = lambda: False"}
+
+
+@pytest.mark.parametrize("part", LACKING)
+def test_without_a_jail_nothing_is_cloned_and_what_is_missing_is_said(
+    server: GitServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    """The jail itself runs, on a kernel that lacks one thing."""
     server.add("shop", FILES)
-    monkeypatch.setattr(Order, "words", lambda _: [sys.executable, "-c", "raise SystemExit(97)"])
-    assert refused(server, "shop", tmp_path / "got") == "repository_no_jail"
+    code = f"from workers.repositories.jail import landlock, main, seccomp\n{LACKING[part]}\nmain()"
+    words = Order.words
+    monkeypatch.setattr(Order, "words", lambda order: [sys.executable, "-c", code, words(order)[-1]])
+    with pytest.raises(UsersMove) as told:
+        fetched(server, "shop", tmp_path / "got")
+    assert (told.value.key, told.value.variables) == ("repository_no_jail", {"missing": part})
+    assert cloning.look_for_git().lacks == part
 
 
 def test_a_git_that_is_missing_or_too_old_is_not_used(

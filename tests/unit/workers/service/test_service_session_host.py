@@ -13,6 +13,8 @@ import pytest
 
 from core.settings import Settings, load_settings
 from executor.client import HostUnavailable
+from executor.sandbox.probe import Level
+from executor.values import Sandbox
 from workers.service import session_host as module
 from workers.service.session_host import SessionHost
 from workers.service.start_checks import CannotStart
@@ -28,7 +30,7 @@ class FakeHosts:
         self.processes: list[subprocess.Popen[bytes]] = []
         self.older_pid: int | None = None
         self.starts = True
-        self.level = "strong"
+        self.level: Level = "strong"
         self.silent = False
 
     def spawn(self, *_: object, **options: Any) -> subprocess.Popen[bytes]:
@@ -47,7 +49,7 @@ class FakeHosts:
         pid = self.older_pid or (live[-1] if live else None)
         if pid is None or self.silent:
             raise HostUnavailable("nobody listens")
-        return SimpleNamespace(pid=pid, sandbox=SimpleNamespace(level=self.level))
+        return SimpleNamespace(pid=pid, sandbox=Sandbox(self.level))
 
     def kill(self) -> None:
         for process in self.processes:
@@ -82,6 +84,7 @@ def test_it_is_started_without_a_shell_and_its_level_is_known(
     assert host.sandbox == "strong"
     (options,) = hosts.started
     assert not options.get("bash")
+    assert options["syscalls"] == "deny"
     assert options["die_with_parent"] is True
     host.stop()
     assert hosts.processes[0].poll() is not None
@@ -168,6 +171,15 @@ def test_one_that_starts_for_ever_is_killed_and_started_again(
     assert hosts.processes[0].poll() is not None
     host.keep()
     assert len(hosts.started) == 2
+
+
+def test_it_keeps_to_the_list_of_system_calls_that_the_team_wants(
+    hosts: FakeHosts, settings: Callable[..., Settings]
+) -> None:
+    chosen = settings()
+    wanted = chosen.model_copy(update={"sandbox": chosen.sandbox.model_copy(update={"syscalls": "allow"})})
+    SessionHost(wanted).start()
+    assert hosts.started[0]["syscalls"] == "allow"
 
 
 def test_one_whose_sandbox_became_too_weak_is_not_used(hosts: FakeHosts, settings: Callable[..., Settings]) -> None:
