@@ -48,8 +48,11 @@ class Subprocesses:
         limits: Limits,
         without: frozenset[str],
         renew_after: int = RENEW_AFTER_FORKS,
+        *,
+        shown: tuple[str, ...] = (),
     ) -> None:
-        """`limits` are the usual ones, which spare sessions get; `without` names sandbox layers to leave out.
+        """`limits` are the usual ones, which spare sessions get; `without` names sandbox layers to leave out. `shown`
+        are folders that sessions may read beside the system's.
 
         A zygote that has forked `renew_after` subprocesses gives way to a new one, and so does one of six hours.
         """
@@ -65,6 +68,7 @@ class Subprocesses:
         self._sessions: dict[int, Session] = {}
         self._number = 0
         self._renew_after = renew_after
+        self._shown = shown
         self._zygote: Zygote | None = None
         """The one that forks."""
         self._next: Zygote | None = None
@@ -97,7 +101,7 @@ class Subprocesses:
 
     def _strongest_zygote(self) -> Zygote:
         refusals: list[str] = []
-        for plan in plans(self._without, counted=bool(self._cgroups.kind)):
+        for plan in plans(self._without, counted=bool(self._cgroups.kind), shown=self._shown):
             try:
                 zygote = self._zygote = Zygote(self, self._home, self._loop, plan)
                 zygote.wait_until_warm()

@@ -26,6 +26,7 @@ from workers.builder.fences import FENCE, files_of, quoted
 from workers.builder.iterations import BuiltComponent, Call, History, Iteration, Mutation, Version
 from workers.builder.judging_versions import Judged, Jury
 from workers.builder.mutation import mutants
+from workers.builder.packages import Packages
 from workers.builder.progress import OnProgress, Progress
 from workers.builder.requirement import Case, Requirement
 from workers.builder.tools import Tools
@@ -50,6 +51,8 @@ class Order:
     rounds: int | None = None
     """Instead of `[build] rounds`."""
     resume: bool = False
+    packages: Packages = field(default_factory=Packages)
+    """What there is of the packages that the program needs."""
 
 
 class CannotBuild(Exception):
@@ -138,6 +141,9 @@ class Builder:
             number=number,
             requirement=digest(order.text),
             model=self._model.name,
+            packages=order.packages.lock,
+            missing=order.packages.missing,
+            missing_why=order.packages.why,
             components=opened.components if opened else (),
         )
         sources = tuple(one for one in every if one.components)
@@ -465,6 +471,7 @@ class Builder:
             contract=state.iteration.contract,
             cases=cases_of(component, state.plan, state.cases),
             cut_off=cut_off,
+            packages=state.order.packages,
         )
 
     # --- keeping
@@ -520,6 +527,8 @@ def failing_tests(walls: Walls, requirement: Requirement, iteration: Iteration, 
         if not component.language.runs or tools.missing(component.language):
             continue
         for case in cases_of(component, made, (*requirement.tests.case, *iteration.cases)):
+            if iteration.missing and component.language.name == "python" and not case.fakes:
+                continue
             job = job_of(case, component, files, requirement.run, observed=False)
             found += [case.name] if faults(case, walls.run(job), walls) else []
     return found
@@ -550,7 +559,9 @@ def _checked(state: _State, component: Component) -> str:
     requirement = state.order.requirement
     cases = [case.model_dump(mode="json") for case in cases_of(component, state.plan, state.cases)]
     others = [one.model_dump(mode="json") for one in (requirement.run, requirement.security)]
-    return digest([cases, others, sorted(requirement.build.without)])
+    packages = state.order.packages
+    there = [packages.lock.digest if packages.lock else "", *packages.missing]
+    return digest([cases, others, sorted(requirement.build.without), *(there if any(there) else ())])
 
 
 def _system(asker: Asker, component: Component) -> dict[str, Any]:
