@@ -133,6 +133,8 @@ class Repository:
         words = [f"{_what(name, now, content)} {name}" for name, content in changed.items()]
         places = f"{self.patch_path}, and as one commit in {self.bundle_path}" if bundled else self.patch_path
         told = f"All changes so far are in {places}." if patch else "No change is left."
+        if patch and (top := self._archive().top):
+            told += f" Its paths begin inside the folder {top.rstrip('/')} of the archive: apply it there."
         return Text("\n".join([*words, told, *([f"There is no bundle: {why_not}."] if why_not else [])]))
 
     def changes(self) -> Text:
