@@ -21,7 +21,8 @@ from core.steps import Usage
 from executor.launch import running_host
 from executor.values import Limits
 from tryout.show import printable
-from workers.builder.build import Builder, CannotBuild, Order, failing_tests
+from workers.builder.build import Builder, CannotBuild
+from workers.builder.build_state import Order
 from workers.builder.components import cases_of, covers_nothing, plan
 from workers.builder.handover import (
     HandedOver,
@@ -40,6 +41,7 @@ from workers.builder.packages import Lock, Packages, PackageStore, gather
 from workers.builder.progress import Progress
 from workers.builder.requirement import Requirement, RequirementWrong, read, warnings, with_tests
 from workers.builder.sandbox_walls import SandboxWalls
+from workers.builder.trying_tests import failing_tests
 from workers.builder.walls import Walls, WallsGone
 from workers.models.base import Model
 from workers.models.scripted import ScriptedModel

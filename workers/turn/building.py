@@ -30,7 +30,8 @@ from core.values import Language, Lease, ThreadKey
 from executor.launch import running_host
 from executor.wire import limits_from
 from workers.agent.text import one_line
-from workers.builder.build import Builder, CannotBuild, Order
+from workers.builder.build import Builder, CannotBuild
+from workers.builder.build_state import Order
 from workers.builder.components import plan
 from workers.builder.drafting import within
 from workers.builder.handover import HandedOver, hand_over, how_to_run, lacks_packages, skipped_checks, summary
