@@ -236,6 +236,9 @@ def build(
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Use the answers in NAME.recorded.yaml instead of a model.")
     ] = False,
+    yes_packages: Annotated[
+        bool, typer.Option("--yes-packages", help="Approve the packages of [run] packages without a question.")
+    ] = False,
     check: Annotated[bool, typer.Option("--check", help="Only read the file and list its requirements.")] = False,
     diff: Annotated[bool, typer.Option("--diff", help="What the last build changed, and what was by hand.")] = False,
     back: Annotated[int, typer.Option(help="Make iteration N of a folder the newest one.", min=0)] = 0,
@@ -258,6 +261,7 @@ def build(
         as_json=as_json,
         recorded=recorded,
         tests=tests,
+        yes_packages=yes_packages,
     )
     _exit(build_room.run(_quiet(_settings()), file, options))
 

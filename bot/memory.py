@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from bot.payloads import Press, read_form, read_press
 from bot.pressed import now, pressed
-from core.commands import BUILDING, FUNCTION, MEMORY, TEACH, UNFOLLOW
+from core.commands import BUILDING, FUNCTION, INSTALLING, MEMORY, TEACH, UNFOLLOW
 from core.interactions import MemoryButton, MemoryForm, PlaybookButton
 from core.phrases import say
 from core.slack import memory_views as drawn
@@ -181,7 +181,9 @@ class Proposals:
 
 def _kind(proposed: Proposed) -> str:
     """The command that a decision about this proposal is."""
-    return {"playbook": TEACH, "program": BUILDING, "function": FUNCTION}.get(proposed.what, MEMORY)
+    return {"playbook": TEACH, "program": BUILDING, "function": FUNCTION, "packages": INSTALLING}.get(
+        proposed.what, MEMORY
+    )
 
 
 def _message(thread: ThreadKey, user: str, ts: str, decision: MemoryDecision, kind: str) -> IncomingMessage:

@@ -38,6 +38,7 @@ class Action(Enum):
     REMEMBER = "remember", (MEMBERS, OPERATORS), "Decide what is kept in the team's memory, or forgotten."
     TEACH = "teach", (ASKER, ADMINS, OPERATORS), "Approve a playbook or a function, or change it before that."
     BUILD = "build", (MEMBERS,), "Have a program written from a requirement file, or change that file."
+    INSTALL = "install", (ASKER, ADMINS), "Decide whether the packages that a program needs are installed for it."
     LOOK = "look", (MEMBERS,), "See the sources and the code of a report, and say what one thinks of it."
     INSTRUCT = "instruct", (MEMBERS,), "Write instructions for every answer in a channel that they are in."
     SETTINGS = "settings", (ADMINS,), "Change policies and budgets in the app's home, where threadbook.toml sets none."

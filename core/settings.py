@@ -43,6 +43,7 @@ from core.team_settings import (
     MemorySettings,
     ModelSettings,
     OfferedModelSettings,
+    PackageSettings,
     PriceSettings,
     PrivacySettings,
     ProjectSettings,
@@ -209,6 +210,7 @@ class Settings(BaseSettings):
     mcp_server: McpServerSettings = McpServerSettings()
     projects: dict[str, ProjectSettings] = {}
     repositories: RepositorySettings = RepositorySettings()
+    packages: PackageSettings = PackageSettings()
     sources: dict[str, SourceSettings] = {}
     workspaces: dict[str, WorkspaceSettings] = {}
     mcp: dict[McpName, McpSettings] = {}

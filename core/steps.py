@@ -327,11 +327,12 @@ class Proposed(Value):
     read of it first. A function's `draft` is what would be kept, `passed` whether it may be, `prompts` what the
     model was told. A program's `text` is its requirement file: each `version` of it, from 1, is a proposal with the
     same id, by the person who wrote it, and the last one counts. After a build a change begins a proposal of its
-    own; its `origin` is the id of the first one. `ts` is that of the message that asked for it.
+    own; its `origin` is the id of the first one. Of packages `text` is the lock as JSON, `about` what is approved, and
+    `origin` the program that needs them, in `version`. `ts` is that of the message that asked for it.
     """
 
     kind: Literal["proposed"] = "proposed"
-    what: Literal["entry", "forget", "playbook", "program", "function"]
+    what: Literal["entry", "forget", "playbook", "program", "function", "packages"]
     id: str
     file: str
     title: str

@@ -109,6 +109,22 @@ class RepositorySettings(Table):
     seconds: Seconds = Field(default=120.0, description="Longest time for a clone, in seconds.")
 
 
+PackageName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9._-]{0,98}[A-Za-z0-9])?$")]
+
+
+class PackageSettings(Table):
+    """`[packages]`: Python packages that a program may need (`docs/programs.md`)."""
+
+    allowed: tuple[PackageName, ...] = Field(
+        default=(),
+        description="Names of packages that are installed for a program without asking a person. All that a program "
+        "needs must be named, also what its packages need.",
+    )
+    max_packages: Positive = Field(default=40, description="Packages that one program may need in all.")
+    max_mb: Positive = Field(default=200, description="Size of all wheels of one program together, in MB.")
+    seconds: Seconds = Field(default=180.0, description="Longest time for one run of pip, in seconds.")
+
+
 _MOST_SECTIONS = 12
 _SECTION_CHARS = 80
 

@@ -59,6 +59,7 @@ def main() -> None:
     parser.add_argument(
         "--renew-after", type=int, default=RENEW_AFTER_FORKS, help="forks after which a new zygote takes over"
     )
+    parser.add_argument("--show", action="append", default=[], help="a folder that sessions may read; may be repeated")
     parser.add_argument("--key-fd", type=int, default=-1, help="where to read the key for checkpoints, to its end")
     parser.add_argument("--die-with-parent", action="store_true")
     options = parser.parse_args()
@@ -75,6 +76,7 @@ def main() -> None:
         bash=options.bash,
         renew_after=options.renew_after,
         syscalls=options.syscalls,
+        shown=tuple(options.show),
     )
     host.serve(options.socket.absolute(), stop_at_end_of_stdin=options.die_with_parent)
 
@@ -92,6 +94,7 @@ class Host:
         bash: bool,
         renew_after: int = RENEW_AFTER_FORKS,
         syscalls: Syscalls = SYSCALLS,
+        shown: tuple[str, ...] = (),
     ) -> None:
         self._home = home
         self._limits = limits
@@ -100,7 +103,9 @@ class Host:
         self._loop = Loop()
         self._disk = Disk(self._loop)
         self._watcher = open_watcher(report)
-        self._subprocesses = Subprocesses(self._loop, home, limits, without, renew_after=renew_after, syscalls=syscalls)
+        self._subprocesses = Subprocesses(
+            self._loop, home, limits, without, renew_after=renew_after, syscalls=syscalls, shown=shown
+        )
         self._notebooks: dict[str, Notebook] = {}
         self._connections: set[Connection] = set()
         self._counters = Counters()

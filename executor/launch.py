@@ -36,6 +36,7 @@ def start_host(
     key: bytes = b"",
     renew_after: int | None = None,
     syscalls: Syscalls | None = None,
+    shown: Sequence[Path] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a session host and wait until it answers (1 to 3 s). End it with `stop_host`.
 
@@ -53,6 +54,7 @@ def start_host(
         key=key,
         renew_after=renew_after,
         syscalls=syscalls,
+        shown=shown,
     )
     wait_for_host(process, socket)
     return process
@@ -70,6 +72,7 @@ def spawn_host(
     key: bytes = b"",
     renew_after: int | None = None,
     syscalls: Syscalls | None = None,
+    shown: Sequence[Path] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a session host and do not wait for it.
 
@@ -78,7 +81,8 @@ def spawn_host(
     and each session imports the data libraries by itself. `maximum` is what a thread's own limits may not exceed; None
     means `limits`. `bash` gives threads a shell. `key` signs checkpoints in place of a key of the host's own; it goes
     through a descriptor, neither arguments nor environment ever hold it. After `renew_after` forks a new zygote takes
-    over; None means the usual number. `syscalls` says which list of system calls sessions are held to.
+    over; None means the usual number. `syscalls` says which list of system calls sessions are held to. `shown` are
+    folders that every session of this host may read, under their own path, and not change.
     """
     command = [sys.executable, "-m", "executor.host", "--socket", str(socket), "--home", str(home)]
     command += ["--limits", json.dumps(asdict(limits or Limits())), "--without", ",".join(without)]
@@ -86,6 +90,7 @@ def spawn_host(
     command += ["--bash"] if bash else []
     command += ["--renew-after", str(renew_after)] if renew_after is not None else []
     command += ["--syscalls", syscalls or SYSCALLS]
+    command += [word for folder in shown for word in ("--show", str(folder.resolve(strict=True)))]
     passed = [_pipe_with(key)] if key else []
     command += ["--key-fd", str(passed[0])] if passed else []
     process = subprocess.Popen(

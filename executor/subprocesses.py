@@ -50,9 +50,11 @@ class Subprocesses:
         *,
         renew_after: int = RENEW_AFTER_FORKS,
         syscalls: Syscalls = SYSCALLS,
+        shown: tuple[str, ...] = (),
     ) -> None:
         """`limits` are the usual ones, which spare sessions get; `without` names sandbox layers to leave out.
-        `syscalls` says which list of system calls sessions are held to.
+        `syscalls` says which list of system calls sessions are held to. `shown` are folders that sessions may read
+        beside the system's.
 
         A zygote that has forked `renew_after` subprocesses gives way to a new one, and so does one of six hours.
         """
@@ -69,6 +71,7 @@ class Subprocesses:
         self._sessions: dict[int, Session] = {}
         self._number = 0
         self._renew_after = renew_after
+        self._shown = shown
         self._zygote: Zygote | None = None
         """The one that forks."""
         self._next: Zygote | None = None
@@ -102,7 +105,7 @@ class Subprocesses:
     def _strongest_zygote(self) -> Zygote:
         refusals: list[str] = []
         listed = self._syscalls == "allow"
-        for plan in plans(self._without, counted=bool(self._cgroups.kind), listed=listed):
+        for plan in plans(self._without, counted=bool(self._cgroups.kind), listed=listed, shown=self._shown):
             try:
                 zygote = self._zygote = Zygote(self, self._home, self._loop, plan)
                 zygote.wait_until_warm()

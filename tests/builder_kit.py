@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from workers.builder.build import Builder, Order
+from workers.builder.build import Builder
+from workers.builder.build_state import Order
 from workers.builder.handover import HandedOver, hand_over
 from workers.builder.iterations import History
 from workers.builder.progress import Progress

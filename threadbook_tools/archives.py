@@ -6,6 +6,7 @@ its own sizes may be a lie, so bytes are counted as they come.
 
 from __future__ import annotations
 
+import os
 import stat
 import tarfile
 import zipfile
@@ -54,10 +55,29 @@ SOURCES = frozenset(
         *("ex", "exs", "erl", "hs", "ml", "clj", "dart"),
     }
 )
+_CODE_FOLDERS = frozenset(
+    {
+        *("src", "lib", "app", "apps", "packages", "crates", "cmd", "pkg", "internal", "source", "sources", "python"),
+        *("backend", "frontend", "server", "client", "scripts", "test", "tests", "docs", "examples"),
+    }
+)
+"""Folders that a project has at its top, and no download puts around one."""
 _TABLES = frozenset(
     {"csv", "tsv", "tab", "xlsx", "xlsm", "xls", "ods", "parquet", "pq", "sqlite", "sqlite3", "db", "duckdb"}
     | {"dta", "sav", "json", "jsonl"}
 )
+
+
+MARK = b"\nthreadbook commit\n"
+"""Stands behind the end of the archive of a clone, before the commit that it was made of."""
+MOST_COMMIT = 64_000
+
+
+def is_cloned(path: str) -> bool:
+    """Whether an archive was made of a clone: then it says so behind its end."""
+    with open(path, "rb") as file:
+        file.seek(max(file.seek(0, os.SEEK_END) - MOST_COMMIT - len(MARK), 0))
+        return MARK in file.read()
 
 
 class NoArchive(ValueError):
@@ -82,11 +102,11 @@ def read_archive(path: str) -> Archive:
     try:
         if zipfile.is_zipfile(path):
             with zipfile.ZipFile(path) as packed:
-                found = _collected(_of_zip(packed))
+                found = _collected(_of_zip(packed), _stem(path))
                 commit = packed.comment.decode("ascii", "replace")
         else:
             with tarfile.open(path) as tar:
-                found = _collected(_of_tar(tar))
+                found = _collected(_of_tar(tar), "" if is_cloned(path) else _stem(path))
                 commit = tar.pax_headers.get("comment", "")
     except (zipfile.BadZipFile, tarfile.TarError, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
         raise NoArchive(f"it cannot be read ({type(error).__name__}: {str(error)[:120]})") from None
@@ -134,7 +154,13 @@ def _of_tar(tar: tarfile.TarFile) -> Iterator[_Member]:
         yield _Member(info.name, "" if is_file else why, info.size, partial(tar.extractfile, info))
 
 
-def _collected(members: Iterator[_Member]) -> Archive:
+def _stem(path: str) -> str:
+    """The name of an archive without its ending."""
+    return os.path.basename(path).lower().partition(".")[0]
+
+
+def _collected(members: Iterator[_Member], stem: str) -> Archive:
+    """The files of an archive of this name; one without a name is a clone, whose names are those of the repository."""
     files: dict[str, bytes] = {}
     left_out: dict[str, str] = {}
     total = said = 0
@@ -165,7 +191,7 @@ def _collected(members: Iterator[_Member]) -> Archive:
         left_out[name] = "a file has the name of its folder"
     if not files:
         raise NoArchive("it holds no file")
-    return _without_top(files, left_out)
+    return _without_top(files, left_out, stem)
 
 
 def _read(opened: IO[bytes], most: int) -> bytes:
@@ -198,10 +224,21 @@ def _is_below_a_file(name: str, files: dict[str, bytes]) -> bool:
     return any("/".join(parts[:count]) in files for count in range(1, len(parts)))
 
 
-def _without_top(files: dict[str, bytes], left_out: dict[str, str]) -> Archive:
+def _is_around(top: str, files: Iterable[str], stem: str) -> bool:
+    """Whether the one folder of an archive was put around a project, rather than being the only one of its own.
+
+    A patch is applied at the top of a checkout: a folder that belongs to the project has to stand in its paths.
+    """
+    if not stem or f"{top}/__init__.py" in files:
+        return False
+    name = top.lower()
+    return name not in _CODE_FOLDERS or name.startswith(stem) or stem.startswith(name)
+
+
+def _without_top(files: dict[str, bytes], left_out: dict[str, str], stem: str) -> Archive:
     """Without the one folder that a download of a project puts around it."""
     tops = {name.partition("/")[0] for name in files}
-    if len(tops) != 1 or any("/" not in name for name in files):
+    if len(tops) != 1 or any("/" not in name for name in files) or not _is_around(*tops, files, stem):
         return Archive(files, left_out)
     top = f"{tops.pop()}/"
     return Archive(

@@ -14,10 +14,9 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from threadbook_tools.archives import MARK, MOST_COMMIT
+
 BRANCH = "threadbook/changes"
-MARK = b"\nthreadbook commit\n"
-"""Stands behind the end of an archive, before the commit that it was made of."""
-MOST_COMMIT = 64_000
 _CHUNK = 1 << 20
 _FOLDER, _FILE, _PROGRAM, _LINK = b"40000", b"100644", b"100755", b"120000"
 _COMMIT, _TREE, _BLOB = 1, 2, 3

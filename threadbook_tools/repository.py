@@ -19,7 +19,8 @@ from threadbook_tools.archives import Archive, read_archive
 from threadbook_tools.bundles import NoBundle, NotCloned, bundle
 from threadbook_tools.outlines import outline
 from threadbook_tools.patches import PatchRefused, apply_patch, make_patch
-from threadbook_tools.trials import run_tests
+from threadbook_tools.suites import Suite, has_python_tests, suites
+from threadbook_tools.trials import NO_PROGRAMS, run_program, run_tests
 
 _SHOWN_LINES = 400
 _SHOWN_CHARS = 20_000
@@ -28,6 +29,8 @@ _LINE = 300
 _SEARCHED = 10_000
 _REFUSED_START = "PermissionError: [Errno 1] Operation not permitted"
 """What a test ends with that starts a program in a cell."""
+_MAKE_REFUSED = re.compile(r"^make(\[\d+\])?: \S+: Operation not permitted$", re.MULTILINE)
+"""GNU make 4.4 asks for its user's own rights before it starts a command, and no session may ask for any."""
 _ENDS = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar", ".zip")
 
 
@@ -133,6 +136,8 @@ class Repository:
         words = [f"{_what(name, now, content)} {name}" for name, content in changed.items()]
         places = f"{self.patch_path}, and as one commit in {self.bundle_path}" if bundled else self.patch_path
         told = f"All changes so far are in {places}." if patch else "No change is left."
+        if patch and (top := self._archive().top):
+            told += f" Its paths begin inside the folder {top.rstrip('/')} of the archive: apply it there."
         return Text("\n".join([*words, told, *([f"There is no bundle: {why_not}."] if why_not else [])]))
 
     def changes(self) -> Text:
@@ -142,9 +147,33 @@ class Repository:
     def run_tests(self, *arguments: str, seconds: float = 90) -> Text:
         """Run the tests of the files as they are now: pytest's arguments, such as a path or "-k", "name".
 
-        They run in a copy, in this sandbox: no network, no other programs. Returns the outcome, and what was printed
-        last.
+        They run in a copy, in this sandbox: no network, no other programs. Without arguments the tests of other
+        languages are run too, where a process may start programs (`tests_command`); what is not run is named with the
+        reason. Returns the outcome, and what was printed last.
         """
+        files = self.current()
+        others = () if arguments else suites(files)
+        told = [self._other_tests(one, seconds) for one in others]
+        if told and not has_python_tests(files):
+            return Text("\n".join(told))
+        return Text("\n".join([self._python_tests(arguments, seconds), *told]))
+
+    def _other_tests(self, suite: Suite, seconds: float) -> str:
+        """Run one suite of another language; what came of it, or why it was not run."""
+        if suite.why_not:
+            return f"Not run: {suite.name}: {suite.why_not}."
+        trial = run_program(self.current(), suite.words, seconds)
+        if trial.exit_code == NO_PROGRAMS:
+            why = "a cell starts no programs. Where there is run_bash, give it this line:"
+            return f"Not run: {suite.shown}: {why}\n{self.tests_command()}"
+        if suite.words[0] == "make" and trial.exit_code and _MAKE_REFUSED.search(trial.output):
+            return f"Not run: {suite.shown}: this make cannot start its commands inside the walls."
+        outcome = {None: f"stopped after {seconds:g} s", 0: "passed"}.get(
+            trial.exit_code, f"failed with exit code {trial.exit_code}"
+        )
+        return f"{suite.shown}: {outcome}\n{_last(trial.output)}".rstrip()
+
+    def _python_tests(self, arguments: tuple[str, ...], seconds: float) -> str:
         trial = run_tests(self.current(), arguments, seconds)
         outcome = {None: f"The tests were stopped after {seconds:g} s.", 0: "The tests passed."}.get(
             trial.exit_code, f"The tests failed ({trial.runner} ended with {trial.exit_code})."
@@ -152,10 +181,10 @@ class Repository:
         if trial.exit_code == 5 and trial.runner == "pytest":
             outcome = "No test was found."
         output = trial.output.strip()
-        shown = output if len(output) <= _TEST_CHARS else "…" + output[-_TEST_CHARS:]
+        shown = _last(output)
         needs_shell = trial.exit_code and _REFUSED_START in output
         hint = "\nSome tests start programs, which a cell may not. Where there is run_bash, give it this line:\n"
-        return Text(f"{outcome}\n{shown}{hint + self.tests_command(*arguments) if needs_shell else ''}")
+        return f"{outcome}\n{shown}{hint + self.tests_command(*arguments) if needs_shell else ''}"
 
     def tests_command(self, *arguments: str) -> Text:
         """The line that runs the same tests in the thread's shell, where they may start the system's programs.
@@ -224,6 +253,11 @@ def described(path: str, chars: int) -> str:
         some = "; ".join(f"{name}: {why}" for name, why in list(archive.left_out.items())[:5])
         lines.append(f"left out: {len(archive.left_out):,} ({some[:400]})")
     return "\n".join([*lines, outline(archive.files, chars - sum(map(len, lines)) - 2)])
+
+
+def _last(output: str) -> str:
+    text = output.strip()
+    return text if len(text) <= _TEST_CHARS else "…" + text[-_TEST_CHARS:]
 
 
 def _replace(path: str, content: bytes) -> None:

@@ -12,12 +12,15 @@ import sys
 import tempfile
 import time
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 _MOST_OUTPUT = 400_000
 _LOOK_S = 0.1
 _DRAIN_S = 1.0
+NO_PROGRAMS = 126
+"""As a shell says it of a program that it may not run."""
+_OFFLINE = {"CI": "1", "npm_config_offline": "true", "NO_UPDATE_NOTIFIER": "1"}
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,31 @@ def run_tests(files: Mapping[str, bytes], arguments: Sequence[str], seconds: flo
     The folder and every process of the tests are gone afterwards.
     """
     runner = "pytest" if importlib.util.find_spec("pytest") else "unittest"
+
+    def body(folder: str) -> int:
+        _make_room(folder, files)
+        return _run(runner, list(arguments))
+
+    return _tried(files, runner, seconds, body)
+
+
+def run_program(files: Mapping[str, bytes], words: Sequence[str], seconds: float) -> Trial:
+    """Put the files into a fresh folder and run a program of the system there.
+
+    The exit code is `NO_PROGRAMS` where a process may start none, as in a cell.
+    """
+
+    def body(_: str) -> int:
+        try:
+            os.execvpe(words[0], list(words), {**os.environ, **_OFFLINE})  # noqa: S606 - the sandbox decides what it may
+        except PermissionError:
+            return NO_PROGRAMS
+
+    return _tried(files, words[0], seconds, body)
+
+
+def _tried(files: Mapping[str, bytes], runner: str, seconds: float, body: Callable[[str], int]) -> Trial:
+    """What comes of `body`, in a fork that stands in a fresh folder with the files."""
     own = tempfile.mkdtemp(prefix="tests-")
     folder, temporary = os.path.join(own, "project"), os.path.join(own, "tmp")
     try:
@@ -46,7 +74,7 @@ def run_tests(files: Mapping[str, bytes], arguments: Sequence[str], seconds: flo
         if child == 0:
             os.close(reading)
             tempfile.tempdir = os.environ["TMPDIR"] = temporary
-            _child(folder, files, runner, arguments, writing)
+            _child(folder, body, writing)
         os.close(writing)
         try:
             output, code = _watched(reading, child, time.monotonic() + seconds)
@@ -100,7 +128,7 @@ def _end(child: int) -> None:
         os.waitpid(child, 0)
 
 
-def _child(folder: str, files: Iterable[str], runner: str, arguments: Sequence[str], output: int) -> None:
+def _child(folder: str, body: Callable[[str], int], output: int) -> None:
     """In the fork: run the tests, and end without any of the session's own endings."""
     code = 3
     try:
@@ -114,8 +142,7 @@ def _child(folder: str, files: Iterable[str], runner: str, arguments: Sequence[s
         sys.stdout = open(1, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - it is the stream
         sys.stderr = open(2, "w", encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - likewise
         os.chdir(folder)
-        _make_room(folder, files)
-        code = _run(runner, list(arguments))
+        code = body(folder)
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else 1
     except BaseException:  # whatever it is, it is told

@@ -9,6 +9,7 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+import typer
 import yaml
 from pydantic import ValidationError
 from rich.console import Console
@@ -20,7 +21,8 @@ from core.steps import Usage
 from executor.launch import running_host
 from executor.values import Limits
 from tryout.show import printable
-from workers.builder.build import Builder, CannotBuild, Order, failing_tests
+from workers.builder.build import Builder, CannotBuild
+from workers.builder.build_state import Order
 from workers.builder.components import cases_of, covers_nothing, plan
 from workers.builder.handover import (
     HandedOver,
@@ -28,15 +30,18 @@ from workers.builder.handover import (
     go_back,
     hand_over,
     how_to_run,
+    lacks_packages,
     skipped_checks,
     summary,
     to_json,
 )
 from workers.builder.iterations import HISTORY, History, Iteration
 from workers.builder.iterations import read as read_file
+from workers.builder.packages import Lock, Packages, PackageStore, gather
 from workers.builder.progress import Progress
 from workers.builder.requirement import Requirement, RequirementWrong, read, warnings, with_tests
 from workers.builder.sandbox_walls import SandboxWalls
+from workers.builder.trying_tests import failing_tests
 from workers.builder.walls import Walls, WallsGone
 from workers.models.base import Model
 from workers.models.scripted import ScriptedModel
@@ -45,6 +50,7 @@ from workers.turn.budgets import spent_of
 from workers.turn.prompts import load_prompts
 
 _MARKS = {"kept": "=", "asked": "…", "version": "·", "rolled back": "↺", "component": "✓", "tests": "✓"}
+_MOST_LEFT_OUT = 10
 NO_MODEL = """No model is set, and the offline analyst writes no programs. Set OPENAI_API_KEY (and OPENAI_BASE_URL, \
 OPENAI_MODEL) or THREADBOOK_MODEL=scripted:FILE.json. Where a file like {recorded} lies beside the requirement, \
 its recorded answers are used."""
@@ -61,6 +67,7 @@ class Options:
     as_json: bool = False
     recorded: bool = False
     tests: Path | None = None
+    yes_packages: bool = False
 
 
 def check(path: Path) -> int:
@@ -98,12 +105,14 @@ def run(settings: Settings, path: Path, options: Options) -> int:
     history = History(folder)
     if requirement.build.model:
         settings = settings.model_copy(update={"openai_model": requirement.build.model})
+    packages = _packages(settings, requirement, history, told, yes=options.yes_packages)
+    shown = [packages.folder] if packages.folder else []
     limits = Limits(memory_mb=requirement.run.memory_mb, cell_grace_s=1.0, workspace_mb=256, spare_sessions=0)
     try:
         with (
             _model(settings, path, told, recorded=options.recorded) as model,
-            running_host(limits=limits, bash=True, syscalls=settings.sandbox.syscalls) as sessions,
-            closing(SandboxWalls(sessions)) as walls,
+            running_host(limits=limits, bash=True, syscalls=settings.sandbox.syscalls, shown=shown) as sessions,
+            closing(SandboxWalls(sessions, packages=packages.folder)) as walls,
         ):
             builder = Builder(
                 model=model,
@@ -113,7 +122,9 @@ def run(settings: Settings, path: Path, options: Options) -> int:
                 tell=lambda one: _tell(told, one),
                 cost_of=lambda usage: _cost(usage, model.name, settings),
             )
-            order = Order(requirement, text, options.component, options.rounds, resume=options.resume)
+            order = Order(
+                requirement, text, options.component, options.rounds, resume=options.resume, packages=packages
+            )
             iteration = builder.build(order)
             handed = hand_over(history, iteration, requirement, text)
             broken = _broken_by_hand(walls, handed, requirement, folder)
@@ -127,7 +138,31 @@ def run(settings: Settings, path: Path, options: Options) -> int:
         _report(told, handed, requirement, folder, settings)
     for name in broken:
         told.print(Text(f"✗ with the changes by hand the test “{printable(name)}” fails"))
-    return 0 if iteration.state == "passed" and not handed.conflicts and not broken else 1
+    is_whole = iteration.state == "passed" and not lacks_packages(iteration)
+    return 0 if is_whole and not handed.conflicts and not broken else 1
+
+
+def _packages(settings: Settings, requirement: Requirement, history: History, told: Console, *, yes: bool) -> Packages:
+    """What the program needs, installed once somebody at the terminal, the owner's list or `--yes-packages` says so."""
+
+    def approve(lock: Lock) -> bool:
+        told.print(Text("The program needs packages that are not here:"))
+        for row in lock.rows():
+            told.print(Text(f"  {printable(row)}"))
+        if yes:
+            return True
+        if not sys.stdin.isatty():
+            told.print(Text("! Nobody can be asked here: --yes-packages approves them."))
+            return False
+        return typer.confirm("Install exactly these, for runs of programs inside the sandbox alone?", err=True)
+
+    before = next((one.packages for one in reversed(history.all()) if one.packages), None)
+    packages = gather(PackageStore(settings.home, settings.packages), requirement, before, approve)
+    if packages.missing:
+        told.print(Text(f"! not installed: {printable(', '.join(packages.missing))}: {printable(packages.why)}"))
+    for name in packages.left_out[:_MOST_LEFT_OUT]:
+        told.print(Text(f"! left out of the packages: {printable(name)}", style="dim"))
+    return packages
 
 
 def _broken_by_hand(walls: Walls, handed: HandedOver, requirement: Requirement, folder: Path) -> list[str]:

@@ -30,6 +30,7 @@ from executor.sandbox import probe
 from executor.values import Sandbox
 from tryout.mcp_servers import tools_of
 from tryout.sources import look
+from workers.builder.toolchains import offered, toolchains
 from workers.delivery.notices import worded
 from workers.repositories.cloning import look_for_git
 from workers.service.start_checks import CannotStart, refuse_unfit_redis
@@ -281,6 +282,18 @@ def git(settings: Settings) -> Finding:
     return Finding("Git", "ok", f"{found.version}, runs in its jail{used}")
 
 
+def languages(settings: Settings) -> Finding:
+    """In which languages programs can be built and run here, and which toolchains lie where no sandbox shows them."""
+    found = toolchains()
+    hidden = [one for one in found if one.path and not one.shown]
+    absent = [one.tool for one in found if not one.path]
+    why = "is not used: the sandbox shows the system's folders and no other"
+    places = [f"{one.tool} in {one.path} {why}" for one in hidden]
+    what = "; ".join([", ".join(offered(found)), *places, *([f"not installed: {', '.join(absent)}"] if absent else [])])
+    fix = f"install {', '.join(one.tool for one in hidden)} below /usr, as packages of the system do" if hidden else ""
+    return Finding("Languages", "note" if hidden else "ok", what, fix)
+
+
 CHECKS: Mapping[str, Callable[[Settings], Finding]] = {
     "Python": python,
     "Redis": redis_server,
@@ -290,4 +303,5 @@ CHECKS: Mapping[str, Callable[[Settings], Finding]] = {
     "Model": model,
     "Sandbox": sandbox,
     "Git": git,
+    "Languages": languages,
 }

@@ -30,6 +30,8 @@ def proposal_message(proposed: Proposed, thread_id: str, language: Language) -> 
         return _playbook_message(proposed, thread_id, language)
     if proposed.what == "program":
         return _program_message(proposed, thread_id, language)
+    if proposed.what == "packages":
+        return _packages_message(proposed, thread_id, language)
     if proposed.what == "function":
         return _function_message(proposed, thread_id, language)
     question = say(f"memory_{proposed.what}_question", language, title=proposed.title, file=proposed.file)
@@ -84,6 +86,22 @@ def _program_message(proposed: Proposed, thread_id: str, language: Language) -> 
     blocks = [kit.paragraph(clip(head, Limit.SECTION)), kit.quote(clip(proposed.about, SHOWN_PLAYBOOK)), buttons]
     blocks.append(kit.context(escape(say("build_hint", language))))
     return SlackMessage(kit.fallback(f"{head}\n{proposed.about}"), blocks)
+
+
+def _packages_message(proposed: Proposed, thread_id: str, language: Language) -> SlackMessage:
+    """The packages that a program needs, each with version, size, licence and hash, and the buttons."""
+
+    def press(do: Any) -> MemoryButton:
+        return MemoryButton(thread=thread_id, proposal=proposed.id, do=do, version=proposed.version)
+
+    question = say("packages_question", language, title=proposed.title)
+    buttons = kit.actions(
+        kit.button(say("packages_button_install", language), press("keep"), style="primary"),
+        kit.button(say("packages_button_without", language), press("drop")),
+    )
+    blocks = [kit.paragraph(clip(question, Limit.SECTION)), kit.code(clip(proposed.about, SHOWN_CODE)), buttons]
+    blocks.append(kit.context(escape(say("packages_hint", language))))
+    return SlackMessage(kit.fallback(f"{question}\n{proposed.about}"), blocks)
 
 
 def _function_message(proposed: Proposed, thread_id: str, language: Language) -> SlackMessage:
@@ -153,9 +171,10 @@ def prompts_view(proposed: Proposed, language: Language) -> View:
 def settled_line(proposed: Proposed, settled: Settled, language: Language) -> str:
     """Who decided what about a proposal, as one sentence."""
     author = clip(settled.author or settled.user, 80)
-    own = {"playbook": "playbook_kept", "function": "function_kept"}.get(proposed.what, "")
+    own = {"playbook": "playbook_kept", "function": "function_kept", "packages": "packages_kept"}.get(proposed.what, "")
+    key = own if own and settled.outcome == "kept" else f"memory_{settled.outcome}"
     return say(
-        own if own and settled.outcome == "kept" else f"memory_{settled.outcome}",
+        "packages_dropped" if (proposed.what, settled.outcome) == ("packages", "dropped") else key,
         language,
         author=author,
         title=proposed.title,

@@ -41,16 +41,20 @@ def restrict(
     *,
     execute: Iterable[str] = (),
     connect: Iterable[int] = (),
+    guards_tcp: bool = True,
 ) -> str:
     """From here on: read below `read`, read and write below `write`, use `devices`; nothing else. Returns what is on.
 
     Programs below `execute` may be read and run. TCP may be spoken to the ports `connect`, which a subprocess has none
-    of. Raises OSError when the kernel has no Landlock.
+    of; without `guards_tcp` to any. Raises OSError when the kernel has no Landlock.
     """
     abi = version()
     handled = sum(bits for since, bits in _HANDLED_FROM.items() if abi >= since)
     rules = struct.pack(
-        "QQQ", handled, _TCP_BIND_CONNECT if abi >= 4 else 0, _SCOPE_ABSTRACT_AND_SIGNAL if abi >= 6 else 0
+        "QQQ",
+        handled,
+        _TCP_BIND_CONNECT if abi >= 4 and guards_tcp else 0,
+        _SCOPE_ABSTRACT_AND_SIGNAL if abi >= 6 else 0,
     )
     size = 24 if abi >= 6 else 16 if abi >= 4 else 8
     ruleset = calls.syscall(calls.LANDLOCK_CREATE, ctypes.create_string_buffer(rules[:size], size), size, 0)
@@ -63,7 +67,7 @@ def restrict(
         ):
             for path in paths:
                 _allow(ruleset, path, access & handled)
-        for port in connect if abi >= 4 else ():
+        for port in connect if abi >= 4 and guards_tcp else ():
             rule = struct.pack("=QQ", _TCP_CONNECT, port)
             calls.syscall(calls.LANDLOCK_ADD_RULE, ruleset, _NET_PORT, ctypes.create_string_buffer(rule, 16), 0)
         calls.syscall(calls.LANDLOCK_RESTRICT, ruleset, 0)

@@ -71,10 +71,10 @@ class Sources:
     cache: Source
 
 
-def open_sources(cache: str) -> Sources:
-    """Open what `build` shows. Done by the user who may reach it, before this process is another."""
+def open_sources(cache: str, shown: tuple[str, ...] = ()) -> Sources:
+    """Open what `build` shows, `shown` among it. Done by the user who may reach it, before this process is another."""
     return Sources(
-        tuple(_open_source(path) for path in system_paths()),
+        tuple(_open_source(path) for path in (*system_paths(), *shown)),
         tuple(_open_source(f"/dev/{name}") for name in _DEVICES),
         _open_source(cache),
     )
@@ -139,16 +139,20 @@ def _mount_proc(target: str) -> None:
         calls.mount("/proc", target, None, calls.MS_BIND | calls.MS_REC)
 
 
-def add_private_folders(workspace_mb: int, files: int, user: int, shared_workspace: int | None = None) -> str:
+def add_private_folders(
+    workspace_mb: int, files: int, user: int, shared_workspace: int | None = None, shown: tuple[str, ...] = ()
+) -> str:
     """A subprocess's own /tmp, /dev/shm, workspace and /proc, sized, and nothing of the zygote's. Returns what /proc
     is.
 
-    `shared_workspace` is a copied mount of the workspace of another subprocess of the thread, to be used as it is. The
+    `shared_workspace` is a copied mount of the workspace of another subprocess of the thread, to be used as it is.
+    `shown` are folders that may be read beside the system's; what of them lies below /tmp is shown again. The
     workspace takes no links to be followed (nosymfollow): neither the cell nor the collector can be led out of it.
     """
     calls.unmount(CACHE)
     _mount_private("/dev/shm", workspace_mb // 4)  # noqa: S108  a path inside
-    libraries = [_open_source(path) for path in system_paths() if path.startswith("/tmp/")]  # noqa: S108  inside, too
+    below = [path for path in (*system_paths(), *shown) if path.startswith("/tmp/")]  # noqa: S108  inside, too
+    libraries = [_open_source(path) for path in below]
     _mount_private("/tmp", workspace_mb // 4)  # noqa: S108
     os.chdir("/")
     for source in libraries:

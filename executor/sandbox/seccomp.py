@@ -344,6 +344,18 @@ def install_with_tcp() -> None:
     attach(program(machine, execute=True, counted=True, own_root=False, tcp=True))
 
 
+def refuse_programs() -> None:
+    """From here on this process and all it starts run no other program. For one of our own that reads hostile data.
+
+    Needs no_new_privs. Raises OSError where there is no table.
+    """
+    machine = MACHINES.get(MACHINE)
+    if machine is None:
+        raise OSError(errno.ENOSYS, f"no table of system calls for {MACHINE}")
+    rules = [step for name in EXEC.split() for step in ((_EQUAL, 0, 1, machine.calls[name]), _REFUSE)]
+    attach([(_LOAD, 0, 0, _NUMBER), *rules, (_RETURN, 0, 0, _ALLOW)])
+
+
 def attach(code: list[Instruction]) -> None:
     """Put a filter on this process. Raises OSError when the kernel refuses it."""
     attach_raw(raw(code))

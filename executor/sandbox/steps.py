@@ -38,6 +38,8 @@ class Plan:
     """Whether the zygote imports the data libraries, so that no session has to."""
     listed: bool = False
     """Whether only listed system calls are allowed, beside the filter of the denied."""
+    shown: tuple[str, ...] = ()
+    """Folders of the host beside the system's that may be read, under the same path."""
 
     def describe(self) -> str:
         """In words, for a log."""
@@ -51,7 +53,7 @@ class Plan:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Plan:
         """What `to_json` wrote."""
-        return cls(**data | {"users": Users(**data["users"])})
+        return cls(**data | {"users": Users(**data["users"]), "shown": tuple(data["shown"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +90,9 @@ def isolate_zygote(plan: Plan, cache: int) -> int | None:
     else:
         namespaces.enter_as_root()
     _continue_in_child()
-    sources = root.open_sources(".")  # still as the user that started this, who may reach more than the next
+    sources = root.open_sources(
+        ".", plan.shown
+    )  # still as the user that started this, who may reach more than the next
     if plan.users.one_each and plan.user_namespace:
         privileges.become_user(plan.users.inside)  # who has this namespace's powers, and none over the host
     socket.sethostname("threadbook")  # the host's own name is nobody's business
@@ -143,7 +147,7 @@ def _folders(plan: Plan, ground: Ground) -> str:
         shared = namespaces.copy_mount_of(ground.beside, root.WORKSPACE, ground.proc)
         os.close(ground.beside)
     user = plan.users.of(ground.session)
-    proc = root.add_private_folders(limits.workspace_mb, limits.workspace_files, user, shared)
+    proc = root.add_private_folders(limits.workspace_mb, limits.workspace_files, user, shared, plan.shown)
     whose = "own workspace" if shared is None else "the thread's workspace"
     return f"read-only system, own /tmp and /dev/shm, {whose}; /proc: {proc}"
 
@@ -178,7 +182,7 @@ def _landlock(plan: Plan, ground: Ground) -> str:
     private = ["/proc", "/etc"] if plan.namespaces else []
     shared = ["/tmp", "/dev/shm"] if plan.namespaces else []  # noqa: S108  private ones
     return landlock.restrict(
-        [*root.system_paths(), *private],
+        [*root.system_paths(), *plan.shown, *private],
         [ground.workspace, ground.scratch, *shared],
         _COUNTED_DEVICES if plan.counted else _DEVICES,
         execute=root.system_paths() if ground.execute else (),
@@ -207,11 +211,14 @@ def _give_to(folder: str, user: int) -> None:
         os.chown(path, user, user, follow_symlinks=False)
 
 
-def plans(without: frozenset[str] = frozenset(), *, counted: bool = False, listed: bool = False) -> list[Plan]:
+def plans(
+    without: frozenset[str] = frozenset(), *, counted: bool = False, listed: bool = False, shown: tuple[str, ...] = ()
+) -> list[Plan]:
     """The plans worth trying here, the strongest first. `counted` says whether there are cgroups for sessions, `listed`
     whether only listed system calls are allowed.
 
-    `without` names layers that are to be left out; "libraries" leaves out what the zygote imports.
+    `without` names layers that are to be left out; "libraries" leaves out what the zygote imports. `shown` are folders
+    that sessions may read.
     """
     libraries = "libraries" not in without
     has_landlock = "landlock" not in without and landlock.version() > 0
@@ -223,6 +230,8 @@ def plans(without: frozenset[str] = frozenset(), *, counted: bool = False, liste
         for user_namespace in kinds:
             users = namespaces.plan_users(user_namespace=user_namespace)
             if user_namespace or users.one_each:
-                found.append(Plan(True, user_namespace, has_landlock, has_seccomp, users, counted, libraries, listed))
+                found.append(
+                    Plan(True, user_namespace, has_landlock, has_seccomp, users, counted, libraries, listed, shown)
+                )
     me = os.geteuid()
-    return [*found, Plan(False, False, has_landlock, has_seccomp, Users(me, me, 1), counted, libraries, listed)]
+    return [*found, Plan(False, False, has_landlock, has_seccomp, Users(me, me, 1), counted, libraries, listed, shown)]

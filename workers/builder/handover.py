@@ -5,6 +5,7 @@ NAME/
   tests/test_NAME.py     the tests, which run with Python alone
   README.md  SECURITY.md
   requirement.toml       what was asked for
+  requirements.txt       the packages that it was tested with, each with its hash; where it needs any
   history/iter-n/        every build: requirement, code, calls of the model, verdicts, changes.diff, by-hand.patch
 """
 
@@ -59,6 +60,8 @@ def hand_over(history: History, iteration: Iteration, requirement: Requirement, 
     if iteration.state in ("passed", "failed"):
         cases = (*requirement.tests.case, *iteration.cases)
         extra = {"README.md": readme(requirement, made, iteration), "requirement.toml": text}
+        if iteration.packages:
+            extra["requirements.txt"] = iteration.packages.requirements()
         if cases:
             extra[f"tests/test_{requirement.file.name}.py"] = test_file(made, cases, requirement.run)
         for path, content in {**files, **extra}.items():
@@ -67,6 +70,8 @@ def hand_over(history: History, iteration: Iteration, requirement: Requirement, 
         for path in before.hashes if before else ():
             if path not in files and path not in by_hand:
                 (folder / path).unlink(missing_ok=True)  # of a component that the requirement no longer has
+        if before and before.packages and not iteration.packages:
+            (folder / "requirements.txt").unlink(missing_ok=True)
         hashes = {path: digest(content) for path, content in iteration.files.items()}
         iteration = iteration.model_copy(update={"hashes": hashes})
     if iteration.components:
@@ -96,7 +101,8 @@ def go_back(history: History, number: int) -> Iteration:
     history.keep(fresh, text)
     if last and by_hand:
         write(history.of(fresh.number) / "by-hand.patch", patch({path: last.files[path] for path in by_hand}, by_hand))
-    for path, content in {**fresh.files, "requirement.toml": text}.items():
+    lock = {"requirements.txt": fresh.packages.requirements()} if fresh.packages else {}
+    for path, content in {**fresh.files, **lock, "requirement.toml": text}.items():
         write(history.folder / path, content)
     history.note_diff(fresh, last.files if last else {})
     return fresh
@@ -124,6 +130,10 @@ def readme(requirement: Requirement, made: Plan, iteration: Iteration) -> str:
     state = {"passed": "All checks pass.", "failed": "**Some checks fail**, see below."}.get(
         iteration.state, iteration.state
     )
+    if lacks_packages(iteration):
+        state = "All checks that could be made pass." if iteration.state == "passed" else state
+        needs = f"it needs {', '.join(iteration.missing)}, and {_cell(iteration.missing_why)}"
+        state += f" **It was not run as it is meant**: {needs}."
     lines = [
         f"# {file.name}",
         "",
@@ -140,6 +150,23 @@ def readme(requirement: Requirement, made: Plan, iteration: Iteration) -> str:
     ]
     if requirement.run.packages:
         lines += [f"It needs these packages: {', '.join(requirement.run.packages)}.", ""]
+    if iteration.packages:
+        lines += [
+            "It was run and tested with exactly the wheels of `requirements.txt`, which fit the kind of machine that "
+            "built it:",
+            "",
+            "```sh",
+            "pip install --only-binary :all: --require-hashes -r requirements.txt",
+            "```",
+            "",
+            "| package | version | licence |",
+            "| --- | --- | --- |",
+            *(
+                f"| {one.name} | {one.version} | {_cell(one.licence) or 'not named'} |"
+                for one in iteration.packages.packages
+            ),
+            "",
+        ]
     if requirement.tests.case or iteration.cases:
         lines += ["Its tests:", "", "```sh", f"python tests/test_{file.name}.py", "```", ""]
     lines += [
@@ -227,6 +254,12 @@ def summary(built: BuiltComponent) -> str:
         counted = f" {verdict.good}/{verdict.total}" if verdict.total else ""
         parts.append(f"{_MARKS[verdict.state]} {verdict.critic}{counted}")
     return " · ".join(parts)
+
+
+def lacks_packages(iteration: Iteration) -> bool:
+    """Whether the program was not run, or not wholly, because packages are missing."""
+    skipped = (verdict.critic for _, verdict in skipped_checks(iteration))
+    return bool(iteration.missing) and any(critic in ("run", "tests") for critic in skipped)
 
 
 def skipped_checks(iteration: Iteration) -> Iterable[tuple[str, Verdict]]:

@@ -14,6 +14,7 @@ from core.values import Value
 from workers.builder.components import digest
 from workers.builder.contract import Contract
 from workers.builder.hand_edits import patch
+from workers.builder.packages import Lock
 from workers.builder.requirement import Case, checked_path
 from workers.builder.verdicts import CoverageRow, Verdict
 
@@ -97,6 +98,11 @@ class Iteration(Value):
     components: tuple[BuiltComponent, ...] = ()
     mutation: Mutation = Mutation()
     touched: tuple[str, ...] = ()
+    packages: Lock | None = None
+    """The wheels that were installed for its runs."""
+    missing: tuple[str, ...] = ()
+    """Packages that it needs and that were not there, so that it was not run."""
+    missing_why: str = ""
     hashes: dict[str, str] = Field(default={})
     """Of each file that was written, so that changes by hand are found."""
     conflicts: tuple[str, ...] = ()

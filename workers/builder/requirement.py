@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Annotated, Any, Literal, get_args
 
+from packaging.requirements import InvalidRequirement
+from packaging.requirements import Requirement as Specifier
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from core.errors import ThreadbookError
@@ -22,7 +24,7 @@ from workers.builder.toml_positions import Path, positions
 
 MAX_CHARS = 200_000
 """Of a requirement file. More than this fits no prompt."""
-RESERVED = frozenset({"history", "tests", "README.md", "SECURITY.md", "requirement.toml"})
+RESERVED = frozenset({"history", "tests", "README.md", "SECURITY.md", "requirement.toml", "requirements.txt"})
 """Names in the folder of a program that the builder writes itself."""
 CriticName = Literal["format", "interface", "lint", "types", "security", "run", "tests", "coverage", "review"]
 CRITICS: tuple[CriticName, ...] = get_args(CriticName)
@@ -55,7 +57,18 @@ def _own_path(path: str) -> str:
     return path
 
 
+def _package(text: str) -> str:
+    try:
+        parsed = Specifier(text)
+    except InvalidRequirement:
+        parsed = None
+    if parsed is None or parsed.url or parsed.marker or len(text) > 200 or not text.isprintable():
+        raise ValueError("a package is a name with or without versions, such as `rich` or `rich>=13,<15`")
+    return str(parsed)
+
+
 Name = Annotated[str, AfterValidator(_checked_name)]
+PackageSpecifier = Annotated[str, AfterValidator(_package)]
 FilePath = Annotated[str, AfterValidator(checked_path)]
 OwnPath = Annotated[str, AfterValidator(_own_path)]
 Text = Annotated[str, Field(max_length=100_000)]
@@ -193,8 +206,8 @@ class RunTable(_Table):
     """Wall time of one run."""
     memory_mb: int = Field(default=1024, ge=64, le=4096)
     """Memory of one run."""
-    packages: tuple[str, ...] = Field(default=(), max_length=50)
-    """Packages beyond the standard library that the program may import."""
+    packages: tuple[PackageSpecifier, ...] = Field(default=(), max_length=50)
+    """Packages beyond the standard library that the program may import, with versions or without."""
 
 
 class SecurityTable(_Table):

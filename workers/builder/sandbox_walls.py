@@ -58,7 +58,8 @@ _WATCH = '''
 def _watch():
     import json, os, sys
     own, out = os.getcwd(), os.open(os.environ["THREADBOOK_TOUCHED"], os.O_CREAT | os.O_APPEND | os.O_WRONLY)
-    system = tuple({sys.prefix, sys.base_prefix, "/usr", "/lib", "/etc/ssl", "/etc/localtime", "/dev/", "/proc/self"})
+    system = {sys.prefix, sys.base_prefix, "/usr", "/lib", "/etc/ssl", "/etc/localtime", "/dev/", "/proc/self"}
+    known = (own, *system, PACKAGES)
     seen = set()
     def note(kind, what):
         if (kind, what) not in seen and len(seen) < 40:
@@ -78,7 +79,7 @@ def _watch():
                 note("native code", str(arguments[0]))
             elif event == "open" and isinstance(arguments[0], (str, bytes)):
                 path = os.path.abspath(os.fsdecode(arguments[0]))
-                if not path.startswith((own, *system)):
+                if not path.startswith(known):
                     note("files", path)
         except Exception:
             pass
@@ -95,11 +96,12 @@ class SandboxWalls:
     linter reads.
     """
 
-    def __init__(self, sessions: SessionClient, name: str = "build") -> None:
-        """`name` distinguishes the builds of one host."""
+    def __init__(self, sessions: SessionClient, name: str = "build", packages: Path | None = None) -> None:
+        """`name` distinguishes the builds of one host. `packages` is a folder that the host shows, from which programs
+        may import; tools do not."""
         self._sessions = sessions
         self._tools = _Rooms(sessions, f"{name}-tools")
-        self._programs = _Rooms(sessions, f"{name}-programs")
+        self._programs = _Rooms(sessions, f"{name}-programs", packages)
         self._level = ""
 
     @property
@@ -129,8 +131,9 @@ class SandboxWalls:
 class _Rooms:
     """One session after the other, for jobs of one kind."""
 
-    def __init__(self, sessions: SessionClient, name: str) -> None:
+    def __init__(self, sessions: SessionClient, name: str, packages: Path | None = None) -> None:
         self._sessions = sessions
+        self._packages = str(packages) if packages else ""
         self._name = name
         self._number = 0
         self._jobs = 0
@@ -144,11 +147,13 @@ class _Rooms:
         folder = f"job-{self._jobs}"
         files = {f"{folder}/{path}": text for path, text in job.files.items()}
         files[f"{folder}.stdin"] = job.stdin
-        environment = {"PYTHONDONTWRITEBYTECODE": "1", "PYTHONPATH": "", **job.environment}
+        environment = {"PYTHONDONTWRITEBYTECODE": "1", **job.environment}
+        modules = [environment.get("PYTHONPATH", ""), self._packages]  # stand-ins come before what they stand for
         if job.observed:
-            files[f"{folder}.watch/sitecustomize.py"] = _WATCH
-            environment["PYTHONPATH"] = ":".join(filter(None, (f"../{folder}.watch", environment["PYTHONPATH"])))
+            files[f"{folder}.watch/sitecustomize.py"] = _WATCH.replace("PACKAGES", repr(self._packages or "/usr"))
+            modules.insert(0, f"../{folder}.watch")
             environment["THREADBOOK_TOUCHED"] = f"../{folder}.touched"
+        environment["PYTHONPATH"] = ":".join(filter(None, modules))
         placed = self._python(_PLACE, {"folder": folder, "files": files})
         if placed.status != "ok":
             why = placed.error.message if placed.error else codes_of(placed)

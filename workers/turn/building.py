@@ -30,11 +30,13 @@ from core.values import Language, Lease, ThreadKey
 from executor.launch import running_host
 from executor.wire import limits_from
 from workers.agent.text import one_line
-from workers.builder.build import Builder, CannotBuild, Order
+from workers.builder.build import Builder, CannotBuild
+from workers.builder.build_state import Order
 from workers.builder.components import plan
 from workers.builder.drafting import within
-from workers.builder.handover import HandedOver, hand_over, how_to_run, skipped_checks, summary
+from workers.builder.handover import HandedOver, hand_over, how_to_run, lacks_packages, skipped_checks, summary
 from workers.builder.iterations import History, Iteration
+from workers.builder.packages import Lock, Packages, PackageStore, gather
 from workers.builder.progress import Progress
 from workers.builder.requirement import Requirement, RunTable
 from workers.builder.sandbox_walls import SandboxWalls
@@ -54,15 +56,19 @@ _ROWS = 20
 
 
 @contextmanager
-def walls_for(settings: Settings, thread_id: str, run: RunTable) -> Iterator[Walls]:
-    """Walls with the limits of the thread, and no more memory than the requirement names. They end with the block."""
+def walls_for(settings: Settings, thread_id: str, run: RunTable, packages: Path | None = None) -> Iterator[Walls]:
+    """Walls with the limits of the thread, and no more memory than the requirement names. They end with the block.
+
+    Programs may import from the folder `packages`.
+    """
     own = limits_from(settings.session_limits(ThreadKey.parse(thread_id).channel))
     limits = replace(
         own, memory_mb=min(own.memory_mb, run.memory_mb), cell_grace_s=1.0, workspace_mb=256, spare_sessions=0
     )
+    shown = [packages] if packages else []
     with (
-        running_host(limits=limits, bash=True, syscalls=settings.sandbox.syscalls) as sessions,
-        closing(SandboxWalls(sessions)) as walls,
+        running_host(limits=limits, bash=True, syscalls=settings.sandbox.syscalls, shown=shown) as sessions,
+        closing(SandboxWalls(sessions, packages=packages)) as walls,
     ):
         yield walls
 
@@ -73,7 +79,31 @@ def folder_of(home: Path, thread_id: str, proposal: str = "") -> Path:
     return home.joinpath(_FOLDER, *names)
 
 
-def build(turn: OpenTurn, ts: str, proposed: Proposed, requirement: Requirement) -> bool:
+def packages_for(
+    turn: OpenTurn, proposed: Proposed, requirement: Requirement, approved: Lock | None = None
+) -> tuple[Packages, Lock | None]:
+    """The packages that a program needs, as far as they may be installed; and a lock that waits for a person's yes.
+
+    `approved` is the lock that somebody said yes to.
+    """
+    settings = turn.context.settings
+    known = History(folder_of(settings.home, turn.thread_id, proposed.origin or proposed.id)).all()
+    before = approved or next((one.packages for one in reversed(known) if one.packages), None)
+    waiting: list[Lock] = []
+
+    def approve(lock: Lock) -> bool:
+        if approved is not None and lock.digest == approved.digest:
+            return True
+        waiting.append(lock)
+        return False
+
+    found = gather(PackageStore(settings.home, settings.packages), requirement, before, approve)
+    if waiting:
+        found = replace(found, why=say("packages_not_approved", turn.language))
+    return found, waiting[0] if waiting else None
+
+
+def build(turn: OpenTurn, ts: str, proposed: Proposed, requirement: Requirement, packages: Packages) -> bool:
     """Build a program and post it. True when it was posted; else the thread was told what happened instead.
 
     `ts` is that of the command: what is said for it is said once.
@@ -94,7 +124,7 @@ def build(turn: OpenTurn, ts: str, proposed: Proposed, requirement: Requirement)
             note = say("build_anew", language)
         card = _Card(thread, proposed, requirement, note)
         try:
-            with walls_for(settings, thread.id, requirement.run) as walls:
+            with walls_for(settings, thread.id, requirement.run, packages.folder) as walls:
                 builder = Builder(
                     model=BuildModel(turn, language),
                     prompts=turn.context.prompts,
@@ -104,7 +134,7 @@ def build(turn: OpenTurn, ts: str, proposed: Proposed, requirement: Requirement)
                     cost_of=lambda usage: _cost(usage, turn.model.name, settings),
                     wanted=lambda: not turn.is_unwanted(),
                 )
-                iteration = builder.build(Order(requirement, proposed.text, resume=resume))
+                iteration = builder.build(Order(requirement, proposed.text, resume=resume, packages=packages))
                 handed = hand_over(history, iteration, requirement, proposed.text)
         except CannotBuild as error:
             _say(thread, proposed, "refused", say("build_refused", language, title=proposed.title, why=f"{error}."))
@@ -219,6 +249,9 @@ def _tell(thread: _Thread, proposed: Proposed, requirement: Requirement, handed:
             dict.fromkeys(f"{name}.{one.critic}" if several else one.critic for name, one in skipped_checks(iteration))
         ),
     )
+    if lacks_packages(iteration):
+        missing = ", ".join(iteration.missing)
+        comment += "\n" + say("packages_missing", language, packages=missing, why=one_line(iteration.missing_why, 300))
     upload = Upload(name=f"{title}.zip", data=_zip(folder, title), title=f"{title}.zip")
     key = f"{thread.id}/{proposed.id}:zip:{proposed.version}"
     try:

@@ -122,7 +122,7 @@ def test_a_second_edit_makes_the_bundle_anew_and_no_edit_leaves_none(tmp_path: P
 def test_a_repository_of_one_folder_keeps_it_in_the_bundle(tmp_path: Path) -> None:
     tree = repository(tmp_path, {"src/shop.py": FILES["src/shop.py"], "src/b.py": b""})
     archived(tree)
-    Repository("shop.tar").edit("--- a/shop.py\n+++ b/shop.py\n@@ -2 +2 @@\n-    return 0\n+    return 1\n")
+    Repository("shop.tar").edit("--- a/src/shop.py\n+++ b/src/shop.py\n@@ -2 +2 @@\n-    return 0\n+    return 1\n")
     fetched(tree)
     assert git(tree, "show", "HEAD:src/shop.py").endswith("return 1")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import shutil
 import stat
 import subprocess
 import sys
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from threadbook_tools.archives import NoArchive, is_source, read_archive
+from threadbook_tools.archives import MARK, NoArchive, is_source, read_archive
 from threadbook_tools.outlines import outline, symbols_in
 from threadbook_tools.patches import PatchRefused
 from threadbook_tools.repository import Repository, described
@@ -228,7 +229,7 @@ def test_much_is_cut(repo: Repository) -> None:
 
 
 def test_an_edit_stays_in_a_patch_that_git_applies(repo: Repository, tmp_path: Path) -> None:
-    assert repo.edit(BREAK) == "changed src/shop.py\nAll changes so far are in shop.changes.patch."
+    assert repo.edit(BREAK).startswith("changed src/shop.py\nAll changes so far are in shop.changes.patch.")
     repo.edit("--- /dev/null\n+++ b/new.py\n@@ -0,0 +1 @@\n+x = 1\n")
     again = Repository("shop.zip")
     assert "return 0" in again.read("src/shop.py")
@@ -323,3 +324,56 @@ def test_what_tests_write_and_import_stays_with_them(tmp_path: Path) -> None:
     said = run_apart(tmp_path, code)
     assert said.endswith("1 ['bad.zip']\n")
     assert list(tmp_path.iterdir()) == [tmp_path / "bad.zip"]
+
+
+# --- patches in the checkout that the archive was made of
+
+MANY = {"README.md": "# Shop\n", "src/shop.py": "def total():\n    return 1\n"}
+FOLDER = {"src/shop.py": MANY["src/shop.py"], "src/more/__init__.py": ""}
+PACKAGE = {"shop/__init__.py": "", "shop/total.py": MANY["src/shop.py"]}
+CHECKOUTS = {
+    "a download of a project": (MANY, "src/shop.py", "shop.zip", ["--format=zip", "--prefix=shop-main/"]),
+    "the same of a commit": (MANY, "src/shop.py", "0123abc.tar.gz", ["--format=tar.gz", "--prefix=ana-shop-0123abc/"]),
+    "an archive without a folder around it": (MANY, "src/shop.py", "shop.tar", ["--format=tar"]),
+    "a project of one folder": (FOLDER, "src/shop.py", "shop.tar", ["--format=tar"]),
+    "a project of one package": (PACKAGE, "shop/total.py", "shop.zip", ["--format=zip"]),
+    "a download of a project of one folder": (FOLDER, "src/shop.py", "shop.zip", ["--format=zip", "--prefix=shop-1/"]),
+    "a clone of a project of one odd folder": ({"odd/total.py": MANY["src/shop.py"]}, "odd/total.py", "clone.tar", []),
+}
+
+
+@pytest.mark.parametrize("name", CHECKOUTS)
+@pytest.mark.parametrize("tool", ["git apply", "patch"])
+def test_a_patch_applies_at_the_top_of_the_checkout(
+    tool: str, name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files, path, archive, options = CHECKOUTS[name]
+    checkout = tmp_path / "checkout"
+    for each, text in files.items():
+        (checkout / each).parent.mkdir(parents=True, exist_ok=True)
+        (checkout / each).write_text(text)
+
+    def git(*words: str) -> None:
+        who = ["-c", "user.name=Ana", "-c", "user.email=ana@example.com"]
+        subprocess.run(["git", *who, *words], cwd=checkout, check=True, capture_output=True)
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-q", "-m", "first")
+    git("archive", *options, f"--output={tmp_path / archive}", "HEAD")
+    if archive == "clone.tar":
+        with (tmp_path / archive).open("ab") as file:
+            file.write(MARK + b"tree of no matter\n")
+    monkeypatch.chdir(tmp_path)
+    repo = Repository(archive)
+    inside = next(each for each in repo.current() if path.endswith(each))
+    repo.edit(f"--- a/{inside}\n+++ b/{inside}\n@@ -1,2 +1,2 @@\n def total():\n-    return 1\n+    return 2\n")
+    if tool == "patch" and shutil.which("patch") is None:
+        pytest.skip("there is no patch here")
+    words = ["git", "apply"] if tool == "git apply" else ["patch", "-p1", "-i"]
+    subprocess.run([*words, str(tmp_path / repo.patch_path)], cwd=checkout, check=True)
+    assert (checkout / path).read_text() == "def total():\n    return 2\n"
+
+
+def test_an_edit_says_in_which_folder_of_the_archive_its_paths_begin(repo: Repository) -> None:
+    assert "Its paths begin inside the folder shop-main of the archive: apply it there." in repo.edit(BREAK)

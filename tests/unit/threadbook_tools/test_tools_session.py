@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import zipfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,3 +102,31 @@ def test_tests_that_start_programs_run_in_the_shell_that_a_person_approves(tmp_p
         approved: list[str] = []
         done = sessions.bash(THREAD, "3", line, approve=lambda given: approved.append(given) is None)
         assert (done.stdout.splitlines()[0], approved) == ("The tests passed.", [line])
+
+
+NODE = {"package.json": '{"scripts": {"test": "node --test"}}', "a.test.js": "require('node:test')('it', () => {});\n"}
+MAKE = {"Makefile": "test:\n\tprintf 1 > made && test -s made\n"}
+SUITES = {
+    "node": (NODE, "package.json, script test (sh -c 'node --test')"),
+    "make": (MAKE, "Makefile, target test (make -f Makefile test)"),
+}
+
+
+@pytest.mark.parametrize("tool", SUITES)
+def test_tests_of_other_languages_run_in_the_shell_and_are_named_in_a_cell(tool: str, tmp_path: Path) -> None:
+    if shutil.which(tool) is None:
+        pytest.skip(f"there is no {tool} here")
+    files, suite = SUITES[tool]
+    with zipfile.ZipFile(tmp_path / "p.zip", "w") as archive:
+        for name, text in files.items():
+            archive.writestr(name, text)
+    with running_host(bash=True) as sessions:
+        sessions.put(THREAD, "p.zip", tmp_path / "p.zip")
+        opened = "from threadbook_tools import Repository\nrepo = Repository('p.zip')\n"
+        refused = run(sessions, "1", f"{opened}print(repo.run_tests())").stdout.strip().splitlines()
+        assert refused[0] == f"Not run: {suite}: a cell starts no programs. Where there is run_bash, give it this line:"
+        said = sessions.bash(THREAD, "2", refused[-1], approve=lambda _: True).stdout
+        if tool == "make":  # by its version
+            assert said.startswith((f"{suite}: passed", f"Not run: {suite}: this make cannot start its commands")), said
+        else:
+            assert said.startswith(f"{suite}: passed"), said

@@ -13,6 +13,7 @@ from tools_world import table
 from core.settings import Settings, load_settings
 from playground import Options, running
 from tryout import doctor
+from workers.builder.toolchains import Toolchain
 from workers.repositories.cloning import GitHere
 
 
@@ -128,3 +129,21 @@ def test_git_is_a_row_with_its_version_and_its_jail_and_never_keeps_a_service_fr
     assert (found.part, found.state) == ("Git", state)
     assert found.what == f"{what}; no host is allowed under [repositories], so no link is cloned"
     assert ("upload archives" in found.fix) == (state == "note")
+
+
+def test_a_toolchain_that_no_sandbox_shows_is_named_with_its_place_and_the_reason(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    here = (
+        Toolchain("python", "python", "/usr/bin/python3", shown=True),
+        Toolchain("rust", "rustc", "/home/ana/.cargo/bin/rustc"),
+        Toolchain("go", "go"),
+    )
+    monkeypatch.setattr(doctor, "toolchains", lambda: here)
+    found = doctor.languages(settings(tmp_path))
+    assert (found.part, found.state) == ("Languages", "note")
+    assert "rustc in /home/ana/.cargo/bin/rustc is not used: the sandbox shows the system's folders" in found.what
+    assert found.what.endswith("not installed: go")
+    assert found.fix == "install rustc below /usr, as packages of the system do"
+    monkeypatch.setattr(doctor, "toolchains", lambda: here[:1])
+    assert (doctor.languages(settings(tmp_path)).state, doctor.languages(settings(tmp_path)).fix) == ("ok", "")

@@ -95,6 +95,7 @@ class InterfaceCritic:
             for module, _, line in _imported(tree(text))
         }
         own |= {name for case in subject.requirement.tests.case for name in case.fakes}
+        own |= set(subject.packages.modules)
         asked = [name for name in places if name not in {*sys.stdlib_module_names, *own} and name.isidentifier()]
         if not asked:
             return

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from workers.builder.components import Component, Plan
 from workers.builder.contract import Contract
+from workers.builder.packages import Packages
 from workers.builder.requirement import Case, CriticName, Requirement
 from workers.builder.verdicts import Verdict
 
@@ -30,6 +31,19 @@ class Subject:
     """The tests of this component."""
     cut_off: bool = False
     """Whether the model's reply was cut off."""
+    packages: Packages = field(default_factory=Packages)
+    """What there is of the packages that the program needs."""
+
+    @property
+    def not_run(self) -> str:
+        """Why a Python program cannot be run as it is meant: packages are missing; "" when none is."""
+        if self.component.language.name != "python" or not self.packages.missing:
+            return ""
+        return f"it needs {', '.join(self.packages.missing)}: {self.packages.why}"
+
+    def can_run(self, case: Case) -> bool:
+        """Whether a test can be run: it needs no package that is missing, or has stand-ins."""
+        return bool(case.fakes) or not self.not_run
 
     @property
     def own(self) -> dict[str, str]:

@@ -22,6 +22,7 @@ from workers.agent.text import clip, one_line, quoted
 from workers.builder.components import plan
 from workers.builder.drafting import NoDraft, drafted, lowered_guards
 from workers.builder.requirement import MAX_CHARS, Requirement, RequirementWrong, read
+from workers.builder.toolchains import offered
 from workers.models.base import ModelError, ModelRequest
 from workers.turn.build_model import BuildModel
 from workers.turn.commands.thread import CommandThread
@@ -76,7 +77,7 @@ def asking(thread: CommandThread, variables: Mapping[str, str]) -> Callable[[str
     model = BuildModel(turn, thread.language)
 
     def ask(problem: str) -> str:
-        prompt = thread.context.prompts.render("build_draft", **variables, problem=problem)
+        prompt = thread.context.prompts.render("build_draft", **variables, languages=offered(), problem=problem)
         messages = ({"role": "user", "content": prompt},)
         return model.complete(ModelRequest(messages), lambda _: None).text
 

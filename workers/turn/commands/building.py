@@ -14,11 +14,13 @@ from core.slack.text import clip, escape
 from core.steps import Proposed, Settled, Step
 from core.team_memory import MemoryDecision, proposal_of
 from workers.agent.text import one_line
-from workers.builder.requirement import RequirementWrong, read
-from workers.turn.building import build
+from workers.builder.packages import Lock, Packages
+from workers.builder.requirement import Requirement, RequirementWrong, read
+from workers.turn.building import build, packages_for
 from workers.turn.commands.build import OFFLINE, about, told_problems, upload_version
 from workers.turn.commands.memory import draw, draw_as, tell_late
 from workers.turn.commands.thread import CommandThread
+from workers.turn.open_turn import OpenTurn
 
 _CHANGES = 1_500
 
@@ -34,13 +36,13 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         tell_late(thread, proposed, before)
         return ()
     if decision.version != proposed.version:
-        _tell_stale(thread, proposed, decision)
+        tell_stale(thread, proposed, decision)
         return ()
     match decision.do:
         case "edit":
             return _saved(thread, proposed, decision.text)
         case "drop":
-            return _settled(thread, proposed, "dropped")
+            return settled(thread, proposed, "dropped")
         case "keep":
             return _built(thread, proposed)
         case _:
@@ -77,13 +79,46 @@ def _built(thread: CommandThread, proposed: Proposed) -> Sequence[Step]:
     if thread.open_turn is None or thread.open_turn.model.name == OFFLINE:
         _whisper(thread, say("build_no_model", language))
         return ()
-    is_built = build(thread.open_turn, thread.command.ts, proposed, requirement)
-    return _settled(thread, proposed, "built") if is_built else ()
+    packages, waiting = packages_for(thread.open_turn, proposed, requirement)
+    if waiting is not None:
+        return _asked(thread, proposed, waiting)
+    return built(thread, thread.open_turn, proposed, requirement, packages)
 
 
-def _settled(thread: CommandThread, proposed: Proposed, outcome: str) -> Sequence[Step]:
+def built(
+    thread: CommandThread, turn: OpenTurn, proposed: Proposed, requirement: Requirement, packages: Packages
+) -> Sequence[Step]:
+    """Build a program; it is settled once it was posted."""
+    is_built = build(turn, thread.command.ts, proposed, requirement, packages)
+    return settled(thread, proposed, "built") if is_built else ()
+
+
+def _asked(thread: CommandThread, proposed: Proposed, lock: Lock) -> Sequence[Step]:
+    """Post the packages that the program needs, with the buttons that decide. The program waits."""
     command = thread.command
-    settled = Settled.model_validate(
+    asked = Proposed(
+        what="packages",
+        id=f"packages:{command.ts}",
+        file=proposed.file,
+        title=proposed.title,
+        text=lock.model_dump_json(),
+        about="\n".join(lock.rows()),
+        version=proposed.version,
+        origin=proposed.id,
+        user=command.user,
+        author=command.author,
+        ts=command.ts,
+    )
+    message = proposal_message(asked, thread.lease.thread_id, thread.language)
+    slot = f"{thread.lease.thread_id}/{asked.id}"
+    thread.context.slack.post(thread.lease, thread.key, slot, message.text, message.blocks)
+    return (asked,)
+
+
+def settled(thread: CommandThread, proposed: Proposed, outcome: str) -> Sequence[Step]:
+    """Draw a proposal decided; the step that says so."""
+    command = thread.command
+    end = Settled.model_validate(
         {
             "proposal": proposed.id,
             "outcome": outcome,
@@ -92,11 +127,11 @@ def _settled(thread: CommandThread, proposed: Proposed, outcome: str) -> Sequenc
             "ts": command.ts,
         }
     )
-    draw(thread, proposed, settled)
-    return (settled,)
+    draw(thread, proposed, end)
+    return (end,)
 
 
-def _tell_stale(thread: CommandThread, proposed: Proposed, decision: MemoryDecision) -> None:
+def tell_stale(thread: CommandThread, proposed: Proposed, decision: MemoryDecision) -> None:
     """Say to who was later that somebody else saved first, with what they had written."""
     lines = difflib.unified_diff(proposed.text.splitlines(), decision.text.splitlines(), "saved", "yours", lineterm="")
     changes = clip("\n".join(lines), _CHANGES) if decision.do == "edit" else ""

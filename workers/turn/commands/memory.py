@@ -31,7 +31,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         return ()
     proposed, before = found
     slack, key = thread.context.slack, thread.key
-    if proposed.what in ("playbook", "program"):
+    if proposed.what in ("playbook", "program", "packages"):
         return ()
     if before is not None:
         tell_late(thread, proposed, before)

@@ -17,6 +17,7 @@ from core.commands import BUILDING
 from core.steps import Proposed, Replied, Settled, Step
 from core.team_memory import MemoryDecision
 from core.values import ThreadKey
+from workers.builder.toolchains import offered
 from workers.models.base import ModelReply, ModelRequest
 from workers.models.scripted import ScriptedModel
 from workers.turn import building
@@ -133,6 +134,12 @@ def test_a_description_becomes_a_file_with_questions_and_nothing_is_built(world:
     assert "[Build]" in said
     assert posted(world, "greet.toml").decode() == REQUIREMENT
     assert world.statuses(key) == ["done"]
+
+
+def test_a_draft_may_be_in_each_language_that_can_be_run_here(world: World) -> None:
+    author = Author()
+    asked(world, model=author)
+    assert f"`language` is one of {', '.join(offered())}:" in author.prompts()
 
 
 def test_the_draft_is_made_of_what_the_thread_says(world: World) -> None:
