@@ -10,7 +10,7 @@ from core.schedule_words import ScheduleWords, read_schedule
 from core.schedules import Figure, ScheduleOrder
 from core.steps import CellRan, Finished, Step
 from workers.agent.effective_steps import effective_steps
-from workers.agent.rerun import Plan, figures_now, plan
+from workers.agent.rerun import Plan, figures_now, plan, tools_of
 from workers.schedules.drift import fits, pattern_of
 from workers.schedules.telling import figure_meant
 from workers.schedules.times import BadTimes, least_gap, moment, next_time
@@ -50,6 +50,8 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
         raise _Refused("schedule_no_code")
     if made.left_out:
         raise _Refused("schedule_effects", cells=", ".join(each.title for each in made.left_out))
+    if tools := tools_of(made):
+        raise _Refused("schedule_tools", tools=", ".join(tools))
     sources = list(dict.fromkeys(one.source for _, part in made.parts for one in part.cell.statements))
     for name in sources:
         if name in context.settings.sources and context.settings.sources[name].strict:
