@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -318,6 +319,10 @@ class ExportSettings(Table):
     licence: str = Field(default="", description="What the card says of who may use the data.")
 
 
+Country = Annotated[str, Field(pattern=r"^([A-Z]{2}(-[A-Z0-9]{1,3})?)?$")]
+Dates = Annotated[tuple[date, ...], Field(max_length=1_000)]
+
+
 class ScheduleSettings(Table):
     """`[schedules]`: reports that are made again and again (`docs/threads.md`)."""
 
@@ -326,6 +331,12 @@ class ScheduleSettings(Table):
     )
     per_person: Positive = Field(default=20, description="Schedules that one person may own at a time.")
     least_minutes: Positive = Field(default=60, description="Minutes between two runs of a schedule, at least.")
+    holidays: Country = Field(
+        default="",
+        description='Country whose public holidays are days off, for schedules that are "not on holidays": "DE", or a '
+        'part of it, "DE-BY" (ISO 3166).',
+    )
+    days_off: Dates = Field(default=(), description="More days off, as dates: [2026-12-24, 2026-12-31].")
 
 
 class WorkerSettings(Table):
@@ -401,6 +412,8 @@ class WorkspaceSettings(Table):
     )
     day_tokens: Tokens = Field(default=0, description="Tokens of everybody there in a day; unset: as in `[budget]`.")
     day_cost: Money = Field(default=0.0, description="Cost of everybody there in a day; unset: as in `[budget]`.")
+    holidays: Country = Field(default="", description="Its holidays; unset: as in `[schedules]`.")
+    days_off: Dates = Field(default=(), description="Its days off; unset: as in `[schedules]`.")
 
 
 def rules_of(access: ChannelAccess, own: ChannelAccess | None = None) -> Mapping[Action, tuple[str, ...]]:

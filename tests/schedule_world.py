@@ -62,7 +62,7 @@ class Shop:
     def run(self, times: int = 1) -> str:
         """The next due time comes, and its run is made: what the thread says now."""
         (found,) = self.world.store.schedules(self.key.id)
-        assert begin_due(self.world.store, found.next_at) == 1
+        assert begin_due(self.world.store, found.next_at, self.world.settings) == 1
         self.work(found.next_at, times)
         return self.said()
 

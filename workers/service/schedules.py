@@ -35,8 +35,9 @@ from workers.agent.effective_steps import effective_steps
 from workers.agent.rerun import Plan, figures_now, plan, tools_of
 from workers.profiling.file_profiles import describe_code, read_abstracts
 from workers.schedules import telling
+from workers.schedules.days_off import days_off
 from workers.schedules.drift import drift, fits, pattern_of
-from workers.schedules.times import BadTimes, moment, next_time
+from workers.schedules.times import BadTimes, following_time, moment, zone_of
 from workers.service.context import downloader
 from workers.sources.broker.client import BrokerClient
 from workers.sources.errors import SourceAway
@@ -66,7 +67,7 @@ class Drifted(Exception):
         self.details = tuple(details)
 
 
-def begin_due(store: Store, at: datetime) -> int:
+def begin_due(store: Store, at: datetime, settings: Settings) -> int:
     """Make the runs of all schedules whose time has come; returns their number.
 
     Times that were missed meanwhile are one run: the next time is the first one behind `at`. Any number of janitors
@@ -74,8 +75,9 @@ def begin_due(store: Store, at: datetime) -> int:
     """
     begun = 0
     for schedule in store.due_schedules(at):
+        own = settings.for_workspace(ThreadKey.parse(schedule.thread_id).team)
         try:
-            following = next_time(schedule.order.cron, schedule.order.zone, at)
+            following = following_time(own.schedules, schedule.order, at)
         except BadTimes as error:
             store.set_schedule_state(schedule.id, "stopped", error.key)
             continue
@@ -199,6 +201,8 @@ class Runner:
             raise NotWanted
         if self._clock() - claimed.due_at > timedelta(hours=self._settings.schedules.late_hours):
             return RunOutcome(why="late")
+        if _is_day_off(self._settings, schedule, claimed.due_at):
+            return RunOutcome(why="off")
         if self._slack.has_left(schedule.owner):
             return RunOutcome(why="left")
         turns = self._turns(schedule)
@@ -347,6 +351,8 @@ class Runner:
         details = escape(clip("; ".join(outcome.details), _DETAIL_CHARS))
         if outcome.why == "source":
             return say("run_waits_source", language, said=said, due=due, details=details, next=following), None
+        if outcome.why == "off":
+            return say("run_day_off", language, said=said, due=due, next=following), None
         if outcome.why in ("late", "host"):
             return say("run_left_out", language, said=said, due=due, next=following), None
         if outcome.why:
@@ -376,6 +382,13 @@ _SENTENCES = {
     "too_long": "run_stopped_limits",
     "memory": "run_stopped_limits",
 }
+
+
+def _is_day_off(settings: Settings, schedule: ScheduleRow, due_at: datetime) -> bool:
+    """Whether the day of a due time is one on which the schedule does not run: it may have been added since."""
+    if not schedule.order.on_days_off:
+        return False
+    return days_off(settings.schedules).is_off(due_at.astimezone(zone_of(schedule.order.zone)).date())
 
 
 def _failure(cell: CellRan) -> str:

@@ -110,7 +110,7 @@ def test_a_source_that_is_back_in_time_loses_no_run(shop: Shop) -> None:
     shop.close()
     posts = len(shop.world.messages(shop.key))
     (found,) = shop.world.store.schedules(shop.key.id)
-    assert begin_due(shop.world.store, found.next_at) == 1
+    assert begin_due(shop.world.store, found.next_at, shop.world.settings) == 1
     shop.work(found.next_at)
     assert len(shop.world.messages(shop.key)) == posts
     shop.change("INSERT INTO orders VALUES (5, 2, 10.00, NULL)")

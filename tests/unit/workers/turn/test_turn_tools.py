@@ -251,7 +251,7 @@ def test_a_schedule_of_an_earlier_release_that_calls_a_tool_stops_and_names_it(
         world.say(EVERY, thread=key)
         world.settle(key)
     (found,) = world.store.schedules(key.id)
-    assert begin_due(world.store, found.next_at) == 1
+    assert begin_due(world.store, found.next_at, world.settings) == 1
     work(world, found.next_at)
     assert "tickets.search" in str(world.messages(key, ours=True)[-1]["text"])
     assert [each.state for each in world.store.schedules(key.id)] == ["stopped"]
