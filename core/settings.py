@@ -286,8 +286,8 @@ class Settings(BaseSettings):
             raise SettingsError("Slack gave no id of a workspace that could be used.")
         own = self.workspaces.get(team, WorkspaceSettings())
         given = {name: getattr(own, name) for name in own.model_fields_set}
-        budget = {name: given[name] for name in ("day_tokens", "day_cost") if name in given}
-        schedules = {name: given[name] for name in ("holidays", "days_off") if name in given}
+        budget: dict[str, Any] = {name: given[name] for name in ("day_tokens", "day_cost") if name in given}
+        schedules: dict[str, Any] = {name: given[name] for name in ("holidays", "days_off") if name in given}
         return self.model_copy(
             update={
                 "sources": {name: source for name, source in self.sources.items() if name in own.sources},
