@@ -604,14 +604,16 @@ class McpSettings(Table):
         return (*self.env, *([self.token_env] if self.token_env else []))
 
 
-_TOKEN_OF = re.compile(r"[UW][A-Z0-9]{2,50} sha256:[0-9a-f]{64}")
+_TOKEN_OF = re.compile(r"(T[A-Z0-9]{2,50}/)?[UW][A-Z0-9]{2,50} sha256:[0-9a-f]{64}")
 
 
 class McpServerSettings(Table):
     """`[mcp_server]`: Threadbook as a server of tools for other programs (`threadbook mcp`, `docs/mcp.md`)."""
 
     tokens: tuple[str, ...] = Field(
-        default=(), description="Whose token has which hash, as `U0123ABCD sha256:…`; the tokens stand nowhere here."
+        default=(),
+        description="Whose token has which hash, as `U0123ABCD sha256:…`; with many workspaces as "
+        "`T0123456789/U0123ABCD sha256:…`. The tokens stand nowhere here.",
     )
     wait_s: Seconds = Field(
         default=900.0, description="So long `ask` waits for the report; then it says where it will stand, in seconds."
@@ -621,7 +623,10 @@ class McpServerSettings(Table):
     @classmethod
     def _whose(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if not all(_TOKEN_OF.fullmatch(line) for line in value):
-            raise ValueError("each is Slack's id of a person, a blank, `sha256:` and 64 hexadecimal digits")
+            raise ValueError(
+                "each is Slack's id of a person, perhaps with a workspace and a slash before it, a blank, `sha256:` "
+                "and 64 hexadecimal digits"
+            )
         return value
 
 
