@@ -400,11 +400,11 @@ def import_(
 
 
 @app.command()
-def mcp() -> None:
+def mcp(workspace: OfWorkspace = "") -> None:
     """Serve other programs over MCP: ask, threads, playbooks, as the person of THREADBOOK_MCP_TOKEN (docs/mcp.md)."""
     from tryout import mcp_server, running_stack
 
-    _exit(mcp_server.run(running_stack.instead_of(_settings())))
+    _exit(mcp_server.run(running_stack.instead_of(_settings()), workspace))
 
 
 @app.command()
@@ -467,6 +467,11 @@ def check(source: SourceName, out: Folder = None) -> None:
     _exit(dictionary_room.run_check(_settings(), source, out))
 
 
+OfWorkspace = Annotated[
+    str, typer.Option("--workspace", metavar="TEAM", help="With many workspaces: the one that is meant, by its id.")
+]
+
+
 memory = typer.Typer(help="What the team has learned: entries that people had kept.", no_args_is_help=True)
 app.add_typer(memory, name="memory")
 
@@ -476,33 +481,36 @@ def memory_list(
     words: Annotated[list[str] | None, typer.Argument(help="Only entries that have to do with these words.")] = None,
     channel: Annotated[str, typer.Option(help="Only what this channel reads: its id in Slack.")] = "",
     as_json: AsJson = False,
+    workspace: OfWorkspace = "",
 ) -> None:
     """The entries with their pages and who had them kept; pages that cannot be read, on stderr."""
     from tryout import memory as memory_room
 
-    _exit(memory_room.run_list(_settings(), " ".join(words or ()), channel, as_json=as_json))
+    _exit(memory_room.run_list(_settings_of(workspace), " ".join(words or ()), channel, as_json=as_json))
 
 
 @memory.command("add")
 def memory_add(
     space: Annotated[str, typer.Argument(help="`everyone`, `projects/NAME` or `channels/ID`.")],
     text: Annotated[str, typer.Argument(help="As one says it in a thread: “active customer = …”.")],
+    workspace: OfWorkspace = "",
 ) -> None:
     """Keep an entry; exit code 1 when something else is written about the same thing."""
     from tryout import memory as memory_room
 
-    _exit(memory_room.run_add(_quiet(_settings()), space, text))
+    _exit(memory_room.run_add(_quiet(_settings_of(workspace)), space, text, workspace))
 
 
 @memory.command("forget")
 def memory_forget(
     file: Annotated[str, typer.Argument(help="The entry's page, as `list` shows it.")],
     title: Annotated[str, typer.Argument(help="The entry's title.")],
+    workspace: OfWorkspace = "",
 ) -> None:
     """Remove an entry from its page. Threads that used it keep what they read; `purge` deletes those."""
     from tryout import memory as memory_room
 
-    _exit(memory_room.run_forget(_quiet(_settings()), file, title))
+    _exit(memory_room.run_forget(_quiet(_settings_of(workspace)), file, title, workspace))
 
 
 @app.command()
@@ -547,21 +555,22 @@ app.add_typer(playbooks, name="playbooks")
 
 
 @playbooks.command("list")
-def playbooks_list(as_json: AsJson = False) -> None:
+def playbooks_list(as_json: AsJson = False, workspace: OfWorkspace = "") -> None:
     """The playbooks with their owners, and when to use them."""
     from tryout import playbooks as playbooks_room
 
-    _exit(playbooks_room.run_list(_settings(), as_json=as_json))
+    _exit(playbooks_room.run_list(_settings_of(workspace), as_json=as_json))
 
 
 @playbooks.command("show")
 def playbooks_show(
     file: Annotated[str, typer.Argument(help="The playbook's page, as `list` shows it.")],
+    workspace: OfWorkspace = "",
 ) -> None:
     """The page of a playbook, and what is odd about it."""
     from tryout import playbooks as playbooks_room
 
-    _exit(playbooks_room.run_show(_settings(), file))
+    _exit(playbooks_room.run_show(_settings_of(workspace), file))
 
 
 @playbooks.command("check")
@@ -569,22 +578,24 @@ def playbooks_check(
     files: Annotated[
         list[Path] | None, typer.Argument(help="Pages to check; without one, all of the folder.", exists=True)
     ] = None,
+    workspace: OfWorkspace = "",
 ) -> None:
     """Lint playbooks that people write; exit code 1 when one cannot be read or is odd."""
     from tryout import playbooks as playbooks_room
 
-    _exit(playbooks_room.run_check(_settings(), files or []))
+    _exit(playbooks_room.run_check(_settings() if files else _settings_of(workspace), files or []))
 
 
 @playbooks.command("report")
 def playbooks_report(
     days: Annotated[int, typer.Option(help="Unused for so many days counts as unused.", min=1)] = 90,
     as_json: AsJson = False,
+    workspace: OfWorkspace = "",
 ) -> None:
     """Which playbooks are unused, fail, drift or are not wanted, with the votes of threads that followed them."""
     from tryout import playbooks as playbooks_room
 
-    _exit(playbooks_room.run_report(_quiet(_settings()), days, as_json=as_json))
+    _exit(playbooks_room.run_report(_quiet(_settings_of(workspace)), days, workspace, as_json=as_json))
 
 
 functions = typer.Typer(help="Tested functions that cells import: `from team import NAME`.", no_args_is_help=True)
@@ -592,11 +603,11 @@ app.add_typer(functions, name="functions")
 
 
 @functions.command("list")
-def functions_list(as_json: AsJson = False) -> None:
+def functions_list(as_json: AsJson = False, workspace: OfWorkspace = "") -> None:
     """The functions that the team has accepted, with their signatures."""
     from tryout import functions as functions_room
 
-    _exit(functions_room.run_list(_settings(), as_json=as_json))
+    _exit(functions_room.run_list(_settings_of(workspace), as_json=as_json))
 
 
 @functions.command("check")
@@ -604,11 +615,19 @@ def functions_check(
     folders: Annotated[
         list[Path] | None, typer.Argument(metavar="DIR", exists=True, help="Those of the memory without any.")
     ] = None,
+    workspace: OfWorkspace = "",
 ) -> None:
     """Lint functions without running them; exit code 1 when one breaks a rule or was changed since it was tested."""
     from tryout import functions as functions_room
 
-    _exit(functions_room.run_check(None if folders else _settings(), folders or []))
+    _exit(functions_room.run_check(None if folders else _settings_of(workspace), folders or []))
+
+
+def _settings_of(workspace: str) -> Settings:
+    """The settings of one of many workspaces."""
+    from tryout.workspace import of_workspace
+
+    return of_workspace(_settings(), workspace)
 
 
 def _settings() -> Settings:

@@ -12,6 +12,8 @@ from typing import Literal
 from core.values import Value
 
 Crossing = Literal["above", "below", "either"]
+OnDaysOff = Literal["", "skip", "next"]
+"""What becomes of a run that falls on a day off: it is made all the same, left out, or made on the next working day."""
 
 
 class Threshold(Value):
@@ -36,6 +38,7 @@ class ScheduleWords(Value):
     zone: str = ""
     threshold: Threshold | None = None
     pattern: str = ""
+    on_days_off: OnDaysOff = ""
 
 
 _MOST_CHARS = 400
@@ -108,6 +111,18 @@ _ONLY = re.compile(
     rf"(crosses|{_ABOVE}|{_BELOW})\s*{_NUMBER}"
 )
 _ONLY_ZH = re.compile(rf"(?:只|仅)(?:在|当|有)?(.{{0,40}}?)(越过|{_ABOVE}|{_BELOW})\s*{_NUMBER}")
+_NEXT_WORKING_DAY = re.compile(
+    r"\bnext (?:working|work|business) ?day\b|顺延|下一?个?工作日"
+    r"|\bnächste[nrm]? (?:werk|arbeits)tag\b|\bsiguiente día (?:laborable|hábil)\b"
+    r"|\bjour (?:ouvré|ouvrable) suivant\b|翌営業日|次の営業日"
+)
+_NOT_ON_DAYS_OFF = re.compile(
+    r"\b(?:not on|except(?: on)?|skip(?:ping)?|but not on|no) (?:(?:public|bank|national) )?(?:holidays?|days? off)\b"
+    r"|\bunless (?:it is|it's) a (?:public |bank )?holiday\b|\bholidays? off\b"
+    r"|(?:节假日|法定假日|假日|假期|节日)(?:除外|不运行|不执行|不跑|跳过)|(?:除|跳过)(?:了)?(?:法定)?(?:节假日|假日|假期|节日)"
+    r"|\b(?:nicht an|außer an|ohne) feiertagen?\b|\b(?:excepto|salvo|no) (?:en |los )?(?:días )?(?:festivos|feriados)\b"
+    r"|\b(?:sauf|hors|pas) (?:les )?jours fériés\b|祝日(?:を|は)除"
+)
 _PATTERN = re.compile(r"([\w\-.*?\[\]]*[*?][\w\-.*?\[\]]*\.[A-Za-z0-9]{2,8})")
 
 
@@ -129,7 +144,11 @@ def read_schedule(text: str) -> ScheduleWords | None:
         return None
     zone = _ZONE.search(plain)
     return ScheduleWords(
-        cron=cron, zone=zone[1] if zone else "", threshold=threshold, pattern=pattern[1] if pattern else ""
+        cron=cron,
+        zone=zone[1] if zone else "",
+        threshold=threshold,
+        pattern=pattern[1] if pattern else "",
+        on_days_off="next" if _NEXT_WORKING_DAY.search(said) else "skip" if _NOT_ON_DAYS_OFF.search(said) else "",
     )
 
 

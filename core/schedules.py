@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-from core.schedule_words import Threshold
+from core.schedule_words import OnDaysOff, Threshold
 from core.values import Language, StoredFile, Value
 
 State = Literal["active", "paused", "stopped"]
-Why = Literal["", "effects", "failed", "drift", "too_long", "memory", "left", "late", "gone", "host", "source"]
+Why = Literal["", "effects", "failed", "drift", "too_long", "memory", "left", "late", "gone", "host", "source", "off"]
 """Why a run showed nothing. `effects`: code that is not repeated · `failed`: a cell raised · `drift`: the data look
 otherwise · `left`: the owner is no longer in the workspace · `late`: too long after its time · `gone`: its report is
 not there any more · `host`: the machine did not let it run · `source`: a data source did not answer or may not be
-asked."""
+asked · `off`: the day of its time became a day off."""
 
 
 class ScheduleOrder(Value):
@@ -24,6 +24,7 @@ class ScheduleOrder(Value):
     threshold: Threshold | None = None
     pattern: str = ""
     inputs: tuple[StoredFile, ...] = ()
+    on_days_off: OnDaysOff = ""
 
 
 class Figure(Value):

@@ -280,22 +280,23 @@ class Settings(BaseSettings):
         """What holds in a workspace. With one token that is everything.
 
         With many workspaces it is what `[workspaces.TEAM]` gives it: its sources, its tools, its admins, its budget of
-        a day, and a folder of its own for what it has learned.
+        a day, its days off, and a folder of its own for what it has learned.
         """
         if not self.many_workspaces:
             return self
         if not _TEAM_ID.fullmatch(team):
             raise SettingsError("Slack gave no id of a workspace that could be used.")
         own = self.workspaces.get(team, WorkspaceSettings())
-        budget: dict[str, Any] = {
-            name: getattr(own, name) for name in ("day_tokens", "day_cost") if name in own.model_fields_set
-        }
+        given = {name: getattr(own, name) for name in own.model_fields_set}
+        budget: dict[str, Any] = {name: given[name] for name in ("day_tokens", "day_cost") if name in given}
+        schedules: dict[str, Any] = {name: given[name] for name in ("holidays", "days_off") if name in given}
         return self.model_copy(
             update={
                 "sources": {name: source for name, source in self.sources.items() if name in own.sources},
                 "mcp": {name: server for name, server in self.mcp.items() if name in own.mcp},
                 "access": self.access.model_copy(update={"admins": own.admins}),
                 "budget": self.budget.model_copy(update=budget),
+                "schedules": self.schedules.model_copy(update=schedules),
                 "memory": self.memory.model_copy(update={"folder": str(self.memory_folder / "workspaces" / team)}),
             }
         )

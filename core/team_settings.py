@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from datetime import date
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 from urllib.parse import urlsplit
@@ -347,6 +348,10 @@ class ExportSettings(Table):
     licence: str = Field(default="", description="What the card says of who may use the data.")
 
 
+Country = Annotated[str, Field(pattern=r"^([A-Z]{2}(-[A-Z0-9]{1,3})?)?$")]
+Dates = Annotated[tuple[date, ...], Field(max_length=1_000)]
+
+
 class ScheduleSettings(Table):
     """`[schedules]`: reports that are made again and again (`docs/threads.md`)."""
 
@@ -355,6 +360,12 @@ class ScheduleSettings(Table):
     )
     per_person: Positive = Field(default=20, description="Schedules that one person may own at a time.")
     least_minutes: Positive = Field(default=60, description="Minutes between two runs of a schedule, at least.")
+    holidays: Country = Field(
+        default="",
+        description='Country whose public holidays are days off, for schedules that are "not on holidays": "DE", or a '
+        'part of it, "DE-BY" (ISO 3166).',
+    )
+    days_off: Dates = Field(default=(), description="More days off, as dates: [2026-12-24, 2026-12-31].")
 
 
 class WorkerSettings(Table):
@@ -430,6 +441,8 @@ class WorkspaceSettings(Table):
     )
     day_tokens: Tokens = Field(default=0, description="Tokens of everybody there in a day; unset: as in `[budget]`.")
     day_cost: Money = Field(default=0.0, description="Cost of everybody there in a day; unset: as in `[budget]`.")
+    holidays: Country = Field(default="", description="Its holidays; unset: as in `[schedules]`.")
+    days_off: Dates = Field(default=(), description="Its days off; unset: as in `[schedules]`.")
 
 
 def rules_of(access: ChannelAccess, own: ChannelAccess | None = None) -> Mapping[Action, tuple[str, ...]]:
@@ -620,14 +633,16 @@ class McpSettings(Table):
         return (*self.env, *([self.token_env] if self.token_env else []))
 
 
-_TOKEN_OF = re.compile(r"[UW][A-Z0-9]{2,50} sha256:[0-9a-f]{64}")
+_TOKEN_OF = re.compile(r"(T[A-Z0-9]{2,50}/)?[UW][A-Z0-9]{2,50} sha256:[0-9a-f]{64}")
 
 
 class McpServerSettings(Table):
     """`[mcp_server]`: Threadbook as a server of tools for other programs (`threadbook mcp`, `docs/mcp.md`)."""
 
     tokens: tuple[str, ...] = Field(
-        default=(), description="Whose token has which hash, as `U0123ABCD sha256:…`; the tokens stand nowhere here."
+        default=(),
+        description="Whose token has which hash, as `U0123ABCD sha256:…`; with many workspaces as "
+        "`T0123456789/U0123ABCD sha256:…`. The tokens stand nowhere here.",
     )
     wait_s: Seconds = Field(
         default=900.0, description="So long `ask` waits for the report; then it says where it will stand, in seconds."
@@ -637,7 +652,10 @@ class McpServerSettings(Table):
     @classmethod
     def _whose(cls, value: tuple[str, ...]) -> tuple[str, ...]:
         if not all(_TOKEN_OF.fullmatch(line) for line in value):
-            raise ValueError("each is Slack's id of a person, a blank, `sha256:` and 64 hexadecimal digits")
+            raise ValueError(
+                "each is Slack's id of a person, perhaps with a workspace and a slash before it, a blank, `sha256:` "
+                "and 64 hexadecimal digits"
+            )
         return value
 
 

@@ -25,10 +25,10 @@ from core.access import Verdict
 from core.actions import Action
 from core.authorization import Authorizer
 from core.errors import SettingsError, SlackFailed, SlackUnreachable
+from core.installations.workspaces import opened_workspaces
 from core.phrases import say
 from core.queue import Wakes, connect_redis
 from core.settings import Settings
-from core.slack.client import web_client
 from core.slack.text import clip, escape
 from core.slack.writer import SlackWriter
 from core.steps import GaveUp, open_question
@@ -36,6 +36,7 @@ from core.store import Store
 from core.store.full_text import words_in
 from core.telemetry import configure_logging
 from core.values import IncomingMessage, ThreadKey
+from tryout.workspace import of_workspace
 from workers.memory.playbooks.matching import Candidate
 from workers.memory.spaces import EVERYONE
 from workers.memory.team import memory_of
@@ -49,29 +50,34 @@ class NotAllowed(ToolError):
     """The person may not do this, or nobody can say now whether they may. The text says why."""
 
 
-def run(settings: Settings) -> int:
-    """Serve until standard input ends. Raises SettingsError when the token is nobody's."""
-    if settings.slack_bot_token is None:
+def run(settings: Settings, workspace: str = "") -> int:
+    """Serve until standard input ends. Raises SettingsError when the token is nobody's there, NotInstalled."""
+    own = of_workspace(settings, workspace)
+    if settings.slack_bot_token is None and not workspace:
         raise SettingsError("SLACK_BOT_TOKEN must be set: the person's rights are looked up in Slack.")
-    user = person_of(settings)
+    user = person_of(settings, workspace)
     configure_logging(settings)
     with closing(Store(settings.database_url)) as store, closing(connect_redis(settings.redis_url)) as redis:
-        client = web_client(settings, redis)
-        team = str(client.auth_test()["team_id"])
-        doors = Doors(settings, store, SlackWriter(client, store), Wakes(redis, store), team, user)
+        there = opened_workspaces(settings, store, redis).of(workspace)
+        team = workspace or str(there.client.auth_test()["team_id"])
+        doors = Doors(own, store, there.slack, Wakes(redis, store), team, user)
         server_of(doors).run("stdio")
     return 0
 
 
-def person_of(settings: Settings) -> str:
-    """Slack's id of the person whose token THREADBOOK_MCP_TOKEN is. Raises SettingsError."""
+def person_of(settings: Settings, workspace: str = "") -> str:
+    """Slack's id of the person whose token THREADBOOK_MCP_TOKEN is, there. Raises SettingsError.
+
+    Of many workspaces a token is good for one: the same id may be another person elsewhere.
+    """
     if settings.mcp_token is None:
         raise SettingsError("THREADBOOK_MCP_TOKEN must be set: it says for whom `threadbook mcp` works (docs/mcp.md).")
     digest = hashlib.sha256(settings.mcp_token.get_secret_value().encode()).hexdigest()
     found = ""
     for line in settings.mcp_server.tokens:
-        user, _, known = line.partition(" sha256:")
-        if hmac.compare_digest(known, digest):
+        whose, _, known = line.partition(" sha256:")
+        team, _, user = whose.rpartition("/")
+        if hmac.compare_digest(known, digest) and team == workspace:
             found = user
     if not found:
         raise SettingsError("THREADBOOK_MCP_TOKEN is nobody's: its hash is not in `tokens` under [mcp_server].")

@@ -43,14 +43,14 @@ def run_list(settings: Settings, words: str, channel: str, *, as_json: bool = Fa
     return 1 if unread else 0
 
 
-def run_add(settings: Settings, space: str, said: str) -> int:
-    """Keep an entry; 1 when it was not kept."""
+def run_add(settings: Settings, space: str, said: str, workspace: str = "") -> int:
+    """Keep an entry; 1 when it was not kept. `workspace` is the one that the settings are of, for the audit."""
     draft = draft_of(said)
     if not is_space(space) or draft is None:
         return _failed("give a space (everyone, projects/NAME or channels/ID) and what is to be kept.")
     documents = memory_of(settings).documents
     with closing(Store(settings.database_url)) as store:
-        if not permitted(settings, store, Action.REMEMBER, space):
+        if not permitted(settings, store, Action.REMEMBER, _resource(workspace, space)):
             return 1
     kept = f"Kept by {operator(settings).replace('_', ' ')} on {datetime.now(UTC):%Y-%m-%d}"
     note = Note(f"{space}/{draft.file}", Entry(draft.title, draft.text, kept))
@@ -67,15 +67,15 @@ def run_add(settings: Settings, space: str, said: str) -> int:
     return 0
 
 
-def run_forget(settings: Settings, file: str, title: str) -> int:
-    """Remove an entry; 1 when there is none."""
+def run_forget(settings: Settings, file: str, title: str, workspace: str = "") -> int:
+    """Remove an entry; 1 when there is none. `workspace` as for `run_add`."""
     documents: Documents = memory_of(settings).documents
     space = file.rpartition("/")[0]
     found = [note for note in documents.notes((space,)) if note.file == file and same_title(note.entry.title, title)]
     if not is_space(space) or not found:
         return _failed(f"{file} has no entry {title!r}. `threadbook memory list` shows them.")
     with closing(Store(settings.database_url)) as store:
-        if not permitted(settings, store, Action.REMEMBER, file):
+        if not permitted(settings, store, Action.REMEMBER, _resource(workspace, file)):
             return 1
     try:
         documents.forget(found[0])
@@ -83,6 +83,10 @@ def run_forget(settings: Settings, file: str, title: str) -> int:
         return _failed(str(error))
     print(printable(f"{file}: {found[0].entry.title} is forgotten. Threads that used it keep what they read."))
     return 0
+
+
+def _resource(workspace: str, what: str) -> str:
+    return f"{workspace}/{what}" if workspace else what
 
 
 def _json(note: Note) -> dict[str, object]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from core.settings import Settings
 from core.store.history import History, PlaybookUse
+from core.values import ThreadKey
 from tryout.show import printable
 from workers.memory.folder import NotWritten, Page, Unreadable
 from workers.memory.playbooks.page import Playbook, PlaybookFault, lint, read_playbook
@@ -75,11 +76,16 @@ def run_check(settings: Settings, files: Sequence[Path]) -> int:
     return 1 if faults else 0
 
 
-def run_report(settings: Settings, days: int, *, as_json: bool = False) -> int:
-    """Print what became of each playbook; always 0. Nothing is retired by itself: people move the page away."""
+def run_report(settings: Settings, days: int, workspace: str = "", *, as_json: bool = False) -> int:
+    """Print what became of each playbook; always 0. Nothing is retired by itself: people move the page away.
+
+    With a `workspace`, only its threads count: two workspaces may have a page of the same name.
+    """
     found, _ = _read(settings)
     with closing(History(settings.database_url)) as history:
         uses = history.playbook_uses()
+    if workspace:
+        uses = [use for use in uses if ThreadKey.parse(use.turn.thread_id).team == workspace]
     since = datetime.now(UTC) - timedelta(days=days)
     known = list(dict.fromkeys([*found, *(use.file for use in uses)]))
     standings = [standing(file, [use for use in uses if use.file == file], since, exists=file in found)

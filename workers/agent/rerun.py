@@ -114,6 +114,12 @@ def with_codes(made: Plan, codes: Mapping[str, str]) -> Plan:
     return replace(made, parts=parts)
 
 
+def tools_of(made: Plan) -> list[str]:
+    """The tools of other systems that cells of a plan called, each once: "server.tool"."""
+    called = (f"{one.server}.{one.tool}" for _, part in made.parts for one in part.cell.tool_calls)
+    return list(dict.fromkeys(called))
+
+
 def rests_on_cells(turns: Turns) -> bool:
     """Whether a cell stands behind the report that ends the last turn."""
     finished = next((step for step in reversed(turns[-1]) if isinstance(step, Finished)), None)

@@ -6,6 +6,7 @@ autumn has twice counts the first time only.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -13,9 +14,17 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from croniter import croniter
 
 from core.phrases import moment_in
+from core.schedule_words import OnDaysOff
+from core.schedules import ScheduleOrder
+from core.team_settings import ScheduleSettings
 from core.values import Language
+from workers.schedules.days_off import DaysOff, days_off
 
 _MOST_STEPS = 10
+_MOST_TIMES = 2_000
+"""So many times are looked at for one that is on no day off."""
+_FAR = timedelta(days=12 * 366)
+"""A time comes within so long: the 29th of February does."""
 
 
 class BadTimes(Exception):
@@ -34,22 +43,52 @@ def zone_of(name: str) -> ZoneInfo:
         raise BadTimes("schedule_bad_zone") from None
 
 
-def next_time(cron: str, zone: str, after: datetime) -> datetime:
-    """The first time behind `after`, in UTC. Raises BadTimes when there is none."""
+def next_time(
+    cron: str, zone: str, after: datetime, on_days_off: OnDaysOff = "", rest: DaysOff | None = None
+) -> datetime:
+    """The first time behind `after`, in UTC. Raises BadTimes when there is none.
+
+    A time on a day off is left out ("skip"), or comes at the same hour of the next working day ("next").
+    """
     if not croniter.is_valid(cron):
         raise BadTimes("schedule_bad_times")
     place = zone_of(zone)
     local = after.astimezone(place).replace(tzinfo=None)
+    off = rest or DaysOff()
+    if on_days_off == "next" and off:  # a time before `after` may have been moved behind it
+        local = datetime.combine(off.rest_before(local.date()), datetime.min.time()) - timedelta(minutes=1)
+    best: datetime | None = None
+    for found in _times(cron, local, _MOST_TIMES if on_days_off else _MOST_STEPS):
+        moved = found
+        if on_days_off and off.is_off(found.date()):
+            if on_days_off == "skip":
+                continue
+            moved = datetime.combine(off.working_from(found.date()), found.time())
+        at = moved.replace(tzinfo=place).astimezone(UTC)
+        if at > after and (best is None or at < best):
+            best = at
+        if best is not None and found.replace(tzinfo=place) >= best:  # none is moved to an earlier day
+            break
+    if best is None:
+        raise BadTimes("schedule_bad_times")
+    return best
+
+
+def following_time(settings: ScheduleSettings, order: ScheduleOrder, after: datetime) -> datetime:
+    """The first time of a schedule behind `after`, by the days off of its workspace. Raises BadTimes."""
+    return next_time(order.cron, order.zone, after, order.on_days_off, days_off(settings))
+
+
+def _times(cron: str, local: datetime, most: int) -> Iterator[datetime]:
     times = croniter(cron, local)
-    for _ in range(_MOST_STEPS):
+    for _ in range(most):
         try:
             found: datetime = times.get_next(datetime)
         except (ValueError, KeyError):  # CroniterBadDateError: the 30th of February
             raise BadTimes("schedule_bad_times") from None
-        at = found.replace(tzinfo=place).astimezone(UTC)
-        if at > after:
-            return at
-    raise BadTimes("schedule_bad_times")
+        if found - local > _FAR:
+            return
+        yield found
 
 
 def least_gap(cron: str, zone: str, after: datetime) -> timedelta:

@@ -25,9 +25,11 @@ from workers.service.process_registry import live_processes, sweep_file
 from workers.service.session_metrics import SessionMetrics
 from workers.sources.broker.client import BrokerClient
 from workers.sources.errors import SourceAway
+from workers.tools.client import ToolsClient
+from workers.tools.errors import ToolAway
 
 ANSWER_S = 3.0
-"""How long Redis, the session host and the broker may take to answer."""
+"""How long Redis, the session host, the broker and the process of tools may take to answer."""
 SLACK_ANSWER_S = 5
 SLACK_EVERY_S = 30.0
 SWEEP_LATE_S = 30.0
@@ -90,6 +92,13 @@ def checks(settings: Settings, redis: Redis, history: History) -> dict[str, Chec
         used = f"memory: {memory['used_mb']:,} of {memory['limit_mb']:,} MB"
         return f"answers, data sources: {len(kinds)}, {used}{full}"
 
+    def tools_answer() -> str:
+        try:
+            ToolsClient(settings.tools_socket, back_s=ANSWER_S).ping(ANSWER_S)
+        except ToolAway as error:
+            raise Missing(str(error)) from error
+        return f"answers, MCP servers: {len(settings.mcp)}"
+
     found: dict[str, Check] = {
         "redis": redis_answers,
         "store": store_answers,
@@ -98,7 +107,8 @@ def checks(settings: Settings, redis: Redis, history: History) -> dict[str, Chec
         "workers": workers_live,
         "janitor": janitor_sweeps,
     }
-    return found | {"broker": broker_answers} if settings.sources else found
+    found |= {"broker": broker_answers} if settings.sources else {}
+    return found | ({"tools": tools_answer} if settings.mcp else {})
 
 
 def worker_pages(settings: Settings, redis: Redis, history: History, health: Health) -> Pages:

@@ -104,7 +104,7 @@ def run(settings: Settings) -> None:
             queue = waiting(store, leases, backoff)
             woken = notify(queue, wakes, admission, force=True)
             shown.put(queue)
-            if begun := begin_due(store, datetime.now(UTC)):
+            if begun := begin_due(store, datetime.now(UTC), settings):
                 log.info("runs_begun", count=begun)
             for name in drop_dead_queues(redis):
                 log.info("dead_queue_dropped", queue=name)

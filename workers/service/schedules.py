@@ -32,13 +32,15 @@ from core.telemetry import bind_fields, get_logger
 from core.values import StoredFile, ThreadKey
 from executor.client import HostUnavailable, RequestError, SessionClient
 from workers.agent.effective_steps import effective_steps
-from workers.agent.rerun import Plan, figures_now, plan
+from workers.agent.rerun import Plan, figures_now, plan, tools_of
 from workers.profiling.file_profiles import describe_code, read_abstracts
 from workers.schedules import telling
+from workers.schedules.days_off import days_off
 from workers.schedules.drift import drift, fits, pattern_of
-from workers.schedules.times import BadTimes, moment, next_time
+from workers.schedules.times import BadTimes, following_time, moment, zone_of
 from workers.service.context import downloader
 from workers.sources.broker.client import BrokerClient
+from workers.sources.errors import SourceAway
 from workers.turn.clean_room import NotWanted, Room, RoomTaken
 from workers.turn.files import DESCRIBE_TIMEOUT_S, ThreadFiles
 from workers.turn.limits import limits_of
@@ -65,7 +67,7 @@ class Drifted(Exception):
         self.details = tuple(details)
 
 
-def begin_due(store: Store, at: datetime) -> int:
+def begin_due(store: Store, at: datetime, settings: Settings) -> int:
     """Make the runs of all schedules whose time has come; returns their number.
 
     Times that were missed meanwhile are one run: the next time is the first one behind `at`. Any number of janitors
@@ -73,8 +75,9 @@ def begin_due(store: Store, at: datetime) -> int:
     """
     begun = 0
     for schedule in store.due_schedules(at):
+        own = settings.for_workspace(ThreadKey.parse(schedule.thread_id).team)
         try:
-            following = next_time(schedule.order.cron, schedule.order.zone, at)
+            following = following_time(own.schedules, schedule.order, at)
         except BadTimes as error:
             store.set_schedule_state(schedule.id, "stopped", error.key)
             continue
@@ -174,7 +177,7 @@ class Runner:
             except NotWanted:  # it was paused or stopped meanwhile
                 self._store.end_run(claimed.id, claimed.tries, RunOutcome(why="gone"), told=True)
                 return True
-            except (HostUnavailable, RequestError, BlobsUnreachable, RoomTaken, SlackUnreachable) as error:
+            except (HostUnavailable, RequestError, BlobsUnreachable, RoomTaken, SlackUnreachable, SourceAway) as error:
                 log.warning("schedule_away", error=error)
                 if claimed.tries < TRIES:
                     time.sleep(self._away_s)
@@ -198,6 +201,8 @@ class Runner:
             raise NotWanted
         if self._clock() - claimed.due_at > timedelta(hours=self._settings.schedules.late_hours):
             return RunOutcome(why="late")
+        if _is_day_off(self._settings, schedule, claimed.due_at):
+            return RunOutcome(why="off")
         if self._slack.has_left(schedule.owner):
             return RunOutcome(why="left")
         turns = self._turns(schedule)
@@ -207,14 +212,24 @@ class Runner:
         if made.left_out:
             return RunOutcome(why="effects", details=tuple(each.title for each in made.left_out))
         inputs, changed = self._inputs(schedule)
+        if tools := tools_of(made):
+            return RunOutcome(why="effects", details=tuple(tools))
         rows = LiveRows(
             self._settings,
+            self._store,
             self._access,
             self._broker,
-            thread=ThreadKey.parse(schedule.thread_id),
-            owner=schedule.owner,
-            language=schedule.order.language,
+            self._room.blobs,
+            schedule=schedule,
+            run=f"{schedule.id}:{claimed.due_at.timestamp():.0f}:{claimed.tries}",
         )
+
+        def is_unwanted() -> bool:
+            if self._store.run_is_wanted(claimed.id, claimed.tries):
+                return False
+            rows.stop()
+            return True
+
         prepare = partial(self._look_at, turns, [(old, new) for old, new in changed if old.sha256 != new.sha256])
         began = time.monotonic()
         try:
@@ -224,15 +239,15 @@ class Runner:
                 made,
                 inputs,
                 prepare=prepare,
-                answers=lambda cell: rows,
-                stop=lambda: not self._store.run_is_wanted(claimed.id, claimed.tries),
+                answers=rows.of,
+                stop=is_unwanted,
             )
         except Drifted as error:
             return RunOutcome(why="drift", details=error.details)
         seconds = round(time.monotonic() - began, 1)
-        if rows.away:
-            raise SlackUnreachable("a data source or Slack did not answer")
-        if rows.refused:
+        if rows.is_away and claimed.tries < TRIES:
+            raise SourceAway(rows.refused)
+        if rows.refused or rows.is_away:
             return RunOutcome(why="source", details=(rows.refused,), seconds=seconds)
         if isinstance(ran, str):
             return RunOutcome(why="memory" if ran == "memory" else "too_long", seconds=seconds)
@@ -249,13 +264,12 @@ class Runner:
         rows: LiveRows,
     ) -> RunOutcome:
         """The figures of a run, or why they are not to be shown."""
+        if rows.drift:
+            return RunOutcome(why="drift", details=tuple(dict.fromkeys(rows.drift)))
         parts = [part for _, part in made.parts]
         failed = [ran[part.cell.cell_id] for part in parts if part.kept == "whole"]
         if broken := next((cell for cell in failed if cell.status != "ok"), None):
             return RunOutcome(why="failed", details=(_failure(broken),))
-        gave_rows = {one.source for part in parts for one in part.cell.statements if one.rows}
-        if empty := [name for name in dict.fromkeys(rows.empty) if name in gave_rows]:
-            return RunOutcome(why="drift", details=tuple(f"{name}: a query gives no rows any more" for name in empty))
         figures = figures_now(effective_steps(turns), made, ran)
         seen = {figure.place for figure in figures}
         if missing := [figure.name for figure in schedule.shown if figure.place not in seen]:
@@ -335,6 +349,10 @@ class Runner:
         said = escape(clip(schedule.said, 120))
         due, following = (escape(moment(at, order.zone, language)) for at in (claimed.due_at, schedule.next_at))
         details = escape(clip("; ".join(outcome.details), _DETAIL_CHARS))
+        if outcome.why == "source":
+            return say("run_waits_source", language, said=said, due=due, details=details, next=following), None
+        if outcome.why == "off":
+            return say("run_day_off", language, said=said, due=due, next=following), None
         if outcome.why in ("late", "host"):
             return say("run_left_out", language, said=said, due=due, next=following), None
         if outcome.why:
@@ -355,16 +373,22 @@ class Runner:
         return f"{head}\n{escape(body)}", [kit.section(head), kit.paragraph(body), kit.context(*about)]
 
 
-_STOPS = frozenset({"effects", "failed", "drift", "too_long", "memory", "left", "gone", "source"})
+_STOPS = frozenset({"effects", "failed", "drift", "too_long", "memory", "left", "gone"})
 _SENTENCES = {
     "drift": "run_stopped_drift",
     "failed": "run_stopped_failed",
     "left": "run_stopped_left",
-    "source": "run_stopped_source",
     "effects": "run_stopped_failed",
     "too_long": "run_stopped_limits",
     "memory": "run_stopped_limits",
 }
+
+
+def _is_day_off(settings: Settings, schedule: ScheduleRow, due_at: datetime) -> bool:
+    """Whether the day of a due time is one on which the schedule does not run: it may have been added since."""
+    if not schedule.order.on_days_off:
+        return False
+    return days_off(settings.schedules).is_off(due_at.astimezone(zone_of(schedule.order.zone)).date())
 
 
 def _failure(cell: CellRan) -> str:

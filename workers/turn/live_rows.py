@@ -1,91 +1,203 @@
-"""What cells of a scheduled run ask of data sources: the rows of now, as the person who owns the schedule."""
+"""What cells of a scheduled run ask of data sources: the rows of now, as the person who owns the schedule.
+
+The statements go through the same broker with the same limits as in a turn, and `may` is asked about the owner each
+time. What comes is compared with the rows that the report was made from: their columns, types and how they lie.
+"""
 
 from __future__ import annotations
 
+import os
+import re
 import threading
 import time
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NoReturn
 
 from pydantic import ValidationError
 
+from core.actions import Action
 from core.authorization import Authorizer
-from core.errors import SlackUnreachable
+from core.blobs import Blobs
+from core.errors import BlobMissing, OursToFix, SlackUnreachable
 from core.phrases import say
 from core.settings import Settings
-from core.values import Language, ThreadKey
-from executor.client import WithFile
+from core.steps import CellRan, StatementRan, TableNote
+from core.store import Store
+from core.store.schedules import ScheduleRow
+from core.telemetry import get_logger
+from core.values import ThreadKey
+from executor.client import OnRequest, WithFile
+from workers.schedules.drift import table_drift
+from workers.schedules.results import described
 from workers.sources.broker.client import BrokerClient
-from workers.sources.broker.requests import Ask, Request
+from workers.sources.broker.requests import Answered, Ask, Request
 from workers.sources.errors import LimitReached, Refused, SourceAway, SourceError
+from workers.turn.kept_rows import asked_of
+
+log = get_logger(__name__)
 
 MB = 1024 * 1024
+_LITERALS = re.compile(r"(?:'(?:[^']|'')*'|\b\d[\d.]*\b)(?:\s*,\s*(?:'(?:[^']|'')*'|\b\d[\d.]*\b))*")
 
 
 class LiveRows:
-    """Answers the requests of a run's cells. `refused` is the sentence for people once a source may not be asked."""
+    """Answers the requests of a run's cells: `of(cell)` those of one. `stop` may be called by any thread.
+
+    `refused` is the sentence for people once a source may not be asked, or does not answer. `drift` says what of the
+    rows the code was not written for.
+    """
 
     def __init__(
         self,
         settings: Settings,
+        store: Store,
         access: Authorizer,
         broker: BrokerClient | None,
+        blobs: Blobs,
         *,
-        thread: ThreadKey,
-        owner: str,
-        language: Language,
+        schedule: ScheduleRow,
+        run: str,
     ) -> None:
-        self._settings, self._access, self._broker = settings, access, broker
-        self._thread, self._owner, self._language = thread, owner, language
+        """`run` is the key of the run, for the audit."""
+        self._settings, self._store, self._access = settings, store, access
+        self._broker, self._blobs = broker, blobs
+        self._schedule, self._run = schedule, run
+        self._thread, self._language = ThreadKey.parse(schedule.thread_id), schedule.order.language
         self._ends_at = time.monotonic() + settings.report.clean_room_s
         self._bytes: dict[str, int] = {}
         self._sent: dict[str, int] = {}
+        self._stop = threading.Event()
         self.refused = ""
-        self.away = False
-        self.empty: list[str] = []
-        """The sources of statements that gave no row."""
+        self.is_away = False
+        """Whether it is worth another try in a moment: a source, Slack or the database did not answer."""
+        self.drift: list[str] = []
 
-    def __call__(self, kind: str, payload: Mapping[str, Any]) -> Any:
+    def of(self, cell: CellRan) -> OnRequest:
+        """What answers the requests of this cell."""
+        left = [one for one in cell.statements if not one.error]
+        return lambda kind, payload: self._answer(cell.title, left, payload)
+
+    def stop(self) -> None:
+        """Nobody waits any more: a statement is ended at the server."""
+        self._stop.set()
+
+    def _answer(self, title: str, left: list[StatementRan], payload: Mapping[str, Any]) -> Any:
         """The rows, with an open file. Raises SourceError, a sentence for the cell."""
         try:
             ask = Ask.model_validate(payload)
         except ValidationError:
-            raise Refused("The request is not one that a cell can make.") from None
-        name = ask.source or next(iter(self._settings.sources), "")
-        self._require_allowed(name)
-        given = self._settings.sources[name]
-        left = given.turn_mb * MB - self._bytes.get(name, 0)
-        if left <= 0 or self._sent.get(name, 0) >= given.turn_queries:
-            raise LimitReached(f"This run has asked {name} for as much as one question may.")
+            raise Refused("The request is not one that a cell can make in a scheduled run.") from None
+        ask = ask.model_copy(update={"source": ask.source or next(iter(self._settings.sources), "")})
+        broker = self._allowed(ask.source)
         seconds = max(1.0, self._ends_at - time.monotonic())
-        request = Request(ask=ask.model_copy(update={"source": name}), seconds=seconds, bytes=left)
-        assert self._broker is not None  # noqa: S101 - `_require_allowed` has looked
+        request = Request(ask=ask, seconds=seconds, bytes=self._bytes_left(ask.source))
         try:
-            answer, descriptor = self._broker.ask(request, threading.Event())
+            answer, descriptor = broker.ask(request, self._stop)
+        except SourceAway:
+            self.is_away = True
+            self.refused = say("run_source_away", self._language, source=ask.source)
+            raise
         except SourceError as error:
-            self.away = self.away or isinstance(error, SourceAway)
+            log.info("source_refused", source=ask.source, why=type(error).__name__)
             raise
         if descriptor is None:
             return answer.value
-        self._bytes[name] = self._bytes.get(name, 0) + answer.bytes
-        self._sent[name] = self._sent.get(name, 0) + 1
-        if not answer.rows:
-            self.empty.append(name)
+        try:
+            self._note(ask.source, answer)
+            self._compare(title, ask, answer, descriptor, left)
+        except BaseException as error:
+            os.close(descriptor)
+            if isinstance(error, OursToFix):
+                self.is_away = True
+                raise SourceAway(
+                    "Nobody could write down that the query ran, so its rows were not given out."
+                ) from error
+            raise
         return WithFile({"rows": answer.rows}, descriptor)
 
-    def _require_allowed(self, name: str) -> None:
+    # --- whether it may be, and how much
+
+    def _allowed(self, name: str) -> BrokerClient:
+        """The broker, once the owner may ask this source. Raises Refused, SourceAway."""
         if self._broker is None or name not in self._settings.sources:
             self._refuse("source_gone", name)
         if self._settings.sources[name].strict:
             self._refuse("schedule_strict", name)
         try:
-            verdict = self._access.may_ask(name, self._thread, {self._owner})
+            verdict = self._access.may_ask(name, self._thread, {self._schedule.owner})
         except SlackUnreachable:
-            self.away = True
+            self.is_away = True
+            self.refused = say("run_source_away", self._language, source="Slack")
             raise SourceAway("Slack does not say now who may ask.") from None
         if not verdict:
             self._refuse(verdict.phrase, name)
+        return self._broker
 
-    def _refuse(self, phrase: str, name: str) -> None:
+    def _refuse(self, phrase: str, name: str) -> NoReturn:
         self.refused = say(phrase, self._language, source=name)
+        key = f"{self._run}:{name}:refused"
+        details: dict[str, int | str] = {"source": name, "by": "schedule"}
+        action = Action.QUERY.value
+        self._store.audit(self._schedule.owner, action, self._thread.id, "refused", key=key, details=details)
         raise Refused(self.refused)
+
+    def _bytes_left(self, name: str) -> int:
+        """What the results of this run may still take. Raises LimitReached."""
+        given = self._settings.sources[name]
+        left = given.turn_mb * MB - self._bytes.get(name, 0)
+        if left <= 0 or self._sent.get(name, 0) >= given.turn_queries:
+            raise LimitReached(f"This run has asked {name} for as much as one question may.")
+        return left
+
+    def _note(self, name: str, answer: Answered) -> None:
+        """Count the statement, and write down in whose name it was sent."""
+        self._bytes[name] = self._bytes.get(name, 0) + answer.bytes
+        self._sent[name] = self._sent.get(name, 0) + 1
+        key = f"{self._run}:{name}:{self._sent[name]}"
+        details: dict[str, int | str] = {
+            "source": name,
+            "rows": answer.rows or 0,
+            "bytes": answer.bytes,
+            "by": "schedule",
+        }
+        action = Action.QUERY.value
+        self._store.audit(self._schedule.owner, action, self._thread.id, "done", key=key, details=details)
+
+    # --- whether the rows are those that the code was written for
+
+    def _compare(self, title: str, ask: Ask, answer: Answered, descriptor: int, left: list[StatementRan]) -> None:
+        before = _counterpart(left, asked_of(ask), ask.source, answer.sql)
+        if before is None:
+            return
+        left.remove(before)
+        if before.rows and not answer.rows:
+            self.drift.append(f"{title}, {ask.source}: a query gives no rows any more")
+        elif (kept := self._kept(before)) is not None:
+            found = table_drift(kept, described(descriptor))
+            self.drift += [f"{title}, {ask.source}: {each}" for each in found]
+
+    def _kept(self, before: StatementRan) -> TableNote | None:
+        """The rows of the report, described; None when they were not kept."""
+        if before.rows_file is None:
+            return None
+        try:
+            return described(self._blobs.get(before.rows_file.sha256))
+        except BlobMissing:
+            return None
+
+
+def _counterpart(left: Sequence[StatementRan], asked: str, source: str, sql: str) -> StatementRan | None:
+    """The statement of the report that this one repeats: the same request, else one that differs in its values alone.
+
+    A run in March asks for the days of March.
+    """
+    own = [one for one in left if one.source == source]
+    same: list[Callable[[StatementRan], bool]] = [
+        lambda one: one.asked == asked,
+        lambda one: _without_values(one.sql) == _without_values(sql[: len(one.sql)]),
+    ]
+    return next((one for fits in same for one in own if fits(one)), None)
+
+
+def _without_values(sql: str) -> str:
+    return _LITERALS.sub("?", sql)

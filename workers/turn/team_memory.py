@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from core.errors import SlackUnreachable
 from core.steps import Asked, Briefed, FunctionNote, FunctionUsed, PlaybookNote, Recalled, Replied, Step
@@ -13,6 +14,7 @@ from workers.memory.spaces import Spaces
 from workers.memory.team import TeamMemory, memory_of
 from workers.turn.context import TurnContext
 from workers.turn.source_access import question_of
+from workers.turn.source_tables import tables_now
 
 log = get_logger(__name__)
 
@@ -55,7 +57,7 @@ def recalled_for(
     notes = tuple(note for note in found.notes if (note.place, note.title, note.text) not in known)
     steps = [*(step for each in turns[:-1] for step in each), *before, *new]
     is_new = context.model.name != OFFLINE and not any(isinstance(step, Replied) for step in before)
-    book = _playbook(memory, spaces, question, steps) if is_new else None
+    book = _playbook(context, thread_id, spaces, question, steps, (*before, *new)) if is_new else None
     functions = _functions(memory, spaces, question, before) if context.model.name != OFFLINE else ()
     if not notes and book is None and not functions:
         return None
@@ -86,9 +88,17 @@ def _functions(memory: TeamMemory, spaces: Spaces, question: str, before: Sequen
     return tuple(note for note in found if note.name not in told)
 
 
-def _playbook(memory: TeamMemory, spaces: Spaces, question: str, steps: Sequence[Step]) -> PlaybookNote | None:
+def _playbook(  # noqa: PLR0917 - the thread, and what of it counts for what
+    context: TurnContext,
+    thread_id: str,
+    spaces: Spaces,
+    question: str,
+    steps: Sequence[Step],
+    turn: Sequence[Step],
+) -> PlaybookNote | None:
     """The playbook that a turn begins to follow. A thread that followed it before is at questions of its own."""
     files = [file for step in steps if isinstance(step, Briefed) for file in step.files]
-    found = memory.shelf.find(spaces.read, question, files)
+    look_up = partial(tables_now, context, thread_id, turn)
+    found = memory_of(context.settings).shelf.find(spaces.read, question, files, look_up)
     followed = {step.playbook.file for step in steps if isinstance(step, Recalled) and step.playbook is not None}
     return None if found is None or found.file in followed else found

@@ -103,3 +103,32 @@ def test_a_zone_and_a_file_pattern_are_read() -> None:
     words = read_schedule("every Monday 9:00 America/New_York run this again with the newest sales_*.csv")
     assert words is not None
     assert (words.zone, words.pattern) == ("America/New_York", "sales_*.csv")
+
+
+@pytest.mark.parametrize(
+    ("said", "on_days_off"),
+    [
+        ("every Monday 9:00 run this again", ""),
+        ("every Monday 9:00 run this again, not on holidays", "skip"),
+        ("every weekday at 8:00 run this again except public holidays", "skip"),
+        ("run this again every day at 9:00, skip bank holidays", "skip"),
+        ("every Monday 9:00 run this again, on holidays the next working day", "next"),
+        ("every Monday 9:00 run this again, or the next business day", "next"),
+        ("每周一 9:00 重新运行，节假日除外", "skip"),
+        ("每天9:00重新运行，节假日不运行", "skip"),
+        ("每周一 9:00 重新运行，除节假日外", "skip"),
+        ("每周一 9:00 重新运行，遇节假日顺延", "next"),
+        ("每周一 9:00 重新运行，遇节假日顺延到下一个工作日", "next"),
+        ("jeden Montag 9:00 noch einmal ausführen, nicht an Feiertagen", "skip"),
+        ("jeden Montag 9:00 noch einmal ausführen, sonst am nächsten Werktag", "next"),
+        ("cada lunes 9:00 ejecutar de nuevo, excepto festivos", "skip"),
+        ("chaque lundi 9:00 relancer, sauf les jours fériés", "skip"),
+        ("毎週月曜 9:00 もう一度実行、祝日を除く", "skip"),
+        ("毎週月曜 9:00 もう一度実行、祝日は翌営業日", "next"),
+    ],
+)
+def test_words_say_what_becomes_of_a_run_on_a_day_off(said: str, on_days_off: str) -> None:
+    words = read_schedule(said)
+    assert words is not None
+    assert words.on_days_off == on_days_off
+    assert words.cron.split()[-1] in ("1", "*", "1-5")

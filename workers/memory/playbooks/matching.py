@@ -19,6 +19,8 @@ from workers.memory.playbooks.page import Input, Playbook
 from workers.sources.knowledge.ranking import Ranking
 from workers.sources.knowledge.words import telling, words
 
+Tables = Mapping[str, Mapping[str, str] | None]
+"""Columns with their types, by "source.table" in small letters. None: there is no such table that may be read."""
 NAME_WEIGHT = 3
 LEAST_COVERED = 0.5
 """The share of a playbook's own words (its name and its words) that the question has to name, by their rarity."""
@@ -104,18 +106,18 @@ def fitting(playbook: Playbook, files: Sequence[FileAbstract]) -> float:
     return len(wanted & there) / len(wanted)
 
 
-def drift(playbook: Playbook, files: Sequence[FileAbstract], tables: Mapping[str, Sequence[str]]) -> tuple[str, ...]:
+def drift(playbook: Playbook, files: Sequence[FileAbstract], tables: Tables) -> tuple[str, ...]:
     """Where the data differs from what a playbook needs, a line each.
 
-    `tables` are the columns of the tables of sources that are known, by "source.table". A file counts as the playbook's
+    `tables` are what is known of the tables of sources. A file counts as the playbook's
     when its name fits, or else when it has the most of its columns.
     """
     found: list[str] = []
     for each in playbook.inputs:
         if each.file:
             found += _file_drift(each, files)
-        elif (known := tables.get(f"{each.source}.{each.table}".casefold())) is not None:
-            found += _column_drift(each, f"{each.source}.{each.table}", known)
+        elif each.label.casefold() in tables:
+            found += _table_drift(each, tables[each.label.casefold()])
     return tuple(found)
 
 
@@ -132,6 +134,19 @@ def _file_drift(wanted: Input, files: Sequence[FileAbstract]) -> list[str]:
     lower = {column.casefold() for column in wanted.columns}
     best = max(named or tabular, key=lambda file: len(lower & {name.casefold() for name in columns_of(file)}))
     return _column_drift(wanted, best.path, columns_of(best))
+
+
+def _table_drift(wanted: Input, known: Mapping[str, str] | None) -> list[str]:
+    if known is None:
+        return [f"{wanted.label}: no such table that may be read"]
+    needed = {name.casefold() for name in wanted.columns}
+    before = {column.casefold(): kind for column, kind in wanted.types}
+    retyped = [
+        f"{wanted.label}: column “{column}” was {before[column.casefold()]} and is {kind}"
+        for column, kind in known.items()
+        if column.casefold() in (needed & before.keys()) and before[column.casefold()].casefold() != kind.casefold()
+    ]
+    return _column_drift(wanted, wanted.label, list(known)) + retyped
 
 
 def _column_drift(wanted: Input, where: str, known: Sequence[str]) -> list[str]:

@@ -25,7 +25,7 @@ _NAME = re.compile(r"[a-z][a-z0-9-]{0,79}")
 _KEYS: Final = frozenset(
     {"playbook", "when", "words", "inputs", "parameters", "checks", "owner", "approved", "kept", "thread", "proof"}
 )
-_INPUT_KEYS: Final = frozenset({"file", "source", "table", "columns"})
+_INPUT_KEYS: Final = frozenset({"file", "source", "table", "columns", "types"})
 _PARAMETER_KEYS: Final = frozenset({"name", "type", "value", "meaning"})
 
 
@@ -46,6 +46,8 @@ class Input:
     source: str = ""
     table: str = ""
     columns: tuple[str, ...] = ()
+    types: tuple[tuple[str, str], ...] = ()
+    """The columns of the table and their types when the playbook was kept: what drift is told by."""
 
     @property
     def label(self) -> str:
@@ -132,8 +134,8 @@ def write_playbook(one: Playbook) -> str:
     header |= {"words": list(one.words)} if one.words else {}
     if one.inputs:
         header["inputs"] = [
-            {key: list(value) if key == "columns" else value for key in ("file", "source", "table", "columns")
-             if (value := getattr(each, key))}
+            {key: list(value) if key == "columns" else dict(value) if key == "types" else value
+             for key in ("file", "source", "table", "columns", "types") if (value := getattr(each, key))}
             for each in one.inputs
         ]  # fmt: skip
     if one.parameters:
@@ -276,7 +278,11 @@ def _list(header: Mapping[str, Any], key: str) -> list[Any]:
 def _input(item: object) -> Input:
     if not isinstance(item, dict) or set(item) - _INPUT_KEYS:
         raise PlaybookFault(1, f"an input has only {', '.join(sorted(_INPUT_KEYS))}.")
-    return Input(_text(item, "file"), _text(item, "source"), _text(item, "table"), _texts(item, "columns"))
+    types = item.get("types") or {}
+    if not isinstance(types, dict):
+        raise PlaybookFault(1, "the `types` of an input are columns with their types.")
+    named = tuple((str(column), str(kind)) for column, kind in types.items())
+    return Input(_text(item, "file"), _text(item, "source"), _text(item, "table"), _texts(item, "columns"), named)
 
 
 def _parameter(item: object) -> Parameter:

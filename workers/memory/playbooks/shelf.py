@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from core.steps import FileAbstract, PlaybookNote
 from workers.memory.folder import Page, TeamFolder
-from workers.memory.playbooks.matching import Candidate, PlaybookIndex, drift
-from workers.memory.playbooks.page import PlaybookFault, read_playbook
+from workers.memory.playbooks.matching import Candidate, PlaybookIndex, Tables, drift
+from workers.memory.playbooks.page import Input, PlaybookFault, read_playbook
 
 PLAYBOOKS = "playbooks"
 
@@ -46,9 +46,9 @@ class Shelf:
         spaces: Iterable[str],
         question: str,
         files: Sequence[FileAbstract],
-        tables: Mapping[str, Sequence[str]] | None = None,
+        look_up: Callable[[Sequence[Input]], Tables] = lambda inputs: {},
     ) -> PlaybookNote | None:
-        """The playbook to follow, with what has drifted; None when none fits."""
+        """The playbook to follow, with what has drifted; None when none fits. `look_up` looks at tables of sources."""
         found = self.index(spaces).match(question, files)
         if found is None:
             return None
@@ -59,5 +59,5 @@ class Shelf:
             text=found.text,
             owner=book.owner,
             kept=book.kept,
-            drift=drift(book, files, tables or {}),
+            drift=drift(book, files, look_up(book.inputs)),
         )

@@ -23,6 +23,7 @@ from workers.memory.team import memory_of
 from workers.turn.clean_room import NotWanted, Room, RoomTaken
 from workers.turn.commands.memory import propose
 from workers.turn.commands.thread import CommandThread
+from workers.turn.source_tables import tables_now, with_types
 from workers.turn.team_memory import spaces_in
 
 log = get_logger(__name__)
@@ -51,6 +52,8 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         thread.answer(say("playbook_no_code", language), done=False)
         return ()
     book = replace(proven.draft.playbook, proof=proven.proof)
+    tables = tables_now(thread.context, thread.lease.thread_id, turns[-1], book.inputs)
+    book = replace(book, inputs=with_types(book.inputs, tables))
     spaces = spaces_in(thread.context, thread.lease.thread_id)
     file = free_file(thread, spaces.own, book.name)
     proposed = Proposed(

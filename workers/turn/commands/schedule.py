@@ -10,7 +10,8 @@ from core.schedule_words import ScheduleWords, read_schedule
 from core.schedules import Figure, ScheduleOrder
 from core.steps import CellRan, Finished, Step
 from workers.agent.effective_steps import effective_steps
-from workers.agent.rerun import Plan, figures_now, plan
+from workers.agent.rerun import Plan, figures_now, plan, tools_of
+from workers.schedules.days_off import days_off, is_known
 from workers.schedules.drift import fits, pattern_of
 from workers.schedules.telling import figure_meant
 from workers.schedules.times import BadTimes, least_gap, moment, next_time
@@ -50,6 +51,8 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
         raise _Refused("schedule_no_code")
     if made.left_out:
         raise _Refused("schedule_effects", cells=", ".join(each.title for each in made.left_out))
+    if tools := tools_of(made):
+        raise _Refused("schedule_tools", tools=", ".join(tools))
     sources = list(dict.fromkeys(one.source for _, part in made.parts for one in part.cell.statements))
     for name in sources:
         if name in context.settings.sources and context.settings.sources[name].strict:
@@ -57,8 +60,13 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
     zone = words.zone or context.slack.time_zone(command.user)
     limits = context.settings.schedules
     begun = datetime.now(UTC)
+    rest = days_off(limits)
+    if words.on_days_off and not rest:
+        raise _Refused("schedule_no_holidays")
+    if words.on_days_off and not is_known(limits.holidays):
+        raise _Refused("schedule_bad_holidays", country=limits.holidays)
     try:
-        following = next_time(words.cron, zone, begun)
+        following = next_time(words.cron, zone, begun, words.on_days_off, rest)
         if least_gap(words.cron, zone, begun).total_seconds() < limits.least_minutes * 60:
             raise _Refused("schedule_too_often", minutes=limits.least_minutes)
     except BadTimes as error:
@@ -77,6 +85,7 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
         threshold=words.threshold,
         pattern=words.pattern,
         inputs=tuple(store.thread_files(thread_id)),
+        on_days_off=words.on_days_off,
     )
     store.add_schedule(
         thread.lease,
@@ -97,7 +106,7 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
         zone=zone,
         next=moment(following, zone, language),
         data=_data(thread, order, sources, author),
-        telling=_telling(thread, words),
+        telling=" ".join(filter(None, (_telling(thread, words), _on_days_off(thread, words)))),
     )
 
 
@@ -135,3 +144,13 @@ def _telling(thread: CommandThread, words: ScheduleWords) -> str:
         return say("schedule_tells_changes", thread.language)
     limit = number(words.threshold.limit, thread.language) + (" %" if words.threshold.percent else "")
     return say("schedule_tells_crossing", thread.language, name=words.threshold.name or "1", limit=limit)
+
+
+def _on_days_off(thread: CommandThread, words: ScheduleWords) -> str:
+    """What becomes of a run on a day off, and who says which those are; "" when nobody asked for it."""
+    if not words.on_days_off:
+        return ""
+    limits = thread.context.settings.schedules
+    calendar = ", ".join(filter(None, (limits.holidays, "days_off" if limits.days_off else "")))
+    phrase = "schedule_skips_days_off" if words.on_days_off == "skip" else "schedule_moves_days_off"
+    return say(phrase, thread.language, calendar=calendar)

@@ -9,7 +9,7 @@ from core.phrases import say
 from core.schedules import State
 from core.slack.text import clip
 from core.steps import Step
-from workers.schedules.times import BadTimes, moment, next_time
+from workers.schedules.times import BadTimes, following_time, moment
 from workers.turn.commands.thread import CommandThread
 
 _MOST = 20
@@ -46,7 +46,7 @@ def change_all(thread: CommandThread, state: State) -> None:
         following = None
         if state == "active":
             try:
-                following = next_time(each.order.cron, each.order.zone, datetime.now(UTC))
+                following = following_time(thread.context.settings.schedules, each.order, datetime.now(UTC))
             except BadTimes:
                 continue
         reason = f"{author}" if state == "stopped" else ""

@@ -168,7 +168,9 @@ def test_a_playbook_is_found_by_other_words_for_it_and_by_its_columns() -> None:
 
 
 def test_missing_columns_are_named_with_the_nearest_one() -> None:
-    lines = drift(CHURN, [file("customers.csv", "customer_id", "plan_type", "churned")], {"shop.orders": ["order_id"]})
+    lines = drift(
+        CHURN, [file("customers.csv", "customer_id", "plan_type", "churned")], {"shop.orders": {"order_id": "int"}}
+    )
     assert lines == (
         "customers.csv: no column “plan”, the nearest is “plan_type”",
         "shop.orders: no column “id”",

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from turn_world import BEN, Death, Killed, Meanwhile, World, cell, finish
+from turn_world import BEN, Death, Killed, Meanwhile, NewWorld, World, cell, finish
 
 from core.schedules import RunOutcome
 from core.store import Store
@@ -58,7 +58,7 @@ def give(world: World, name: str, content: bytes) -> None:
 def when_due(world: World, key: ThreadKey) -> datetime:
     """The moment at which the schedule is due; the janitor has seen it."""
     at = schedule(world, key).next_at
-    assert begin_due(world.store, at) == 1
+    assert begin_due(world.store, at, world.settings) == 1
     return at
 
 
@@ -114,7 +114,7 @@ def test_two_janitors_make_one_run_and_missed_times_are_one(world: World) -> Non
     found = schedule(world, key)
     late = found.next_at + timedelta(days=15)
     other = Store(world.settings.database_url)
-    assert begin_due(world.store, late) + begin_due(other, late) == 1
+    assert begin_due(world.store, late, world.settings) + begin_due(other, late, world.settings) == 1
     assert other.begin_run(found.id, found.next_at, late) is False, "this one read before the first one wrote"
     other.close()
     following = schedule(world, key).next_at
@@ -175,7 +175,7 @@ def test_data_that_look_otherwise_stop_the_schedule_with_the_reason_and_no_numbe
     assert "repair" in text
     assert "→" not in text
     assert schedule(world, key).state == "stopped"
-    assert begin_due(world.store, at + timedelta(days=30)) == 0
+    assert begin_due(world.store, at + timedelta(days=30), world.settings) == 0
 
 
 def test_a_limit_is_told_of_only_when_the_figure_crosses_it(world: World) -> None:
@@ -215,7 +215,7 @@ def test_words_list_pause_resume_and_stop_the_schedules(world: World) -> None:
         world.settle(key)
         assert says in said(world, key)
         assert schedule(world, key).state == state
-    assert begin_due(world.store, datetime.now(UTC) + timedelta(days=30)) == 0
+    assert begin_due(world.store, datetime.now(UTC) + timedelta(days=30), world.settings) == 0
 
 
 def test_what_was_paused_after_it_became_due_does_not_run(world: World) -> None:
@@ -275,10 +275,53 @@ def test_a_purge_takes_the_schedules_with_it(world: World) -> None:
     world.store.purge_thread(key.id)
     assert world.store.schedules(key.id) == []
     work(world, at)
-    assert begin_due(world.store, at + timedelta(days=30)) == 0
+    assert begin_due(world.store, at + timedelta(days=30), world.settings) == 0
 
 
 def test_nothing_is_due_without_a_schedule(world: World) -> None:
-    assert begin_due(world.store, datetime.now(UTC)) == 0
+    assert begin_due(world.store, datetime.now(UTC), world.settings) == 0
     given: Any = world.store.claim_run("here", datetime.now(UTC))
     assert given is None
+
+
+OFF = "run this again every day at 9:00 UTC, not on holidays"
+
+
+def test_a_schedule_says_what_happens_on_a_day_off(new_world: NewWorld) -> None:
+    world = new_world(team='[schedules]\nholidays = "DE-BY"\ndays_off = [2026-12-24]\n')
+    key = scheduled(world, OFF)
+    assert "On days off (DE-BY, days_off) it does not run." in said(world, key)
+    world.say("every Monday 9:00 run this again, on holidays the next working day", thread=key)
+    world.settle(key)
+    assert "the same time of the next working day" in said(world, key)
+    assert [each.order.on_days_off for each in world.store.schedules(key.id)] == ["skip", "next"]
+
+
+@pytest.mark.parametrize(("team", "says"), [("", "days_off"), ('[schedules]\nholidays = "XX"\n', "holidays of XX")])
+def test_a_schedule_by_holidays_that_nobody_named_is_refused_with_a_way_out(
+    new_world: NewWorld, team: str, says: str
+) -> None:
+    world = new_world(team=team)
+    key = scheduled(world, OFF)
+    assert says in said(world, key)
+    assert world.store.schedules(key.id) == []
+
+
+def test_the_next_time_is_on_no_day_off(new_world: NewWorld) -> None:
+    world = new_world(team='[schedules]\nholidays = "DE"\n')
+    key = scheduled(world, OFF)
+    at = datetime(2027, 12, 24, 12, tzinfo=UTC)
+    assert begin_due(world.store, at, world.settings) == 1
+    assert schedule(world, key).next_at == datetime(2027, 12, 27, 9, tzinfo=UTC)
+
+
+def test_a_day_that_became_a_day_off_is_left_out_and_said(new_world: NewWorld) -> None:
+    world = new_world(team='[schedules]\nholidays = "DE"\n')
+    key = scheduled(world, OFF)
+    give(world, "sales_2026-02.csv", FEB)
+    at = when_due(world, key)
+    own = world.settings.schedules.model_copy(update={"days_off": (at.date(),)})
+    world.settings = world.settings.model_copy(update={"schedules": own})
+    work(world, at)
+    assert "became a day off" in said(world, key)
+    assert schedule(world, key).state == "active"

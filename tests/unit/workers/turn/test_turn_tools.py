@@ -8,14 +8,18 @@ from typing import Any
 
 import pytest
 from mcp_servers import INJECTION
+from schedule_world import work
 from tools_world import served, table
 from turn_world import ANA, BEN, Death, Meanwhile, NewWorld, World, cell, finish
 
+from core.values import ThreadKey
 from tryout import replay
 from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
+from workers.service.schedules import begin_due
 from workers.tools.client import ToolsClient
 from workers.tools.requests import Answered, ToolNote
+from workers.turn.commands import schedule
 
 pytestmark = pytest.mark.process
 
@@ -212,3 +216,44 @@ def test_a_replay_shows_the_calls(asked: Asked, capsys: pytest.CaptureFixture[st
     world = asked(SEARCH, more=FREE)
     replay.run(world.settings, world.key.id)  # type: ignore[attr-defined]
     assert "tickets.search" in capsys.readouterr().out
+
+
+# --- a report made again and again
+
+
+EVERY = "every Monday 9:00 run this again"
+HOURS = finish("The ticket took **3.5** hours, of which **3.5** count.")
+
+
+def hours_reported(asked: Asked) -> World:
+    hours = "hours = tool('tickets.search', customer='Ana')['tickets'][0]['hours']\nprint('hours', hours)"
+    world = asked(cell(hours, "Hours"), HOURS, more=FREE)
+    assert ran(world)[0]["status"] == "ok"
+    return world
+
+
+def test_a_report_whose_code_calls_a_tool_is_not_scheduled_and_the_tool_is_named(asked: Asked) -> None:
+    world = hours_reported(asked)
+    key: ThreadKey = world.key  # type: ignore[attr-defined]
+    world.say(EVERY, thread=key)
+    world.settle(key)
+    text = str(world.messages(key, ours=True)[-1]["text"])
+    assert "tickets.search" in text
+    assert "then schedule that" in text
+    assert world.store.schedules(key.id) == []
+
+
+def test_a_schedule_of_an_earlier_release_that_calls_a_tool_stops_and_names_it(
+    asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = hours_reported(asked)
+    key: ThreadKey = world.key  # type: ignore[attr-defined]
+    with monkeypatch.context() as earlier:
+        earlier.setattr(schedule, "tools_of", lambda made: [])
+        world.say(EVERY, thread=key)
+        world.settle(key)
+    (found,) = world.store.schedules(key.id)
+    assert begin_due(world.store, found.next_at, world.settings) == 1
+    work(world, found.next_at)
+    assert "tickets.search" in str(world.messages(key, ours=True)[-1]["text"])
+    assert [each.state for each in world.store.schedules(key.id)] == ["stopped"]
