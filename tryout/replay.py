@@ -105,7 +105,7 @@ def run(
             turns = [(turn, history.steps(turn.id), history.sent(turn)) for turn in history.find(name)]
             checked = {turn.id: outcome for turn, _, _ in turns if (outcome := store.clean_room(turn.id)) is not None}
             if not permitted(
-                settings, store, Action.REPLAY, name, _sources(step for _, steps, _ in turns for step in steps)
+                settings, store, Action.REPLAY, name, sources_asked(step for _, steps, _ in turns for step in steps)
             ):
                 return 1
         except SQLAlchemyError as error:
@@ -161,7 +161,7 @@ def _write_outputs(settings: Settings, folder: Path, steps: Iterable[Step | Unkn
     return 0
 
 
-def _sources(steps: Iterable[TimedStep]) -> dict[str, str]:
+def sources_asked(steps: Iterable[TimedStep]) -> dict[str, str]:
     """The data sources that these steps have statements of, for the audit."""
     named = sorted({statement.source for statement in statements(each.step for each in steps)})
     return {"sources": ", ".join(named)} if named else {}
