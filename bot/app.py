@@ -18,6 +18,7 @@ from bot.approvals import Approvals
 from bot.buttons import (
     APPROVAL_BUTTONS,
     BUTTONS,
+    FILES_BUTTONS,
     FORMS,
     HOME_BUTTONS,
     HOME_FORMS,
@@ -102,6 +103,8 @@ _Picks = Callable[[Desk], _Handles]
 def _listen_to_menu(app: App, desks: Desks) -> None:
     for button in APPROVAL_BUTTONS:
         app.action(button.pattern())(_approval_listener(desks))
+    for button in FILES_BUTTONS:
+        app.action(button.pattern())(_menu_listener(lambda desk: desk.held_files.press, desks, "files"))
     for form in FORMS:
         app.view(form.pattern())(_form_listener(lambda desk: desk.approvals, desks))
     for shortcut in SHORTCUTS:

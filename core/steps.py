@@ -646,6 +646,42 @@ def words_of(approval: Approval) -> tuple[Word, ...]:
     return ("run", "skip") if approval.what in ("statement", "stage") else ("run", "skip", "reject")
 
 
+class HeldFile(StoredFile):
+    """A file that waits for a yes. `rows` are those of its tables without their headers, None where nobody knows."""
+
+    rows: int | None = None
+
+
+class FilesHeld(Value):
+    """Files wait for a person's yes before they go to Slack. The turn does not wait for them.
+
+    `id` names the question, `key` the upload that follows a yes. They are asked for again under the same `key`: the
+    last step that has it counts. `comment` is what would stand with them, as mrkdwn. A yes counts once so many `people`
+    said it, and `until` a moment in seconds since 1970; `hours` is how long that was from the start.
+    """
+
+    kind: Literal["files_held"] = "files_held"
+    id: str
+    key: str
+    files: tuple[HeldFile, ...]
+    comment: str = ""
+    until: float
+    hours: float
+    people: int = 1
+
+
+class FilesSettled(Value):
+    """What became of files that waited, and who decided it. "expired": the decision came too late. "gone": a yes came,
+    and the file store does not have them any more."""
+
+    kind: Literal["files_settled"] = "files_settled"
+    held: str
+    outcome: Literal["sent", "kept", "expired", "gone"]
+    user: str
+    author: str
+    ts: str
+
+
 class Checked(Value):
     """The judge's verdict on a report."""
 
@@ -1056,6 +1092,8 @@ KnownStep = Annotated[
     | Questioned
     | Agreed
     | Decided
+    | FilesHeld
+    | FilesSettled
     | Checked
     | RouteBegan
     | RouteRan
@@ -1099,7 +1137,7 @@ def dump_step(step: Step) -> dict[str, Any]:
 
 _OF_PEOPLE = (
     *(Asked, Noted, Changed, Unfollowed, Learning, Proposed, Settled, Agreed, Commanded, Resumed, Undone, Forgot),
-    Decided,
+    *(Decided, FilesSettled),
     *(Forked, Inherited, Imported, Loaded, Startup),
 )
 

@@ -36,6 +36,8 @@ from core.steps import (
     Compacted,
     Corrected,
     Decided,
+    FilesHeld,
+    FilesSettled,
     Finished,
     Forgot,
     Forked,
@@ -278,6 +280,11 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912, PLR0915 - one case per kind 
             return _Shown(
                 f"decided   {step.outcome}, {step.author or step.user}".rstrip(", "), "magenta", [step.code, step.hint]
             )
+        case FilesHeld():
+            names = [each.name for each in step.files]
+            return _Shown(f"held      {len(names)} files wait for a yes", "yellow", names)
+        case FilesSettled():
+            return _Shown(f"files     {step.outcome}, {step.author or step.user}", "magenta", [])
         case Checked():
             verdict = "the report stands" if step.is_final else "not yet"
             return _Shown(f"checked   {verdict}", "cyan", [step.reason])

@@ -14,6 +14,7 @@ from core.steps import (
     Closed,
     Commanded,
     Decided,
+    FilesHeld,
     Finished,
     Forgot,
     GaveUp,
@@ -77,8 +78,8 @@ def failed_cells(steps: Sequence[Step]) -> list[CellRan]:
 
 
 def ending(steps: Sequence[Step]) -> Finished | Forgot | GaveUp | Closed | None:
-    """The step that closed the turn, when it is the last one."""
-    last = steps[-1] if steps else None
+    """The step that closed the turn, when it is the last one. A question about its files may stand behind it."""
+    last = next((step for step in reversed(steps) if not isinstance(step, FilesHeld)), None)
     return last if isinstance(last, Finished | Forgot | GaveUp | Closed) else None
 
 
