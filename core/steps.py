@@ -887,17 +887,22 @@ class Forgot(Value):
 
 class Moved(Value):
     """The thread's session is at another node from here on. `came`: one was brought along or found there. `cells` are
-    the titles of the cells whose effects are not in it, `lost` the names of variables that could not be kept."""
+    the titles of the cells whose effects are not in it, `lost` the names of variables that could not be kept.
+
+    `shell`: commands of bash ran before, and the next one gets a new shell, because the thread is at another node
+    ("moved") or its session was put away meanwhile ("anew").
+    """
 
     kind: Literal["moved"] = "moved"
     node: str
     came: bool
     cells: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    shell: Literal["", "moved", "anew"] = ""
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is missing."""
+        """Whether nothing of the Python session is missing."""
         return self.came and not self.cells and not self.lost
 
 

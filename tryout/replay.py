@@ -317,6 +317,7 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912, PLR0915 - one case per kind 
             return _Shown(f"model     {step.purpose}: {step.reason}", "red", [])
         case Moved():
             missing = [*(f"not there: {title}" for title in step.cells), *(f"not kept: {name}" for name in step.lost)]
+            missing += ["a new shell"] if step.shell else []
             what = "with its session" if step.came else "without its session"
             return _Shown(f"moved     to {step.node}, {what}", "yellow", missing)
         case Forked():

@@ -68,8 +68,9 @@ def hold_files(turn: OpenTurn, slot: str, files: Sequence[StoredFile]) -> FilesH
     key = turn.show.key_of(slot)
     if (before := asked_about(turn.turns, key)) is not None:
         return before.held
-    sent = turn.context.store.outbox_get(key) is not None
-    if sent or not any(file.size for file in files) or not must_wait(turn.context, turn.thread_id):
+    if not any(file.size for file in files) or not must_wait(turn.context, turn.thread_id):
+        return None
+    if turn.context.store.outbox_get(key) is not None:  # they went before the policy came
         return None
     step = held(turn.context, ThreadKey.parse(turn.thread_id), turn.turns, key, files)
     turn.append(step)
