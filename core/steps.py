@@ -565,14 +565,15 @@ class Finding(Value):
 
 
 class Approval(Value):
-    """What waits for a person's yes: a cell before it runs, a statement that a cell wants to send, a plan, or the
-    result of a stage of it. Their text is `code` too; the code of a stage's cells is `folded`.
+    """What waits for a person's yes: a cell before it runs, a statement that a cell wants to send, a plan, the result
+    of a stage of it, or an expensive call of a model ("extra": one that an answer can do without). Their text is `code`
+    too; the code of a stage's cells is `folded`. `micros` is what a call is estimated to cost, in millionths.
 
     `call` is the model's call that asked for the cell, "" for a statement. `risks`, `reads` and `writes` are what can
     be told without running the code: rules that it falls under, and the names of files and sources.
     """
 
-    what: Literal["python", "bash", "statement", "plan", "stage"]
+    what: Literal["python", "bash", "statement", "plan", "stage", "cost", "extra"]
     title: str
     code: str
     call: str = ""
@@ -580,6 +581,7 @@ class Approval(Value):
     risks: tuple[Finding, ...] = ()
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    micros: int = 0
 
 
 class Questioned(Value):
@@ -641,9 +643,9 @@ Word = Literal["run", "skip", "reject"]
 
 def words_of(approval: Approval) -> tuple[Word, ...]:
     """What the options of our question mean, in their order."""
-    if approval.what == "plan":
+    if approval.what in ("plan", "cost"):
         return ("run", "reject")
-    return ("run", "skip") if approval.what in ("statement", "stage") else ("run", "skip", "reject")
+    return ("run", "skip") if approval.what in ("statement", "stage", "extra") else ("run", "skip", "reject")
 
 
 class HeldFile(StoredFile):

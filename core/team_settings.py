@@ -423,6 +423,11 @@ class ChannelApprovals(Table):
         default="never",
         description="`always`: files wait for a yes before they are uploaded to Slack. Text and charts go at once.",
     )
+    above: Money = Field(
+        default=0.0,
+        description="A call of a model that is estimated to cost more waits for a yes, in the currency of `[budget]`; "
+        "0: none does. Models without a price are not estimated.",
+    )
     hours: Annotated[float, Field(gt=0)] = Field(
         default=24.0,
         description="Hours after which a question parks its turn; “continue” goes on from there. Files that wait are "

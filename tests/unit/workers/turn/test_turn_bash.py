@@ -123,15 +123,15 @@ def test_a_new_shell_at_another_node_is_told_to_people_once_and_to_the_model_wit
     office = Office(new_world(team=ON, hands_over=True), replies=(command("cd /tmp; n=1"),))
     office.press("run")
     office.settle()
-    goes_on(office, command("echo $n"), command("echo two"))
+    goes_on(office, command("echo $n"), command("echo secondmark"))
     text = office.world.text(office.key)
     assert text.count(NEW_SHELL) == 1
     assert "All variables and files were moved there." in text
     assert [step["shell"] for step in office.world.steps(office.key, "moved")] == ["moved"]
     assert asked_of(office).count("NEW shell") == 1, "the second command ran in the shell of the first"
     before, _, after = asked_of(office).partition("NEW shell")
-    assert "two" not in before
-    assert "two" in after
+    assert "secondmark" not in before
+    assert "secondmark" in after
 
 
 def test_a_thread_that_used_no_shell_hears_of_none(new_world: NewWorld) -> None:
@@ -145,7 +145,7 @@ def test_the_way_back_to_the_first_node_is_told_again(new_world: NewWorld) -> No
     office = Office(new_world(team=ON, hands_over=True), replies=(command("n=1"),))
     office.press("run")
     office.settle()
-    goes_on(office, command("echo two"))
+    goes_on(office, command("echo secondmark"))
     goes_on(office, command("echo three"), node="here")
     assert [step["shell"] for step in office.world.steps(office.key, "moved")] == ["moved"]
 
