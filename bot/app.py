@@ -39,6 +39,7 @@ from bot.desks import Desk, Desks
 from bot.intake import Ignored
 from bot.memory import Proposals
 from bot.oauth import Installing
+from bot.organisation import workspace_of
 from bot.retry_buffer import RetryBuffer
 from core.spool import Spooled
 from core.store import Store, StoreUnreachable
@@ -74,6 +75,7 @@ def build_app(
         signing_secret=signing_secret,
         process_before_response=True,
         raise_error_for_unhandled_request=True,
+        before_authorize=_with_team,
         authorize=installing.authorize() if installing is not None else None,  # type: ignore[arg-type]
         oauth_settings=installing.oauth if installing is not None else None,
     )
@@ -98,6 +100,14 @@ def build_app(
 _Handles = Callable[[Mapping[str, Any], str], str]
 _Picks = Callable[[Desk], _Handles]
 """Picks what handles a press at the desk of its workspace."""
+
+
+def _with_team(body: dict[str, Any], context: BoltContext, next: Callable[[], Any]) -> Any:
+    """Note the workspace of a payload of an organisation's installation, where Bolt finds none."""
+    is_org = bool(context.is_enterprise_install) or body.get("is_enterprise_install") is True
+    if (is_org or not context.team_id) and (team := workspace_of(body)):
+        context["team_id"] = team
+    return next()
 
 
 def _listen_to_menu(app: App, desks: Desks) -> None:

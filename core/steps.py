@@ -887,6 +887,9 @@ class Forgot(Value):
     text: str
 
 
+ShellIs = Literal["", "moved", "anew"]
+
+
 class Moved(Value):
     """The thread's session is at another node from here on. `came`: one was brought along or found there. `cells` are
     the titles of the cells whose effects are not in it, `lost` the names of variables that could not be kept.
@@ -900,7 +903,7 @@ class Moved(Value):
     came: bool
     cells: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
-    shell: Literal["", "moved", "anew"] = ""
+    shell: ShellIs = ""
 
     @property
     def is_whole(self) -> bool:

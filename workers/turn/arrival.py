@@ -7,7 +7,7 @@ from functools import partial
 
 from core.phrases import say
 from core.slack.text import escape
-from core.steps import Moved, Step
+from core.steps import Moved, ShellIs, Step
 from core.values import Language, Lease
 from workers.agent.about_steps import cells, cells_not_in, has_shell
 from workers.turn.context import TurnContext
@@ -58,7 +58,7 @@ def bring(context: TurnContext, lease: Lease, turns: Sequence[Sequence[Step]], b
     lost = imported.lost if imported is not None else ()
     was_here = imported is not None and imported.was_here
     was_evicted = before is None  # people need not hear of it
-    shell = "" if was_here or not has_shell(turns) else "anew" if was_evicted else "moved"
+    shell: ShellIs = "" if was_here or not has_shell(turns) else "anew" if was_evicted else "moved"
     titles = tuple(cell.title or cell.cell_id for cell in missing)
     moved = Moved(node=here, came=came, cells=titles, lost=lost, shell=shell)
     return None if moved.is_whole and not shell and (was_evicted or was_here) else moved

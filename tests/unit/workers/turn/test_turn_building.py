@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from builder_kit import FENCE, FINE, LocalWalls, code, covered
-from turn_world import ANA, BEN, Death, Meanwhile, World
+from turn_world import ANA, BEN, Death, Meanwhile, NewWorld, World
 
 from core.commands import BUILDING
 from core.steps import Proposed, Replied, Settled, Step
