@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from itertools import count
+
 import pytest
-from turn_world import ANA, BEN, Json, NewWorld, World, cell, failure, finish
+from turn_world import ANA, BEN, Death, Json, NewWorld, World, cell, failure, finish
 
 from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
@@ -139,3 +141,25 @@ def test_a_call_that_failed_is_tried_again_on_the_same_yes(new_world: NewWorld) 
     world.decide(key, "run")
     world.settle(key)
     assert whats(world, key).count("cost:act") == 1
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # the card dies with its worker
+def test_a_worker_may_die_anywhere_around_the_question_and_it_is_asked_and_answered_once(new_world: NewWorld) -> None:
+    world = new_world(team=ASKS)
+    for at in count(1):
+        death = Death(at)
+        world.model = ScriptedModel([COUNT, REPORT])
+        key = world.say("how much?")
+        world.settle(key, death)
+        place = f"died after effect {at}: {' '.join(death.effects)}"
+        assert whats(world, key) == ["cost:act"], place
+        assert world.text(key).count("[Stop here]") == 1, place
+        world.decide(key, "run")
+        world.settle(key, None if death.dead else death)
+        world.decide(key, "skip")
+        world.settle(key)
+        assert whats(world, key) == ["cost:act", "cost:check"], place
+        assert world.statuses(key) == ["done"], place
+        assert [step["purpose"] for step in world.steps(key, "replied")] == ["act", "act"], place
+        if not death.dead:
+            break
