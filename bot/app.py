@@ -18,6 +18,7 @@ from bot.approvals import Approvals
 from bot.buttons import (
     APPROVAL_BUTTONS,
     BUTTONS,
+    FILES_BUTTONS,
     FORMS,
     HOME_BUTTONS,
     HOME_FORMS,
@@ -38,6 +39,7 @@ from bot.desks import Desk, Desks
 from bot.intake import Ignored
 from bot.memory import Proposals
 from bot.oauth import Installing
+from bot.organisation import workspace_of
 from bot.retry_buffer import RetryBuffer
 from core.spool import Spooled
 from core.store import Store, StoreUnreachable
@@ -73,6 +75,7 @@ def build_app(
         signing_secret=signing_secret,
         process_before_response=True,
         raise_error_for_unhandled_request=True,
+        before_authorize=_with_team,
         authorize=installing.authorize() if installing is not None else None,  # type: ignore[arg-type]
         oauth_settings=installing.oauth if installing is not None else None,
     )
@@ -99,9 +102,19 @@ _Picks = Callable[[Desk], _Handles]
 """Picks what handles a press at the desk of its workspace."""
 
 
+def _with_team(body: dict[str, Any], context: BoltContext, next: Callable[[], Any]) -> Any:
+    """Note the workspace of a payload of an organisation's installation, where Bolt finds none."""
+    is_org = bool(context.is_enterprise_install) or body.get("is_enterprise_install") is True
+    if (is_org or not context.team_id) and (team := workspace_of(body)):
+        context["team_id"] = team
+    return next()
+
+
 def _listen_to_menu(app: App, desks: Desks) -> None:
     for button in APPROVAL_BUTTONS:
         app.action(button.pattern())(_approval_listener(desks))
+    for button in FILES_BUTTONS:
+        app.action(button.pattern())(_menu_listener(lambda desk: desk.held_files.press, desks, "files"))
     for form in FORMS:
         app.view(form.pattern())(_form_listener(lambda desk: desk.approvals, desks))
     for shortcut in SHORTCUTS:

@@ -21,6 +21,7 @@ from core.interactions import (
     ContextForm,
     DefaultsForm,
     EditForm,
+    FilesButton,
     HintForm,
     HomeButton,
     InstructionsForm,
@@ -59,6 +60,9 @@ BUTTONS: Final[tuple[tuple[type[Interaction], Reader], ...]] = (
 
 APPROVAL_BUTTONS: Final[tuple[type[Interaction], ...]] = (ApprovalButton,)
 """Buttons that `bot/approvals.py` listens to: a press may open a form, or draw its message again."""
+
+FILES_BUTTONS: Final[tuple[type[Interaction], ...]] = (FilesButton,)
+"""Buttons that `bot/held_files.py` listens to."""
 
 SHORTCUTS: Final[tuple[type[Interaction], ...]] = (Menu,)
 """Shortcuts of messages; `bot/menu.py` listens to them, to the forms behind them, and to its button."""

@@ -7,6 +7,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 
 from bot.approvals import Approvals
+from bot.held_files import HeldFiles
 from bot.home import Home
 from bot.memory import Proposals
 from bot.menu import MessageMenu
@@ -25,6 +26,7 @@ class Desk:
     def __init__(self, store: Store, handler: MessageHandler) -> None:
         self.handler = handler
         self.approvals = Approvals(store, handler.slack, handler)
+        self.held_files = HeldFiles(store, handler.slack, handler)
         self.menu = MessageMenu(store, handler.slack, handler)
         self.reports = Reports(store, handler.slack, handler)
         self.steps = Steps(store, handler.slack, handler)

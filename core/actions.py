@@ -34,7 +34,7 @@ class Action(Enum):
     RUN = "run", (MEMBERS,), "Run code of one's own in a thread."
     RESET = "reset", (ASKER, ADMINS), "Ask for a reset of the session."
     CONFIRM = "confirm", (ASKER, ADMINS), "Confirm or decline what cannot be undone."
-    APPROVE = "approve", (ASKER, ADMINS), "Decide whether a cell or a statement may run."
+    APPROVE = "approve", (ASKER, ADMINS), "Decide whether a cell or a statement may run, and whether files may leave."
     REMEMBER = "remember", (MEMBERS, OPERATORS), "Decide what is kept in the team's memory, or forgotten."
     TEACH = "teach", (ASKER, ADMINS, OPERATORS), "Approve a playbook or a function, or change it before that."
     BUILD = "build", (MEMBERS,), "Have a program written from a requirement file, or change that file."

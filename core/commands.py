@@ -112,6 +112,7 @@ REMEMBER, FORGET, RECALL, MEMORY = "remember", "forget", "recall", "memory"
 FORK, FORK_HERE, INHERIT = "fork", "fork_here", "inherit"
 LEARN, LEARN_CELL, RETEST, FUNCTION = "learn", "learn_cell", "retest", "function"
 PLAYBOOK, TEACH, UNFOLLOW, PROGRAM = "playbook", "teach", "unfollow", "program"
+SEND_FILES, FILES = "send_files", "files"
 BUILD, BUILDING, CHANGE, INSTALLING = "build", "building", "change", "installing"
 ANSWERS = frozenset({CONFIRM, DECLINE})
 """Commands that only answer a question of ours."""

@@ -137,6 +137,26 @@ class ApprovalButton(Interaction):
         return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
 
 
+class FilesButton(Interaction):
+    """A button of the message that lists files which wait for a yes: the thread, the question's id, and what to do."""
+
+    ID = "files"
+
+    thread: ThreadId
+    held: CallId
+    do: Literal["send", "keep"]
+
+    @property
+    def id(self) -> str:
+        """One id for each thing to do."""
+        return f"{self.ID}:{self.do}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of both."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
+
+
 class EditForm(Interaction):
     """The form with the code that waits for a yes, to be changed."""
 
@@ -486,6 +506,7 @@ INTERACTIONS: Final[tuple[type[Interaction], ...]] = (
     OptionButton,
     LeaveButton,
     ApprovalButton,
+    FilesButton,
     EditForm,
     HintForm,
     Menu,

@@ -568,14 +568,15 @@ class Finding(Value):
 
 
 class Approval(Value):
-    """What waits for a person's yes: a cell before it runs, a statement that a cell wants to send, a plan, or the
-    result of a stage of it. Their text is `code` too; the code of a stage's cells is `folded`.
+    """What waits for a person's yes: a cell before it runs, a statement that a cell wants to send, a plan, the result
+    of a stage of it, or an expensive call of a model ("extra": one that an answer can do without). Their text is `code`
+    too; the code of a stage's cells is `folded`. `micros` is what a call is estimated to cost, in millionths.
 
     `call` is the model's call that asked for the cell, "" for a statement. `risks`, `reads` and `writes` are what can
     be told without running the code: rules that it falls under, and the names of files and sources.
     """
 
-    what: Literal["python", "bash", "statement", "plan", "stage"]
+    what: Literal["python", "bash", "statement", "plan", "stage", "cost", "extra"]
     title: str
     code: str
     call: str = ""
@@ -583,6 +584,7 @@ class Approval(Value):
     risks: tuple[Finding, ...] = ()
     reads: tuple[str, ...] = ()
     writes: tuple[str, ...] = ()
+    micros: int = 0
 
 
 class Questioned(Value):
@@ -644,9 +646,45 @@ Word = Literal["run", "skip", "reject"]
 
 def words_of(approval: Approval) -> tuple[Word, ...]:
     """What the options of our question mean, in their order."""
-    if approval.what == "plan":
+    if approval.what in ("plan", "cost"):
         return ("run", "reject")
-    return ("run", "skip") if approval.what in ("statement", "stage") else ("run", "skip", "reject")
+    return ("run", "skip") if approval.what in ("statement", "stage", "extra") else ("run", "skip", "reject")
+
+
+class HeldFile(StoredFile):
+    """A file that waits for a yes. `rows` are those of its tables without their headers, None where nobody knows."""
+
+    rows: int | None = None
+
+
+class FilesHeld(Value):
+    """Files wait for a person's yes before they go to Slack. The turn does not wait for them.
+
+    `id` names the question, `key` the upload that follows a yes. They are asked for again under the same `key`: the
+    last step that has it counts. `comment` is what would stand with them, as mrkdwn. A yes counts once so many `people`
+    said it, and `until` a moment in seconds since 1970; `hours` is how long that was from the start.
+    """
+
+    kind: Literal["files_held"] = "files_held"
+    id: str
+    key: str
+    files: tuple[HeldFile, ...]
+    comment: str = ""
+    until: float
+    hours: float
+    people: int = 1
+
+
+class FilesSettled(Value):
+    """What became of files that waited, and who decided it. "expired": the decision came too late. "gone": a yes came,
+    and the file store does not have them any more."""
+
+    kind: Literal["files_settled"] = "files_settled"
+    held: str
+    outcome: Literal["sent", "kept", "expired", "gone"]
+    user: str
+    author: str
+    ts: str
 
 
 class Checked(Value):
@@ -852,19 +890,27 @@ class Forgot(Value):
     text: str
 
 
+ShellIs = Literal["", "moved", "anew"]
+
+
 class Moved(Value):
     """The thread's session is at another node from here on. `came`: one was brought along or found there. `cells` are
-    the titles of the cells whose effects are not in it, `lost` the names of variables that could not be kept."""
+    the titles of the cells whose effects are not in it, `lost` the names of variables that could not be kept.
+
+    `shell`: commands of bash ran before, and the next one gets a new shell, because the thread is at another node
+    ("moved") or its session was put away meanwhile ("anew").
+    """
 
     kind: Literal["moved"] = "moved"
     node: str
     came: bool
     cells: tuple[str, ...] = ()
     lost: tuple[str, ...] = ()
+    shell: ShellIs = ""
 
     @property
     def is_whole(self) -> bool:
-        """Whether nothing is missing."""
+        """Whether nothing of the Python session is missing."""
         return self.came and not self.cells and not self.lost
 
 
@@ -1059,6 +1105,8 @@ KnownStep = Annotated[
     | Questioned
     | Agreed
     | Decided
+    | FilesHeld
+    | FilesSettled
     | Checked
     | RouteBegan
     | RouteRan
@@ -1102,7 +1150,7 @@ def dump_step(step: Step) -> dict[str, Any]:
 
 _OF_PEOPLE = (
     *(Asked, Noted, Changed, Unfollowed, Learning, Proposed, Settled, Agreed, Commanded, Resumed, Undone, Forgot),
-    Decided,
+    *(Decided, FilesSettled),
     *(Forked, Inherited, Imported, Loaded, Startup),
 )
 

@@ -461,13 +461,24 @@ class ChannelApprovals(Table):
         "`approve` of `[access]`.",
     )
     people: Literal[1, 2] = Field(default=1, description="How many different people have to say yes.")
+    files: Literal["never", "always"] = Field(
+        default="never",
+        description="`always`: files wait for a yes before they are uploaded to Slack. Text and charts go at once.",
+    )
+    above: Money = Field(
+        default=0.0,
+        description="A call of a model that is estimated to cost more waits for a yes, in the currency of `[budget]`; "
+        "0: none does. Models without a price are not estimated.",
+    )
     hours: Annotated[float, Field(gt=0)] = Field(
-        default=24.0, description="Hours after which a question parks its turn; “continue” goes on from there."
+        default=24.0,
+        description="Hours after which a question parks its turn; “continue” goes on from there. Files that wait are "
+        "asked for again with “send files”.",
     )
 
 
 class ApprovalSettings(ChannelApprovals):
-    """`[approvals]`: which cells run only after a person said yes. `docs/working-together.md` shows it."""
+    """`[approvals]`: what happens only after a person said yes. `docs/working-together.md` shows it."""
 
 
 PersonalKind = Literal["email", "phone", "iban", "card", "id"]

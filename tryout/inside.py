@@ -1,17 +1,20 @@
 """What goes on behind a thread, for the drawer of the playground's page: cells, SQL, model calls, jobs, steps.
 
-Nothing here writes, and secrets are replaced as in the logs.
+Secrets are replaced as in the logs. Nothing here writes but a line of the audit for each look: a drawer is read every
+two seconds while it is open, and all of that is one look.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
 from redis import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
+from core.actions import Action
 from core.leases import Leases
 from core.queue import Wakes, connect_redis
 from core.rows import money
@@ -21,20 +24,31 @@ from core.store import Store
 from core.store.history import History, TimedStep
 from core.telemetry import redactor
 from core.values import ThreadKey
-from tryout.replay import headline
+from tryout.operator import allows, not_allowed
+from tryout.replay import headline, sources_asked
 from tryout.show import printable
 
 REDIS_TIMEOUT_S = 2.0
 TURNS = 10
 """A thread's last turns; their steps are read each time that the drawer is."""
+LOOK_ENDS_S = 30.0
+"""A drawer that was not read for so long was closed: reading it again is another look."""
 
 Json = dict[str, Any]
 
 
 class Inside:
-    """Called with a workspace, a channel and a thread's ts, it gives sections of rows, oldest row first."""
+    """Called with a workspace, a channel and a thread's ts, it gives sections of rows, oldest row first.
 
-    def __init__(self, settings: Settings) -> None:
+    Whoever runs it needs the right to `replay`, as for the command.
+    """
+
+    def __init__(self, settings: Settings, clock: Callable[[], float] = time.monotonic) -> None:
+        """`clock` gives seconds, which only tell one look from the next."""
+        self._settings = settings
+        self._clock = clock
+        self._looks: dict[str, tuple[float, bool]] = {}
+        """By thread: when it was last read, and whether that was allowed."""
         self._store = Store(settings.database_url)
         self._history = History(settings.database_url)
         self._redis = connect_redis(settings.redis_url, timeout_s=REDIS_TIMEOUT_S)
@@ -47,7 +61,10 @@ class Inside:
         try:
             thread_id = self._store.thread_at(team, channel, thread_ts, thread_ts)
             thread_id = thread_id or ThreadKey(team, channel, thread_ts).id  # no turn has begun in it
-            steps, jobs = self._steps(thread_id), self._jobs(thread_id)
+            steps = self._steps(thread_id)
+            if not self._may_look(thread_id, steps):
+                return [{"name": "Not allowed", "rows": [{"text": not_allowed(Action.REPLAY), "state": "refused"}]}]
+            jobs = self._jobs(thread_id)
             running = self._running(thread_id, steps)
         except (SQLAlchemyError, RedisError, OSError) as error:
             reason = (str(error).splitlines() or [""])[0] or type(error).__name__
@@ -66,6 +83,17 @@ class Inside:
         self._history.close()
         self._store.close()
         self._redis.close()
+
+    def _may_look(self, thread_id: str, steps: Sequence[TimedStep]) -> bool:
+        """Whether the thread may be shown; the first reading of a look is written into the audit."""
+        now = self._clock()
+        last, allowed = self._looks.get(thread_id, (now - LOOK_ENDS_S, False))
+        if now - last >= LOOK_ENDS_S:
+            details = {"by": "page", **sources_asked(steps)}
+            allowed = allows(self._settings, self._store, Action.REPLAY, thread_id, details)
+        self._looks = {each: look for each, look in self._looks.items() if now - look[0] < LOOK_ENDS_S}
+        self._looks[thread_id] = (now, allowed)
+        return allowed
 
     def _steps(self, thread_id: str) -> list[TimedStep]:
         turns = self._history.find(thread_id)[-TURNS:]

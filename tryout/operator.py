@@ -29,12 +29,25 @@ def permitted(
     settings: Settings, store: Store, action: Action, resource: str, details: Mapping[str, int | str] | None = None
 ) -> bool:
     """Whether the operator may; either answer is written into the audit. Says on stderr why not."""
+    allowed = allows(settings, store, action, resource, details)
+    if not allowed:
+        print(f"threadbook: {not_allowed(action)}", file=sys.stderr)
+    return allowed
+
+
+def allows(
+    settings: Settings, store: Store, action: Action, resource: str, details: Mapping[str, int | str] | None = None
+) -> bool:
+    """Whether the operator may; either answer is written into the audit, and nothing is said."""
     actor = operator(settings)
     allowed = bool(may(Person(actor, "operator"), action, Resource(resource, settings.access_rules())))
     store.audit(actor, action.value, resource, "done" if allowed else "refused", details=details)
-    if not allowed:
-        print(f"threadbook: [access] in threadbook.toml allows no operator to {action.value}.", file=sys.stderr)
     return allowed
+
+
+def not_allowed(action: Action) -> str:
+    """Why an operator may not do this, in a sentence."""
+    return f"[access] in threadbook.toml allows no operator to {action.value}."
 
 
 NOTHING_YET = (

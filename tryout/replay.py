@@ -36,6 +36,8 @@ from core.steps import (
     Compacted,
     Corrected,
     Decided,
+    FilesHeld,
+    FilesSettled,
     Finished,
     Forgot,
     Forked,
@@ -105,7 +107,7 @@ def run(
             turns = [(turn, history.steps(turn.id), history.sent(turn)) for turn in history.find(name)]
             checked = {turn.id: outcome for turn, _, _ in turns if (outcome := store.clean_room(turn.id)) is not None}
             if not permitted(
-                settings, store, Action.REPLAY, name, _sources(step for _, steps, _ in turns for step in steps)
+                settings, store, Action.REPLAY, name, sources_asked(step for _, steps, _ in turns for step in steps)
             ):
                 return 1
         except SQLAlchemyError as error:
@@ -161,7 +163,7 @@ def _write_outputs(settings: Settings, folder: Path, steps: Iterable[Step | Unkn
     return 0
 
 
-def _sources(steps: Iterable[TimedStep]) -> dict[str, str]:
+def sources_asked(steps: Iterable[TimedStep]) -> dict[str, str]:
     """The data sources that these steps have statements of, for the audit."""
     named = sorted({statement.source for statement in statements(each.step for each in steps)})
     return {"sources": ", ".join(named)} if named else {}
@@ -278,6 +280,11 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912, PLR0915 - one case per kind 
             return _Shown(
                 f"decided   {step.outcome}, {step.author or step.user}".rstrip(", "), "magenta", [step.code, step.hint]
             )
+        case FilesHeld():
+            names = [each.name for each in step.files]
+            return _Shown(f"held      {len(names)} files wait for a yes", "yellow", names)
+        case FilesSettled():
+            return _Shown(f"files     {step.outcome}, {step.author or step.user}", "magenta", [])
         case Checked():
             verdict = "the report stands" if step.is_final else "not yet"
             return _Shown(f"checked   {verdict}", "cyan", [step.reason])
@@ -310,6 +317,7 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912, PLR0915 - one case per kind 
             return _Shown(f"model     {step.purpose}: {step.reason}", "red", [])
         case Moved():
             missing = [*(f"not there: {title}" for title in step.cells), *(f"not kept: {name}" for name in step.lost)]
+            missing += ["a new shell"] if step.shell else []
             what = "with its session" if step.came else "without its session"
             return _Shown(f"moved     to {step.node}, {what}", "yellow", missing)
         case Forked():

@@ -17,7 +17,7 @@ from core.slack import blocks as kit
 from core.slack.blocks import Block, Limit, SlackMessage
 from core.slack.sanitize import sanitize
 from core.slack.text import clip, escape
-from core.steps import Approval, Commanded, Decided, Questioned
+from core.steps import Approval, Commanded, Decided, Questioned, words_of
 from core.values import Language
 
 View = dict[str, Any]
@@ -45,18 +45,22 @@ def approval_message(
     approval = _of(question)
     if approval.what in ("plan", "stage"):
         return _review_message(question, approval, turn_id, language, agreed)
-    shown, more = _shown(approval.code, whole=approval.what == "statement")
-    blocks: list[Block] = [kit.paragraph(clip(question.question, Limit.SECTION)), kit.code(shown)]
+    shown, more = _shown(approval.code, whole=approval.what not in ("python", "bash"))
+    blocks: list[Block] = [kit.paragraph(clip(question.question, Limit.SECTION)), _body(approval, shown)]
     if more:
         blocks.append(kit.context(escape(say("approval_more", language, lines=more))))
     if about := about_lines(approval, language):
         blocks.append(kit.paragraph("\n".join(about)))
     blocks.append(kit.actions(*_buttons(question, approval, turn_id, language, is_cut=bool(more))))
-    hint = "approval_hint" if approval.what != "statement" else "approval_hint_statement"
+    hint = "approval_hint" if approval.what in ("python", "bash") else "approval_hint_statement"
     blocks.append(kit.context(escape(say(hint, language))))
     blocks += _people(question, agreed, language)
     options = "\n".join(f"{n}. {option}" for n, option in enumerate(question.options, start=1))
     return SlackMessage(kit.fallback(f"{question.question}\n{shown}\n{options}"), blocks)
+
+
+def _body(approval: Approval, shown: str) -> Block:
+    return kit.paragraph(shown) if approval.what in ("cost", "extra") else kit.code(shown)
 
 
 def _review_message(
@@ -119,7 +123,7 @@ def decided_message(question: Questioned, end: Decided | Commanded | None, langu
     is_edited = isinstance(end, Decided) and end.outcome == "edited"
     shown, more = _shown(end.code if is_edited and isinstance(end, Decided) else approval.code, whole=False)
     line = decided_line(end, language)
-    blocks: list[Block] = [kit.paragraph(clip(question.question, Limit.SECTION)), kit.code(shown)]
+    blocks: list[Block] = [kit.paragraph(clip(question.question, Limit.SECTION)), _body(approval, shown)]
     if more:
         blocks.append(kit.context(escape(say("approval_more_ran", language, lines=more))))
     blocks.append(kit.context(escape(line)))
@@ -298,14 +302,14 @@ def _buttons(
     def press(do: Any) -> ApprovalButton:
         return ApprovalButton(turn=turn_id, call=question.call_id, do=do)
 
-    run, skip, *reject = question.options
+    run, *others = question.options
     buttons = [kit.button(run, press("run"), style="primary")]
-    if approval.what != "statement":
+    if approval.what in ("python", "bash"):
         if _may_edit(question, approval):
             buttons.append(kit.button(say("approval_edit", language), press("edit")))
         buttons.append(kit.button(say("approval_redo", language), press("redo")))
-    buttons.append(kit.button(skip, press("skip")))
-    buttons += [kit.button(text, press("reject"), style="danger") for text in reject[:1]]
+    for word, text in zip(words_of(approval)[1:], others, strict=False):
+        buttons.append(kit.button(text, press(word), style="danger" if word == "reject" else None))
     if is_cut:
         buttons.append(kit.button(say("approval_show", language), press("show")))
     return buttons

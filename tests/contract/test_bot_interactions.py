@@ -11,6 +11,7 @@ import pytest
 from bot.buttons import (
     APPROVAL_BUTTONS,
     BUTTONS,
+    FILES_BUTTONS,
     FORMS,
     HOME_BUTTONS,
     HOME_FORMS,
@@ -84,7 +85,8 @@ def test_a_label_is_no_id() -> None:
 
 
 def test_every_interaction_has_one_listener() -> None:
-    listened = [*(kind for kind, _ in BUTTONS), *APPROVAL_BUTTONS, *FORMS, *SHORTCUTS, *MENU_FORMS, *MENU_BUTTONS]
+    listened = [*(kind for kind, _ in BUTTONS), *APPROVAL_BUTTONS, *FILES_BUTTONS, *FORMS]
+    listened += [*SHORTCUTS, *MENU_FORMS, *MENU_BUTTONS]
     listened += [*REPORT_BUTTONS, *STEP_BUTTONS, *REPORT_FORMS, *MODEL_BUTTONS, *MEMORY_BUTTONS, *MEMORY_FORMS]
     listened += [*HOME_BUTTONS, *HOME_FORMS]
     assert listened == list(INTERACTIONS)

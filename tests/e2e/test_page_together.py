@@ -1,5 +1,6 @@
-"""People hold the pen in the browser: a plan and a stage that two of them approve, code of one's own, a message that is
-left out, and a shell command that waits. The product behind is the whole one; a script answers for the model.
+"""People hold the pen in the browser: a plan and a stage that two of them approve, code of one's own, a shell command
+and files that wait, a message that is left out, a direct message. The product behind is the whole one; a script answers
+for the model.
 
 `SCREENSHOTS=FOLDER` keeps the pictures of docs/working-together.md.
 """
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import pytest
 from page_kit import browser, page_at
+from patience import eventually
 from playwright.sync_api import Browser, Page, expect
 
 from tryout.stack import running
@@ -29,6 +31,9 @@ bash = true
 [channels.C0SALES001.approvals]
 ask = "plan"
 people = 2
+
+[channels.C0CHURN001.approvals]
+files = "always"
 
 [access]
 approve = ["members"]
@@ -53,6 +58,17 @@ SHELL = [
     call("run_bash", command="wc -l < sales.csv", title="Count the lines without reading the file"),
     call("run_python", code=READ, title="Read the file"),
     call("finish", report="The file has **3 rows** and a header."),
+]
+
+
+WRITE = f"{READ}\n" + 'sales.sort_values("units").to_csv("by_units.csv", index=False)'
+TABLE = [
+    call("run_python", code=WRITE, title="Sort and write the table"),
+    call("finish", report="The table has **3 rows**, sorted by units."),
+]
+ANSWERS = [
+    call("run_python", code=READ, title="Read the file"),
+    call("finish", report="The file has **3 rows**, one per region."),
 ]
 
 
@@ -154,3 +170,72 @@ def test_a_shell_command_waits_in_the_thread_and_runs_after_a_press(browser: Bro
         press(page, "Run")
         expect(thread.get_by_text("and a header").first).to_be_visible()
         expect(thread.get_by_text("let it run").first).to_be_visible()
+
+
+def test_files_wait_in_the_thread_and_go_after_a_press(browser: Browser, tmp_path: Path) -> None:
+    with talk(browser, tmp_path, TABLE, "C0CHURN001") as page:
+        thread = page.locator("aside.thread")
+        ask(page, "Sort the regions by units, as a CSV", tmp_path / "sales.csv")
+        expect(thread.get_by_text("by_units.csv · ").first).to_be_visible()
+        expect(thread.get_by_text("sorted by units").first).to_be_visible()
+        expect(thread.locator(".file").filter(has_text="by_units.csv")).to_have_count(0)
+        thread.get_by_role("button", name="Send all", exact=True).scroll_into_view_if_needed()
+        snap(page, "files_wait")
+        press(page, "Send all")
+        expect(thread.get_by_text("had them sent").first).to_be_visible()
+        expect(thread.locator(".file").filter(has_text="by_units.csv").first).to_be_visible()
+
+
+def test_a_message_is_left_out_of_what_the_analyst_reads(browser: Browser, tmp_path: Path) -> None:
+    with talk(browser, tmp_path, ANSWERS, "C0GENERAL1") as page:
+        thread = page.locator("aside.thread")
+        ask(page, "How many rows has the file?", tmp_path / "sales.csv")
+        expect(thread.get_by_text("one per region").first).to_be_visible()
+        say(page, "note: the west is counted twice")
+        message = thread.locator(".message").filter(has_text="the west is counted twice")
+        expect(message.locator(".reaction")).to_be_visible()
+        message.hover()
+        message.locator(".shortcut").click()
+        form = page.locator(".view")
+        expect(form).to_be_visible()
+        form.locator("select, input[type=radio]").first.wait_for()
+        choose(page, "Leave out of the context")
+        snap(page, "leave_out")
+        form.get_by_role("button", name="Continue").click()
+        expect(message.locator("[data-reaction=no_entry_sign]")).to_be_visible()
+        page.set_viewport_size({"width": 390, "height": 720})
+        page.emulate_media(color_scheme="dark")
+        message.scroll_into_view_if_needed()
+        snap(page, "left_out_phone_dark")
+
+
+def choose(page: Page, label: str) -> None:
+    """Choose an option of the form that is open."""
+    form = page.locator(".view")
+    if form.locator("select").count():
+        form.locator("select").first.select_option(label=label)
+    else:
+        form.get_by_label(label).check()
+
+
+def test_a_direct_message_is_a_conversation_with_prompts_that_fit_the_data(browser: Browser, tmp_path: Path) -> None:
+    with talk(browser, tmp_path, ANSWERS, "C0GENERAL1") as page:
+        page.locator(".rooms ul").nth(1).locator("a").first.click()
+        expect(page.locator(".main .composer textarea")).to_be_visible()
+        composer = page.locator(".main .composer")
+        composer.locator("textarea").fill("How many rows has the file?")
+        composer.locator("input[type=file]").set_input_files(tmp_path / "sales.csv")
+        expect(composer.locator(".chip")).to_be_visible()
+        composer.locator("textarea").press("Enter")
+        page.locator(".main .message").filter(has_text="How many rows").locator(".replies").first.click()
+        thread = page.locator("aside.thread")
+        expect(thread.get_by_text("one per region").first).to_be_visible()
+        eventually(lambda: _prompts(page) > 0)
+        snap(page, "direct_message")
+
+
+def _prompts(page: Page) -> int:
+    """The suggested prompts below the thread; the page shows those that came meanwhile when it is loaded again."""
+    page.reload()
+    expect(page.locator("aside.thread .composer")).to_be_visible()
+    return page.locator(".prompt").count()

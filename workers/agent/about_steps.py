@@ -14,6 +14,7 @@ from core.steps import (
     Closed,
     Commanded,
     Decided,
+    FilesHeld,
     Finished,
     Forgot,
     GaveUp,
@@ -77,8 +78,8 @@ def failed_cells(steps: Sequence[Step]) -> list[CellRan]:
 
 
 def ending(steps: Sequence[Step]) -> Finished | Forgot | GaveUp | Closed | None:
-    """The step that closed the turn, when it is the last one."""
-    last = steps[-1] if steps else None
+    """The step that closed the turn, when it is the last one. A question about its files may stand behind it."""
+    last = next((step for step in reversed(steps) if not isinstance(step, FilesHeld)), None)
     return last if isinstance(last, Finished | Forgot | GaveUp | Closed) else None
 
 
@@ -185,6 +186,29 @@ def cells_not_in(turns: Turns, known: Collection[str]) -> list[CellRan]:
         elif isinstance(step, CellRan) and step.status != "died":
             found.append(step)
     return [cell for cell in found if cell.cell_id not in undone and cell.cell_id not in known]
+
+
+def has_shell(turns: Turns) -> bool:
+    """Whether commands of bash have left a shell with a state of its own. A reset and a new shell end it."""
+    used = False
+    for step in _all(turns):
+        if isinstance(step, CellRan) and step.language == "bash":
+            used = used or step.status != "died"
+        elif (isinstance(step, Forgot) and step.done) or (isinstance(step, Moved) and step.shell):
+            used = False
+    return used
+
+
+def is_new_shell(before: Sequence[Step]) -> bool:
+    """Whether a command of bash behind these steps was the first in a shell that took the place of an earlier one."""
+    for step in reversed(before):
+        if isinstance(step, Moved) and step.shell:
+            return True
+        if (isinstance(step, CellRan) and step.language == "bash" and step.status != "died") or (
+            isinstance(step, Forgot) and step.done
+        ):
+            return False
+    return False
 
 
 def sources_held(turns: Turns) -> list[str]:

@@ -19,6 +19,7 @@ next worker resumes a turn by asking again.
     replies used up                                   → GiveUp
     an error came again                               → AskModel "debug" twice, then CorrectModel (`debugging.py`)
     else                                              → AskModel
+    a call of a model that is estimated to be dear   → AskApproval first (`costs.py`)
 
 A person's message never cancels cells that the model asked for; the model reads it together with their outputs. A
 report or question written before that message is not posted: the model is told to read the message first.
@@ -68,6 +69,7 @@ from workers.agent.actions import (
     RunCell,
     Wait,
 )
+from workers.agent.costs import within_costs
 from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
 from workers.agent.learning import learn
 from workers.agent.memory import decided_on_cell, sanitize_name
@@ -93,6 +95,10 @@ MAX_COMPACTIONS = 2
 
 def decide(turn: Turn) -> Action:
     """Returns the next action. Never raises, whatever a model, a cell or a person has said."""
+    return within_costs(turn, _next(turn))
+
+
+def _next(turn: Turn) -> Action:
     if any(isinstance(step, LeaseGone) for step in turn.steps):
         return LetGo()
     if command := pending_command(turn.steps):

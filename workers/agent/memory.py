@@ -394,7 +394,9 @@ def _edited(turn: Turn, intent: Intent, episode: Episode, cell: CellRan, detail:
 
 
 def _before(thread: Sequence[Step], cell: CellRan) -> Sequence[Step]:
-    return thread[: next(place for place, step in enumerate(thread) if step is cell)] if cell.status != "ok" else ()
+    if cell.status == "ok" and cell.language == "python":  # nothing that is said of it looks back
+        return ()
+    return thread[: next(place for place, step in enumerate(thread) if step is cell)]
 
 
 def _answer(steps: Sequence[Step]) -> Asked | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.steps import CellRan, DataCheck, Step
-from workers.agent.about_steps import metrics_otherwise, without_rows
+from workers.agent.about_steps import is_new_shell, metrics_otherwise, without_rows
 from workers.agent.hints import hint, near_values
 from workers.agent.source import assigned_names
 from workers.agent.text import clip, fenced_off, one_line, shares
@@ -36,6 +36,7 @@ def observation(turn: Turn, cell: CellRan, before: Sequence[Step], limit: int) -
         notice=one_line(cell.notice, 1_000),
         metrics=[one_line(name, _NAME_CHARS) for name in metrics_otherwise(cell)[:_MAX_NAMES]],
         empty=[one_line(sql, _SQL_CHARS) for sql in without_rows(cell)[:_MAX_EMPTY]],
+        new_shell=cell.language == "bash" and is_new_shell(before),
         noticed=noticed(turn, cell),
         repair="" if cell.status == "ok" else _repair(turn, cell, before),
     )

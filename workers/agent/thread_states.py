@@ -27,6 +27,8 @@ from core.steps import (
     Compacted,
     Corrected,
     Decided,
+    FilesHeld,
+    FilesSettled,
     Finished,
     Forgot,
     Forked,
@@ -263,6 +265,10 @@ def _text(step: Step) -> str:  # noqa: PLR0912 - one case per kind of step
             return "\n".join(each for each in (step.outcome, step.code, step.hint) if each)
         case Agreed():
             return "agreed"
+        case FilesHeld():
+            return "\n".join(file.name for file in step.files)
+        case FilesSettled():
+            return step.outcome
         case Finished():
             return step.report
         case Briefed():

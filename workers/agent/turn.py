@@ -76,6 +76,29 @@ finding of `risks.py`, all cells."""
 
 
 @dataclass(frozen=True, slots=True)
+class Price:
+    """What a million tokens of a model cost."""
+
+    model: str
+    input: float
+    output: float
+
+    def micros(self, prompt_tokens: int, reply_tokens: int) -> int:
+        """The cost of a call in millionths of the currency, as if the endpoint had nothing of it cached."""
+        return round(prompt_tokens * self.input + reply_tokens * self.output)
+
+
+@dataclass(frozen=True, slots=True)
+class CostBound:
+    """A call that is estimated above this waits for a yes. Models without a price are None: nothing is estimated."""
+
+    above_micros: int
+    currency: str
+    price: Price | None
+    second_price: Price | None
+
+
+@dataclass(frozen=True, slots=True)
 class SourceNote:
     """A data source that the thread may ask. `kind` is that of its database, "" when it is not known.
 
@@ -162,6 +185,7 @@ class Turn:
     approvals: ApprovalPolicy = "never"
     second_calls: int | None = None
     sections: tuple[str, ...] = ()
+    costs: CostBound | None = None
 
     @property
     def thread_steps(self) -> Iterator[Step]:

@@ -6,18 +6,16 @@ status line or a reaction fails, this is logged and never stops the work.
 
 from __future__ import annotations
 
-import tempfile
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from functools import partial
-from pathlib import Path
 from types import TracebackType
-from typing import NamedTuple, TypeGuard
+from typing import TypeGuard
 
 from core.blobs import Blobs
 from core.commands import RUN, SPEAK, commands
-from core.errors import BlobMissing, OursToFix, SlackFailed
+from core.errors import OursToFix, SlackFailed
 from core.interactions import Reaction
 from core.phrases import say
 from core.slack.approvals import approval_message, decided_message
@@ -25,7 +23,6 @@ from core.slack.blocks import SlackMessage
 from core.slack.rates import decorative
 from core.slack.sanitize import sanitize
 from core.slack.text import escape
-from core.slack.uploads import NEVER_OFFERED, Upload
 from core.slack.writer import AgentSession, SlackWriter
 from core.steps import (
     STOPPED,
@@ -34,6 +31,7 @@ from core.steps import (
     Closed,
     Commanded,
     Decided,
+    FilesHeld,
     Finished,
     GaveUp,
     Questioned,
@@ -50,22 +48,11 @@ from workers.delivery.endings import gave_up_blocks
 from workers.delivery.own_cells import own_cell_message
 from workers.delivery.progress import ProgressView, TurnState, bare_title, progress_blocks, progress_of
 from workers.delivery.questions import answered_blocks, question_blocks, question_slots
-from workers.delivery.safe_tables import make_safe
+from workers.delivery.sharing import Copies, Sharing
 
 log = get_logger(__name__)
 
-_REFUSED_FILES = {"missing_scope": "files_no_scope", "storage_limit_reached": "files_no_storage"}
 _OUTCOME: dict[TurnStatus, str] = {"done": Reaction.DONE, "stopped": Reaction.FAILED, "failed": Reaction.FAILED}
-
-
-class _Copies(NamedTuple):
-    """Files to upload, and the names of those that the file store has lost, in which formulas became text, and which
-    must not leave."""
-
-    uploads: list[Upload]
-    gone: list[str]
-    inert: list[str]
-    held: list[str]
 
 
 class Delivery:
@@ -90,12 +77,12 @@ class Delivery:
         """
         self._slack = slack
         self._store = store
-        self._blobs = blobs
         self._lease = lease
         self._turn = turn
         self._view = view
         self._thread = ThreadKey.parse(turn.thread_id)
         self._card = Card(self._draw, self._set_status, interval_s)
+        self._sharing = Sharing(slack, blobs, lease, turn.language, self._tell)
         self._posting = threading.Lock()
         self._card_ts: str | None = None
         self._leaves = turn.thread_id if is_talk else ""
@@ -244,68 +231,26 @@ class Delivery:
 
     def files(self, slot: str, files: Sequence[StoredFile], comment: str = "") -> None:
         """These files in one message; `comment` is mrkdwn. A refusal is said in the thread, and the work goes on."""
-        with self._copies(slot, files) as copies:
-            self._share(slot, copies, comment)
+        key = self.key_of(slot)
+        with self._sharing.copies(key, files, early=not self._resumed) as copies:
+            self._send(key, copies, comment)
 
     def report(self, messages: Sequence[SlackMessage], files: Sequence[StoredFile]) -> None:
         """The files of the report, then the report: the answer is the last message of its turn."""
-        with self._copies("report:files", files) as copies:
+        key = self.key_of("report:files")
+        with self._sharing.copies(key, files, early=not self._resumed) as copies:
             self._above()
-            self._share("report:files", copies)
+            self._send(key, copies)
             for number, message in enumerate(messages):
                 self._post(f"report:{number}", message, below_card=True)
 
-    @contextmanager
-    def _copies(self, slot: str, files: Sequence[StoredFile]) -> Iterator[_Copies]:
-        """Local copies of these files, whose bytes Slack has already if nobody may have begun this upload before."""
-        with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
-            found = _Copies([], [], [], [])
-            for number, file in enumerate(files):
-                copy = Path(folder) / str(number)
-                try:
-                    upload = self._upload(file, copy)
-                except BlobMissing:
-                    found.gone.append(file.name)
-                    continue
-                checked = make_safe(file.name, copy)
-                if checked.held:
-                    found.held.append(file.name)
-                    continue
-                found.uploads.append(upload)
-                if checked.changed:
-                    found.inert.append(file.name)
-            key = f"{self._turn.id}:{slot}"
-            if not self._resumed:
-                self._slack.prepare_upload(self._thread, key, found.uploads)
-            try:
-                yield found
-            finally:
-                self._slack.forget_upload(key)
-
-    def _share(self, slot: str, copies: _Copies, comment: str = "") -> None:
-        if copies.gone:
-            log.error("files_lost", files=len(copies.gone))
-            self.say(f"{slot}:gone", escape(say("files_gone", self._turn.language, names=", ".join(copies.gone))))
-        if copies.inert or copies.held:
-            log.info("tables_made_safe", inert=len(copies.inert), held=len(copies.held))
-        for phrase, names in (("files_inert", copies.inert), ("files_held", copies.held)):
-            if names:
-                self.say(f"{slot}:{phrase}", escape(say(phrase, self._turn.language, names=", ".join(names))))
-        try:
-            self._slack.upload(self._lease, self._thread, f"{self._turn.id}:{slot}", copies.uploads, comment)
+    def _send(self, key: str, copies: Copies, comment: str = "") -> None:
+        if self._sharing.send(key, copies, comment):
             self._line = ""
-        except SlackFailed as error:
-            log.exception("files_not_posted", files=len(copies.uploads))
-            self._tell_refused(slot, [file.name for file in copies.uploads], error.error)
 
-    def _tell_refused(self, slot: str, names: Sequence[str], error: str) -> None:
-        """Say why Slack did not take files; once per thread when it takes none at all."""
-        if error in NEVER_OFFERED:
-            self.say_once_per_thread("files_not_offered", say("files_not_offered", self._turn.language, why=error))
-            return
-        phrase = _REFUSED_FILES.get(error, "files_not_posted")
-        text = say(phrase, self._turn.language, names=", ".join(names), why=error)
-        self.say(f"{slot}:refused", escape(text))
+    def key_of(self, slot: str) -> str:
+        """The key of this slot's row in the outbox."""
+        return f"{self._turn.id}:{slot}"
 
     def tell_dropped_files(self) -> None:
         """Say which files of earlier turns Slack took and does not show; each is told once."""
@@ -314,10 +259,6 @@ class Delivery:
             text = escape(say("files_not_shown", self._turn.language, names=names))
             self._slack.post(self._lease, self._thread, f"{row.key}:dropped", text)
             self._slack.give_up_files(self._lease, row)
-
-    def _upload(self, file: StoredFile, copy: Path) -> Upload:
-        self._blobs.fetch(file.sha256, copy)
-        return Upload(name=file.name, data=copy, title=file.name)
 
     def question(self, steps: Sequence[Step], step: Questioned) -> None:
         """A question of these steps, with its buttons; once more when the turn was stopped there and goes on."""
@@ -381,12 +322,15 @@ class Delivery:
     def _post(self, slot: str, message: SlackMessage, *, below_card: bool) -> None:
         if below_card:
             self._above()
-        key = f"{self._turn.id}:{slot}"
         posted = self._slack.post_once(
-            self._lease, self._thread, key, message.text, message.blocks or None, known=message.known
+            self._lease, self._thread, self.key_of(slot), message.text, message.blocks or None, known=message.known
         )
         if posted.new:
             self._line = ""  # Slack clears it with every message of ours
+
+    def _tell(self, key: str, text: str) -> None:
+        if self._slack.post_once(self._lease, self._thread, key, text).new:
+            self._line = ""
 
 
 def _is_silent(steps: Sequence[Step]) -> bool:
@@ -410,7 +354,7 @@ def _outdated(steps: Sequence[Step], outcome: str) -> list[str]:
 
 
 def _outcome(steps: Sequence[Step], status: TurnStatus) -> str | None:
-    match steps[-1] if steps else None:
+    match next((step for step in reversed(steps) if not isinstance(step, FilesHeld)), None):
         case GaveUp(reason=reason) if reason == STOPPED:
             return Reaction.STOPPED
         case Finished(partial=True):

@@ -7,9 +7,9 @@ from functools import partial
 
 from core.phrases import say
 from core.slack.text import escape
-from core.steps import Moved, Step
+from core.steps import Moved, ShellIs, Step
 from core.values import Language, Lease
-from workers.agent.about_steps import cells, cells_not_in
+from workers.agent.about_steps import cells, cells_not_in, has_shell
 from workers.turn.context import TurnContext
 from workers.turn.open_turn import OpenTurn
 from workers.turn.sessions import with_session_host
@@ -56,13 +56,23 @@ def bring(context: TurnContext, lease: Lease, turns: Sequence[Sequence[Step]], b
     missing = cells_not_in(turns, imported.cells if imported is not None else ())
     came = imported is not None and (not missing or bool(imported.cells))
     lost = imported.lost if imported is not None else ()
-    moved = Moved(node=here, came=came, cells=tuple(cell.title or cell.cell_id for cell in missing), lost=lost)
+    was_here = imported is not None and imported.was_here
     was_evicted = before is None  # people need not hear of it
-    return None if moved.is_whole and (was_evicted or (imported is not None and imported.was_here)) else moved
+    shell: ShellIs = "" if was_here or not has_shell(turns) else "anew" if was_evicted else "moved"
+    titles = tuple(cell.title or cell.cell_id for cell in missing)
+    moved = Moved(node=here, came=came, cells=titles, lost=lost, shell=shell)
+    return None if moved.is_whole and not shell and (was_evicted or was_here) else moved
 
 
 def sentence(moved: Moved, language: Language) -> str:
     """What people read of it."""
+    shell = [say("session_new_shell", language)] if moved.shell else []
+    if moved.is_whole and moved.shell == "anew":
+        return shell[0]
+    return " ".join([_of_python(moved, language), *shell])
+
+
+def _of_python(moved: Moved, language: Language) -> str:
     if not moved.came:
         return say("session_restarted", language)
     if moved.is_whole:

@@ -7,7 +7,7 @@ reports no tokens is not counted.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple, get_args
 
 from core.rows import Spent
@@ -16,7 +16,7 @@ from core.steps import Replied, Step, Usage, total_spent
 from core.store import Store, start_of_day
 from core.values import ThreadKey
 from workers.agent.about_steps import asker
-from workers.agent.turn import Allowance
+from workers.agent.turn import Allowance, CostBound, Price
 
 Scope = Literal["turn", "thread", "person", "day"]
 _NAMES: dict[Scope, str] = {"turn": "turn", "thread": "thread", "person": "person_day", "day": "day"}
@@ -65,6 +65,48 @@ def allowance(settings: Settings, store: Store, thread_id: str, model: str, step
             left.append(int((limit.cost * 1e6 - (spent.cost_micros or 0)) // call.cost_micros))
         found += [Allowance(max(calls, 0), limit.scope) for calls in left]
     return min(found, key=lambda one: one.calls, default=None)
+
+
+def cost_bound(settings: Settings, channel: str, model: str, second: str) -> CostBound | None:
+    """Above which estimate a call of these models waits for a yes in this channel; None where none does."""
+    above = settings.approvals_in(channel).above
+    if not above:
+        return None
+    return CostBound(round(above * 1e6), settings.budget.currency, _price(settings, model), _price(settings, second))
+
+
+class BuildCost(NamedTuple):
+    """What a build may cost, in millionths: so many calls at most, each with so many tokens."""
+
+    micros: int
+    calls: int
+    prompt_tokens: int
+    reply_tokens: int
+
+
+def expensive_build(
+    bound: CostBound | None, calls: int, requirement_chars: int, steps: Iterable[Step]
+) -> BuildCost | None:
+    """What a build of at most so many calls may cost, where that is above the bound; None else, or without a price.
+
+    A call is as the thread's builds so far had them on the average; before the first one it is reckoned.
+    """
+    if bound is None or bound.price is None:
+        return None
+    known = [step.usage for step in steps if isinstance(step, Replied) and step.purpose == "build"]
+    counted = [usage for usage in known if usage.prompt_tokens]
+    prompt = FIRST_PROMPT_TOKENS + requirement_chars // CHARS_PER_TOKEN
+    reply = LEAST_REPLY_TOKENS
+    if counted:
+        prompt = sum(usage.prompt_tokens for usage in counted) // len(counted)
+        reply = sum(usage.completion_tokens for usage in counted) // len(counted)
+    found = BuildCost(calls * bound.price.micros(prompt, reply), calls, prompt, reply)
+    return found if found.micros > bound.above_micros else None
+
+
+def _price(settings: Settings, model: str) -> Price | None:
+    given = settings.prices.get(model)
+    return Price(model, given.input, given.output) if given is not None else None
 
 
 def _limits(settings: Settings) -> Iterator[_Limit]:

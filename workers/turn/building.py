@@ -44,6 +44,7 @@ from workers.builder.walls import Walls
 from workers.delivery.reports.pack import zipped
 from workers.turn.budgets import spent_of
 from workers.turn.build_model import BuildModel
+from workers.turn.holding import share_upload
 from workers.turn.open_turn import OpenTurn
 
 log = get_logger(__name__)
@@ -255,7 +256,7 @@ def _tell(thread: _Thread, proposed: Proposed, requirement: Requirement, handed:
     upload = Upload(name=f"{title}.zip", data=_zip(folder, title), title=f"{title}.zip")
     key = f"{thread.id}/{proposed.id}:zip:{proposed.version}"
     try:
-        thread.slack.upload(thread.lease, thread.key, key, [upload], escape(clip(comment, Limit.SECTION)))
+        share_upload(thread.turn, key, upload, escape(clip(comment, Limit.SECTION)))
     except SlackFailed as error:
         _say(thread, proposed, "unposted", say("build_not_posted", language, why=error.error))
         return False

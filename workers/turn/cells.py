@@ -19,6 +19,7 @@ from workers.agent.memory import decided_on_cell
 from workers.memory.functions.importing import setup_code
 from workers.turn.cell_requests import CellRequests
 from workers.turn.cell_results import cell_ran
+from workers.turn.holding import share_files
 from workers.turn.limits import not_run, refused_import
 from workers.turn.live import LineWatch, LiveProgress
 from workers.turn.open_turn import OpenTurn
@@ -80,7 +81,7 @@ def show_cell(turn: OpenTurn, cell: CellRan) -> None:
         turn.show.own_cell(cell)
     turn.show.figures(cell)
     if cell.is_own:
-        turn.show.files(f"made:{cell.cell_id}", cell.files)
+        share_files(turn, f"made:{cell.cell_id}", cell.files)
     if cell.notice and cell.status == "ok":
         text = say("session_notice", turn.language, notice=cell.notice_text or cell.notice)
         turn.show.say(f"notice:{cell.cell_id}", escape(text), below_card=True)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from core.clean_room import WAITING, Mode
 from core.commands import NOTE
 from core.errors import OursToFix, SlackUnreachable
+from core.held_files import Held
 from core.phrases import say
 from core.slack.suggestions import as_prompts
 from core.slack.text import escape
@@ -25,6 +26,7 @@ from workers.turn.cells import export
 from workers.turn.checking import check_before, order_of
 from workers.turn.context import RetryLater
 from workers.turn.handover import report_of
+from workers.turn.holding import hold_files, show_held
 from workers.turn.inbox import author_of
 from workers.turn.live import show_progress
 from workers.turn.open_turn import OpenTurn
@@ -142,7 +144,12 @@ def _report(turn: OpenTurn) -> None:
         context.store.save_report(turn.lease, turn.row.id, report.markdown, [*files, *made.values()], clean_room=order)
     turn.show.ends("done")
     shown = [file for file in files if file.name in report.shown]
-    turn.show.report(report.messages, [*shown, *made.values()])
+    posted = [*shown, *made.values()]
+    if (waiting := hold_files(turn, "report:files", posted)) is None:
+        turn.show.report(report.messages, posted)
+    else:
+        turn.show.report(report.messages, [])
+        show_held(context, turn.lease, Held(waiting), turn.language)
 
 
 def _clean_room(turn: OpenTurn) -> Mode:

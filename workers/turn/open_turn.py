@@ -16,7 +16,7 @@ from workers.delivery.deliver import Delivery
 from workers.delivery.progress import progress_of
 from workers.models.base import Model
 from workers.turn.access import permitted_mail
-from workers.turn.budgets import allowance
+from workers.turn.budgets import allowance, cost_bound
 from workers.turn.context import TurnContext
 from workers.turn.limits import environment_of
 from workers.turn.selected import Selected
@@ -181,6 +181,7 @@ class OpenTurn:
             native_tools=model.native_tools,
             sees=model.sees and not context.settings.privacy_in(channel).redact,
             approvals=context.settings.approvals_in(channel).ask,
+            costs=cost_bound(context.settings, channel, model.name, self.second_model.name),
             sections=context.settings.report_sections(channel) if model.name != _BY_RULES else (),
         )
 

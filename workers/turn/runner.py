@@ -178,12 +178,12 @@ def _perform(turn: OpenTurn, view: Turn, action: Action) -> bool:
 
 
 def _question(turn: OpenTurn, action: AskApproval) -> Questioned:
-    """Our question whether a cell may run, which counts for so many hours."""
+    """Our question whether something may run, which counts for so many hours."""
     language = turn.language
     policy = turn.context.settings.approvals_in(ThreadKey.parse(turn.thread_id).channel)
     what = action.approval.what
     title = action.approval.title or say("progress_cell", language)
-    kind = f"{what}_" if what in ("plan", "stage") else ""
+    kind = f"{what}_" if what in ("plan", "stage", "cost", "extra") else ""
     return Questioned(
         call_id=f"{APPROVE_CALL}{action.number}",
         question=say(f"approval_{kind}question", language, title=title),

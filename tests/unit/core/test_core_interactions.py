@@ -19,6 +19,7 @@ from core.interactions import (
     ContextForm,
     DefaultsForm,
     EditForm,
+    FilesButton,
     HintForm,
     HomeButton,
     InstructionsForm,
@@ -68,6 +69,7 @@ BUILT = {
         kind: st.builds(kind, thread=THREADS, proposal=st.from_regex(r"\A[\x21-\x7e]{1,100}\Z"))
         for kind in (MemoryButton, MemoryForm)
     },
+    FilesButton: st.builds(FilesButton, thread=THREADS, held=st.from_regex(r"\A[\x21-\x7e]{1,100}\Z")),
     Menu: st.builds(Menu),
     VersionButton: st.builds(VersionButton, thread=THREADS, ts=TS, n=st.integers(0, 9_999)),
     ModelButton: st.builds(

@@ -17,7 +17,8 @@ from core.settings import Settings, load_settings
 from core.steps import Queried, StatementRan
 from core.store import Store
 from tryout import inside
-from tryout.inside import Inside
+from tryout.inside import LOOK_ENDS_S, Inside
+from tryout.operator import operator
 
 RAN = StatementRan(source="shop", sql="select 1", rows=1, seconds=0.5)
 HERE = ("T1", "C1", "100.000001")
@@ -114,6 +115,33 @@ def test_secrets_and_control_characters_are_in_no_row(
     assert "\x1b" not in cell["text"]
     assert "hunter22" not in cell["code"]
     assert "xoxb-1234567890" not in cell["code"]
+
+
+def test_opening_the_drawer_leaves_one_line_of_audit_however_often_it_is_read(
+    settings: Settings, store: Store, redis: fakeredis.FakeRedis
+) -> None:
+    turn = write_turn(store, [ASKED, changed(CELL, statements=(RAN,)), FINISHED])
+    moments = iter([0.0, 2.0, 4.0, 4.0 + LOOK_ENDS_S])
+    with closing(Inside(settings, lambda: next(moments))) as read:
+        for _ in range(3):
+            read(*HERE)
+        (line,) = store.audit_lines()
+        read(*HERE)
+    assert (line.actor, line.action, line.resource) == (operator(settings), "replay", turn.thread_id)
+    assert (line.outcome, line.details) == ("done", {"by": "page", "sources": "shop"})
+    assert len(store.audit_lines()) == 2, "closed and opened again: another look"
+
+
+def test_who_may_not_replay_sees_nothing_in_the_drawer(
+    tmp_path: Path, store: Store, redis: fakeredis.FakeRedis
+) -> None:
+    (tmp_path / "threadbook.toml").write_text('[access]\nreplay = ["admins"]\n')
+    settings = load_settings({"REDIS_URL": "redis://127.0.0.1:1/0"}, tmp_path)
+    write_turn(store, [ASKED, CELL, FINISHED])
+    ((name, section),) = look(settings).items()
+    assert (name, texts(section)[0][1]) == ("Not allowed", "refused")
+    assert "groupby" not in str(section)
+    assert [line.outcome for line in store.audit_lines()] == ["refused"]
 
 
 def test_a_redis_that_is_away_is_said(settings: Settings, store: Store) -> None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from core.commands import BUILD, argument_of
 from core.errors import SlackFailed, UsersMove
 from core.phrases import say
+from core.rows import money
 from core.slack.memory_views import proposal_message
 from core.slack.uploads import Upload
 from core.steps import Asked, Finished, Proposed, Step
@@ -19,11 +20,13 @@ from core.telemetry import get_logger
 from core.values import FileRef, Language
 from workers.agent.effective_steps import effective_steps
 from workers.agent.text import clip, one_line, quoted
+from workers.agent.turn import CostBound
 from workers.builder.components import plan
 from workers.builder.drafting import NoDraft, drafted, lowered_guards
 from workers.builder.requirement import MAX_CHARS, Requirement, RequirementWrong, read
 from workers.builder.toolchains import offered
 from workers.models.base import ModelError, ModelRequest
+from workers.turn.budgets import BuildCost, cost_bound, expensive_build
 from workers.turn.build_model import BuildModel
 from workers.turn.commands.thread import CommandThread
 
@@ -104,11 +107,45 @@ def first(thread: CommandThread, text: str, requirement: Requirement, questions:
 def post(thread: CommandThread, proposed: Proposed) -> Sequence[Step]:
     """Post a version: the file itself, and the message with its buttons."""
     lease, slack = thread.lease, thread.context.slack
+    proposed = with_estimate(thread, proposed)
     upload_version(thread, proposed)
     message = proposal_message(proposed, lease.thread_id, thread.language)
     slack.post(lease, thread.key, f"{lease.thread_id}/{proposed.id}", message.text, message.blocks)
     thread.sign(done=True)
     return (proposed,)
+
+
+def with_estimate(thread: CommandThread, proposed: Proposed) -> Proposed:
+    """The proposal. Where building it is estimated above the channel's bound, what people read of it says so first."""
+    if (cost := build_cost(thread, proposed)) is None:
+        return proposed
+    bound, language = _bound(thread), thread.language
+    line = say(
+        "build_estimate",
+        language,
+        cost=money(cost.micros),
+        above=money(bound.above_micros if bound else 0),
+        currency=thread.context.settings.budget.currency,
+        calls=cost.calls,
+        prompt=f"{cost.prompt_tokens:,}",
+        reply=f"{cost.reply_tokens:,}",
+    )
+    return proposed.model_copy(update={"about": f"{line}\n\n{proposed.about}"})
+
+
+def build_cost(thread: CommandThread, proposed: Proposed) -> BuildCost | None:
+    """What building a proposal may cost, where that is above the channel's bound; None for a file with faults too."""
+    try:
+        requirement = read(proposed.text, proposed.file)
+    except RequirementWrong:
+        return None
+    steps = (step for turn in thread.turns for step in turn)
+    return expensive_build(_bound(thread), requirement.build.max_calls, len(proposed.text), steps)
+
+
+def _bound(thread: CommandThread) -> CostBound | None:
+    name = thread.open_turn.model.name if thread.open_turn is not None else thread.context.model.name
+    return cost_bound(thread.context.settings, thread.key.channel, name, name)
 
 
 def upload_version(thread: CommandThread, proposed: Proposed) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 import difflib
 from collections.abc import Sequence
 
+from core.authorization import Authorizer
 from core.phrases import say
+from core.rows import money
 from core.slack.memory_views import proposal_message
 from core.slack.text import clip, escape
 from core.steps import Proposed, Settled, Step
@@ -17,7 +19,7 @@ from workers.agent.text import one_line
 from workers.builder.packages import Lock, Packages
 from workers.builder.requirement import Requirement, RequirementWrong, read
 from workers.turn.building import build, packages_for
-from workers.turn.commands.build import OFFLINE, about, told_problems, upload_version
+from workers.turn.commands.build import OFFLINE, about, build_cost, told_problems, upload_version, with_estimate
 from workers.turn.commands.memory import draw, draw_as, tell_late
 from workers.turn.commands.thread import CommandThread
 from workers.turn.open_turn import OpenTurn
@@ -63,6 +65,7 @@ def _saved(thread: CommandThread, proposed: Proposed, text: str) -> Sequence[Ste
             "author": thread.command.author,
         }
     )
+    fresh = with_estimate(thread, fresh)
     upload_version(thread, fresh)
     draw_as(thread, fresh, proposal_message(fresh, thread.lease.thread_id, thread.language))
     return (fresh,)
@@ -79,10 +82,21 @@ def _built(thread: CommandThread, proposed: Proposed) -> Sequence[Step]:
     if thread.open_turn is None or thread.open_turn.model.name == OFFLINE:
         _whisper(thread, say("build_no_model", language))
         return ()
+    if (cost := build_cost(thread, proposed)) is not None and not _may_approve(thread):
+        shown = {"cost": money(cost.micros), "currency": thread.context.settings.budget.currency}
+        _whisper(thread, say("build_too_expensive", language, title=proposed.title, **shown))
+        return ()
     packages, waiting = packages_for(thread.open_turn, proposed, requirement)
     if waiting is not None:
         return _asked(thread, proposed, waiting)
     return built(thread, thread.open_turn, proposed, requirement, packages)
+
+
+def _may_approve(thread: CommandThread) -> bool:
+    """Whether whoever gave the command may say yes to what is expensive. Raises SlackUnreachable."""
+    context = thread.context
+    authorizer = Authorizer(context.settings, context.store, context.slack)
+    return bool(authorizer.may_approve(thread.command.user, thread.key))
 
 
 def built(

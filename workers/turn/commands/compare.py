@@ -41,12 +41,13 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     lines.append(say("compare_code" if changed else "compare_same_code", language, **counts))
     key = f"{thread.lease.thread_id}/compare:{thread.command.ts}:file"
     data = _file(thread, found, slack.link(thread.key), link).encode("utf-8", "replace")
+    steps: Sequence[Step] = ()
     try:
-        slack.upload(thread.lease, thread.key, key, [Upload(name=NAME, data=data, title=NAME)])
+        steps = thread.share(key, [Upload(name=NAME, data=data, title=NAME)])
     except SlackFailed as error:
         lines.append(say("download_refused", language, why=error.error))
     thread.answer("\n".join(lines), links=[link])
-    return ()
+    return steps
 
 
 def _number(value: float | None) -> str:

@@ -18,7 +18,7 @@ NAME = "analysis.zip"
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
     """Post the zip of all up to the last report. One that was posted before is not posted again; the thread is told."""
-    store, slack, lease = thread.context.store, thread.context.slack, thread.lease
+    store, lease = thread.context.store, thread.lease
     turns = store.thread_steps(lease.thread_id)
     last = last_report(turns)
     if not last or (turn := store.turn(last)) is None:
@@ -34,9 +34,9 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     data = handover(thread.context, upto, seen, turn.language, model=turn.model)
     comment = escape(say("download_here", turn.language))
     try:
-        slack.upload(lease, thread.key, key, [Upload(name=NAME, data=data, title=NAME)], comment)
+        steps = thread.share(key, [Upload(name=NAME, data=data, title=NAME)], comment)
     except SlackFailed as error:
         thread.answer(say("download_refused", turn.language, why=error.error), done=False)
-    else:
-        thread.sign(done=True)
-    return ()
+        return ()
+    thread.sign(done=True)
+    return steps

@@ -40,14 +40,14 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         return ()
     uploads = [Upload(name=file.name, data=file.data, title=file.name) for file in files]
     try:
-        thread.context.slack.upload(lease, thread.key, key, uploads, escape(say(f"format_{name}_here", turn.language)))
+        steps = thread.share(key, uploads, escape(say(f"format_{name}_here", turn.language)))
     except SlackFailed as error:
         names = ", ".join(file.name for file in files)
         thread.answer(say("format_refused", turn.language, name=names, why=error.error), done=False)
-    else:
-        if command.text != meant:  # a press has no message to put a sign on
-            thread.sign(done=True)
-    return ()
+        return ()
+    if command.text != meant:  # a press has no message to put a sign on
+        thread.sign(done=True)
+    return steps
 
 
 def _has_report(turns: Mapping[str, Sequence[Step]], turn_id: str) -> bool:

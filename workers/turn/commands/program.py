@@ -79,8 +79,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     if thread.stop_asked():
         thread.answer(say("program_stopped", language), done=False)
         return ()
-    _post(thread, key, program, tested, inputs)
-    return ()
+    return _post(thread, key, program, tested, inputs)
 
 
 def sandbox_code(program: Program) -> str:
@@ -204,7 +203,9 @@ def _figures(program: Program, seen: Sequence[Sequence[Step]]) -> int:
     return sum(bool(cells) and cells <= compared for cells in shown)
 
 
-def _post(thread: CommandThread, key: str, program: Program, tested: Tested, inputs: Sequence[StoredFile]) -> None:
+def _post(
+    thread: CommandThread, key: str, program: Program, tested: Tested, inputs: Sequence[StoredFile]
+) -> Sequence[Step]:
     language, name = thread.language, f"{program.name}.zip"
     options = ", ".join(f"--{one.name.replace('_', '-')} ({one.value})" for one in program.options)
     comment = say(
@@ -218,12 +219,13 @@ def _post(thread: CommandThread, key: str, program: Program, tested: Tested, inp
     data = command_line.program_zip(program, tested.said, _data(thread, program, inputs))
     upload = Upload(name=name, data=data, title=name)
     try:
-        thread.context.slack.upload(thread.lease, thread.key, key, [upload], escape(comment))
+        steps = thread.share(key, [upload], escape(comment))
     except SlackFailed as error:
         thread.answer(say("program_refused", language, why=error.error), done=False)
-    else:
-        if not thread.command.text.startswith(f"{thread.lease.thread_id}/t"):  # a press has no message to put a sign on
-            thread.sign(done=True)
+        return ()
+    if not thread.command.text.startswith(f"{thread.lease.thread_id}/t"):  # a press has no message to put a sign on
+        thread.sign(done=True)
+    return steps
 
 
 def _data(thread: CommandThread, program: Program, inputs: Sequence[StoredFile]) -> dict[str, bytes]:

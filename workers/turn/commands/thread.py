@@ -6,14 +6,18 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from core.commands import commands
+from core.held_files import Held
 from core.interactions import Reaction
+from core.phrases import say
 from core.slack.blocks import Block
 from core.slack.text import escape
+from core.slack.uploads import Upload
 from core.steps import Commanded, Step
 from core.values import Language, Lease, ThreadKey
 from workers.agent.about_steps import opens_turn
 from workers.turn.access import permitted_mail
 from workers.turn.context import TurnContext
+from workers.turn.holding import asked_about, held, must_wait, show_held, stored
 from workers.turn.open_turn import OpenTurn
 
 
@@ -57,6 +61,20 @@ class CommandThread:
         key = f"{self.lease.thread_id}/{self.command.command}:{self.command.ts}"
         self.context.slack.post_once(self.lease, self.key, key, escape(text), blocks, known=links)
         self.sign(done=done)
+
+    def share(self, key: str, uploads: Sequence[Upload], comment: str = "") -> Sequence[Step]:
+        """Put files into the thread once, or ask whether they may go, where the channel wants that; then a step says
+        so. `comment` is mrkdwn. Raises SlackFailed, SlackUnreachable, BlobsUnreachable."""
+        context, before = self.context, asked_about(self.turns, key)
+        if not must_wait(context, self.lease.thread_id) and (before is None or not before.is_open):
+            context.slack.upload(self.lease, self.key, key, uploads, comment)
+            return ()
+        if before is not None and before.is_open:
+            self.answer(say("files_wait", self.language))
+            return ()
+        step = held(context, self.key, self.turns, key, stored(context.blobs, uploads), comment=comment)
+        show_held(context, self.lease, Held(step), self.language)
+        return (step,)
 
     def sign(self, *, done: bool) -> None:
         """Mark the command's message as dealt with. What came by a form has no message."""

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from test_turn_approvals import Office
-from turn_world import ANA, Json, NewWorld, World, cell, finish
+from turn_world import ANA, Json, Meanwhile, NewWorld, World, cell, finish
 
-from core.steps import Approval, Decided, Questioned
+from core.steps import Approval, CellRan, Decided, Forgot, Moved, Questioned, Step
 from tryout.blocks_text import message_text
+from workers.agent.about_steps import has_shell, is_new_shell
 from workers.agent.actions import RunCell
+from workers.models.scripted import ScriptedModel
 from workers.turn.cells import _is_approved
 
 ON = "[sandbox]\nbash = true\n"
@@ -90,6 +94,90 @@ def test_cells_of_python_beside_it_run_without_a_yes(new_world: NewWorld) -> Non
     office.press("run")
     office.settle()
     assert [language for language, *_ in cells(office.world, office)] == ["python", "bash"]
+
+
+def asked_of(office: Office) -> str:
+    """All that the model read before its last reply."""
+    assert isinstance(office.world.model, Meanwhile)
+    last = [request for request in office.world.model.requests if request.purpose == "act"][-1]
+    return "\n".join(str(message["content"]) for message in last.messages)
+
+
+def goes_on(office: Office, *replies: Json, node: str = "there") -> None:
+    """The next question of the thread is worked on at a node, and its commands are let run."""
+    before: list[list[Json]] = [[] for _ in office.world.turns(office.key)]
+    office.world.model = Meanwhile(ScriptedModel(turns=[*before, [*replies, finish("Done.")]]), {})
+    office.world.say("and now?", thread=office.key)
+    office.world.run(office.key, node=node)
+    while office.world.statuses(office.key)[-1] == "waiting":
+        office.world.decide(office.key, "run")
+        office.world.run(office.key, node=node)
+
+
+NEW_SHELL = "The shell of this thread is a new one"
+
+
+def test_a_new_shell_at_another_node_is_told_to_people_once_and_to_the_model_with_its_next_command(
+    new_world: NewWorld,
+) -> None:
+    office = Office(new_world(team=ON, hands_over=True), replies=(command("cd /tmp; n=1"),))
+    office.press("run")
+    office.settle()
+    goes_on(office, command("echo $n"), command("echo secondmark"))
+    text = office.world.text(office.key)
+    assert text.count(NEW_SHELL) == 1
+    assert "All variables and files were moved there." in text
+    assert [step["shell"] for step in office.world.steps(office.key, "moved")] == ["moved"]
+    assert asked_of(office).count("NEW shell") == 1, "the second command ran in the shell of the first"
+    before, _, after = asked_of(office).partition("NEW shell")
+    assert "secondmark" not in before
+    assert "secondmark" in after
+
+
+def test_a_thread_that_used_no_shell_hears_of_none(new_world: NewWorld) -> None:
+    office = Office(new_world(team=ON, hands_over=True), replies=(cell("n = 1\nprint(n)"),))
+    goes_on(office, command("echo one"))
+    assert NEW_SHELL not in office.world.text(office.key)
+    assert "NEW shell" not in asked_of(office)
+
+
+def test_the_way_back_to_the_first_node_is_told_again(new_world: NewWorld) -> None:
+    office = Office(new_world(team=ON, hands_over=True), replies=(command("n=1"),))
+    office.press("run")
+    office.settle()
+    goes_on(office, command("echo secondmark"))
+    goes_on(office, command("echo three"), node="here")
+    assert [step["shell"] for step in office.world.steps(office.key, "moved")] == ["moved"]
+
+
+def ran(language: str, **more: Any) -> CellRan:
+    given = {"call_id": "c", "cell_id": "x", "title": "t", "code": "ls", "language": language, "status": "ok"}
+    return CellRan.model_validate(given | more)
+
+
+BASH, PYTHON = ran("bash"), ran("python")
+MOVED, ANEW = (Moved(node="there", came=True, shell=shell) for shell in ("moved", "anew"))
+RESET = Forgot(done=True, user=ANA, author="ana", text="")
+
+
+@pytest.mark.parametrize(
+    ("before", "shell", "new"),
+    [
+        ([], False, False),
+        ([PYTHON], False, False),
+        ([BASH], True, False),
+        ([BASH, PYTHON, MOVED], False, True),
+        ([BASH, ANEW, PYTHON], False, True),
+        ([BASH, MOVED, BASH], True, False),
+        ([BASH, MOVED, ran("bash", status="died")], False, True),
+        ([BASH, RESET], False, False),
+        ([BASH, MOVED, RESET], False, False),
+        ([BASH, Moved(node="there", came=True)], True, False),
+    ],
+)
+def test_a_shell_is_new_after_a_move_until_its_first_command(before: list[Step], shell: bool, new: bool) -> None:
+    assert has_shell([before]) is shell
+    assert is_new_shell(before) is new
 
 
 @pytest.mark.parametrize(

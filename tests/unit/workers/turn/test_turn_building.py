@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from builder_kit import FENCE, FINE, LocalWalls, code, covered
-from turn_world import ANA, BEN, Death, Meanwhile, World
+from turn_world import ANA, BEN, Death, Meanwhile, NewWorld, World
 
 from core.commands import BUILDING
 from core.steps import Proposed, Replied, Settled, Step
@@ -140,6 +140,32 @@ def test_a_draft_may_be_in_each_language_that_can_be_run_here(world: World) -> N
     author = Author()
     asked(world, model=author)
     assert f"`language` is one of {', '.join(offered())}:" in author.prompts()
+
+
+EXPENSIVE = "[prices.author]\ninput = 1\noutput = 1\n[approvals]\nabove = 0.05\n"
+
+
+def test_an_expensive_build_says_its_estimate_and_wants_a_press_of_somebody_who_may_approve(
+    new_world: NewWorld,
+) -> None:
+    world = new_world(team=EXPENSIVE)
+    key = asked(world, "build:", greet_toml=REQUIREMENT.encode())
+    assert "Estimate: at most 0." in world.text(key)
+    assert "up to 60 calls of the model" in world.text(key)
+    decide(world, key, "keep", user=BEN)
+    assert outcomes(world, key) == []
+    assert "so nothing was built" in whispers(world)
+    decide(world, key, "keep", user=ANA)
+    assert outcomes(world, key) == ["built"]
+
+
+@pytest.mark.parametrize("team", ["[approvals]\nabove = 0.05\n", EXPENSIVE.replace("0.05", "5")])
+def test_a_build_without_a_price_or_below_the_bound_says_no_estimate(new_world: NewWorld, team: str) -> None:
+    world = new_world(team=team)
+    key = asked(world, "build:", greet_toml=REQUIREMENT.encode())
+    assert "Estimate" not in world.text(key)
+    decide(world, key, "keep", user=BEN)
+    assert outcomes(world, key) == ["built"]
 
 
 def test_the_draft_is_made_of_what_the_thread_says(world: World) -> None:

@@ -37,6 +37,7 @@ from core.interactions import (
     ContextForm,
     DefaultsForm,
     EditForm,
+    FilesButton,
     HintForm,
     HomeButton,
     InstructionsForm,
@@ -76,6 +77,7 @@ from workers.models.scripted import ScriptedModel
 Values = Mapping[str, Any]
 ONLY_ANA = "[access]\n" + "".join(f'{action.value} = ["{ANA}"]\n' for action in Action)
 EVERY = '[approvals]\nask = "every cell"\n'
+FILES = '[approvals]\nfiles = "always"\n'
 LOOK = cell('print("North 120")', "Totals")
 REPORT = "North sold 120 units."
 CSV = {"sales.csv": b"region,revenue\nNorth,120\nSouth,100\nNorth,7\n"}
@@ -235,6 +237,13 @@ def approval(world: World) -> Scene:
     key = asked(world, LOOK, finish(REPORT))
     use = ApprovalButton(turn=turn_of(world, key), call="approve:1", do="run")
     return Scene(world, key, use, shown=showing(world, key, "May this code run?"))
+
+
+def held_files(world: World) -> Scene:
+    key = asked(world, cell('open("a.csv", "w").write("n\\n7\\n")\nprint("North 120")'), finish(REPORT))
+    return Scene(
+        world, key, FilesButton(thread=key.id, held="files:1", do="send"), shown=showing(world, key, "a.csv · ")
+    )
 
 
 def edit(world: World) -> Scene:
@@ -441,6 +450,7 @@ TABLE: dict[type[Interaction], Row] = {
     OptionButton: Row(option, late=turn_stopped),
     LeaveButton: Row(leave, "I have left this thread"),
     ApprovalButton: Row(approval, "ana let it run", team=EVERY, late=turn_stopped),
+    FilesButton: Row(held_files, "ana had them sent", team=FILES),
     EditForm: Row(edit, team=EVERY, late=turn_stopped),
     HintForm: Row(hint, "by month, please", team=EVERY, late=turn_stopped),
     Menu: Row(menu, opens=True, own=True),
