@@ -3,7 +3,7 @@
 It runs inside the walls, as a file beside the program. No file of the workspace may be executed there, or mapped as
 code. So this interpreter reads the file, puts its parts where the file says, and jumps to its first instruction. The
 process is the same one, behind the same walls: what the program may not do, this text may not do either
-(docs/adr/0034). Only 64-bit x86, and only programs that need no loader of their own (linked statically).
+(docs/adr/0030). Only 64-bit x86, and only programs that need no loader of their own (linked statically).
 """
 
 from __future__ import annotations

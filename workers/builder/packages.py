@@ -3,7 +3,7 @@
     resolve: pip, in its jail, downloads wheels → a lock (name, version, sha256, size, licence) → a person approves it
     install: pip downloads exactly these, by hash → a strict unpacker → a read-only folder, named by the lock's hash
 
-The registry is that of pip's own configuration. Nothing of a package is imported or run out here (ADR 35).
+The registry is that of pip's own configuration. Nothing of a package is imported or run out here (ADR 34).
 """
 
 from __future__ import annotations

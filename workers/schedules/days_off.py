@@ -1,6 +1,6 @@
 """The days on which a team does not work: public holidays of a country, and the dates that it names itself.
 
-`holidays` knows the countries (ADR 34). It is read when a schedule cares for days off, and never else.
+`holidays` knows the countries (ADR 33). It is read when a schedule cares for days off, and never else.
 """
 
 from __future__ import annotations
