@@ -37,6 +37,7 @@ from workers.agent.actions import (
     RecordRoute,
     RecordVerdict,
 )
+from workers.agent.pictures import PICTURE_CHARS, pictures_in
 from workers.agent.turn import Price, Turn
 
 CHARS_PER_TOKEN: Final = 4
@@ -79,6 +80,7 @@ def within_costs(turn: Turn, action: Action) -> Action:
 def estimate(steps: Sequence[Step], action: AskModel, price: Price) -> Estimate:
     """What a call is likely to take. The endpoint's own count of the last prompt counts where it is higher."""
     prompt = sum(map(_tokens, _texts(action.messages))) + _tokens(json.dumps(action.tools) if action.tools else "")
+    prompt += sum(len(pictures_in(message)) for message in action.messages) * PICTURE_CHARS // CHARS_PER_TOKEN
     replies = [step for step in steps if isinstance(step, Replied) and step.purpose == action.purpose]
     if replies and action.purpose == "act" and not _was_compacted(steps, replies[-1]):
         last = replies[-1].usage

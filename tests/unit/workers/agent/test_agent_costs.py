@@ -46,6 +46,12 @@ def test_a_call_is_estimated_by_its_prompt_and_the_longest_reply_so_far(
     assert found.micros == prompt * 2 + reply * 10
 
 
+def test_a_picture_counts_about_a_thousand_tokens() -> None:
+    picture = {"name": "a.png", "mimetype": "image/png", "sha256": "1" * 64}
+    message = {"role": "user", "content": "a" * 400, "pictures": [picture, picture]}
+    assert estimate([], AskModel("act", (message,)), PRICE).prompt_tokens == 100 + 2 * 1_000
+
+
 def bounded(*steps: Step, costs: CostBound | None = BOUND) -> Turn:
     return replace(turn(asked(), BRIEFED, *steps), costs=costs)
 
