@@ -71,7 +71,9 @@ def check_thread(case: Case, *, dropped: int = 0) -> None:
         lambda: _shares(case) >= uploads - dropped, f"the files, {_shares(case)} for {uploads} uploads in {where}"
     )
     assert _shares(case) == uploads - dropped, f"{_shares(case)} shares for {uploads} uploads in {where}"
-    assert uploads + gone >= len(case.questions), f"{uploads} uploads for {len(case.questions)} questions in {where}"
+    walked = {name: [one for one in case.letters if one.startswith(f"{name}.")] for name in case.questions}
+    with_files = [name for name, letters in walked.items() if not unkept.issuperset(letters)]
+    assert uploads + gone >= len(with_files), f"{uploads} uploads for {with_files}, not kept {unkept}, in {where}"
 
 
 def _shares(case: Case) -> int:
