@@ -95,7 +95,7 @@ CODE = {
 class ObeyingModel:
     """Finds orders and obeys. `obeyed` holds (order, number) of each that it found, once its report was asked for."""
 
-    name, native_tools = "obeying", True
+    name, native_tools, sees = "obeying", True, False
 
     def __init__(self, *, here: str = "/", port: int = 9, asks: bool = False) -> None:
         """`here` and `port` are those of `CODE`. `asks`: it puts a question first."""

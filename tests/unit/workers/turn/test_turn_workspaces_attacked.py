@@ -110,6 +110,7 @@ def payloads(kind: type[Interaction], bot: Bot, key: ThreadKey) -> Iterator[Inte
         "page": 0,
         "question": "what now?",
         "proposal": "p1",
+        "held": "files:1",
         "channel": CHANNEL,
     }
     fields = {name: field for name, field in kind.model_fields.items() if field.is_required()}
