@@ -99,6 +99,7 @@ def _system(turn: Turn) -> str:
         cell_timeout_s=f"{environment.cell_timeout_s:g}",
         memory_mb=environment.memory_mb,
         file_max_mb=environment.file_max_mb,
+        files_wait=environment.files_wait,
         max_cells=turn.limits.max_cells,
         report_rules=turn.prompts.render("report", sections=() if turn.staged else turn.sections),
         instructions=_instructions(turn),

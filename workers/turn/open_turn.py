@@ -207,7 +207,9 @@ class OpenTurn:
     def environment(self) -> Environment:
         """The place where the cells of this thread run."""
         made = environment_of(self.context.environment, self.context.settings, self.thread_id)
-        return replace(made, sources=self.sources, tools=self.tools)
+        channel = ThreadKey.parse(self.thread_id).channel
+        waits = self.context.settings.approvals_in(channel).files == "always"
+        return replace(made, sources=self.sources, tools=self.tools, files_wait=waits)
 
     @property
     def sources(self) -> tuple[SourceNote, ...]:

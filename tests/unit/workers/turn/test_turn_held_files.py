@@ -10,6 +10,7 @@ from typing import Any
 
 import fakeredis
 import pytest
+from test_turn_privacy import Listening
 from test_turn_report_buttons import AtOnce
 from turn_world import ANA, BEN, CHANNEL, Death, Json, NewWorld, World, cell, finish
 
@@ -35,6 +36,14 @@ def answered(world: World, *cells: Json, text: str = "how much?", channel: str =
     key = world.say(text, channel=channel)
     world.settle(key)
     return key
+
+
+@pytest.mark.parametrize(("team", "told"), [(ALWAYS, True), ("", False)])
+def test_the_analyst_is_told_that_files_wait(new_world: NewWorld, team: str, told: bool) -> None:
+    world = new_world(team=team)
+    world.model = heard = Listening(ScriptedModel([finish(REPORT)]))
+    world.settle(world.say("how much?"))
+    assert ("do not call them attached" in heard.heard) is told
 
 
 def asking(world: World, key: ThreadKey, words: str = "rest.csv · ") -> Json:
