@@ -84,7 +84,9 @@ def set_suggested_prompts(call: Call) -> Json:
         given = each if isinstance(each, dict) else {}
         if not all(isinstance(given.get(name), str) and given[name] for name in ("title", "message")):
             raise invalid_arguments(f"missing required field: title or message [json-pointer:/prompts/{place}]")
-    call.hub.space.prompts[channel.id, thread_ts] = [{"title": p["title"], "message": p["message"]} for p in prompts]
+    shown = [{"title": p["title"], "message": p["message"]} for p in prompts]
+    call.hub.space.prompts[channel.id, thread_ts] = shown
+    call.hub.feed.tell("prompts", channel=channel.id, thread_ts=thread_ts, prompts=shown)
     return {}
 
 

@@ -142,6 +142,25 @@ function onSession({ thread_ts: threadTs, status }) {
   if (status !== "processing" && line.querySelector(".status-text").textContent.endsWith("is working")) line.hidden = true;
 }
 
+function onPrompts({ channel, thread_ts: threadTs, prompts }) {
+  const list = panes().find((each) => each.dataset.channel === channel && each.dataset.thread === threadTs);
+  if (!list) return;
+  const row = document.createElement("div");
+  row.className = "prompts";
+  row.setAttribute("role", "group");
+  row.setAttribute("aria-label", "Suggested prompts");
+  Object.assign(row.dataset, { channel, thread: threadTs });
+  for (const { title, message } of prompts) {
+    const button = document.createElement("button");
+    Object.assign(button, { type: "button", className: "button small prompt", textContent: title });
+    button.dataset.message = message;
+    row.append(button);
+  }
+  const pane = list.parentElement;
+  pane.querySelector(":scope > .prompts")?.remove();
+  pane.querySelector(":scope > .status, :scope > .composer").before(row);
+}
+
 async function onHome({ user }) {
   if (user !== viewer || !document.querySelector(".home")) return;
   const html = await fetchText("/home?quietly=1");
@@ -155,6 +174,7 @@ const handlers = {
   deleted: onMessage,
   status: onStatus,
   session: onSession,
+  prompts: onPrompts,
   home: onHome,
   view: ({ user }) => user === viewer && showView(),
   stale: () => location.reload(),
