@@ -283,7 +283,9 @@ def run_apart(folder: Path, code: str) -> str:
         f"import sys; sys.path.insert(0, {str(root)!r})\nfrom threadbook_tools.repository import Repository\n{code}"
     )
     own = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
-    done = subprocess.run([sys.executable, "-c", source], cwd=folder, env=own, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", source], cwd=folder, env=own, capture_output=True, text=True, check=True
+    )
     return done.stdout
 
 
