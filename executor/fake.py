@@ -466,9 +466,11 @@ class FakeSessions(SessionClient):
         try:
             seen = snapshot(folder)
             out, err = _Stream("stdout", cell, sys.stdout), _Stream("stderr", cell, sys.stderr)
-            with _inside(session.folder), _opened_files(session.folder) as opened, _printing(out, err):
-                display, error, line = _execute(session.namespace, cell)
-            figures, problems = save_open_figures(str(session.folder))
+            with _inside(session.folder):
+                discard_open_figures()  # what something else in this process left open is not this cell's
+                with _opened_files(session.folder) as opened, _printing(out, err):
+                    display, error, line = _execute(session.namespace, cell)
+                figures, problems = save_open_figures(str(session.folder))
             found = collect(folder, seen, self._home, self._limits)
         finally:
             discard_open_figures()

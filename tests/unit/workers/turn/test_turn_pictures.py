@@ -7,6 +7,7 @@ import io
 import re
 from typing import Any
 
+import matplotlib.pyplot as plt
 import pytest
 from PIL import Image
 from test_turn_privacy import ON, Listening
@@ -113,3 +114,11 @@ def test_the_digest_of_a_file_is_ours_and_not_what_the_sandbox_says(
     key = world.say("What is on it?", files={"square.png": image()})
     world.settle(key)
     assert list(heard.requests[0].pictures.values()) == [image()]
+
+
+def test_a_figure_that_something_else_left_open_is_no_chart_of_a_cell(world: World) -> None:
+    plt.figure()
+    play(world, cell("print(1)"), finish("Done."))
+    key = world.say("Print it")
+    world.settle(key)
+    assert "figure-1.png" not in world.files(key)
