@@ -16,6 +16,7 @@ from urllib.parse import urlsplit
 import pytest
 import schema_template
 import shared_statements
+import without_syncs
 from hypothesis import HealthCheck, settings
 from services import missing
 from sqlalchemy import create_engine, text
@@ -59,6 +60,12 @@ def _empty_databases_from_a_template(tmp_path_factory: pytest.TempPathFactory) -
 @pytest.fixture(scope="session", autouse=True)
 def _statements_are_compiled_once() -> Iterator[None]:
     with shared_statements.used():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _nothing_waits_for_a_disk() -> Iterator[None]:
+    with without_syncs.used():
         yield
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib
 import pkgutil
 import shutil
-import sqlite3
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -20,7 +19,7 @@ from typing import Any
 
 import fakeredis
 import pytest
-from sqlalchemy import Engine, event
+import without_syncs
 
 import workers.turn
 from core.approvals import DECISION, Decision
@@ -489,22 +488,18 @@ def new_database(folder: Path) -> Path:
 
 @contextmanager
 def hurried() -> Iterator[None]:
-    """Inside the block nothing waits long between two tries, and SQLite waits for no disk."""
+    """Inside the block nothing waits long between two tries, and nothing for a disk."""
     quick = {"LOOK_EVERY_S": 0.005, "AGAIN_S": 0.001, "LOOK_AFTER_S": 0.0, "SHARE_WAIT_S": 0.05, "LOOK_AGAIN_S": 0.01}
     modules = [importlib.import_module(f"core.slack.{name}") for name in ("shares", "uploads", "writer")]
     modules += [
         importlib.import_module(found.name) for found in pkgutil.walk_packages(workers.turn.__path__, "workers.turn.")
     ]
-    event.listen(Engine, "connect", _without_disk)
-    try:
-        with pytest.MonkeyPatch.context() as patch:
-            for module in modules:
-                for name, value in quick.items():
-                    if hasattr(module, name):
-                        patch.setattr(module, name, value)
-            yield
-    finally:
-        event.remove(Engine, "connect", _without_disk)
+    with without_syncs.used(), pytest.MonkeyPatch.context() as patch:
+        for module in modules:
+            for name, value in quick.items():
+                if hasattr(module, name):
+                    patch.setattr(module, name, value)
+        yield
 
 
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -513,8 +508,3 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
         module = importlib.import_module(found.name)
         if hasattr(module, "WAIT_S"):
             monkeypatch.setattr(module, "WAIT_S", 0.02)
-
-
-def _without_disk(connection: Any, _record: object) -> None:
-    if isinstance(connection, sqlite3.Connection):
-        connection.execute("PRAGMA synchronous = OFF")
