@@ -47,14 +47,16 @@ class Blobs:
         """Store a content whose hash is known. A content that is already stored is not read again."""
         target = self._path(sha256)
         with _reachable():
-            if not self._fs.exists(target):
-                if not self._is_local:  # an object appears whole or not at all
+            if not self._is_local:  # an object appears whole or not at all
+                if not self._fs.exists(target):
                     self._send(data, target)
-                    return
+                return
+            if self._fs.exists(target):  # another process may have put it just now: it may not be on the disk yet
+                _sync_path(Path(target))
+            else:
                 self._fs.makedirs(str(Path(target).parent), exist_ok=True)
                 self._send_and_rename(data, target)
-            if self._is_local:  # also one that another process has just put: it may not be on the disk yet
-                self._sync(Path(target))
+            self._sync_name(Path(target))
 
     def _send_and_rename(self, data: bytes | Path, target: str) -> None:
         partial = f"{target}.{uuid.uuid4().hex}.partial"
@@ -73,9 +75,9 @@ class Blobs:
         else:
             self._fs.put_file(str(data), to)
 
-    def _sync(self, target: Path) -> None:
-        """Sync the content and its name, so that a power cut can take neither."""
-        for path in (target, target.parent, *(() if target.parent in self._durable else target.parent.parents[:2])):
+    def _sync_name(self, target: Path) -> None:
+        """Sync the name of a content, so that a power cut cannot take it."""
+        for path in (target.parent, *(() if target.parent in self._durable else target.parent.parents[:2])):
             _sync_path(path)
         self._durable.add(target.parent)
 
