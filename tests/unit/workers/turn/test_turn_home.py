@@ -10,6 +10,8 @@ from typing import Any, get_args
 
 import fakeredis
 import pytest
+from patience import eventually
+from test_turn_held_files import press, steps
 from test_turn_report_buttons import AtOnce
 from turn_world import ANA, BEN, CHANNEL, Json, NewWorld, World, cell, finish, question
 
@@ -148,6 +150,46 @@ def test_open_approvals_are_shown_to_those_who_may_decide_and_are_in_the_channel
     mine_alone.world.settle(mine_alone.world.say("how much?"))
     assert "May this code run?" not in mine_alone.open(BEN)
     assert "May this code run?" in mine_alone.open(ANA)
+
+
+FILES_WAIT = '[approvals]\nfiles = "always"\n\n[access]\napprove = ["members"]\n'
+WRITES = cell('open("rest.csv", "w").write("region,units")\nprint(1)', "Write")
+
+
+def test_files_that_wait_are_shown_to_those_who_may_let_them_go_until_somebody_decides(new_world: NewWorld) -> None:
+    lobby = Lobby(new_world(team=FILES_WAIT))
+    world = lobby.world
+    world.model = ScriptedModel([WRITES, *[finish("It is 1.")] * 3])
+    key = world.say("how much?")
+    world.settle(key)
+    line = "This file waits for a yes before it goes to Slack: rest.csv"
+    assert line in lobby.open(BEN)
+    lists = [block for block in world.slack.homes[BEN]["blocks"] if "rest.csv" in str(block)]
+    assert lists[0]["elements"][0]["elements"][0]["elements"][0]["url"].endswith(key.root_ts.replace(".", ""))
+    world.slack.channels[CHANNEL]["members"] = [ANA]
+    assert line not in lobby.open(BEN), "not in the channel"
+    press(world, key, "keep")
+    world.settle(key)
+    assert line not in lobby.open()
+
+
+def test_files_that_may_not_be_let_go_any_more_are_not_listed(new_world: NewWorld) -> None:
+    lobby = Lobby(new_world(team=FILES_WAIT.replace("[access]", "hours = 0.0001\n\n[access]")))
+    lobby.world.model = ScriptedModel([WRITES, *[finish("It is 1.")] * 3])
+    key = lobby.world.say("how much?")
+    lobby.world.settle(key)
+    eventually(lambda: "rest.csv" not in lobby.open(), "the end of the wait")
+    assert steps(lobby.world, key, "files_held"), "they were asked about"
+
+
+def test_files_of_another_workspace_are_not_listed(new_world: NewWorld) -> None:
+    world = new_world(team=FILES_WAIT)
+    world.model = ScriptedModel([WRITES, *[finish("It is 1.")] * 3])
+    world.settle(world.say("how much?"))
+    long_ago = datetime.now(UTC) - timedelta(days=1)
+    assert world.store.threads_with_held_files("T0OTHER001", long_ago, 9) == []
+    assert len(world.store.threads_with_held_files(world.slack.team, long_ago, 9)) == 1
+    assert world.store.threads_with_held_files(world.slack.team, datetime.now(UTC), 9) == []
 
 
 def test_usage_counts_the_questions_of_the_person(lobby: Lobby) -> None:
@@ -330,6 +372,32 @@ def test_the_file_wins_and_the_page_says_so(new_world: NewWorld) -> None:
     form = lobby.world.slack.views[-1]
     assert "threadbook.toml sets approvals.ask" in str(form["blocks"][0])
     assert field_of("approvals.ask") not in [block.get("block_id") for block in form["blocks"]]
+
+
+def test_an_admin_has_files_wait_and_dear_calls_too_unless_the_file_says_otherwise(new_world: NewWorld) -> None:
+    price = "[prices.scripted]\ninput = 10\noutput = 100\n"
+    lobby = Lobby(new_world(team=price))
+    admin(lobby.world)
+    assert lobby.submit(SettingsForm(), approvals__files="always", approvals__above="0.5") == {}
+    lines = [(line.resource.partition("/")[2], dict(line.details)) for line in lobby.world.store.audit_lines()]
+    assert lines == [
+        ("approvals.files", {"before": "", "now": "always"}),
+        ("approvals.above", {"before": "", "now": "0.5"}),
+    ]
+    shown = [line.split()[1:] for line in lobby.open().splitlines() if line.startswith("approvals.")]
+    assert shown[2:4] == [["always", "Slack"], ["0.5", "Slack"]]
+    lobby.world.model = ScriptedModel([WRITES, *[finish("It is 1.")] * 3])
+    key = lobby.world.say("how much?")
+    lobby.world.settle(key)
+    assert lobby.world.files(key) == []
+    assert steps(lobby.world, key, "files_held")
+
+    fixed = Lobby(new_world(team=f'[approvals]\nfiles = "never"\nabove = 2\n{price}'))
+    admin(fixed.world)
+    assert fixed.submit(SettingsForm(), approvals__files="always", approvals__above="0.5") == {}
+    assert (fixed.chosen(""), fixed.audit()) == ({}, [])
+    shown = [line.split()[1:] for line in fixed.open().splitlines() if line.startswith("approvals.")]
+    assert shown[2:4] == [["never", "threadbook.toml"], ["2", "threadbook.toml"]]
 
 
 def test_a_wrong_value_is_said_under_its_field_and_nothing_is_changed(lobby: Lobby) -> None:
