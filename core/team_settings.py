@@ -576,7 +576,14 @@ class SourceSettings(Table):
     strict: bool = Field(
         default=False, description="Ask in the thread before each statement; `approve` of `[access]` says who decides."
     )
-    confirm_minutes: Positive = Field(default=60, description="With `strict`: so long a yes to a statement counts.")
+    ask_above_rows: NoLimit = Field(
+        default=0,
+        description="Ask in the thread before a statement for which the database expects to go through more rows; 0: "
+        "before none. Postgres, MySQL, MariaDB and DuckDB tell it, for folders and buckets too; others do not.",
+    )
+    confirm_minutes: Positive = Field(
+        default=60, description="With `strict` or `ask_above_rows`: so long a yes to a statement counts."
+    )
     role: str = Field(default="", description="Role to take before each statement (`SET ROLE`); Postgres and MariaDB.")
     accept_writable_login: bool = Field(
         default=False, description="Ask this source although its login could write; the statement stays read-only."
