@@ -22,7 +22,15 @@ from core.adjusting import ADJUSTABLE, NotAllowed, adjusted, choices_of, is_mone
 from core.held_files import held_files
 from core.interactions import ChannelsForm, DefaultsForm, HomeButton, InstructionsForm, SettingsForm, TourButton
 from core.phrases import number, say
-from core.preferences import INSTRUCTION_CHARS, WORKSPACE, ChannelPreferences, PersonPreferences
+from core.preferences import (
+    INSTRUCTION_CHARS,
+    PROFILE_CHARS,
+    PROFILES,
+    WORKSPACE,
+    ChannelPreferences,
+    PersonPreferences,
+    Profile,
+)
 from core.queue import Seen
 from core.settings import Settings
 from core.slack import home as drawn
@@ -375,7 +383,7 @@ class Home:
         return drawn.settings_view(entries, person.language)
 
     def _save_defaults(self, given: Mapping[str, str], person: _Person) -> Ack:
-        chosen = {
+        chosen: dict[str, Any] = {
             "language": _or_none(given.get("language", "")),
             "staged": True if given.get("staged") == "on" else None,
             "instructions": given.get("instructions", "").strip()[:INSTRUCTION_CHARS] or None,
@@ -386,6 +394,20 @@ class Home:
             return {}
         if chosen.get("model") is not None and chosen["model"] not in self._handler.settings.models:
             return _wrong("model", say("home_model_gone", person.language))
+        if used := _or_none(given.get(drawn.USE_PROFILE, "")):
+            if used not in person.chosen.profiles:
+                return _wrong(drawn.USE_PROFILE, say("home_profile_gone", person.language))
+            kept = person.chosen.profiles[used]
+            chosen = {name: value or None for name, value in kept.model_dump(mode="json").items()}
+        profiles = {name: kept.model_dump(mode="json") for name, kept in person.chosen.profiles.items()}
+        profiles.pop(given.get(drawn.FORGET_PROFILE, ""), None)
+        if name := " ".join(given.get(drawn.KEEP_PROFILE, "").split())[:PROFILE_CHARS]:
+            before = person.chosen.model_dump(mode="json", include=set(Profile.model_fields))
+            now = {key: value for key, value in {**before, **chosen}.items() if value is not None}
+            profiles[name] = Profile.read(now).model_dump(mode="json")
+        if len(profiles) > PROFILES or drawn.DEFAULT in profiles:
+            return _wrong(drawn.KEEP_PROFILE, say("home_profile_most", person.language, count=PROFILES))
+        chosen["profiles"] = profiles or None
         self._store.save_preferences(person.team, person.user, chosen, person.user)
         return {}
 

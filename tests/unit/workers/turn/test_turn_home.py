@@ -18,7 +18,7 @@ from turn_world import ANA, BEN, CHANNEL, Json, NewWorld, World, cell, finish, q
 from bot.home import Home
 from bot.message_handler import MessageHandler
 from core.interactions import ChannelsForm, DefaultsForm, HomeButton, InstructionsForm, SettingsForm, TourButton
-from core.preferences import INSTRUCTION_CHARS
+from core.preferences import INSTRUCTION_CHARS, PROFILES
 from core.queue import Wakes
 from core.slack.blocks import Limit
 from core.slack.home import DEFAULT, LANGUAGES, field_of
@@ -279,6 +279,52 @@ def test_defaults_are_changed_by_a_form_that_shows_them(lobby: Lobby) -> None:
     assert "Be brief." in shown
     assert lobby.submit(DefaultsForm(), language=DEFAULT, staged="off", instructions="") == {}
     assert lobby.chosen() == {}
+
+
+def form(lobby: Lobby) -> dict[str, Json]:
+    """The fields of the form with the defaults, by name."""
+    lobby.press("defaults")
+    return {block["block_id"].partition(":")[2]: block["element"] for block in lobby.world.slack.views[-1]["blocks"]}
+
+
+def test_choices_are_kept_under_a_name_and_picked_again(lobby: Lobby) -> None:
+    assert list(form(lobby)) == ["language", "staged", "instructions", "keep_profile"]
+    month = {"language": "zh", "staged": "on", "instructions": "Amounts in thousands."}
+    assert lobby.submit(DefaultsForm(), **month, keep_profile=" month  end ") == {}
+    assert lobby.submit(DefaultsForm(), language="en", staged="off", keep_profile="quick") == {}
+    assert "Profile: quick" in lobby.text()
+    assert [option["value"] for option in form(lobby)["use_profile"]["options"]] == [DEFAULT, "month end", "quick"]
+    assert lobby.submit(DefaultsForm(), use_profile="month end", language="en", instructions="not this") == {}
+    kept = {name: value for name, value in lobby.chosen().items() if name != "profiles"}
+    assert kept == {"language": "zh", "staged": True, "instructions": "Amounts in thousands."}
+    assert list(lobby.chosen()["profiles"]) == ["month end", "quick"]
+    assert "方案：month end" in lobby.text(), "the page speaks the profile's language"
+
+    world = lobby.world
+    world.model = ScriptedModel([*SCRIPT])
+    key = world.say("how much?")
+    world.settle(key)
+    (preferred,) = world.steps(key, "preferred")
+    assert preferred["staged"] is True
+    assert [each["text"] for each in preferred["instructions"]] == ["Amounts in thousands."]
+
+
+def test_a_profile_is_forgotten_and_what_holds_stays(lobby: Lobby) -> None:
+    lobby.submit(DefaultsForm(), language="en", instructions="Be brief.", keep_profile="brief")
+    assert lobby.submit(DefaultsForm(), language="en", instructions="Be brief.", forget_profile="brief") == {}
+    assert lobby.chosen() == {"language": "en", "instructions": "Be brief."}
+    assert "Profile:" not in lobby.text()
+
+
+def test_a_profile_that_is_gone_and_one_too_many_change_nothing(lobby: Lobby) -> None:
+    for n in range(PROFILES):
+        assert lobby.submit(DefaultsForm(), language="en", keep_profile=f"p{n}") == {}
+    before = lobby.chosen()
+    assert list(lobby.submit(DefaultsForm(), keep_profile="more")["errors"]) == [field_of("keep_profile")]
+    assert list(lobby.submit(DefaultsForm(), use_profile="more")["errors"]) == [field_of("use_profile")]
+    assert lobby.chosen() == before
+    assert lobby.submit(DefaultsForm(), language="en", forget_profile="p0", keep_profile="more") == {}
+    assert lobby.submit(DefaultsForm(), user=BEN, use_profile="more")["errors"], "another person's profile"
 
 
 @pytest.mark.parametrize("language", get_args(Language))
