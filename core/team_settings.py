@@ -72,7 +72,8 @@ class Limits(SessionLimits):
     )
     context_chars: Annotated[int, Field(ge=20_000)] = Field(
         default=160_000,
-        description="Characters of a whole prompt; older steps are shortened to fit. About four to a token.",
+        description="Size of a whole prompt, four for each token by our estimate: four characters of English or code, "
+        "or one of what is not ASCII. Older steps are shortened to fit; what is still far longer is not sent.",
     )
     files_chars: Positive = Field(
         default=16_000, description="Characters of the prompt that describe the files of one turn."

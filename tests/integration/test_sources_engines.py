@@ -134,6 +134,8 @@ def test_a_database_tells_how_many_rows_it_expects_to_go_through(world: World) -
 
 
 def test_what_changes_something_is_explained_without_an_effect(world: World) -> None:
+    if world.kind not in ("postgres", "mysql", "duckdb"):
+        pytest.skip("explains nothing, or with DuckDB's engine")
     before = world.checksum()
     for sql in HOSTILE[world.source().kind.dialect]:
         with opened(world.source(writer=bool(world.writer))) as driver, suppress(Exception):
