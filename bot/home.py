@@ -18,12 +18,20 @@ from bot.payloads import read_form, read_press
 from bot.pressed import pressed
 from core.access import Verdict
 from core.actions import Action
-from core.adjusting import ADJUSTABLE, NotAllowed, adjusted, choices_of, is_of_file, parsed, value_of
+from core.adjusting import ADJUSTABLE, NotAllowed, adjusted, choices_of, is_money, is_of_file, parsed, value_of
+from core.held_files import held_files
 from core.interactions import ChannelsForm, DefaultsForm, HomeButton, InstructionsForm, SettingsForm, TourButton
 from core.phrases import number, say
-from core.preferences import INSTRUCTION_CHARS, WORKSPACE, ChannelPreferences, PersonPreferences
+from core.preferences import (
+    INSTRUCTION_CHARS,
+    PROFILE_CHARS,
+    PROFILES,
+    WORKSPACE,
+    ChannelPreferences,
+    PersonPreferences,
+    Profile,
+)
 from core.queue import Seen
-from core.rows import TurnRow
 from core.settings import Settings
 from core.slack import home as drawn
 from core.slack.approvals import View
@@ -255,23 +263,39 @@ class Home:
 
     def _approvals(self, person: _Person, together: frozenset[str] | None, mine: set[str]) -> list[Entry]:
         """What waits for a yes of somebody, where this person may say it and may see the thread."""
-        found = []
-        for turn in self._store.waiting_turns(person.team, MOST_WAITING):
-            key = ThreadKey.parse(turn.thread_id)
-            is_seen = key.channel in (together or ()) or (together is None and turn.thread_id in mine)
+
+        def may(key: ThreadKey) -> bool:
+            is_seen = key.channel in (together or ()) or (together is None and key.id in mine)
             if key.channel.startswith("D"):
-                is_seen = turn.thread_id in mine
-            if is_seen and (entry := self._approval(person, turn, key)) is not None:
-                found.append(entry)
+                is_seen = key.id in mine
+            return is_seen and bool(self._handler.verdict_on(person.user, key, Action.APPROVE))
+
+        turns = self._store.waiting_turns(person.team, MOST_WAITING)
+        questions = ((turn, open_question(self._store.steps(turn.id))) for turn in turns)
+        found = [
+            self._entry(turn.thread_id, question.question)
+            for turn, question in questions
+            if question is not None and question.approval is not None and may(ThreadKey.parse(turn.thread_id))
+        ]
+        since = datetime.now(UTC) - SINCE
+        for thread_id in self._store.threads_with_held_files(person.team, since, MOST_WAITING):
+            if may(ThreadKey.parse(thread_id)):
+                found += [self._entry(thread_id, about) for about in self._held(thread_id, person.language)]
         return found
 
-    def _approval(self, person: _Person, turn: TurnRow, key: ThreadKey) -> Entry | None:
-        question = open_question(self._store.steps(turn.id))
-        if question is None or question.approval is None:
-            return None
-        if not self._handler.verdict_on(person.user, key, Action.APPROVE):
-            return None
-        return Entry(self._url(turn.thread_id), question.question, self._store.title_of(turn.thread_id))
+    def _held(self, thread_id: str, language: Language) -> list[str]:
+        """A line for each question about files of a thread that is open."""
+        now = datetime.now(UTC).timestamp()
+        questions = held_files(self._store.thread_steps(thread_id).values())
+        return [
+            f"{say('files_question', language, count=len(each.held.files))} "
+            + ", ".join(file.name for file in each.held.files)
+            for each in questions
+            if each.is_open and each.held.until >= now
+        ]
+
+    def _entry(self, thread_id: str, question: str) -> Entry:
+        return Entry(self._url(thread_id), question, self._store.title_of(thread_id))
 
     def _url(self, thread_id: str) -> str:
         return drawn.thread_url(self._slack.workspace_url(), ThreadKey.parse(thread_id))
@@ -359,7 +383,7 @@ class Home:
         return drawn.settings_view(entries, person.language)
 
     def _save_defaults(self, given: Mapping[str, str], person: _Person) -> Ack:
-        chosen = {
+        chosen: dict[str, Any] = {
             "language": _or_none(given.get("language", "")),
             "staged": True if given.get("staged") == "on" else None,
             "instructions": given.get("instructions", "").strip()[:INSTRUCTION_CHARS] or None,
@@ -370,6 +394,20 @@ class Home:
             return {}
         if chosen.get("model") is not None and chosen["model"] not in self._handler.settings.models:
             return _wrong("model", say("home_model_gone", person.language))
+        if used := _or_none(given.get(drawn.USE_PROFILE, "")):
+            if used not in person.chosen.profiles:
+                return _wrong(drawn.USE_PROFILE, say("home_profile_gone", person.language))
+            kept = person.chosen.profiles[used]
+            chosen = {name: value or None for name, value in kept.model_dump(mode="json").items()}
+        profiles = {name: kept.model_dump(mode="json") for name, kept in person.chosen.profiles.items()}
+        profiles.pop(given.get(drawn.FORGET_PROFILE, ""), None)
+        if name := " ".join(given.get(drawn.KEEP_PROFILE, "").split())[:PROFILE_CHARS]:
+            before = person.chosen.model_dump(mode="json", include=set(Profile.model_fields))
+            now = {key: value for key, value in {**before, **chosen}.items() if value is not None}
+            profiles[name] = Profile.read(now).model_dump(mode="json")
+        if len(profiles) > PROFILES or drawn.DEFAULT in profiles:
+            return _wrong(drawn.KEEP_PROFILE, say("home_profile_most", person.language, count=PROFILES))
+        chosen["profiles"] = profiles or None
         self._store.save_preferences(person.team, person.user, chosen, person.user)
         return {}
 
@@ -411,7 +449,7 @@ class Home:
             try:
                 changes[name] = None if value is None else str(parsed(settings, name, value))
             except NotAllowed:
-                phrase = "home_needs_price" if name.endswith("_cost") else "home_not_allowed"
+                phrase = "home_needs_price" if is_money(name) else "home_not_allowed"
                 wrong[drawn.field_of(name)] = say(phrase, person.language)
         if wrong:
             return {"response_action": _ERRORS, _ERRORS: wrong}

@@ -14,7 +14,7 @@ from pydantic.fields import FieldInfo
 
 from core.settings import Settings, tables
 
-POLICIES: Final = ("approvals.ask", "approvals.people", "report.unsourced")
+POLICIES: Final = ("approvals.ask", "approvals.people", "approvals.files", "approvals.above", "report.unsourced")
 LIMITS: Final = (
     *("budget.turn_tokens", "budget.thread_tokens", "budget.person_day_tokens", "budget.day_tokens"),
     *("budget.turn_cost", "budget.thread_cost", "budget.person_day_cost", "budget.day_cost"),
@@ -39,6 +39,11 @@ def value_of(settings: Settings, name: str) -> Any:
     return getattr(getattr(settings, table), key)
 
 
+def is_money(name: str) -> bool:
+    """Whether a setting is a limit in money, which means nothing for a model without a price."""
+    return name == "approvals.above" or name.endswith("_cost")
+
+
 def choices_of(name: str) -> tuple[str, ...]:
     """The values of a setting that has few, as text; () for a number."""
     annotation = _field(name).annotation
@@ -56,7 +61,7 @@ def parsed(settings: Settings, name: str, text: str) -> Any:
         value = TypeAdapter(_annotated(field)).validate_python(given)
     except ValidationError as error:
         raise NotAllowed(name) from error
-    if name.endswith("_cost") and value and settings.model_choice == "openai" and not _are_priced(settings):
+    if is_money(name) and value and settings.model_choice == "openai" and not _are_priced(settings):
         raise NotAllowed(name)
     return value
 

@@ -26,8 +26,15 @@ class _Chosen(Value):
             return cls()
 
 
-class PersonPreferences(_Chosen):
-    """What a person wants of every answer to a question of theirs.
+PROFILES: Final = 10
+"""The most profiles of a person."""
+
+PROFILE_CHARS: Final = 40
+"""The longest name of a profile."""
+
+
+class Profile(_Chosen):
+    """What a person may want of every answer, as it is kept under a name.
 
     `language` is that of answers and sentences, "" for the one of the question. `staged`: step by step. `model` is a
     name under `[models]`, "" for the first one.
@@ -37,6 +44,18 @@ class PersonPreferences(_Chosen):
     staged: bool = False
     model: str = Field(default="", max_length=60)
     instructions: str = Field(default="", max_length=INSTRUCTION_CHARS)
+
+
+class PersonPreferences(Profile):
+    """What a person wants of every answer to a question of theirs, and what they kept under names for other work."""
+
+    profiles: Mapping[str, Profile] = Field(default={}, max_length=PROFILES)
+
+    @property
+    def profile(self) -> str:
+        """The name under which what they want now is kept; "" when it is under none."""
+        now = {name: getattr(self, name) for name in Profile.model_fields}
+        return next((name for name, kept in self.profiles.items() if kept.model_dump() == now), "")
 
 
 class ChannelPreferences(_Chosen):

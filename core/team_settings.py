@@ -72,7 +72,8 @@ class Limits(SessionLimits):
     )
     context_chars: Annotated[int, Field(ge=20_000)] = Field(
         default=160_000,
-        description="Characters of a whole prompt; older steps are shortened to fit. About four to a token.",
+        description="Size of a whole prompt, four for each token by our estimate: four characters of English or code, "
+        "or one of what is not ASCII. Older steps are shortened to fit; what is still far longer is not sent.",
     )
     files_chars: Positive = Field(
         default=16_000, description="Characters of the prompt that describe the files of one turn."
@@ -576,7 +577,14 @@ class SourceSettings(Table):
     strict: bool = Field(
         default=False, description="Ask in the thread before each statement; `approve` of `[access]` says who decides."
     )
-    confirm_minutes: Positive = Field(default=60, description="With `strict`: so long a yes to a statement counts.")
+    ask_above_rows: NoLimit = Field(
+        default=0,
+        description="Ask in the thread before a statement for which the database expects to go through more rows; 0: "
+        "before none. Postgres, MySQL, MariaDB and DuckDB tell it, for folders and buckets too; others do not.",
+    )
+    confirm_minutes: Positive = Field(
+        default=60, description="With `strict` or `ask_above_rows`: so long a yes to a statement counts."
+    )
     role: str = Field(default="", description="Role to take before each statement (`SET ROLE`); Postgres and MariaDB.")
     accept_writable_login: bool = Field(
         default=False, description="Ask this source although its login could write; the statement stays read-only."

@@ -20,7 +20,7 @@ from core.interactions import (
     TourButton,
 )
 from core.phrases import number, say, written
-from core.preferences import INSTRUCTION_CHARS, ChannelPreferences, PersonPreferences
+from core.preferences import INSTRUCTION_CHARS, PROFILE_CHARS, ChannelPreferences, PersonPreferences
 from core.rows import Spent, money
 from core.slack import blocks as kit
 from core.slack.approvals import View
@@ -41,6 +41,8 @@ TOUR: Final = 3
 """Questions of the tour."""
 DEFAULT: Final = "default"
 """The value of an option that takes a choice back: Slack wants one that is not empty."""
+USE_PROFILE, KEEP_PROFILE, FORGET_PROFILE = "use_profile", "keep_profile", "forget_profile"
+"""The names of the fields for profiles."""
 _TITLE, _OPTION, _LINE = 24, 75, 120
 MOST_OPTIONS = 100
 """Options of one select."""
@@ -202,6 +204,7 @@ def spent_line(spent: Spent, currency: str, language: Language) -> str:
 def _defaults(page: HomePage) -> list[Block]:
     language, chosen = page.language, page.preferences
     lines = [
+        *([say("home_profile_is", language, name=chosen.profile)] if chosen.profile else []),
         say("home_language_is", language, value=_language_name(chosen, language)),
         say("home_staged_is", language, value=say(f"home_staged_{'on' if chosen.staged else 'off'}", language)),
     ]
@@ -328,6 +331,13 @@ def defaults_view(chosen: PersonPreferences, models: Sequence[str], language: La
         current = chosen.model if chosen.model in models else DEFAULT
         fields.append(_select("model", say("home_model", language), options, current))
     fields.append(_text_field("instructions", say("home_instructions", language), chosen.instructions))
+    if chosen.profiles:
+        none = (DEFAULT, say("home_profile_none", language))
+        kept = [none, *((name, name) for name in chosen.profiles)]
+        fields.insert(0, _select(USE_PROFILE, say("home_profile_use", language), kept, DEFAULT))
+        fields.append(_select(FORGET_PROFILE, say("home_profile_forget", language), kept, DEFAULT))
+    keep = say("home_profile_keep", language)
+    fields.append(_text_field(KEEP_PROFILE, keep, "", multiline=False, longest=PROFILE_CHARS))
     return _form(DefaultsForm(), say("home_defaults", language), language, fields)
 
 

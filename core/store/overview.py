@@ -69,6 +69,16 @@ class Overviews(Part):
         with self._reading() as db:
             return [turn_row(row) for row in db.execute(query.order_by(t.turns.c.created_at.desc()).limit(limit))]
 
+    def threads_with_held_files(self, team: str, since: datetime, limit: int) -> list[str]:
+        """The threads of a workspace in which files were asked about since then, the latest first."""
+        last = func.max(t.steps.c.created_at)
+        query = select(t.turns.c.thread_id).join(t.steps, t.steps.c.turn_id == t.turns.c.id)
+        query = query.join(t.threads, t.threads.c.id == t.turns.c.thread_id)
+        query = query.where(t.HOLDS_FILES, t.steps.c.created_at >= since, t.threads.c.team == team)
+        with self._reading() as db:
+            found = db.execute(query.group_by(t.turns.c.thread_id).order_by(last.desc()).limit(limit))
+            return [str(thread_id) for thread_id in found.scalars()]
+
     def spent_by_channel(self, team: str, since: datetime, limit: int) -> list[tuple[str, Spent]]:
         """What model calls took since then in each channel of a workspace, the most first."""
         c = t.model_calls.c

@@ -96,6 +96,9 @@ NOT_READ = text("turn_id IS NULL")
 TO_CHECK = text("clean_room_state IN ('due', 'ended')")
 """The condition of another one: reports whose code is to be run again, or whose badge is to be drawn."""
 
+HOLDS_FILES = text("kind = 'files_held'")
+"""The condition of one more: steps that have files wait for a yes."""
+
 ACTIVE = text("state = 'active'")
 TO_RUN = text("state IN ('due', 'ended')")
 """The conditions of two more: schedules that wait for their time, and runs that are not over."""
@@ -184,6 +187,7 @@ steps = Table(
     Column("body", JSON, nullable=False),
     Column("created_at", UtcDateTime, nullable=False),
     UniqueConstraint("turn_id", "seq"),
+    Index("ix_steps_files_held", "created_at", sqlite_where=HOLDS_FILES, postgresql_where=HOLDS_FILES),
 )
 
 model_calls = Table(

@@ -32,6 +32,7 @@ GROWS = """
     op.create_index("ix_steps_kind", "steps", ["kind"])
 """
 SHRINKS = """
+    op.drop_index("ix_steps_files_held", table_name="steps")
     with op.batch_alter_table("steps") as steps:
         steps.drop_column("kind")
 """

@@ -6,16 +6,19 @@ import itertools
 import tempfile
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from fault_world import World
+from fault_world import ASKING_CHANNEL, World
+from httpx import HTTPError
 from patience import eventually
 from sqlalchemy import Connection, text
 
-from core.steps import CellRan
+from core.interactions import ApprovalButton
+from core.steps import CellRan, Decided, Questioned, open_question
 from core.store import StoreUnreachable
 from core.values import ThreadKey
 from executor.client import HostUnavailable, SessionClient
@@ -93,6 +96,55 @@ class Case:
         store = self.world.store
         return [s for turn in store.turns(self.thread.id) for s in store.steps(turn.id) if isinstance(s, CellRan)]
 
+    def approvals(self) -> list[tuple[Questioned, list[Decided]]]:
+        """The questions whether a cell may run, each with all that was decided on it, over all turns."""
+        found: list[tuple[Questioned, list[Decided]]] = []
+        for turn in self.world.store.turns(self.thread.id):
+            steps = self.world.store.steps(turn.id)
+            decided = [step for step in steps if isinstance(step, Decided)]
+            asked = [step for step in steps if isinstance(step, Questioned) and step.approval is not None]
+            found += [(step, [each for each in decided if each.call_id == step.call_id]) for step in asked]
+        return found
+
+    def waits_for_yes(self, at_least: int = 1) -> bool:
+        """Whether so many questions were asked, and the last one stands in the thread and waits."""
+        turns = self.world.store.turns(self.thread.id)
+        is_open = bool(turns) and turns[-1].status == "waiting" and open_question(self.world.store.steps(turns[-1].id))
+        return bool(is_open) and len(self.approvals()) >= at_least and len(self.buttons()) == 1
+
+    def buttons(self) -> list[str]:
+        """The messages that still offer to let a cell run, by their ts."""
+        offers = ApprovalButton(turn=self.thread.id, call="any", do="run").id
+        return [
+            message["ts"]
+            for message in self.said()
+            for block in message.get("blocks") or ()
+            if any(element.get("action_id") == offers for element in block.get("elements") or ())
+        ]
+
+    def say_yes(self) -> None:
+        """Press Run twice at once, and again while nobody takes it; then every question is decided."""
+        taken: set[str] = set()
+        eventually(lambda: self._pressed(taken), "the yes")
+
+    def _pressed(self, taken: set[str]) -> bool:
+        """Press below each open question that is not among those `taken`. Whether every one is decided."""
+        with suppress(HTTPError, StoreUnreachable):
+            waiting = self.buttons()
+            presses = [ts for ts in waiting if ts not in taken for _ in range(2)]
+            with ThreadPoolExecutor(max_workers=2) as people:
+                taken.update(filter(None, people.map(self._press, presses)))
+            return not waiting and all(len(decided) == 1 for _, decided in self.approvals())
+        return False
+
+    def _press(self, ts: str) -> str:
+        """Press Run once; returns the message when the bot took the press."""
+        offers = ApprovalButton(turn=self.thread.id, call="any", do="run").id
+        with suppress(HTTPError, ValueError):  # nobody answers the press, or somebody else was quicker
+            self.world.slack.press(self.thread, ts, offers, self.user)
+            return ts
+        return ""
+
     def journal(self) -> list[Json]:
         """What the session hosts noted of the thread's cells."""
         return [line for node in self.world.nodes for line in node.journal(self.thread.id)]
@@ -115,6 +167,10 @@ class Moment:
 
     def release(self) -> None:
         """Let the thread go on."""
+
+    def follow_up(self) -> None:
+        """Ask for one more cell, which needs the variables of all before."""
+        self.case.ask("d")
 
 
 class Arriving(Moment):
@@ -274,5 +330,37 @@ class AtRest(Moment):
         self.case.ask("c")
 
 
+class WaitingForYes(Moment):
+    """The first cell ran after a yes; the second one waits for its own, and no process holds the turn."""
+
+    name = "while waiting for an approval"
+
+    def reach(self) -> None:
+        self.case.channel = ASKING_CHANNEL
+        self.case.ask()
+        eventually(self.case.waits_for_yes, "the first question whether a cell may run")
+        self.case.say_yes()
+        eventually(lambda: self.case.waits_for_yes(at_least=2), "the second question")
+
+    def release(self) -> None:
+        """A person presses, and presses again while nobody answers: a press that the bot took must be enough."""
+        self._pressing = threading.Thread(target=self.case.say_yes, daemon=True)
+        self._pressing.start()
+
+    def follow_up(self) -> None:
+        before = len(self.case.approvals())
+        super().follow_up()
+        eventually(lambda: self.case.waits_for_yes(at_least=before + 1), "the question of the follow-up")
+        self.case.say_yes()
+
+
 AFTER_A_CHART: tuple[Callable[[Case], Moment], ...] = (ChartShown, ChartShared)
-MOMENTS: tuple[Callable[[Case], Moment], ...] = (Arriving, InModelCall, InCell, BetweenCellAndStep, Delivering, AtRest)
+MOMENTS: tuple[Callable[[Case], Moment], ...] = (
+    Arriving,
+    InModelCall,
+    InCell,
+    BetweenCellAndStep,
+    Delivering,
+    AtRest,
+    WaitingForYes,
+)

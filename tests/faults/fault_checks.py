@@ -59,6 +59,11 @@ def check_thread(case: Case, *, dropped: int = 0) -> None:
         f"files: {ok[-1].stdout!r}, asked for {everything}, named as not kept {unkept}; {_story(case)}"
     )
 
+    for question, decided in case.approvals():
+        assert [each.outcome for each in decided] == ["run"], f"{question.call_id} was decided as {decided}; {where}"
+    asking = sum(message_text(message).startswith("May this code run?") for message in case.said())
+    assert (asking, case.buttons()) == (len(case.approvals()), []), f"one message for each question, decided: {where}"
+
     outbox = _outbox(case)
     keys = [key for message in case.said() if (key := _key_of(message))]
     assert len(keys) == len(set(keys)), f"posted twice: {Counter(keys).most_common(3)} in {where}"

@@ -33,9 +33,11 @@ class Table:
             if (match := _ROW.match(line)) and match["fault"] not in ("fault", "---")
         }
         rows |= self._rows
+        faults = list(dict.fromkeys(fault for fault, _ in rows))
         lines = ["| fault | moment | result | seconds |", "| --- | --- | --- | --- |"]
         lines += [
-            f"| {fault} | {moment} | {result} | {seconds} |" for (fault, moment), (result, seconds) in rows.items()
+            f"| {fault} | {moment} | {result} | {seconds} |"
+            for (fault, moment), (result, seconds) in sorted(rows.items(), key=lambda row: faults.index(row[0][0]))
         ]
         body = "\n".join(lines)
         PAGE.write_text(f"{head}{_BEGIN}\n{body}\n{_END}{tail}", encoding="utf-8")

@@ -35,6 +35,9 @@ from tryout.slack_client import LocalSlack
 ROOT = Path(__file__).parents[2]
 WORKERS = 6
 DISK_MB = 512
+ASKING_CHANNEL = "#leadership"
+"""Where every cell waits for a yes."""
+_ASKING = '[channels.C0LEADERS1.approvals]\nask = "every cell"\n'
 
 
 @dataclass
@@ -269,7 +272,7 @@ def running_world(folder: Path, *, nodes: int = 1, workers: int = WORKERS) -> It
         config = folder / "threadbook.toml"
         # One person asks in all the threads of a row: no thread may have to wait for another.
         everybody = "[fairness]\nper_person = 0\nper_channel = 0\n"
-        config.write_text(f"{everybody}[workers]\ncount = {workers}\n[slack]\nprogress_interval_s = 1.0\n")
+        config.write_text(f"{everybody}{_ASKING}[workers]\ncount = {workers}\n[slack]\nprogress_interval_s = 1.0\n")
         shared = {"THREADBOOK_FILES": str(disk / "files")}
         silencers = {
             "Redis": stack.enter_context(black_hole(redis_server.port)),

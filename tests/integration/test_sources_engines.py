@@ -118,6 +118,31 @@ def test_too_many_rows_bytes_or_seconds_end_in_a_sentence(world: World) -> None:
         assert read_all(driver, "SELECT id FROM orders") == 4, "the driver is of use again"
 
 
+def test_a_database_tells_how_many_rows_it_expects_to_go_through(world: World) -> None:
+    with opened(world.source()) as driver:
+        few, many = (
+            driver.expected_rows(f"SELECT count(*) FROM {tables}", LIMITS)
+            for tables in ("orders", "orders a, orders b, orders c, orders d, orders e, orders f")
+        )
+        assert read_all(driver, "SELECT id FROM orders") == 4, "the driver is of use for the statement itself"
+    if world.kind == "sqlite":
+        assert (few, many) == (None, None)
+    else:
+        assert few is not None
+        assert many is not None
+        assert many > 50 * max(1, few)
+
+
+def test_what_changes_something_is_explained_without_an_effect(world: World) -> None:
+    if world.kind not in ("postgres", "mysql", "duckdb"):
+        pytest.skip("explains nothing, or with DuckDB's engine")
+    before = world.checksum()
+    for sql in HOSTILE[world.source().kind.dialect]:
+        with opened(world.source(writer=bool(world.writer))) as driver, suppress(Exception):
+            driver.expected_rows(sql, Limits(1_000, 64 * 1024 * 1024, 0.5))
+        assert world.checksum() == before, f"{sql!r} had an effect"
+
+
 ENDLESS = "WITH RECURSIVE n AS (SELECT 1 AS i UNION ALL SELECT i + 1 FROM n WHERE i < 2000000000) SELECT max(i) FROM n"
 SLOW = {
     "postgres": "SELECT pg_sleep(100)",

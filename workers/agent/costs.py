@@ -38,10 +38,9 @@ from workers.agent.actions import (
     RecordVerdict,
 )
 from workers.agent.pictures import PICTURE_CHARS, pictures_in
+from workers.agent.text import CHARS_PER_TOKEN, tokens_in
 from workers.agent.turn import Price, Turn
 
-CHARS_PER_TOKEN: Final = 4
-"""Of English and code. Of what is not ASCII each character counts as one token."""
 LEAST_REPLY_TOKENS: Final = 1_000
 AGAIN_ABOVE: Final = 2
 """A yes counts for later calls of the same kind up to so many times its estimate."""
@@ -79,7 +78,7 @@ def within_costs(turn: Turn, action: Action) -> Action:
 
 def estimate(steps: Sequence[Step], action: AskModel, price: Price) -> Estimate:
     """What a call is likely to take. The endpoint's own count of the last prompt counts where it is higher."""
-    prompt = sum(map(_tokens, _texts(action.messages))) + _tokens(json.dumps(action.tools) if action.tools else "")
+    prompt = sum(map(tokens_in, _texts(action.messages))) + tokens_in(json.dumps(action.tools) if action.tools else "")
     prompt += sum(len(pictures_in(message)) for message in action.messages) * PICTURE_CHARS // CHARS_PER_TOKEN
     replies = [step for step in steps if isinstance(step, Replied) and step.purpose == action.purpose]
     if replies and action.purpose == "act" and not _was_compacted(steps, replies[-1]):
@@ -92,11 +91,6 @@ def estimate(steps: Sequence[Step], action: AskModel, price: Price) -> Estimate:
 def _texts(messages: Sequence[Message]) -> list[str]:
     calls = (call["function"]["arguments"] for message in messages for call in message.get("tool_calls", ()))
     return [*(str(message.get("content") or "") for message in messages), *calls]
-
-
-def _tokens(text: str) -> int:
-    plain = len(text.encode("ascii", "ignore"))
-    return -(-plain // CHARS_PER_TOKEN) + len(text) - plain
 
 
 def _was_compacted(steps: Sequence[Step], since: Replied) -> bool:

@@ -17,6 +17,7 @@ next worker resumes a turn by asking again.
     the same code or error too often                  → CorrectModel "change of approach", the next time GiveUp
     a playbook whose data has drifted                 → AskHuman whether to follow it
     replies used up                                   → GiveUp
+    even the shortest prompt is far too long          → GiveUp, with the count
     an error came again                               → AskModel "debug" twice, then CorrectModel (`debugging.py`)
     else                                              → AskModel
     a call of a model that is estimated to be dear   → AskApproval first (`costs.py`)
@@ -32,7 +33,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from core.commands import RUN, STARTUP, argument_of
-from core.phrases import say
+from core.phrases import number, say
 from core.second_route import SecondRoute
 from core.steps import (
     APPROVAL_REJECTED,
@@ -73,14 +74,14 @@ from workers.agent.costs import within_costs
 from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
 from workers.agent.learning import learn
 from workers.agent.memory import decided_on_cell, sanitize_name
-from workers.agent.messages import check_messages, messages
+from workers.agent.messages import check_messages, messages, tokens_of
 from workers.agent.parse import read_reply
 from workers.agent.playbooks import drift_question
 from workers.agent.risks import Touched, touched
 from workers.agent.second_route import second_route
 from workers.agent.sourcing import marked, sources_of, told, trace_report
 from workers.agent.startup import startup_cell
-from workers.agent.text import one_line, quoted
+from workers.agent.text import CHARS_PER_TOKEN, one_line, quoted
 from workers.agent.tools import TOOLS, TOOLS_WITH_BASH, title_of
 from workers.agent.turn import Episode, Turn, episodes
 from workers.agent.verdict import read_verdict
@@ -89,6 +90,8 @@ _UNREADABLE_VERDICTS = 2
 _HOLD = "hold"
 """The call ids of our own question whether a report with unsourced figures is to be posted begin so."""
 _SHOWN_FIGURES = 6
+PROMPT_TOLERANCE = 1.25
+"""A prompt may exceed the limit so many times: its last parts cannot be shortened, and our count is an estimate."""
 MAX_COMPACTIONS = 2
 """Times in a row that a prompt is halved when the endpoint finds it too long."""
 
@@ -151,7 +154,8 @@ def _after_failure(turn: Turn, failure: ModelFailed) -> Action:
         return RecordRoute("", "unasked")
     if failure.reason == "model_context" and guards.compactions(turn) < MAX_COMPACTIONS:
         return Compact(failure.prompt_chars // 2)
-    return GiveUp(failure.reason, say(failure.reason, turn.language))
+    tokens = number(failure.prompt_chars // CHARS_PER_TOKEN, turn.language)
+    return GiveUp(failure.reason, say(failure.reason, turn.language, tokens=tokens))
 
 
 def _follow(turn: Turn, episode: Episode, intent: Intent, alone: bool) -> Action:
@@ -439,9 +443,14 @@ def _stop_or_change(turn: Turn) -> Action | None:
     return None
 
 
-def _ask(turn: Turn) -> AskModel:
+def _ask(turn: Turn) -> AskModel | GiveUp:
+    """The next request; or the end of the turn when even the shortest one is far above the team's limit."""
     tools = TOOLS_WITH_BASH if turn.has_bash else TOOLS
-    return AskModel("act", messages(turn), tools if turn.native_tools else ())
+    told, most = messages(turn), turn.limits.context_chars // CHARS_PER_TOKEN
+    if (tokens := tokens_of(told)) > most * PROMPT_TOLERANCE:
+        counts = {"tokens": number(tokens, turn.language), "most": number(most, turn.language)}
+        return GiveUp("prompt_too_long", say("prompt_too_long", turn.language, **counts), "user")
+    return AskModel("act", told, tools if turn.native_tools else ())
 
 
 def _correct(turn: Turn, prompt: str, call_id: str | None, /, **variables: object) -> CorrectModel:

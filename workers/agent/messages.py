@@ -18,7 +18,7 @@ from workers.agent.actions import Message
 from workers.agent.memory import Beside, Block, Detail, Memory, files_text, questions, remember, sanitize_name, user
 from workers.agent.observation import observation
 from workers.agent.pictures import PICTURE_CHARS, pictures_in, with_pictures
-from workers.agent.text import clip, quoted, shares
+from workers.agent.text import CHARS_PER_TOKEN, clip, quoted, shares, weight
 from workers.agent.turn import Turn, episodes
 
 LANGUAGES: Mapping[Language, str] = {
@@ -43,7 +43,7 @@ _ERROR = Detail(observation=3_000, code=2_000, report=1_000, message=1_000)
 
 
 def messages(turn: Turn) -> tuple[Message, ...]:
-    """What to send to the model for its next action, at most about `turn.context_chars` characters in all."""
+    """What to send to the model for its next action, at most about `turn.context_chars` in all, as `size` counts."""
     system: Message = {"role": "system", "content": _system(turn)}
     ending = [*_staging(turn), *_ending(turn)]
     budget = turn.context_chars - size([system, *ending])
@@ -152,7 +152,7 @@ def _ending(turn: Turn) -> list[Message]:
 
 
 def _fit(turn: Turn, budget: int) -> list[Message]:
-    """The thread's turns as messages of at most `budget` characters. Parts that must stay may exceed it."""
+    """The thread's turns as messages of at most the size `budget`. Parts that must stay may exceed it."""
     draft = _Draft(turn)
     for shorten in _shortenings(draft):
         if draft.size <= budget:
@@ -192,7 +192,7 @@ def _last_errors(blocks: Sequence[Block]) -> list[int]:
 
 
 class _Draft:
-    """The blocks of every turn of a thread, each at a level of detail or left out (None), and their total length."""
+    """The blocks of every turn of a thread, each at a level of detail or left out (None), and their total size."""
 
     def __init__(self, turn: Turn) -> None:
         limits = turn.limits
@@ -207,19 +207,19 @@ class _Draft:
         self._told: list[list[list[Message] | None]] = [
             [block.render(detail) for block in blocks] for blocks, detail in zip(self.blocks, self.details, strict=True)
         ]
-        self.size = len(self._note) + sum(size(told) for blocks in self._told for told in blocks if told)
+        self.size = weight(self._note) + sum(size(told) for blocks in self._told for told in blocks if told)
 
     def tell(self, at: int, place: int, detail: Detail | None) -> None:
         """Sets a block's level of detail. A block that must stay gets the lowest level instead of None."""
         block, before = self.blocks[at][place], self._told[at][place] or ()
         told = block.render(detail or _BARE) if detail or not block.title else None
         self._told[at][place] = told
-        self.size += (size(told) if told else len(block.title)) - size(before)
+        self.size += (size(told) if told else weight(block.title)) - size(before)
 
     def drop(self, at: int) -> None:
         """Leaves out the whole turn `at`, the oldest one that is still there. Its files stay described."""
         note = _left_out_turns(self._turn, self._skipped + at + 1)
-        self.size += len(note) - len(self._note) - sum(size(told) for told in self._told[at] if told)
+        self.size += weight(note) - weight(self._note) - sum(size(told) for told in self._told[at] if told)
         self._dropped, self._note = at + 1, note
 
     def messages(self) -> list[Message]:
@@ -283,6 +283,11 @@ def _left_out_turns(turn: Turn, count: int) -> str:
     return turn.prompts.render("left_out", turns=count, files=files, cells=[])
 
 
+def tokens_of(told: Sequence[Message]) -> int:
+    """How many tokens messages take, by our estimate."""
+    return -(-size(told) // CHARS_PER_TOKEN)
+
+
 def _joined(told: Sequence[Message]) -> list[Message]:
     """Joins neighbouring messages of one role, because many chat templates require user and assistant to alternate."""
     found: list[Message] = []
@@ -298,10 +303,10 @@ def _joined(told: Sequence[Message]) -> list[Message]:
 
 
 def size(told: Sequence[Message]) -> int:
-    """The characters of messages, as the limits of a prompt count them."""
+    """The size of messages as the limits of a prompt count it: `CHARS_PER_TOKEN` for each token of our estimate."""
     return sum(
-        len(message["content"])
-        + sum(len(call["function"]["arguments"]) for call in message.get("tool_calls", ()))
+        weight(message["content"])
+        + sum(weight(call["function"]["arguments"]) for call in message.get("tool_calls", ()))
         + PICTURE_CHARS * len(pictures_in(message))
         for message in told
     )

@@ -12,7 +12,15 @@ from core.steps import APPROVAL_EXPIRED, APPROVAL_REJECTED, STOPPED, UNINSTALLED
 
 RESUMABLE = frozenset(
     {
-        *("model_down", "model_refused", "model_nonsense", "model_context", "out_of_budget", "our_fault"),
+        *(
+            "model_down",
+            "model_refused",
+            "model_nonsense",
+            "model_context",
+            "prompt_too_long",
+            "out_of_budget",
+            "our_fault",
+        ),
         *(STOPPED, UNINSTALLED, APPROVAL_REJECTED, APPROVAL_EXPIRED),
     }
 )

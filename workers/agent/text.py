@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import re
+from typing import Final
+
+CHARS_PER_TOKEN: Final = 4
+"""Of English and code. Of what is not ASCII each character counts as one token."""
 
 _HEAD_SHARE = 0.6
 """The part of a cut text that its head keeps. The first error and the column names are at the top, the final figures at
@@ -12,6 +16,17 @@ the end."""
 def clean(text: str) -> str:
     """The text without what cannot be stored or sent: lone surrogates (broken escapes in JSON) and NULs."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "")
+
+
+def tokens_in(text: str) -> int:
+    """How many tokens a text takes, by our estimate: ours must serve any model, so it asks no model's tokenizer."""
+    return -(-weight(text) // CHARS_PER_TOKEN)
+
+
+def weight(text: str) -> int:
+    """The length of a text as the limits of a prompt count it: `CHARS_PER_TOKEN` for each of its tokens."""
+    plain = len(text.encode("ascii", "ignore"))
+    return plain + CHARS_PER_TOKEN * (len(text) - plain)
 
 
 def one_line(text: str, limit: int) -> str:

@@ -16,13 +16,12 @@ from core.steps import Replied, Step, Usage, total_spent
 from core.store import Store, start_of_day
 from core.values import ThreadKey
 from workers.agent.about_steps import asker
+from workers.agent.text import CHARS_PER_TOKEN
 from workers.agent.turn import Allowance, CostBound, Price
 
 Scope = Literal["turn", "thread", "person", "day"]
 _NAMES: dict[Scope, str] = {"turn": "turn", "thread": "thread", "person": "person_day", "day": "day"}
 
-CHARS_PER_TOKEN = 4
-"""Of English and code. Chinese has fewer, but it is the calls so far that weigh in an estimate."""
 FIRST_PROMPT_TOKENS = 6_000
 """A prompt before the endpoint has counted one: our own words, the question and a file."""
 LEAST_REPLY_TOKENS = 1_000

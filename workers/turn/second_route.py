@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import Any
 
 from core.errors import BlobsUnreachable
 from core.steps import RouteBegan, RouteRan
@@ -89,11 +87,8 @@ def _ran(action: RunRoute, result: CellResult, *, has_rows: bool) -> RouteRan:
 class _Requests(SourceRequests):
     """The statements of a second way. Nobody sees its code, so nobody is asked whether one of them may run."""
 
-    def __call__(self, kind: str, payload: Mapping[str, Any]) -> Any:
-        source = self._named(str(payload.get("source") or ""))
-        if self._turn.context.settings.sources[source].strict:
-            raise Refused(f"Each statement on {source} needs a person's yes, and nobody is asked about this code.")
-        return super().__call__(kind, payload)
+    def _require_yes(self, source: str, sql: str, expected: int) -> None:
+        raise Refused(f"This statement on {source} needs a person's yes, and nobody is asked about this code.")
 
     def _kept(self, descriptor: int) -> None:
         """The rows are not kept: no clean room runs this code again."""

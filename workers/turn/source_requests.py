@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from core.authorization import Authorizer
 from core.errors import SlackUnreachable
-from core.phrases import say
+from core.phrases import number, say
 from core.steps import CONFIRM_CALL, Approval, CellRan, Queried, Questioned, StatementRan, decision_on, open_question
 from core.telemetry import get_logger
 from core.values import StoredFile, ThreadKey
@@ -76,11 +76,15 @@ class SourceRequests:
             raise Refused("The request is not one that a cell can make. Call query(sql, source, params).") from None
         ask = ask.model_copy(update={"source": self._named(ask.source)})
         self._require_allowed(ask.source)
-        if self._turn.context.settings.sources[ask.source].strict and ask.ask in ("rows", "sample"):
-            if self._user:
-                self._require_may_approve(ask.source)
-            else:
-                self._require_confirmed(ask)
+        settings = self._turn.context.settings.sources[ask.source]
+        if (settings.strict or settings.ask_above_rows) and ask.ask in ("rows", "sample"):
+            request = Request(
+                ask=ask, seconds=max(1.0, self._seconds_left()), bytes=self._bytes_left(ask.source), only="explain"
+            )
+            told = self._broker.ask(request, self._stop)[0]
+            expected = (told.expected or 0) if settings.ask_above_rows else 0
+            if settings.strict or expected > settings.ask_above_rows:
+                self._require_yes(ask.source, told.sql, expected)
         return self._asked(ask)
 
     def begin(self) -> None:
@@ -102,20 +106,21 @@ class SourceRequests:
         if not verdict:
             raise Refused(say("run_strict", turn.language, source=source))
 
-    def _require_confirmed(self, ask: Ask) -> None:
+    def _require_yes(self, source: str, sql: str, expected: int) -> None:
         """Raise Refused unless a person allowed this very statement in this turn. Where nobody said no, they are asked.
 
-        A cell does not wait for people, and neither does a worker: the turn is parked with the question.
+        A cell does not wait for people, and neither does a worker: the turn is parked with the question. `expected` are
+        the rows that the database expects to go through, 0 where nobody asked it.
         """
-        bytes_left = self._bytes_left(ask.source)
-        request = Request(ask=ask, seconds=max(1.0, self._seconds_left()), bytes=bytes_left, only="explain")
-        sql = self._broker.ask(request, self._stop)[0].sql
+        if self._user:
+            self._require_may_approve(source)
+            return
         if len(sql) > CONFIRM_CHARS:
             raise Refused(
-                f"A person has to read each statement on {ask.source}, and this one has {len(sql):,} characters. "
+                f"A person has to read this statement on {source}, and it has {len(sql):,} characters. "
                 f"Write one of at most {CONFIRM_CHARS:,}."
             )
-        call_id = CONFIRM_CALL + hashlib.sha256(f"{ask.source}\n{sql}".encode()).hexdigest()[:32]
+        call_id = CONFIRM_CALL + hashlib.sha256(f"{source}\n{sql}".encode()).hexdigest()[:32]
         steps = self._turn.steps
         decided = decision_on(steps, call_id)
         if decided is not None and decided.outcome == "run":
@@ -126,16 +131,17 @@ class SourceRequests:
         if question is not None and question.call_id != call_id:
             raise Refused("A person is asked about another statement of this cell first. End the cell here.")
         if question is None:
-            language, settings = self._turn.language, self._turn.context.settings.sources[ask.source]
-            text = say("confirm_statement", language, source=ask.source)
+            language, settings = self._turn.language, self._turn.context.settings.sources[source]
+            phrase = "confirm_expected" if expected > settings.ask_above_rows else "confirm_statement"
+            text = say(phrase, language, source=source, rows=number(expected, language))
             options = say("confirm_run", language), say("confirm_skip", language)
             until = time.time() + settings.confirm_minutes * 60
-            approval = Approval(what="statement", title=ask.source, code=sql, reads=(ask.source,))
+            approval = Approval(what="statement", title=source, code=sql, reads=(source,))
             self._turn.append(
                 Questioned(call_id=call_id, question=text, options=options, until=until, approval=approval)
             )
         raise Refused(
-            f"Each statement on {ask.source} needs a person's yes. The person who asked sees it now with two buttons, "
+            f"This statement on {source} needs a person's yes. The person who asked sees it now with two buttons, "
             "and this cell does not wait for that. You are told what they say."
         )
 

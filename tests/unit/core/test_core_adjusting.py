@@ -53,13 +53,14 @@ def test_other_values_and_other_names_are_refused_and_change_nothing(tmp_path: P
     assert adjusted(given, {name: text}) == given
 
 
-def test_a_limit_in_money_needs_the_price_of_each_model(tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", ["budget.day_cost", "approvals.above"])
+def test_a_limit_in_money_needs_the_price_of_each_model(tmp_path: Path, name: str) -> None:
     offered = '[models.small]\nmodel = "s-1"\n\n[prices."big-1"]\ninput = 1.0\noutput = 2.0\n'
     env = {"OPENAI_API_KEY": "sk-1", "OPENAI_MODEL": "big-1"}
     with pytest.raises(NotAllowed):
-        parsed(settings(tmp_path, offered, **env), "budget.day_cost", "5")
+        parsed(settings(tmp_path, offered, **env), name, "5")
     priced = settings(tmp_path, f'{offered}\n[prices."s-1"]\ninput = 0.1\noutput = 0.2\n', **env)
-    assert adjusted(priced, {"budget.day_cost": "5"}).budget.day_cost == 5.0
+    assert value_of(adjusted(priced, {name: "5"}), name) == 5.0
 
 
 def test_what_a_newer_version_stored_is_left_alone(tmp_path: Path) -> None:

@@ -140,7 +140,10 @@ class Broker:
             require_read_only(source, connection.access())
             ask = _as_rows(source, connection, request.ask)
             statement = checked(source, connection, ask.sql, ask.params)
-            return Answered(value=[str(table) for table in statement.tables], sql=statement.sql), None
+            asks = bool(source.settings.ask_above_rows)
+            expected = connection.expected_rows(statement.sql, limits) if asks else None
+            tables = [str(table) for table in statement.tables]
+            return Answered(value=tables, sql=statement.sql, expected=expected), None
         if request.only == "state":
             connection.forget()
             return Answered(value=_state(source, connection).model_dump(mode="json")), None

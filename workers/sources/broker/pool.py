@@ -69,6 +69,10 @@ class Connection:
         """As the driver's."""
         return self._driver.run(sql, limits)
 
+    def expected_rows(self, sql: str, limits: Limits) -> int | None:
+        """As the driver's."""
+        return self._driver.expected_rows(sql, limits)
+
     def cancel(self) -> None:
         """As the driver's."""
         self._driver.cancel()

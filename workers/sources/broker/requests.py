@@ -47,7 +47,8 @@ class Request(BaseModel):
 
 class Answered(BaseModel):
     """The answer. With `rows` set, an open file with the rows came along; `sql` is the text that was sent, `otherwise`
-    the metrics that it or the cell's code computes in another way than the team."""
+    the metrics that it or the cell's code computes in another way than the team. `expected` is how many rows the
+    database expects to go through for it, where the team has such statements wait."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -57,6 +58,7 @@ class Answered(BaseModel):
     seconds: float = 0.0
     sql: str = ""
     otherwise: tuple[str, ...] = ()
+    expected: int | None = None
 
 
 class State(BaseModel):

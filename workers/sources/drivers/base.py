@@ -41,6 +41,12 @@ class Driver(Protocol):
         only a part of the result, and must not be given out.
         """
 
+    def expected_rows(self, sql: str, limits: Limits) -> int | None:
+        """How many rows the database expects to go through for this statement; None where it cannot tell.
+
+        It is explained, not run. Raises what `run` raises.
+        """
+
     def cancel(self) -> None:
         """End the statement that runs now, at the server; does nothing when none runs."""
 

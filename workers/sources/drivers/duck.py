@@ -6,6 +6,7 @@ settings are locked, and DuckDB's own parser must call the statement a single SE
 
 from __future__ import annotations
 
+import json
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ import pyarrow as pa
 
 from workers.sources.catalogue import Catalogue, Column, ForeignKey, Table, catalogue_from
 from workers.sources.drivers.base import Stop, capped
+from workers.sources.drivers.plans import duckdb_rows
 from workers.sources.errors import SourceAway, StatementFailed
 from workers.sources.values import Access, ColumnInfo, Limits, Result, TableName, Visible
 
@@ -127,6 +129,14 @@ class LockedDuckDB:
                 yield Result(reader.schema, capped(self._reading(reader, stop), limits))
             finally:
                 self._stop = None
+
+    def expected_rows(self, sql: str, limits: Limits) -> int | None:
+        """What DuckDB's own plan says."""
+        connection = self._connection
+        with Stop(limits.seconds, connection.interrupt) as stop, self._errors(stop):
+            _one_select(connection, sql)
+            ((_, plan),) = connection.execute(f"EXPLAIN (FORMAT JSON) {sql}").fetchall()
+            return duckdb_rows(json.loads(plan)[0])
 
     def cancel(self) -> None:
         """Interrupt the statement that runs now."""

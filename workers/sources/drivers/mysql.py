@@ -13,12 +13,13 @@ import pyarrow as pa
 import pymysql
 from pymysql.constants import FIELD_TYPE
 from pymysql.converters import convert_date, convert_datetime, convert_timedelta
-from pymysql.cursors import SSCursor
+from pymysql.cursors import DictCursor, SSCursor
 
 from workers.sources.catalogue import Catalogue
 from workers.sources.drivers import mysql_catalogue, rows
 from workers.sources.drivers.base import Stop, capped, too_slow
 from workers.sources.drivers.mysql_rows import converted, texts_of
+from workers.sources.drivers.plans import mysql_rows
 from workers.sources.errors import Misconfigured, SourceAway, StatementFailed
 from workers.sources.values import Access, ColumnInfo, Limits, Result, Source, TableName, Visible
 
@@ -112,6 +113,19 @@ class MysqlDriver:
             statements = (mysql_catalogue.TABLES, mysql_catalogue.COLUMNS, mysql_catalogue.KEYS)
             return mysql_catalogue.catalogue(visible, *(self._ask(each) for each in statements))
 
+    def expected_rows(self, sql: str, limits: Limits) -> int | None:
+        """What EXPLAIN says; None for a view that the login may not look into."""
+        with Stop(limits.seconds, self._kill) as stop:
+            self._stop = stop
+            try:
+                with _errors(stop, limits.seconds):
+                    self._begin(limits)
+                    plan = self._explained(sql)
+            finally:
+                self._leave(None)
+                self._stop = None
+        return mysql_rows(plan, sql) if plan else None
+
     @contextmanager
     def run(self, sql: str, limits: Limits) -> Iterator[Result]:
         """Run one statement in a read-only transaction; its rows are read as they come."""
@@ -120,12 +134,8 @@ class MysqlDriver:
             cursor: Any = None
             try:
                 with _errors(stop, limits.seconds):
-                    if "mariadb" in self._version.lower():
-                        self._ask(f"SET SESSION max_statement_time = {limits.seconds:f}")
-                    else:
-                        self._ask(f"SET SESSION max_execution_time = {int(limits.seconds * 1000)}")
-                    self._ask("START TRANSACTION READ ONLY")
-                    self._require_explainable(sql)
+                    self._begin(limits)
+                    self._explained(sql)
                     cursor = self._connection.cursor(SSCursor)
                     cursor.execute(sql)
                     schema = rows.named(*_columns(cursor))
@@ -157,16 +167,27 @@ class MysqlDriver:
             cursor.execute(sql, values)
             return list(cursor.fetchall())
 
-    def _require_explainable(self, sql: str) -> None:
-        """Have the server's own parser say that this is a SELECT or a change of rows, which READ ONLY refuses.
+    def _begin(self, limits: Limits) -> None:
+        if "mariadb" in self._version.lower():
+            self._ask(f"SET SESSION max_statement_time = {limits.seconds:f}")
+        else:
+            self._ask(f"SET SESSION max_execution_time = {int(limits.seconds * 1000)}")
+        self._ask("START TRANSACTION READ ONLY")
 
-        A change of the schema ends the transaction before it runs, so READ ONLY does not stop it; EXPLAIN takes none.
+    def _explained(self, sql: str) -> list[dict[str, Any]]:
+        """The plan, with a line for each table; [] where the login may not look into a view.
+
+        So the server's own parser says that this is a SELECT or a change of rows, which READ ONLY refuses. A change of
+        the schema ends the transaction before it runs, so READ ONLY does not stop it; EXPLAIN takes none.
         """
         try:
-            self._ask(f"EXPLAIN {sql}")
+            with self._connection.cursor(DictCursor) as cursor:
+                cursor.execute(f"EXPLAIN {sql}")
+                return list(cursor.fetchall())
         except pymysql.Error as error:
             if error.args[:1] != (NO_LOOK_INTO_VIEW,):
                 raise
+            return []
 
     def _kill(self) -> None:
         """From another connection: this one is busy."""

@@ -6,6 +6,7 @@ reads the same text as COPY (…) TO STDOUT, the server's fastest way.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -20,6 +21,7 @@ from psycopg.conninfo import make_conninfo
 from workers.sources.catalogue import Catalogue
 from workers.sources.drivers import postgres_catalogue
 from workers.sources.drivers.base import Stop, capped, too_slow
+from workers.sources.drivers.plans import postgres_rows, scanned_tables
 from workers.sources.drivers.postgres_access import MEND, WRITES
 from workers.sources.drivers.postgres_arrow import as_sent, columns_of, converted
 from workers.sources.drivers.rows import BATCH_BYTES
@@ -44,6 +46,10 @@ SELECT a.attname, pg_catalog.format_type(a.atttypid, a.atttypmod) FROM pg_catalo
 JOIN pg_catalog.pg_class c ON c.oid = a.attrelid JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
 WHERE n.nspname = $1 AND c.relname = $2 AND a.attnum > 0 AND NOT a.attisdropped
   AND pg_catalog.has_column_privilege(c.oid, a.attnum, 'SELECT') ORDER BY a.attnum
+"""
+SIZE = """
+SELECT c.reltuples::float8 FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+WHERE n.nspname = $1 AND c.relname = $2
 """
 
 
@@ -109,6 +115,20 @@ class PostgresDriver:
                     yield Result(schema, capped(batches, limits))
             finally:
                 self._stop = None
+
+    def expected_rows(self, sql: str, limits: Limits) -> int | None:
+        """What EXPLAIN says; of tables that are read from beginning to end, `reltuples`."""
+        with Stop(limits.seconds, self._cancel) as stop:
+            self._stop = stop
+            try:
+                with _errors(stop, limits.seconds), self._transaction(limits.seconds) as cursor:
+                    cursor.adbc_statement.set_options(**{StatementOptions.USE_COPY.value: "false"})
+                    ((told,),) = _rows(cursor, f"EXPLAIN (FORMAT JSON, VERBOSE) {sql}")
+                    plan = json.loads(told)[0]["Plan"]
+                    sizes = {place: _rows(cursor, SIZE, place) for place in scanned_tables(plan)}
+            finally:
+                self._stop = None
+        return postgres_rows(plan, {place: max(0.0, float(row[0][0])) for place, row in sizes.items() if row})
 
     def cancel(self) -> None:
         """End the statement at the server."""

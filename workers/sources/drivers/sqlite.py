@@ -66,6 +66,10 @@ class SqliteDriver:
         found = self._connection.execute("SELECT name, type FROM pragma_table_info(?)", (table.name,))
         return tuple(ColumnInfo(name, kind) for name, kind in found)
 
+    def expected_rows(self, sql: str, limits: Limits) -> int | None:
+        """SQLite's plans tell no rows."""
+        return None
+
     def catalogue(self) -> Catalogue:
         """The tables as they were declared. The estimate of rows is the highest row number; a view has none."""
         ask = self._connection.execute

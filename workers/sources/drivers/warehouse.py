@@ -103,6 +103,10 @@ class WarehouseDriver:
                 return ()
             return tuple(ColumnInfo(self._own(each["name"]), str(each["type"])) for each in found)
 
+    def expected_rows(self, sql: str, limits: Limits) -> int | None:
+        """Each of these databases would tell it in another way; none is asked."""
+        return None
+
     def catalogue(self) -> Catalogue:
         """Columns, comments and keys; there is no estimate of rows."""
         visible = self.visible()

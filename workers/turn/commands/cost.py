@@ -10,10 +10,8 @@ from core.steps import Replied, Step, total_spent
 from core.store import start_of_day
 from workers.agent.about_steps import asks_analyst
 from workers.agent.stages import feedback_chars
+from workers.agent.text import CHARS_PER_TOKEN
 from workers.turn.commands.thread import CommandThread
-
-CHARS_PER_TOKEN = 4
-"""About so many characters make a token of English text."""
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:

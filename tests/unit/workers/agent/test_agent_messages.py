@@ -22,8 +22,10 @@ from core.steps import (
     TableNote,
     ToolCall,
 )
-from workers.agent.actions import Message
-from workers.agent.messages import check_messages, messages
+from workers.agent.actions import AskModel, GiveUp, Message
+from workers.agent.decide import decide
+from workers.agent.messages import check_messages, messages, tokens_of
+from workers.agent.text import CHARS_PER_TOKEN, tokens_in
 from workers.agent.turn import AgentLimits, Turn
 
 FIRST = (
@@ -281,6 +283,31 @@ def test_a_long_thread_stays_within_its_budget() -> None:
         last_cell = [message for message in told if message["role"] == "tool"][-1]["content"]
         assert "KeyError: 'last'" in last_cell
         assert len(last_cell) > 8_000
+
+
+def test_a_prompt_counts_its_tokens_and_not_its_characters() -> None:
+    def long_answers(letter: str) -> tuple[Message, ...]:
+        earlier = tuple((asked(f"question {n}"), finish(letter * 6_000), Finished(report="r")) for n in range(12))
+        return messages(turn(asked("now"), earlier=earlier, limits=AgentLimits(context_chars=60_000)))
+
+    english, chinese = long_answers("r"), long_answers("数")
+    assert tokens_of(english) <= 60_000 // CHARS_PER_TOKEN * 1.05
+    assert tokens_of(chinese) <= 60_000 // CHARS_PER_TOKEN * 1.05
+    assert 2 * size(chinese) < size(english), "a token each, where English has four letters to one"
+
+
+def test_a_prompt_that_is_far_too_long_however_it_is_shortened_is_not_sent_and_its_tokens_are_said() -> None:
+    question = "数" * 12_000
+    small = AgentLimits(context_chars=20_000)
+    refused = decide(turn(asked(question), limits=small))
+    assert isinstance(refused, GiveUp)
+    assert refused.reason == "prompt_too_long"
+    tokens = tokens_of(messages(turn(asked(question), limits=small)))
+    assert tokens > tokens_in(question) >= 12_000
+    assert f"{tokens:,} tokens by my estimate" in refused.text
+    assert "at most 5,000 are sent here" in refused.text
+    assert isinstance(decide(turn(asked("r" * 12_000), limits=small)), AskModel), "a quarter of the tokens"
+    assert isinstance(decide(turn(asked(question))), AskModel)
 
 
 def test_the_last_error_stays_whole_however_long_ago_it_was() -> None:

@@ -10,13 +10,15 @@ from typing import Any, get_args
 
 import fakeredis
 import pytest
+from patience import eventually
+from test_turn_held_files import press, steps
 from test_turn_report_buttons import AtOnce
 from turn_world import ANA, BEN, CHANNEL, Json, NewWorld, World, cell, finish, question
 
 from bot.home import Home
 from bot.message_handler import MessageHandler
 from core.interactions import ChannelsForm, DefaultsForm, HomeButton, InstructionsForm, SettingsForm, TourButton
-from core.preferences import INSTRUCTION_CHARS
+from core.preferences import INSTRUCTION_CHARS, PROFILES
 from core.queue import Wakes
 from core.slack.blocks import Limit
 from core.slack.home import DEFAULT, LANGUAGES, field_of
@@ -150,6 +152,46 @@ def test_open_approvals_are_shown_to_those_who_may_decide_and_are_in_the_channel
     assert "May this code run?" in mine_alone.open(ANA)
 
 
+FILES_WAIT = '[approvals]\nfiles = "always"\n\n[access]\napprove = ["members"]\n'
+WRITES = cell('open("rest.csv", "w").write("region,units")\nprint(1)', "Write")
+
+
+def test_files_that_wait_are_shown_to_those_who_may_let_them_go_until_somebody_decides(new_world: NewWorld) -> None:
+    lobby = Lobby(new_world(team=FILES_WAIT))
+    world = lobby.world
+    world.model = ScriptedModel([WRITES, *[finish("It is 1.")] * 3])
+    key = world.say("how much?")
+    world.settle(key)
+    line = "This file waits for a yes before it goes to Slack: rest.csv"
+    assert line in lobby.open(BEN)
+    lists = [block for block in world.slack.homes[BEN]["blocks"] if "rest.csv" in str(block)]
+    assert lists[0]["elements"][0]["elements"][0]["elements"][0]["url"].endswith(key.root_ts.replace(".", ""))
+    world.slack.channels[CHANNEL]["members"] = [ANA]
+    assert line not in lobby.open(BEN), "not in the channel"
+    press(world, key, "keep")
+    world.settle(key)
+    assert line not in lobby.open()
+
+
+def test_files_that_may_not_be_let_go_any_more_are_not_listed(new_world: NewWorld) -> None:
+    lobby = Lobby(new_world(team=FILES_WAIT.replace("[access]", "hours = 0.0001\n\n[access]")))
+    lobby.world.model = ScriptedModel([WRITES, *[finish("It is 1.")] * 3])
+    key = lobby.world.say("how much?")
+    lobby.world.settle(key)
+    eventually(lambda: "rest.csv" not in lobby.open(), "the end of the wait")
+    assert steps(lobby.world, key, "files_held"), "they were asked about"
+
+
+def test_files_of_another_workspace_are_not_listed(new_world: NewWorld) -> None:
+    world = new_world(team=FILES_WAIT)
+    world.model = ScriptedModel([WRITES, *[finish("It is 1.")] * 3])
+    world.settle(world.say("how much?"))
+    long_ago = datetime.now(UTC) - timedelta(days=1)
+    assert world.store.threads_with_held_files("T0OTHER001", long_ago, 9) == []
+    assert len(world.store.threads_with_held_files(world.slack.team, long_ago, 9)) == 1
+    assert world.store.threads_with_held_files(world.slack.team, datetime.now(UTC), 9) == []
+
+
 def test_usage_counts_the_questions_of_the_person(lobby: Lobby) -> None:
     world = lobby.world
     world.model = ScriptedModel([*SCRIPT])
@@ -237,6 +279,52 @@ def test_defaults_are_changed_by_a_form_that_shows_them(lobby: Lobby) -> None:
     assert "Be brief." in shown
     assert lobby.submit(DefaultsForm(), language=DEFAULT, staged="off", instructions="") == {}
     assert lobby.chosen() == {}
+
+
+def form(lobby: Lobby) -> dict[str, Json]:
+    """The fields of the form with the defaults, by name."""
+    lobby.press("defaults")
+    return {block["block_id"].partition(":")[2]: block["element"] for block in lobby.world.slack.views[-1]["blocks"]}
+
+
+def test_choices_are_kept_under_a_name_and_picked_again(lobby: Lobby) -> None:
+    assert list(form(lobby)) == ["language", "staged", "instructions", "keep_profile"]
+    month = {"language": "zh", "staged": "on", "instructions": "Amounts in thousands."}
+    assert lobby.submit(DefaultsForm(), **month, keep_profile=" month  end ") == {}
+    assert lobby.submit(DefaultsForm(), language="en", staged="off", keep_profile="quick") == {}
+    assert "Profile: quick" in lobby.text()
+    assert [option["value"] for option in form(lobby)["use_profile"]["options"]] == [DEFAULT, "month end", "quick"]
+    assert lobby.submit(DefaultsForm(), use_profile="month end", language="en", instructions="not this") == {}
+    kept = {name: value for name, value in lobby.chosen().items() if name != "profiles"}
+    assert kept == {"language": "zh", "staged": True, "instructions": "Amounts in thousands."}
+    assert list(lobby.chosen()["profiles"]) == ["month end", "quick"]
+    assert "方案：month end" in lobby.text(), "the page speaks the profile's language"
+
+    world = lobby.world
+    world.model = ScriptedModel([*SCRIPT])
+    key = world.say("how much?")
+    world.settle(key)
+    (preferred,) = world.steps(key, "preferred")
+    assert preferred["staged"] is True
+    assert [each["text"] for each in preferred["instructions"]] == ["Amounts in thousands."]
+
+
+def test_a_profile_is_forgotten_and_what_holds_stays(lobby: Lobby) -> None:
+    lobby.submit(DefaultsForm(), language="en", instructions="Be brief.", keep_profile="brief")
+    assert lobby.submit(DefaultsForm(), language="en", instructions="Be brief.", forget_profile="brief") == {}
+    assert lobby.chosen() == {"language": "en", "instructions": "Be brief."}
+    assert "Profile:" not in lobby.text()
+
+
+def test_a_profile_that_is_gone_and_one_too_many_change_nothing(lobby: Lobby) -> None:
+    for n in range(PROFILES):
+        assert lobby.submit(DefaultsForm(), language="en", keep_profile=f"p{n}") == {}
+    before = lobby.chosen()
+    assert list(lobby.submit(DefaultsForm(), keep_profile="more")["errors"]) == [field_of("keep_profile")]
+    assert list(lobby.submit(DefaultsForm(), use_profile="more")["errors"]) == [field_of("use_profile")]
+    assert lobby.chosen() == before
+    assert lobby.submit(DefaultsForm(), language="en", forget_profile="p0", keep_profile="more") == {}
+    assert lobby.submit(DefaultsForm(), user=BEN, use_profile="more")["errors"], "another person's profile"
 
 
 @pytest.mark.parametrize("language", get_args(Language))
@@ -330,6 +418,32 @@ def test_the_file_wins_and_the_page_says_so(new_world: NewWorld) -> None:
     form = lobby.world.slack.views[-1]
     assert "threadbook.toml sets approvals.ask" in str(form["blocks"][0])
     assert field_of("approvals.ask") not in [block.get("block_id") for block in form["blocks"]]
+
+
+def test_an_admin_has_files_wait_and_dear_calls_too_unless_the_file_says_otherwise(new_world: NewWorld) -> None:
+    price = "[prices.scripted]\ninput = 10\noutput = 100\n"
+    lobby = Lobby(new_world(team=price))
+    admin(lobby.world)
+    assert lobby.submit(SettingsForm(), approvals__files="always", approvals__above="0.5") == {}
+    lines = [(line.resource.partition("/")[2], dict(line.details)) for line in lobby.world.store.audit_lines()]
+    assert lines == [
+        ("approvals.files", {"before": "", "now": "always"}),
+        ("approvals.above", {"before": "", "now": "0.5"}),
+    ]
+    shown = [line.split()[1:] for line in lobby.open().splitlines() if line.startswith("approvals.")]
+    assert shown[2:4] == [["always", "Slack"], ["0.5", "Slack"]]
+    lobby.world.model = ScriptedModel([WRITES, *[finish("It is 1.")] * 3])
+    key = lobby.world.say("how much?")
+    lobby.world.settle(key)
+    assert lobby.world.files(key) == []
+    assert steps(lobby.world, key, "files_held")
+
+    fixed = Lobby(new_world(team=f'[approvals]\nfiles = "never"\nabove = 2\n{price}'))
+    admin(fixed.world)
+    assert fixed.submit(SettingsForm(), approvals__files="always", approvals__above="0.5") == {}
+    assert (fixed.chosen(""), fixed.audit()) == ({}, [])
+    shown = [line.split()[1:] for line in fixed.open().splitlines() if line.startswith("approvals.")]
+    assert shown[2:4] == [["never", "threadbook.toml"], ["2", "threadbook.toml"]]
 
 
 def test_a_wrong_value_is_said_under_its_field_and_nothing_is_changed(lobby: Lobby) -> None:

@@ -52,9 +52,10 @@ def asked(new_world: NewWorld, tmp_path: Path) -> Iterator[Asked]:
         more: str = "",
         before: Callable[[World], object] = lambda world: None,
         routes: Sequence[Any] = (),
+        url: str = f"sqlite:///{path}",
     ) -> World:
         world = new_world(team=f"{SHOP}{more}")
-        servers.append(sources_world.served(world.settings, SHOP=f"sqlite:///{path}"))
+        servers.append(sources_world.served(world.settings, SHOP=url))
         servers[-1].__enter__()
         world.model = Meanwhile(ScriptedModel([*replies, finish("Done.")], routes=routes), {})
         before(world)
@@ -761,4 +762,67 @@ def test_a_source_that_wants_a_yes_for_each_statement_gives_a_second_way_no_rows
     assert (second_way(world)["state"], second_way(world)["reason"]) == ("unchecked", "error")
     assert "needs a person's yes" in world.steps(world.key, "route_ran")[0]["error"]  # type: ignore[attr-defined]
     assert world.statuses(world.key) == ["done"]  # type: ignore[attr-defined]
+    assert not world.steps(world.key, "questioned")  # type: ignore[attr-defined]
+
+
+ABOVE_ROWS = "ask_above_rows = 10\n"
+CROSSED = cell("print(query('select count(*) as n from orders a, orders b, orders c').n[0])", "Crossed")
+
+
+@pytest.fixture
+def duckdb_url(tmp_path: Path) -> Iterator[str]:
+    """The same shop in a database that tells how many rows it expects: each pair of its four orders makes sixteen."""
+    folder = tmp_path / "duck"
+    folder.mkdir()
+    with sources_world.duckdb_file(folder) as world:
+        yield world.reader
+
+
+def test_a_statement_of_many_expected_rows_waits_for_a_yes_and_a_small_one_does_not(
+    asked: Asked, duckdb_url: str
+) -> None:
+    world = asked(COUNT, CROSSED, CROSSED, more=ABOVE_ROWS, url=duckdb_url)
+    key = world.key  # type: ignore[attr-defined]
+    assert "goes through more than 10 rows waits for a person" in prompt(world)
+    assert [len(step["statements"]) for step in ran(world)] == [1, 0]
+    assert world.statuses(key) == ["waiting"]
+    assert "expects to go through about 64 rows for this query. May it run?" in world.text(key)
+    answers(world, RUN, user=BEN)
+    assert world.statuses(key) == ["waiting"], "Ben may not approve here"
+    answers(world, RUN)
+    assert [step["stdout"] for step in ran(world)] == ["4\n", "", "64\n"]
+    assert world.statuses(key) == ["done"]
+
+
+def test_a_statement_of_many_expected_rows_that_is_skipped_does_not_run(asked: Asked, duckdb_url: str) -> None:
+    world = asked(CROSSED, CROSSED, more=ABOVE_ROWS, url=duckdb_url)
+    answers(world, SKIP)
+    assert "is not to run" in ran(world)[1]["error"]
+    assert world.steps(world.key, "queried") == []  # type: ignore[attr-defined]
+
+
+def test_a_database_that_expects_nothing_is_asked_without_a_yes(asked: Asked) -> None:
+    world = asked(CROSSED, more=ABOVE_ROWS)
+    assert ran(world)[0]["stdout"] == "64\n"
+
+
+@pytest.mark.parametrize(("user", "runs"), [(ANA, True), (BEN, False)])
+def test_own_code_sends_such_a_statement_for_those_who_may_approve_it(
+    asked: Asked, duckdb_url: str, user: str, runs: bool
+) -> None:
+    world = asked(COUNT, more=ABOVE_ROWS, url=duckdb_url)
+    key = world.key  # type: ignore[attr-defined]
+    code = "print(query('select count(*) as n from orders a, orders b, orders c').n[0])"
+    world.say(f"run ```{code}```", thread=key, user=user)
+    world.settle(key)
+    (own,) = [step for step in ran(world) if "/p" in step["cell_id"]]
+    assert (own["stdout"] == "64\n") is runs
+    assert ("needs the yes of somebody who may approve it" in own["error"]) is not runs
+
+
+def test_a_second_way_sends_no_statement_that_would_have_to_wait(asked: Asked, duckdb_url: str) -> None:
+    more = f'{ABOVE_ROWS}[check]\nsecond_route = "headline"\n'
+    way = {"text": BY_SQL["text"].replace("(select 1 from orders limit 3) t", "orders a, orders b, orders c")}
+    world = asked(cell("print('sum', 3702)"), SAYS, more=more, routes=[way, way], url=duckdb_url)
+    assert "needs a person's yes" in world.steps(world.key, "route_ran")[0]["error"]  # type: ignore[attr-defined]
     assert not world.steps(world.key, "questioned")  # type: ignore[attr-defined]
