@@ -10,13 +10,14 @@ from datetime import UTC, datetime
 from core.actions import Action
 from core.settings import Settings
 from core.store import Store
+from core.team_folder.entries import Note
+from core.team_folder.folder import NotWritten, Unreadable
+from core.team_folder.pages import Entry, same_title
+from core.team_folder.spaces import is_space, spaces_of
 from tryout.operator import operator, permitted
 from tryout.show import printable
-from workers.memory.documents import Documents, Note, clash
-from workers.memory.folder import NotWritten, Unreadable
-from workers.memory.pages import Entry, same_title
+from workers.memory.documents import Documents, clash
 from workers.memory.remembering import draft_of
-from workers.memory.spaces import is_space, spaces_of
 from workers.memory.team import memory_of
 
 

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.memory.pages import Entry, entries_of, same_title, with_entry, without_entry
+from core.team_folder.pages import Entry, entries_of, same_title, with_entry, without_entry
+from core.team_folder.spaces import is_space, space_of, spaces_of
 from workers.memory.remembering import draft_of
-from workers.memory.spaces import is_space, space_of, spaces_of
 
 PAGE = """# Definitions
 
