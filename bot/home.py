@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol, get_args
 
 from redis import RedisError
 
+from bot.entries import Reader, TeamEntries
 from bot.payloads import read_form, read_press
 from bot.pressed import pressed
 from core.access import Verdict
@@ -97,6 +98,7 @@ class Home:
         self._store = store
         self._slack = slack
         self._handler = handler
+        self.entries = TeamEntries(store, slack, handler, self._reader, lambda team, user: self.draw(team, user, ""))
 
     # --- listeners
 
@@ -232,6 +234,7 @@ class Home:
             instructed=self._instructed(team, channels or ()),
             sources=tuple(sources),
             hidden_sources=hidden,
+            memory=self.entries.places(_reading(person)),
             admin=self._admin(person, settings, chosen),
         )
 
@@ -240,6 +243,9 @@ class Home:
         language = chosen.language or self._slack.user_language(user)
         place = ThreadKey(team, self._slack.direct_message(user), HOME_TS)
         return _Person(team, user, chosen, language, place)
+
+    def _reader(self, team: str, user: str) -> Reader:
+        return _reading(self._person(team, user))
 
     def _entries(self, glances: Iterable[Glance], person: _Person) -> tuple[Entry, ...]:
         found = []
@@ -346,6 +352,8 @@ class Home:
     def _form(self, button: HomeButton, person: _Person) -> View | None:
         """The form behind a button; None for those who may not use it, and where there is nothing to choose from."""
         settings = self._handler.settings
+        if button.do == "memory":
+            return self.entries.window(_reading(person))
         if button.do == "defaults":
             return drawn.defaults_view(person.chosen, list(settings.models), person.language)
         if button.do == "channels":
@@ -424,6 +432,10 @@ class Home:
         self, person: _Person, action: Action, what: str, outcome: str, details: Mapping[str, int | str]
     ) -> None:
         self._store.audit(person.user, action.value, f"{person.team}/{what}", outcome, details=details)
+
+
+def _reading(person: _Person) -> Reader:
+    return Reader(person.team, person.user, person.language, person.place.channel)
 
 
 def _is_seen(thread_id: str, together: frozenset[str] | None) -> bool:
