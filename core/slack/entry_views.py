@@ -115,12 +115,12 @@ def given_in(view: Any, note: Note) -> tuple[str, str] | None:
     try:
         values = view["state"]["values"]
         title = values[field_id(0)][field_id(0)]["value"] or ""
-        text = (values[field_id(1)][field_id(1)]["value"] or "") if fits(note) else note.entry.text
+        text = (values[field_id(1)][field_id(1)]["value"] or "") if fits(note) else ""
     except (KeyError, TypeError):
         return None
     if not isinstance(title, str) or not isinstance(text, str) or len(title) > TITLE_CHARS:
         return None
-    return " ".join(title.split()), text.strip()
+    return " ".join(title.split()), text.strip() if fits(note) else note.entry.text
 
 
 def _place(place: Place, language: Language) -> dict[str, Any]:

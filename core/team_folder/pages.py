@@ -114,7 +114,9 @@ def _part_of(page: str, entry: Entry) -> _Part | None:
     entries = {each.line: each for each in entries_of(page, "")}
     for part in _parts(lines):
         there = entries.get(part.start + 1)
-        if there is not None and there.text == entry.text and (part.title is None or there.title == entry.title):
+        if there is None or there.is_above != (part.title is None):
+            continue  # a page that begins with a heading has two parts at its first line
+        if there.text == entry.text and (there.is_above or there.title == entry.title):
             return part
     return None
 
