@@ -18,7 +18,7 @@ from pathlib import Path
 from turn_kit import changed, write_turn
 
 from core.settings import load_settings
-from core.steps import Asked, CellRan, Changed, Decided, Finished, Questioned, Replied, Step, ToolCall
+from core.steps import Approval, Asked, CellRan, Changed, Decided, Finished, Questioned, Replied, Step, ToolCall
 from core.store import Store
 from tryout import export
 
@@ -43,7 +43,8 @@ def thread(number: int) -> list[Step]:
         failed = {"call_id": "c1", "cell_id": "xc1", "code": "boom", "status": "error"}
         begun.append(changed(CELL, **failed, stdout="", error_name="NameError", error="NameError: boom"))
     else:
-        begun.append(Questioned(call_id="approve:1", question="Run?"))
+        waits = Approval(what="python", title="Look", code="boom", call="c1")
+        begun.append(Questioned(call_id="approve:1", question="Run?", approval=waits))
         begun.append(Decided(call_id="approve:1", outcome="edited", user="U2", author="Ben", code="print(11)"))
         begun.append(changed(CELL, call_id="c1", cell_id="xc1", code="print(11)", stdout="11\n"))
     report = f"**North**: {number} — “best”\n\n| region | units |\n| --- | --- |\n| north | {number} |"
