@@ -519,6 +519,19 @@ def memory_forget(
     _exit(memory_room.run_forget(_quiet(_settings_of(workspace)), file, title, workspace))
 
 
+@memory.command("rename")
+def memory_rename(
+    file: Annotated[str, typer.Argument(help="The entry's page, as `list` shows it.")],
+    title: Annotated[str, typer.Argument(help="The entry's title.")],
+    new: Annotated[str, typer.Argument(help="The title that it gets.")],
+    workspace: OfWorkspace = "",
+) -> None:
+    """Give an entry another title; exit code 1 when another entry of the page has it."""
+    from tryout import memory as memory_room
+
+    _exit(memory_room.run_rename(_quiet(_settings_of(workspace)), file, title, new, workspace))
+
+
 @app.command()
 def manifest(
     address: Annotated[

@@ -114,6 +114,7 @@ def test_answers_are_rated_corrected_and_marked_on_their_page_and_the_export_has
         snap(page, "answers_judged_dark")
         page.set_viewport_size(NARROW)  # type: ignore[arg-type]
         assert page.evaluate("document.documentElement.scrollWidth") == NARROW["width"]
+        page.wait_for_timeout(500)  # the sidebar slides away
         snap(page, "answers_phone_dark")
         page.emulate_media(color_scheme="light")
         snap(page, "answers_phone")
