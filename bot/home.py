@@ -8,9 +8,10 @@ oneself stand in the audit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from redis import RedisError
 
@@ -21,7 +22,7 @@ from core.access import Verdict
 from core.actions import Action
 from core.adjusting import ADJUSTABLE, NotAllowed, adjusted, choices_of, is_of_file, parsed, value_of
 from core.interactions import ChannelsForm, DefaultsForm, HomeButton, InstructionsForm, SettingsForm, TourButton
-from core.phrases import number, say
+from core.phrases import moment_in, number, say
 from core.preferences import INSTRUCTION_CHARS, WORKSPACE, ChannelPreferences, PersonPreferences
 from core.queue import Seen
 from core.rows import TurnRow
@@ -217,6 +218,9 @@ class Home:
         more = {state: len(found) - drawn.LISTED for state, found in lists.items() if len(found) > drawn.LISTED}
         if len(approvals) > drawn.LISTED:
             more["approvals"] = len(approvals) - drawn.LISTED
+        schedules = self._schedules(person, together)
+        if len(schedules) > drawn.LISTED:
+            more["schedules"] = len(schedules) - drawn.LISTED
         sources, hidden = self._sources(person, settings)
         channels = None if together is None else tuple(sorted(together))
         return HomePage(
@@ -235,6 +239,7 @@ class Home:
             sources=tuple(sources),
             hidden_sources=hidden,
             memory=self.entries.places(_reading(person)),
+            schedules=tuple(schedules[: drawn.LISTED]),
             admin=self._admin(person, settings, chosen),
         )
 
@@ -278,6 +283,20 @@ class Home:
         if not self._handler.verdict_on(person.user, key, Action.APPROVE):
             return None
         return Entry(self._url(turn.thread_id), question.question, self._store.title_of(turn.thread_id))
+
+    def _schedules(self, person: _Person, together: frozenset[str] | None) -> list[Entry]:
+        """The schedules of the person's channels and of their direct message: those at work first, the newest first."""
+        here = {person.place.channel, *(together or ())}
+        found = [each for each in self._store.schedules() if ThreadKey.parse(each.thread_id).team == person.team]
+        mine = [each for each in reversed(found) if ThreadKey.parse(each.thread_id).channel in here]
+        entries = []
+        for each in sorted(mine, key=lambda one: one.state == "stopped"):
+            following = moment_in(each.next_at.astimezone(_zone(each.order.zone)), person.language)
+            state = say(f"schedule_is_{each.state}", person.language, next=following, reason=each.reason)
+            author = self._slack.user_name(each.owner)
+            about = say("home_schedule_about", person.language, author=author, state=state)
+            entries.append(Entry(self._url(each.thread_id), each.said, about))
+        return entries
 
     def _url(self, thread_id: str) -> str:
         return drawn.thread_url(self._slack.workspace_url(), ThreadKey.parse(thread_id))
@@ -432,6 +451,14 @@ class Home:
         self, person: _Person, action: Action, what: str, outcome: str, details: Mapping[str, int | str]
     ) -> None:
         self._store.audit(person.user, action.value, f"{person.team}/{what}", outcome, details=details)
+
+
+def _zone(name: str) -> tzinfo:
+    """The time zone of this name; UTC where this machine does not know it."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return UTC
 
 
 def _reading(person: _Person) -> Reader:

@@ -112,6 +112,7 @@ class HomePage:
     sources: tuple[SourceEntry, ...] = ()
     hidden_sources: int = 0
     memory: tuple[Place, ...] = ()
+    schedules: tuple[Entry, ...] = ()
     admin: AdminPage | None = None
     refusal: str = ""
 
@@ -131,6 +132,7 @@ def home_view(page: HomePage) -> View:
         kit.paragraph(say("home_intro", language)),
         kit.actions(*_buttons(page)),
         *_threads(page),
+        *_schedules(page),
         *_usage(page),
         *_defaults(page),
         *_sight(page),
@@ -168,6 +170,13 @@ def _threads(page: HomePage) -> list[Block]:
     else:
         blocks.append(kit.paragraph(say("home_no_approvals", language)))
     return blocks
+
+
+def _schedules(page: HomePage) -> list[Block]:
+    if not page.schedules:
+        return []
+    listed = _list(page.schedules, page.more.get("schedules", 0), page.language)
+    return [kit.header(say("home_schedules", page.language)), *listed]
 
 
 def _list(entries: Sequence[Entry], more: int, language: Language) -> list[Block]:
