@@ -588,14 +588,14 @@ INTERACTIONS: Final[tuple[type[Interaction], ...]] = (
     PlaybookButton,
     MemoryForm,
     HomeButton,
-    EntriesButton,
-    EntryButton,
-    EntryForm,
     TourButton,
     DefaultsForm,
     ChannelsForm,
     InstructionsForm,
     SettingsForm,
+    EntriesButton,
+    EntryButton,
+    EntryForm,
 )
 
 
