@@ -104,6 +104,15 @@ test-all: test test-integration test-attacks test-faults test-browser  ## everyt
 check-deploy: .venv/.deploy  ## each file of deploy/ by its own checker; says which checkers are not installed
 	@$(BIN)/python scripts/check_deploy.py
 
+build/trl/.installed: tests/training/requirements.txt
+	@$(PYTHON) -m venv --clear build/trl
+	@echo "[+] installing datasets, TRL and torch into build/trl (1.5 GB with torch for the CPU)"
+	@build/trl/bin/pip install -q --disable-pip-version-check -r tests/training/requirements.txt
+	@touch $@
+
+check-trl: .venv/.dev build/trl/.installed  ## every format of `threadbook export` loaded by datasets, used by TRL's formatters and trainers
+	PYTHONPATH=.:tests $(BIN)/python tests/training/check_trl.py build/trl/bin/python
+
 docs: .venv/.deploy  ## the site of the documents in build/site; a link that leads nowhere is an error
 	$(BIN)/mkdocs build --strict --quiet
 
@@ -122,4 +131,4 @@ eval: .venv/.dev  ## our suite of questions: MODEL=offline, or any model that th
 	$(BIN)/python -m bench.suite .eval/suite
 	$(BIN)/threadbook eval .eval/suite/suite.jsonl --model $(or $(MODEL),offline) -j $(or $(JOBS),2) --out .eval/$(or $(MODEL),offline)
 
-.PHONY: fuzz mutate-walls help install run demo check fix test coverage test-again test-integration test-wheel test-browser test-faults soak soak-postgres soak-year test-all check-deploy docs sbom bench eval
+.PHONY: fuzz mutate-walls help install run demo check fix test coverage test-again test-integration test-wheel test-browser test-faults soak soak-postgres soak-year test-all check-deploy check-trl docs sbom bench eval

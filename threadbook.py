@@ -83,6 +83,7 @@ def playground(
     inside: Annotated[
         bool, typer.Option("--inside", help="Show in a thread's drawer what Threadbook does: cells, SQL, cost, jobs.")
     ] = False,
+    labels: Annotated[bool, typer.Option("--labels", help="Show a page on which people judge the answers.")] = False,
 ) -> None:
     """A local Slack: Web API, Socket Mode and a web page."""
     import playground as local_slack
@@ -96,7 +97,12 @@ def playground(
         from tryout.inside import Inside
 
         reader = Inside(_settings())
-    local_slack.serve(host, port, samples=samples, inside=reader)
+    labelling = None
+    if labels:
+        from tryout.labelling import Labelling
+
+        labelling = Labelling(_settings())
+    local_slack.serve(host, port, samples=samples, inside=reader, labels=labelling)
 
 
 @app.command()
@@ -511,6 +517,19 @@ def memory_forget(
     from tryout import memory as memory_room
 
     _exit(memory_room.run_forget(_quiet(_settings_of(workspace)), file, title, workspace))
+
+
+@memory.command("rename")
+def memory_rename(
+    file: Annotated[str, typer.Argument(help="The entry's page, as `list` shows it.")],
+    title: Annotated[str, typer.Argument(help="The entry's title.")],
+    new: Annotated[str, typer.Argument(help="The title that it gets.")],
+    workspace: OfWorkspace = "",
+) -> None:
+    """Give an entry another title; exit code 1 when another entry of the page has it."""
+    from tryout import memory as memory_room
+
+    _exit(memory_room.run_rename(_quiet(_settings_of(workspace)), file, title, new, workspace))
 
 
 @app.command()

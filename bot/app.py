@@ -18,6 +18,8 @@ from bot.approvals import Approvals
 from bot.buttons import (
     APPROVAL_BUTTONS,
     BUTTONS,
+    ENTRY_BUTTONS,
+    ENTRY_FORMS,
     FILES_BUTTONS,
     FORMS,
     HOME_BUTTONS,
@@ -158,6 +160,11 @@ def _listen_to_home(app: App, desks: Desks) -> None:
     home_presses: tuple[_Picks, ...] = (lambda desk: desk.home.press, lambda desk: desk.home.tour)
     for button, press in zip(HOME_BUTTONS, home_presses, strict=True):
         app.action(button.pattern())(_report_listener(press, desks))
+    entry_presses: tuple[_Picks, ...] = (lambda desk: desk.entries.turn_page, lambda desk: desk.entries.press)
+    for button, press in zip(ENTRY_BUTTONS, entry_presses, strict=True):
+        app.action(button.pattern())(_report_listener(press, desks))
+    for form in ENTRY_FORMS:
+        app.view(form.pattern())(_menu_form_listener(lambda desk: desk.entries, desks))
     for form in HOME_FORMS:
         app.view(form.pattern())(_menu_form_listener(lambda desk: desk.home, desks))
 

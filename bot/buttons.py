@@ -21,6 +21,9 @@ from core.interactions import (
     ContextForm,
     DefaultsForm,
     EditForm,
+    EntriesButton,
+    EntryButton,
+    EntryForm,
     FilesButton,
     HintForm,
     HomeButton,
@@ -94,5 +97,10 @@ MODEL_BUTTONS: Final[tuple[type[Interaction], ...]] = (ModelButton,)
 
 HOME_BUTTONS: Final[tuple[type[Interaction], ...]] = (HomeButton, TourButton)
 """Buttons of the app's home; `bot/home.py` listens to them, and to its forms."""
+
+ENTRY_BUTTONS: Final[tuple[type[Interaction], ...]] = (EntriesButton, EntryButton)
+"""Buttons of the window with the team's memory; `bot/entries.py` listens to them, and to its form."""
+
+ENTRY_FORMS: Final[tuple[type[Interaction], ...]] = (EntryForm,)
 
 HOME_FORMS: Final[tuple[type[Interaction], ...]] = (DefaultsForm, ChannelsForm, InstructionsForm, SettingsForm)

@@ -33,6 +33,7 @@ class Desk:
         self.proposals = Proposals(store, handler.slack, handler)
         self.models = ModelChoices(store, handler.slack, handler)
         self.home = Home(store, handler.slack, handler)
+        self.entries = self.home.entries
 
 
 class Desks:

@@ -8,12 +8,14 @@ oneself stand in the audit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime, timedelta, tzinfo
 from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol, get_args
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from redis import RedisError
 
+from bot.entries import Reader, TeamEntries
 from bot.payloads import read_form, read_press
 from bot.pressed import pressed
 from core.access import Verdict
@@ -21,7 +23,7 @@ from core.actions import Action
 from core.adjusting import ADJUSTABLE, NotAllowed, adjusted, choices_of, is_money, is_of_file, parsed, value_of
 from core.held_files import held_files
 from core.interactions import ChannelsForm, DefaultsForm, HomeButton, InstructionsForm, SettingsForm, TourButton
-from core.phrases import number, say
+from core.phrases import moment_in, number, say
 from core.preferences import (
     INSTRUCTION_CHARS,
     PROFILE_CHARS,
@@ -105,6 +107,7 @@ class Home:
         self._store = store
         self._slack = slack
         self._handler = handler
+        self.entries = TeamEntries(store, slack, handler, self._reader, lambda team, user: self.draw(team, user, ""))
 
     # --- listeners
 
@@ -223,6 +226,9 @@ class Home:
         more = {state: len(found) - drawn.LISTED for state, found in lists.items() if len(found) > drawn.LISTED}
         if len(approvals) > drawn.LISTED:
             more["approvals"] = len(approvals) - drawn.LISTED
+        schedules = self._schedules(person, together)
+        if len(schedules) > drawn.LISTED:
+            more["schedules"] = len(schedules) - drawn.LISTED
         sources, hidden = self._sources(person, settings)
         channels = None if together is None else tuple(sorted(together))
         return HomePage(
@@ -240,6 +246,8 @@ class Home:
             instructed=self._instructed(team, channels or ()),
             sources=tuple(sources),
             hidden_sources=hidden,
+            memory=self.entries.places(_reading(person)),
+            schedules=tuple(schedules[: drawn.LISTED]),
             admin=self._admin(person, settings, chosen),
         )
 
@@ -248,6 +256,9 @@ class Home:
         language = chosen.language or self._slack.user_language(user)
         place = ThreadKey(team, self._slack.direct_message(user), HOME_TS)
         return _Person(team, user, chosen, language, place)
+
+    def _reader(self, team: str, user: str) -> Reader:
+        return _reading(self._person(team, user))
 
     def _entries(self, glances: Iterable[Glance], person: _Person) -> tuple[Entry, ...]:
         found = []
@@ -296,6 +307,20 @@ class Home:
 
     def _entry(self, thread_id: str, question: str) -> Entry:
         return Entry(self._url(thread_id), question, self._store.title_of(thread_id))
+
+    def _schedules(self, person: _Person, together: frozenset[str] | None) -> list[Entry]:
+        """The schedules of the person's channels and of their direct message: those at work first, the newest first."""
+        here = {person.place.channel, *(together or ())}
+        found = [each for each in self._store.schedules() if ThreadKey.parse(each.thread_id).team == person.team]
+        mine = [each for each in reversed(found) if ThreadKey.parse(each.thread_id).channel in here]
+        entries = []
+        for each in sorted(mine, key=lambda one: one.state == "stopped"):
+            following = moment_in(each.next_at.astimezone(_zone(each.order.zone)), person.language)
+            state = say(f"schedule_is_{each.state}", person.language, next=following, reason=each.reason)
+            author = self._slack.user_name(each.owner)
+            about = say("home_schedule_about", person.language, author=author, state=state)
+            entries.append(Entry(self._url(each.thread_id), each.said, about))
+        return entries
 
     def _url(self, thread_id: str) -> str:
         return drawn.thread_url(self._slack.workspace_url(), ThreadKey.parse(thread_id))
@@ -370,6 +395,8 @@ class Home:
     def _form(self, button: HomeButton, person: _Person) -> View | None:
         """The form behind a button; None for those who may not use it, and where there is nothing to choose from."""
         settings = self._handler.settings
+        if button.do == "memory":
+            return self.entries.window(_reading(person))
         if button.do == "defaults":
             return drawn.defaults_view(person.chosen, list(settings.models), person.language)
         if button.do == "channels":
@@ -462,6 +489,18 @@ class Home:
         self, person: _Person, action: Action, what: str, outcome: str, details: Mapping[str, int | str]
     ) -> None:
         self._store.audit(person.user, action.value, f"{person.team}/{what}", outcome, details=details)
+
+
+def _zone(name: str) -> tzinfo:
+    """The time zone of this name; UTC where this machine does not know it."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        return UTC
+
+
+def _reading(person: _Person) -> Reader:
+    return Reader(person.team, person.user, person.language, person.place.channel)
 
 
 def _is_seen(thread_id: str, together: frozenset[str] | None) -> bool:

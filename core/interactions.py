@@ -28,6 +28,9 @@ from core.formats import Format
 TurnId = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,300}$")]
 CallId = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,100}$")]
 Ts = Annotated[str, Field(pattern=r"^[0-9]{1,20}[.][0-9]{1,10}$")]
+Space = Annotated[str, Field(pattern=r"^(everyone|(projects|channels)/[A-Za-z0-9_-]{1,80})$")]
+MemoryFile = Annotated[str, Field(min_length=1, max_length=300)]
+EntryKey = Annotated[str, Field(pattern=r"^[0-9a-f]{16}$")]
 ThreadId = Annotated[str, Field(pattern=r"^[A-Z0-9]{1,50}:[A-Z0-9]{1,50}:[0-9.]{1,40}$")]
 
 
@@ -386,7 +389,7 @@ class HomeButton(Interaction):
 
     ID = "home"
 
-    do: Literal["refresh", "defaults", "channels", "settings"]
+    do: Literal["refresh", "defaults", "channels", "settings", "memory"]
 
     @property
     def id(self) -> str:
@@ -451,6 +454,64 @@ class MemoryForm(Interaction):
     proposal: CallId
     version: Annotated[int, Field(ge=0, le=9_999)] = 0
     at: Ts | None = None
+
+
+class EntriesButton(Interaction):
+    """Shows entries of a place of the team's memory, in the window that the app's home opens.
+
+    The options of a select name the places, buttons turn the pages. `space` is a folder of the memory (`everyone`,
+    `projects/NAME`, `channels/ID`); pages count from 0.
+    """
+
+    ID = "entries"
+    SELECT: ClassVar[str] = "entries:select"
+
+    space: Space
+    page: Annotated[int, Field(ge=0, le=999)] = 0
+
+    @property
+    def id(self) -> str:
+        """One id for each page."""
+        return f"{self.ID}:{self.page}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of all pages, and of the select."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:(?:select|[0-9]{{1,3}})\Z")
+
+
+class EntryButton(Interaction):
+    """A button of an entry of the team's memory: opens its form, or forgets it.
+
+    `key` names the entry with the text that was shown, so that another one is not taken for it.
+    """
+
+    ID = "entry"
+
+    do: Literal["edit", "forget"]
+    file: MemoryFile
+    key: EntryKey
+    page: Annotated[int, Field(ge=0, le=999)] = 0
+
+    @property
+    def id(self) -> str:
+        """One id for each thing to do."""
+        return f"{self.ID}:{self.do}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of both."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
+
+
+class EntryForm(Interaction):
+    """The form with title and text of an entry of the team's memory."""
+
+    ID = "entry_edit"
+
+    file: MemoryFile
+    key: EntryKey
+    page: Annotated[int, Field(ge=0, le=999)] = 0
 
 
 class TourButton(Interaction):
@@ -532,6 +593,9 @@ INTERACTIONS: Final[tuple[type[Interaction], ...]] = (
     ChannelsForm,
     InstructionsForm,
     SettingsForm,
+    EntriesButton,
+    EntryButton,
+    EntryForm,
 )
 
 

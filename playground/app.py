@@ -12,6 +12,7 @@ from starlette.websockets import WebSocket
 from playground import control, file_doors
 from playground.guard import Guard
 from playground.hub import AppInside, Playground
+from playground.labels import AppLabels
 from playground.oauth import consent
 from playground.options import Options
 from playground.page.doors import ROUTES as PAGE_ROUTES
@@ -35,13 +36,15 @@ def create_app(
     hosts: frozenset[str] | None = None,
     samples: Sequence[Sample] = (),
     inside: AppInside | None = None,
+    labels: AppLabels | None = None,
 ) -> Guard:
     """The application that answers at `base_url` and keeps uploads under `data_dir`.
 
     `hosts` are the host names that requests may carry; None accepts every name. Empty channels offer
-    `samples`; `inside` says what goes on in the app behind a thread. `.hub` is the playground behind it.
+    `samples`; `inside` says what goes on in the app behind a thread, `labels` knows the answers that people judge.
+    `.hub` is the playground behind it.
     """
-    hub = Playground(data_dir, base_url.rstrip("/"), options, samples, inside)
+    hub = Playground(data_dir, base_url.rstrip("/"), options, samples, inside, labels=labels)
     app = Starlette(
         routes=[
             Route("/api/{method}", web_api, methods=["GET", "POST"]),

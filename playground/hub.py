@@ -16,6 +16,7 @@ from playground.feed import Feed
 from playground.grants import Grants
 from playground.http_mode import HttpMode
 from playground.identity import new_id
+from playground.labels import AppLabels
 from playground.options import Options
 from playground.pictures import picture_size
 from playground.samples import Sample
@@ -32,7 +33,7 @@ AppInside = Callable[[str, str, str], Sequence[Json]]
 class Playground:
     """A local Slack. `folder` holds the bytes of uploads; `base_url` has no slash at the end.
 
-    Empty channels offer `samples`. `inside` says what goes on in the app behind a thread.
+    Empty channels offer `samples`. `inside` says what goes on in the app behind a thread, `labels` knows its answers.
     """
 
     def __init__(
@@ -42,12 +43,15 @@ class Playground:
         options: Options | None = None,
         samples: Sequence[Sample] = (),
         inside: AppInside | None = None,
+        *,
+        labels: AppLabels | None = None,
     ) -> None:
         self.folder = folder
         self.base_url = base_url
         self.options = options or Options()
         self.samples = tuple(samples)
         self.inside = inside
+        self.labels = labels
         self.time = Clock()
         self.space = Workspace(self.time)
         self.wire = WireLog()

@@ -14,6 +14,7 @@ import uvicorn
 
 from playground.app import create_app
 from playground.hub import AppInside, Playground
+from playground.labels import AppLabels
 from playground.options import Options
 from playground.samples import Sample
 
@@ -51,15 +52,17 @@ def serve(
     options: Options | None = None,
     samples: Sequence[Sample] = (),
     inside: AppInside | None = None,
+    labels: AppLabels | None = None,
     on_start: Callable[[Address], None] | None = None,
 ) -> None:
     """Serves until interrupted. Port 0 takes a free one; `on_start` learns which as soon as connections are accepted.
 
     Without `data_dir` uploads live in a temporary folder, gone at the end. Empty channels offer `samples`. A
-    thread's drawer shows what `inside` gives, if `host` is an address that only this machine reaches. Raises
-    OSError when the port is taken.
+    thread's drawer shows what `inside` gives, and /labels the answers of `labels`, if `host` is an address that only
+    this machine reaches. Raises OSError when the port is taken.
     """
-    with _server(host, port, data_dir, options, samples=samples, inside=inside) as (server, listener, address):
+    given = _server(host, port, data_dir, options, samples=samples, inside=inside, labels=labels)
+    with given as (server, listener, address):
         if on_start:
             on_start(address)
         server.run(sockets=[listener])
@@ -108,13 +111,22 @@ def _server(
     *,
     samples: Sequence[Sample] = (),
     inside: AppInside | None = None,
+    labels: AppLabels | None = None,
 ) -> Iterator[tuple[_Server, socket.socket, Address]]:
     options = options or Options()
     with tempfile.TemporaryDirectory(prefix="playground-") as temporary, _listen(host, port) as listener:
         address = Address(host, listener.getsockname()[1], options.bot_token, options.app_token)
         hosts = None if host in EVERY_ADDRESS else frozenset({host, *LOOPBACK})
-        folder, told = data_dir or Path(temporary), inside if host in LOOPBACK else None
-        app = create_app(address.url, folder, options=options, hosts=hosts, samples=samples, inside=told)
+        folder, is_near = data_dir or Path(temporary), host in LOOPBACK
+        app = create_app(
+            address.url,
+            folder,
+            options=options,
+            hosts=hosts,
+            samples=samples,
+            inside=inside if is_near else None,
+            labels=labels if is_near else None,
+        )
         config = uvicorn.Config(
             app,
             http="h11",

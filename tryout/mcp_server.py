@@ -34,11 +34,11 @@ from core.slack.writer import SlackWriter
 from core.steps import GaveUp, open_question
 from core.store import Store
 from core.store.full_text import words_in
+from core.team_folder.spaces import EVERYONE
 from core.telemetry import configure_logging
 from core.values import IncomingMessage, ThreadKey
 from tryout.workspace import of_workspace
 from workers.memory.playbooks.matching import Candidate
-from workers.memory.spaces import EVERYONE
 from workers.memory.team import memory_of
 
 LOOK_S = 0.5

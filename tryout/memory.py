@@ -1,4 +1,4 @@
-"""`threadbook memory`: the entries of the team's memory are listed, added and removed."""
+"""`threadbook memory`: the entries of the team's memory are listed, added, renamed and removed."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from datetime import UTC, datetime
 from core.actions import Action
 from core.settings import Settings
 from core.store import Store
+from core.team_folder.entries import Note, TitleTaken
+from core.team_folder.folder import NotWritten, Unreadable
+from core.team_folder.pages import TITLE_CHARS, Entry, same_title
+from core.team_folder.spaces import is_space, spaces_of
 from tryout.operator import operator, permitted
 from tryout.show import printable
-from workers.memory.documents import Documents, Note, clash
-from workers.memory.folder import NotWritten, Unreadable
-from workers.memory.pages import Entry, same_title
+from workers.memory.documents import Documents, clash
 from workers.memory.remembering import draft_of
-from workers.memory.spaces import is_space, spaces_of
 from workers.memory.team import memory_of
 
 
@@ -70,19 +71,48 @@ def run_add(settings: Settings, space: str, said: str, workspace: str = "") -> i
 def run_forget(settings: Settings, file: str, title: str, workspace: str = "") -> int:
     """Remove an entry; 1 when there is none. `workspace` as for `run_add`."""
     documents: Documents = memory_of(settings).documents
+    note = _found(settings, documents, file, title, workspace)
+    if note is None:
+        return 1
+    try:
+        documents.forget(note)
+    except NotWritten as error:
+        return _failed(str(error))
+    print(printable(f"{file}: {note.entry.title} is forgotten. Threads that used it keep what they read."))
+    return 0
+
+
+def run_rename(settings: Settings, file: str, title: str, new: str, workspace: str = "") -> int:
+    """Give an entry another title; 1 when it was not renamed. `workspace` as for `run_add`."""
+    documents: Documents = memory_of(settings).documents
+    wanted = " ".join(new.split())
+    if not wanted or len(wanted) > TITLE_CHARS:
+        return _failed(f"give a title of at most {TITLE_CHARS} characters. Nothing was renamed.")
+    note = _found(settings, documents, file, title, workspace)
+    if note is None:
+        return 1
+    try:
+        if not documents.change(note, wanted, note.entry.text, "", ""):
+            return _failed(f"{file} was changed meanwhile, and nothing was renamed. Try again.")
+    except TitleTaken:
+        return _failed(f"{file} has an entry {wanted!r} already. Nothing was renamed.")
+    except (NotWritten, ValueError) as error:
+        return _failed(str(error))
+    print(printable(f"{file}: {note.entry.title} is now {wanted}."))
+    return 0
+
+
+def _found(settings: Settings, documents: Documents, file: str, title: str, workspace: str) -> Note | None:
+    """The entry with this title, if there is one and the operator may change it; else it is said."""
     space = file.rpartition("/")[0]
     found = [note for note in documents.notes((space,)) if note.file == file and same_title(note.entry.title, title)]
     if not is_space(space) or not found:
-        return _failed(f"{file} has no entry {title!r}. `threadbook memory list` shows them.")
+        _failed(f"{file} has no entry {title!r}. `threadbook memory list` shows them.")
+        return None
     with closing(Store(settings.database_url)) as store:
         if not permitted(settings, store, Action.REMEMBER, _resource(workspace, file)):
-            return 1
-    try:
-        documents.forget(found[0])
-    except NotWritten as error:
-        return _failed(str(error))
-    print(printable(f"{file}: {found[0].entry.title} is forgotten. Threads that used it keep what they read."))
-    return 0
+            return None
+    return found[0]
 
 
 def _resource(workspace: str, what: str) -> str:

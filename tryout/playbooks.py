@@ -12,9 +12,9 @@ from pathlib import Path
 
 from core.settings import Settings
 from core.store.history import History, PlaybookUse
+from core.team_folder.folder import NotWritten, Page, Unreadable
 from core.values import ThreadKey
 from tryout.show import printable
-from workers.memory.folder import NotWritten, Page, Unreadable
 from workers.memory.playbooks.page import Playbook, PlaybookFault, lint, read_playbook
 from workers.memory.playbooks.shelf import PLAYBOOKS
 from workers.memory.team import memory_of

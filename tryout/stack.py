@@ -88,7 +88,7 @@ def running(
         processes = stack.enter_context(Processes(logs, variables))
         say("starting the playground (a local Slack)")
         offered = [f"--sample={each}" for each in samples]
-        processes.start("playground", "playground", "--port", str(port), "--inside", *offered)
+        processes.start("playground", "playground", "--port", str(port), "--inside", "--labels", *offered)
         _wait(slack.is_up, processes.check)
         say("starting the bot and the worker service")
         processes.start("bot", "bot")

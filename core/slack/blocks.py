@@ -44,6 +44,9 @@ class Limit:
     PAGE_ROWS: Final = 20
     """Rows of a data table that are shown at once, by our own choice; Slack takes up to a hundred, and shows five."""
     TASKS: Final = 50
+    CONFIRM_TITLE: Final = 100
+    CONFIRM_TEXT: Final = 300
+    CONFIRM_BUTTON: Final = 30
     VIEW_TITLE: Final = 24
     VIEW_BLOCKS: Final = 100
     FIELD_LABEL: Final = 2_000
@@ -200,6 +203,18 @@ def button(text: str, interaction: Interaction, style: Literal["primary", "dange
     if style:
         element["style"] = style
     return element
+
+
+def asking_first(element: dict[str, Any], title: str, text: str, yes: str, no: str) -> dict[str, Any]:
+    """The button with a question that Slack asks before it counts as pressed."""
+    confirm = {
+        "title": _plain(clip(_shown(title), Limit.CONFIRM_TITLE)),
+        "text": _plain(clip(_shown(text), Limit.CONFIRM_TEXT)),
+        "confirm": _plain(clip(_shown(yes), Limit.CONFIRM_BUTTON)),
+        "deny": _plain(clip(_shown(no), Limit.CONFIRM_BUTTON)),
+        **({"style": element["style"]} if "style" in element else {}),
+    }
+    return {**element, "confirm": confirm}
 
 
 def menu(action_id: str, options: Sequence[tuple[str, Interaction]]) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from core.rows import Spent, money
 from core.slack import blocks as kit
 from core.slack.approvals import View
 from core.slack.blocks import Block
+from core.slack.entry_views import Place, memory_blocks
 from core.slack.text import clip, escape
 from core.values import Language, ThreadKey
 
@@ -112,6 +113,8 @@ class HomePage:
     instructed: Mapping[str, str] = field(default_factory=dict)
     sources: tuple[SourceEntry, ...] = ()
     hidden_sources: int = 0
+    memory: tuple[Place, ...] = ()
+    schedules: tuple[Entry, ...] = ()
     admin: AdminPage | None = None
     refusal: str = ""
 
@@ -131,9 +134,11 @@ def home_view(page: HomePage) -> View:
         kit.paragraph(say("home_intro", language)),
         kit.actions(*_buttons(page)),
         *_threads(page),
+        *_schedules(page),
         *_usage(page),
         *_defaults(page),
         *_sight(page),
+        *memory_blocks(page.memory, page.language),
         *_tour(page),
         *(_admin(page, page.admin) if page.admin is not None else ()),
     ]
@@ -146,6 +151,7 @@ def _buttons(page: HomePage) -> list[dict[str, Any]]:
         kit.button(say("home_defaults_button", language), HomeButton(do="defaults"), style="primary"),
         *([kit.button(say("home_channels_button", language), HomeButton(do="channels"))] if page.channels else []),
         *([kit.button(say("home_settings_button", language), HomeButton(do="settings"))] if page.admin else []),
+        *([kit.button(say("home_memory_button", language), HomeButton(do="memory"))] if page.memory else []),
         kit.button(say("home_refresh_button", language), HomeButton(do="refresh")),
     ]
 
@@ -166,6 +172,13 @@ def _threads(page: HomePage) -> list[Block]:
     else:
         blocks.append(kit.paragraph(say("home_no_approvals", language)))
     return blocks
+
+
+def _schedules(page: HomePage) -> list[Block]:
+    if not page.schedules:
+        return []
+    listed = _list(page.schedules, page.more.get("schedules", 0), page.language)
+    return [kit.header(say("home_schedules", page.language)), *listed]
 
 
 def _list(entries: Sequence[Entry], more: int, language: Language) -> list[Block]:

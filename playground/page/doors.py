@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, urlencode
 
 from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import BaseRoute, Mount, Route
@@ -16,6 +18,7 @@ from playground.errors import SlackError
 from playground.hub import Playground
 from playground.inside import look_inside
 from playground.interactions import open_home
+from playground.labels import listed
 from playground.page.render import Pages, is_picture
 from playground.workspace import Channel, Message, User
 
@@ -105,6 +108,8 @@ def _shell(pages: Pages, channel: Channel, viewer: User, title: str, **more: Any
         "thread_ts": "",
         "thread": "",
         "home": None,
+        "labels": None,
+        "has_labels": pages.hub.labels is not None,
         "feed": pages.hub.feed.last,
     }
     return pages.page("page.html", **(context | more))
@@ -151,6 +156,31 @@ async def home_page(request: Request) -> Response:
     home = {"blocks": view.payload["blocks"] if view else [], "view_id": view.id if view else ""}
     channel = pages.space.channel(viewer.id)
     return _html(_shell(pages, channel, viewer, pages.space.bot.real_name, home=home, feed=seen))
+
+
+async def labels_page(request: Request) -> Response:
+    """The app's answers to judge. A POST is a judgement; what was not kept is said above the list."""
+    pages, viewer = _pages(request), _viewer(request)
+    labels, team = pages.hub.labels, pages.space.team_id
+    if labels is None:
+        return _html(pages.page("nowhere.html"), 404)
+    given = dict(request.query_params)
+    trouble = ""
+    if request.method == "POST":
+        async with request.form() as form:
+            given = {name: value for name, value in form.items() if isinstance(value, str)}
+        answer, do, text = (given.get(name, "") for name in ("answer", "do", "text"))
+        trouble = await run_in_threadpool(labels.label, team, viewer.id, answer, do, text.replace("\r\n", "\n"))
+        if not trouble:
+            place = urlencode({name: given.get(name, "") for name in ("show", "page")} | {"keep": answer})
+            return RedirectResponse(f"/labels?{place}#{quote(answer)}", 303)
+    answers, missing = await run_in_threadpool(labels.answers, team, viewer.id)
+    number = given.get("page", "")
+    page = int(number) if number.isdecimal() and len(number) < 6 else 0
+    keep = given.get("keep") or given.get("answer", "")
+    shown = listed(answers, given.get("show", ""), page, keep, trouble or missing)
+    channel = pages.space.channel(viewer.id)
+    return _html(_shell(pages, channel, viewer, "Answers", labels=shown), 400 if trouble else 200)
 
 
 async def archive(request: Request) -> Response:
@@ -240,7 +270,7 @@ async def become(request: Request) -> Response:
     channel = pages.space.channels.get(back)
     if user and channel and channel.kind == "im":
         back = pages.space.channel(user.id).id
-    answer = RedirectResponse(f"/{back}" if channel or back == "home" else "/", 303)
+    answer = RedirectResponse(f"/{back}" if channel or back in ("home", "labels") else "/", 303)
     if user and not user.is_bot:
         answer.set_cookie(VIEWER, user.id, httponly=True, samesite="strict")
     return answer
@@ -284,6 +314,7 @@ async def file_for_people(request: Request) -> Response:
 ROUTES: list[BaseRoute] = [
     Route("/", front),
     Route("/home", home_page),
+    Route("/labels", labels_page, methods=["GET", "POST"]),
     Route("/icon.svg", icon),
     Route("/feed", live),
     Route("/viewer", become, methods=["POST"]),

@@ -11,6 +11,8 @@ import pytest
 from bot.buttons import (
     APPROVAL_BUTTONS,
     BUTTONS,
+    ENTRY_BUTTONS,
+    ENTRY_FORMS,
     FILES_BUTTONS,
     FORMS,
     HOME_BUTTONS,
@@ -88,5 +90,5 @@ def test_every_interaction_has_one_listener() -> None:
     listened = [*(kind for kind, _ in BUTTONS), *APPROVAL_BUTTONS, *FILES_BUTTONS, *FORMS]
     listened += [*SHORTCUTS, *MENU_FORMS, *MENU_BUTTONS]
     listened += [*REPORT_BUTTONS, *STEP_BUTTONS, *REPORT_FORMS, *MODEL_BUTTONS, *MEMORY_BUTTONS, *MEMORY_FORMS]
-    listened += [*HOME_BUTTONS, *HOME_FORMS]
+    listened += [*HOME_BUTTONS, *HOME_FORMS, *ENTRY_BUTTONS, *ENTRY_FORMS]
     assert listened == list(INTERACTIONS)

@@ -25,6 +25,7 @@ from core.steps import (
     Said,
     Step,
     ToolCall,
+    decision_on,
     user_of,
 )
 from workers.agent.actions import Message
@@ -32,7 +33,7 @@ from workers.agent.changes import REPORT
 from workers.agent.effective_steps import effective_steps
 from workers.agent.messages import messages
 from workers.agent.program import program
-from workers.agent.tools import FINISH, RUN_PYTHON
+from workers.agent.tools import FINISH, RUN_BASH
 from workers.agent.turn import Turn, episodes
 
 Turns = Sequence[Sequence[Step]]
@@ -43,7 +44,10 @@ people voted."""
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One turn with the thread before it. `whole` has every attempt, `passing` only those that came to something."""
+    """One turn with the thread before it. `whole` has every attempt, `passing` only those that came to something.
+
+    Code that a person edited before it ran stands in `passing` as that person wrote it.
+    """
 
     number: int
     whole: tuple[Message, ...]
@@ -106,13 +110,14 @@ def conversation(view: Turn, turns: Turns, number: int) -> Conversation | None:
         return None
     kept, left_out = passing(steps, _needed_partly([*earlier, steps]))
     whole = _messages(view, earlier, steps)
-    return Conversation(number, whole, _messages(view, earlier, kept) if left_out else whole, left_out)
+    is_same = _acted(kept) == _acted(steps)
+    return Conversation(number, whole, whole if is_same else _messages(view, earlier, kept), left_out)
 
 
 def passing(steps: Sequence[Step], needed: frozenset[str] = frozenset()) -> tuple[tuple[Step, ...], int]:
     """The steps without the attempts that came to nothing, and the number of these attempts.
 
-    A failed cell of which later code uses variables (`needed`) stays.
+    A failed cell of which later code uses variables (`needed`) stays. A call whose code a person edited has that code.
     """
     opening, found = episodes(steps)
     kept: list[Step] = [step for step in opening if not isinstance(step, Checked | Corrected)]
@@ -122,7 +127,7 @@ def passing(steps: Sequence[Step], needed: frozenset[str] = frozenset()) -> tupl
             dropped += 1
             kept += [step for step in episode.steps if isinstance(step, Asked)]
             continue
-        kept += [episode.reply, *(step for step in episode.steps if not _is_check(step))]
+        kept += [_as_it_ran(episode.reply, episode.steps), *(step for step in episode.steps if not _is_check(step))]
     return tuple(kept), dropped
 
 
@@ -200,8 +205,8 @@ def _better(
         ),
         None,
     )
-    if decided is not None and decided.outcome == "edited" and decided.code and isinstance(reply, Replied):
-        return "edit", _with_code(reply, decided.code)
+    if isinstance(reply, Replied) and (as_it_ran := _as_it_ran(reply, after)) != reply:
+        return "edit", as_it_ran
     if next_good is None:
         return None
     if decided is not None and decided.outcome == "redo":
@@ -234,10 +239,38 @@ def _reporting(text: str) -> Message:
     return said(Replied(purpose="act", calls=(call,)))
 
 
-def _with_code(reply: Replied, code: str) -> Replied:
-    call_id = reply.calls[0].id if reply.calls else "edited"
-    call = ToolCall(id=call_id, name=RUN_PYTHON, arguments=_json({"code": code}))
-    return reply.model_copy(update={"calls": (call,)})
+def _as_it_ran(reply: Replied, after: Sequence[Step]) -> Replied:
+    """The reply with the code that a person put in the place of its own before a cell ran; else the reply itself."""
+    for asked in (step for step in after if isinstance(step, Questioned)):
+        decided = decision_on(after, asked.call_id)
+        about = asked.approval
+        is_cell = about is None or about.what in ("python", "bash")
+        if is_cell and decided is not None and decided.outcome == "edited" and decided.code:
+            return _with_code(reply, about.call if about is not None else "", decided.code)
+    return reply
+
+
+def _with_code(reply: Replied, call_id: str, code: str) -> Replied:
+    """The reply with this code in its call, the one with this id or the first; other arguments stay."""
+    if not reply.calls:
+        return reply.model_copy(update={"text": f"```python\n{code}\n```"})
+    place = next((n for n, call in enumerate(reply.calls) if call.id == call_id), 0)
+    call = reply.calls[place]
+    key = "command" if call.name == RUN_BASH else "code"
+    edited = call.model_copy(update={"arguments": _json({**_arguments(call), key: code})})
+    return reply.model_copy(update={"calls": (*reply.calls[:place], edited, *reply.calls[place + 1 :])})
+
+
+def _arguments(call: ToolCall) -> dict[str, Any]:
+    try:
+        found = json.loads(call.arguments)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _acted(steps: Sequence[Step]) -> list[Replied]:
+    return [step for step in steps if isinstance(step, Replied) and step.purpose == "act"]
 
 
 def _json(value: dict[str, Any]) -> str:
@@ -259,7 +292,8 @@ def _failed(steps: Sequence[Step], needed: frozenset[str]) -> bool:
 
 def _is_check(step: Step) -> bool:
     is_judged = isinstance(step, Replied) and step.purpose == "check"
-    return is_judged or isinstance(step, Checked | Questioned | Decided | Resumed)
+    is_ours = isinstance(step, Questioned) and step.approval is not None
+    return is_judged or is_ours or isinstance(step, Checked | Decided | Resumed)
 
 
 def _needed_partly(turns: Turns) -> frozenset[str]:

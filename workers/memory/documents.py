@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
 from core.steps import Recalled, TeamNote
-from workers.memory.folder import Page, TeamFolder
-from workers.memory.pages import Entry, entries_of, same_title, with_entry, without_entry
-from workers.memory.remembering import CONVENTIONS, PAGE_TITLES, TERMS, Draft
-from workers.memory.spaces import Spaces
+from core.team_folder.entries import Entries, Note, page_name
+from core.team_folder.folder import Page, TeamFolder
+from core.team_folder.pages import Entry, entries_of, same_title
+from core.team_folder.spaces import Spaces
+from workers.memory.remembering import Draft
 from workers.sources.knowledge.ranking import Ranking
 from workers.sources.knowledge.words import STOP_PAIRS, STOP_WORDS, telling, words
 
@@ -29,40 +29,13 @@ INSTEAD = "; instead of "
 """Stands in the line that says who kept an entry, before the place of the entry that it stands instead of."""
 
 
-@dataclass(frozen=True, slots=True)
-class Note:
-    """An entry with the page that it stands on."""
-
-    file: str
-    entry: Entry
-
-    @property
-    def is_term(self) -> bool:
-        """Whether its title is a term that has one meaning."""
-        return self.file.rpartition("/")[2] in TERMS
-
-    @property
-    def is_convention(self) -> bool:
-        """Whether it holds for each question."""
-        return self.file.rpartition("/")[2] == CONVENTIONS
-
-
-class Documents:
-    """The team's pages. Safe to share between threads."""
+class Documents(Entries):
+    """The team's pages with what a question needs of them. Safe to share between threads."""
 
     def __init__(self, folder: TeamFolder) -> None:
-        self.folder = folder
+        super().__init__(folder)
         self._index: dict[tuple[str, ...], tuple[tuple[Page, ...], list[Note], Ranking]] = {}
         self._lock = threading.Lock()
-
-    def notes(self, spaces: Iterable[str]) -> list[Note]:
-        """All entries of these spaces, in their order."""
-        return [
-            Note(page.file, entry)
-            for space in spaces
-            for page in self.folder.pages(space)
-            for entry in entries_of(page.text, _name(page.file))
-        ]
 
     def recall(self, spaces: Spaces, question: str, budget: int) -> Recalled | None:
         """What a question needs of what its channel may read, in at most `budget` characters; None for nothing."""
@@ -98,7 +71,7 @@ class Documents:
         exact = exact or [
             note
             for note in notes
-            if title and _name(note.file) == page.strip().casefold() and same_title(note.entry.title, title)
+            if title and page_name(note.file) == page.strip().casefold() and same_title(note.entry.title, title)
         ]
         if exact:
             return exact
@@ -120,31 +93,6 @@ class Documents:
         new = Note(f"{spaces.own}/{draft.file}", Entry(draft.title, draft.text))
         return [note for note in self.notes(spaces.read) if clash(new, note)]
 
-    def keep(self, file: str, entry: Entry, *, instead_of: Entry | None = None) -> None:
-        """Write an entry. The one that it stands instead of is replaced where it is unchanged. Raises NotWritten.
-
-        Keeping the same entry again changes nothing: a worker may die right after it wrote.
-        """
-        with self.folder.writing():
-            text = self.folder.text(file)
-            name = _name(file)
-            if any((each.title, each.text) == (entry.title, entry.text) for each in entries_of(text, name)):
-                return
-            text = text or f"# {PAGE_TITLES.get(file.rpartition('/')[2], name.capitalize())}\n"
-            self.folder.write(file, with_entry(text, entry, replaces=instead_of))
-
-    def forget(self, note: Note) -> bool:
-        """Remove an entry; False when it does not stand there as it was read. Raises NotWritten."""
-        with self.folder.writing():
-            rest = without_entry(self.folder.text(note.file), note.entry)
-            if rest is None:
-                return False
-            if entries_of(rest, "") or len(rest.strip().splitlines()) > 1:
-                self.folder.write(note.file, rest)
-            else:
-                self.folder.delete(note.file)
-            return True
-
     def _indexed(self, spaces: tuple[str, ...]) -> tuple[list[Note], Ranking]:
         """The entries of these spaces with their index, which is made again when a page changed."""
         pages = tuple(page for space in spaces for page in self.folder.pages(space))
@@ -152,7 +100,7 @@ class Documents:
             known = self._index.get(spaces)
         if known is not None and known[0] == pages:
             return known[1], known[2]
-        notes = [Note(page.file, entry) for page in pages for entry in entries_of(page.text, _name(page.file))]
+        notes = [Note(page.file, entry) for page in pages for entry in entries_of(page.text, page_name(page.file))]
         ranking = Ranking([_words(note) for note in notes])
         with self._lock:
             self._index[spaces] = pages, notes, ranking
@@ -206,7 +154,3 @@ def _words(note: Note) -> list[str]:
 
 def _asked(question: str) -> list[str]:
     return telling(question[-LONGEST_QUESTION:])
-
-
-def _name(file: str) -> str:
-    return file.rpartition("/")[2].removesuffix(".md")

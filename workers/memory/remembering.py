@@ -5,17 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from workers.memory.pages import TITLE_CHARS
+from core.team_folder.entries import CONVENTIONS, DECISIONS, DEFINITIONS, GLOSSARY
+from core.team_folder.pages import TITLE_CHARS
 
-DEFINITIONS, GLOSSARY, DECISIONS, CONVENTIONS = "definitions.md", "glossary.md", "decisions.md", "conventions.md"
-TERMS = frozenset({DEFINITIONS, GLOSSARY})
-"""Pages on which a title is a term with one meaning."""
-PAGE_TITLES = {
-    DEFINITIONS: "Definitions",
-    GLOSSARY: "Glossary",
-    DECISIONS: "Decisions",
-    CONVENTIONS: "Conventions",
-}
 MOST_CHARS = 2_000
 """Characters that one entry may have when somebody says it in a thread; an editor takes more."""
 

@@ -7,11 +7,11 @@ from functools import lru_cache
 from pathlib import Path
 
 from core.settings import Settings
+from core.team_folder.folder import TeamFolder
+from core.team_folder.spaces import EVERYONE, Spaces, spaces_of
 from workers.memory.documents import Documents
-from workers.memory.folder import TeamFolder
 from workers.memory.functions.shelf import FunctionShelf
 from workers.memory.playbooks.shelf import PLAYBOOKS, Shelf
-from workers.memory.spaces import EVERYONE, Spaces, spaces_of
 
 
 class TeamMemory:

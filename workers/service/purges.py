@@ -12,11 +12,11 @@ from core.purging import delete_contents, purge_thread
 from core.settings import Settings
 from core.spool import Spool
 from core.store import Store
+from core.team_folder.folder import NotWritten
 from core.telemetry import get_logger
 from core.values import ThreadKey
 from executor.client import HostUnavailable, RequestError, SessionClient
 from workers.agent.thread_states import last_state
-from workers.memory.folder import NotWritten
 from workers.memory.team import memory_of
 from workers.turn.building import folder_of
 

@@ -8,13 +8,13 @@ from core.errors import BlobsUnreachable
 from core.phrases import say
 from core.slack.memory_views import proposal_message
 from core.steps import FunctionDraft, FunctionTest, FunctionTried, Learning, Proposed, Replied
+from core.team_folder.folder import NotWritten
 from core.telemetry import get_logger
 from core.values import Language, ThreadKey
 from executor.client import HostUnavailable, RequestError
 from workers.agent.actions import TryFunction
 from workers.agent.learning import open_learning, prompts_of, tries_of
 from workers.builder.mutation import python_mutants
-from workers.memory.folder import NotWritten
 from workers.memory.functions.drafting import read_draft
 from workers.memory.functions.page import MODULE, draft_faults, hashes, schema_of
 from workers.memory.functions.proof import MOST_BROKEN, TOTAL_S, broken_versions, outcome_of, program

@@ -7,10 +7,10 @@ from functools import partial
 
 from core.errors import SlackUnreachable
 from core.steps import Asked, Briefed, FunctionNote, FunctionUsed, PlaybookNote, Recalled, Replied, Step
+from core.team_folder.spaces import Spaces
 from core.telemetry import get_logger
 from core.values import ThreadKey
 from workers.memory.functions.importing import imports_team, named_in
-from workers.memory.spaces import Spaces
 from workers.memory.team import TeamMemory, memory_of
 from workers.turn.context import TurnContext
 from workers.turn.source_access import question_of

@@ -19,6 +19,9 @@ from core.interactions import (
     ContextForm,
     DefaultsForm,
     EditForm,
+    EntriesButton,
+    EntryButton,
+    EntryForm,
     FilesButton,
     HintForm,
     HomeButton,
@@ -83,6 +86,11 @@ BUILT = {
         for kind in (ReportButton, PageButton, StepButton, ReasonForm, PlaybookButton)
     },
     **{kind: st.builds(kind) for kind in (HomeButton, TourButton, DefaultsForm, ChannelsForm, SettingsForm)},
+    EntriesButton: st.builds(EntriesButton, space=st.sampled_from(["everyone", "projects/churn", "channels/C1"])),
+    **{
+        kind: st.builds(kind, file=st.text(min_size=1, max_size=300), key=st.from_regex(r"\A[0-9a-f]{16}\Z"))
+        for kind in (EntryButton, EntryForm)
+    },
     InstructionsForm: st.builds(InstructionsForm, channel=st.from_regex(r"\A[A-Z0-9]{1,50}\Z")),
 }
 ANY_JSON = st.recursive(

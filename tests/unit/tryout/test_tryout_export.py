@@ -11,7 +11,19 @@ import pytest
 from turn_kit import changed, write_turn
 
 from core.settings import Settings, load_settings
-from core.steps import Asked, CellRan, Changed, Corrected, Decided, Finished, Questioned, Replied, Step, ToolCall
+from core.steps import (
+    Approval,
+    Asked,
+    CellRan,
+    Changed,
+    Corrected,
+    Decided,
+    Finished,
+    Questioned,
+    Replied,
+    Step,
+    ToolCall,
+)
 from core.store import Store
 from tryout import export
 
@@ -69,6 +81,41 @@ def test_only_the_attempt_that_passed_is_learned_and_the_whole_conversation_is_k
     assert {tool["function"]["name"] for tool in json.loads(record["tools"])} >= {"run_python", "finish"}
     (record,) = exported(capsys, settings, "messages")
     assert "boom" in json.dumps(record)
+
+
+@pytest.mark.parametrize("before", [[], FAILED], ids=["at once", "after a failed attempt"])
+def test_code_that_a_person_edited_is_learned_as_that_person_wrote_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], before: list[Step]
+) -> None:
+    settings = settings_in(tmp_path)
+    wrote = called("run_python", "c2", code="print(11)", title="Totals")
+    approval = Approval(what="python", title="Totals", code="print(11)", call="c2")
+    asked = Questioned(call_id="approve:1", question="Run?", approval=approval)
+    edited = Decided(call_id="approve:1", outcome="edited", user="U2", author="Ben", code="print(12)")
+    write(settings, [ASKED, *before, wrote, asked, edited, ran("c2"), *REPORTED])
+    (record,) = exported(capsys, settings, "sft")
+    called_with = json.loads(record["messages"][2]["tool_calls"][0]["function"]["arguments"])
+    assert called_with == {"code": "print(12)", "title": "Totals"}
+    assert "print(11)" not in json.dumps(record["messages"])
+    (record,) = exported(capsys, settings, "messages")
+    assert "print(11)" in json.dumps(record)
+    kinds = {pair["kind"]: pair for pair in exported(capsys, settings, "preferences")}
+    assert "print(12)" in json.dumps(kinds["edit"]["chosen"])
+    assert "print(11)" in json.dumps(kinds["edit"]["rejected"])
+
+
+def test_a_question_to_people_and_its_answer_stay_beside_a_failed_attempt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = settings_in(tmp_path)
+    question = [called("ask_user", "c0", question="Gross or net?"), Questioned(call_id="c0", question="Gross or net?")]
+    answer = changed(ASKED, text="net", ts="100.000002")
+    write(settings, [ASKED, *question, answer, *FAILED, *PASSED, *REPORTED])
+    (record,) = exported(capsys, settings, "sft")
+    assert "boom" not in json.dumps(record["messages"])
+    results = [message["content"] for message in record["messages"] if message.get("tool_call_id") == "c0"]
+    assert len(results) == 1
+    assert "net" in json.dumps(record["messages"][3:])
 
 
 def test_only_turns_that_somebody_marked_are_examples(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -60,6 +60,24 @@ def test_an_entry_is_added_listed_and_forgotten(settings: Settings, capsys: pyte
     assert "0 entries" in capsys.readouterr().out
 
 
+def test_an_entry_is_renamed_unless_another_one_has_the_title(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    page = "everyone/definitions.md"
+    memory.run_add(settings, "everyone", "active customer = ordered in 90 days")
+    memory.run_add(settings, "everyone", "GMV = all that was ordered")
+    before = (settings.memory_folder / page).read_text("utf-8")
+    assert memory.run_rename(settings, page, "active customer", "gmv") == 1
+    assert memory.run_rename(settings, page, "active customer", " ") == 1
+    assert memory.run_rename(settings, page, "nobody", "somebody") == 1
+    assert (settings.memory_folder / page).read_text("utf-8") == before
+    assert memory.run_rename(settings, page, "Active Customer", "active  client") == 0
+    assert (settings.memory_folder / page).read_text("utf-8") == before.replace(
+        "## active customer", "## active client"
+    )
+    assert "is now active client" in capsys.readouterr().out
+
+
 def test_only_what_a_channel_reads_is_listed_for_it(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     write(settings, "channels/C1/definitions.md", "## a\nOne.\n")
     write(settings, "channels/C2/definitions.md", "## b\nTwo.\n")

@@ -16,10 +16,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from core.steps import FunctionDraft, FunctionNote
-from workers.memory.folder import NotWritten, TeamFolder
+from core.team_folder.folder import NotWritten, TeamFolder
+from core.team_folder.spaces import space_of
 from workers.memory.functions.page import FILES, LONGEST_FILE, TeamFunction, files_of, hashes, read_function
 from workers.memory.functions.static import NAME
-from workers.memory.spaces import space_of
 from workers.sources.knowledge.ranking import Ranking
 from workers.sources.knowledge.words import telling, words
 

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Sequence
 
 from core.steps import FileAbstract, PlaybookNote
-from workers.memory.folder import Page, TeamFolder
+from core.team_folder.folder import Page, TeamFolder
 from workers.memory.playbooks.matching import Candidate, PlaybookIndex, Tables, drift
 from workers.memory.playbooks.page import Input, PlaybookFault, read_playbook
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from core.commands import FORGET, argument_of
 from core.phrases import say
 from core.steps import Asked, Proposed, Step
-from workers.memory.documents import Note
-from workers.memory.spaces import space_of
+from core.team_folder.entries import Note
+from core.team_folder.spaces import space_of
 from workers.memory.team import memory_of
 from workers.turn.commands.memory import propose
 from workers.turn.commands.thread import CommandThread

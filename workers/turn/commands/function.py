@@ -8,11 +8,11 @@ from datetime import UTC, datetime
 from core.phrases import say
 from core.slack.text import escape
 from core.steps import FunctionDraft, Learning, Proposed, Settled, Step
+from core.team_folder.folder import NotWritten
+from core.team_folder.spaces import space_of
 from core.team_memory import MemoryDecision, proposal_of
 from core.telemetry import get_logger
-from workers.memory.folder import NotWritten
 from workers.memory.functions.shelf import UNTESTED, FunctionShelf
-from workers.memory.spaces import space_of
 from workers.memory.team import memory_of
 from workers.turn.commands.learn import learning_of
 from workers.turn.commands.memory import draw, tell_late

@@ -11,12 +11,13 @@ from core.slack.blocks import SlackMessage
 from core.slack.memory_views import proposal_message, settled_line, settled_message
 from core.slack.text import escape
 from core.steps import Proposed, Settled, Step
+from core.team_folder.entries import Note
+from core.team_folder.folder import NotWritten
+from core.team_folder.pages import Entry
 from core.team_memory import MemoryDecision, proposal_of
 from core.telemetry import get_logger
 from core.values import ThreadKey
-from workers.memory.documents import INSTEAD, Documents, Note
-from workers.memory.folder import NotWritten
-from workers.memory.pages import Entry
+from workers.memory.documents import INSTEAD, Documents
 from workers.memory.team import memory_of
 from workers.turn.commands.thread import CommandThread
 

@@ -10,7 +10,7 @@ from core.slack import blocks as kit
 from core.slack.blocks import Block
 from core.slack.text import clip, escape
 from core.steps import Step
-from workers.memory.documents import Note
+from core.team_folder.entries import Note
 from workers.memory.team import memory_of
 from workers.turn.commands.thread import CommandThread
 from workers.turn.team_memory import spaces_in

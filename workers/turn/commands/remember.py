@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from core.commands import REMEMBER, argument_of
 from core.phrases import say
 from core.steps import Proposed, Step
-from workers.memory.documents import Note, team_note
-from workers.memory.pages import same_title
+from core.team_folder.entries import Note
+from core.team_folder.pages import same_title
+from workers.memory.documents import team_note
 from workers.memory.remembering import MOST_CHARS, draft_of
 from workers.memory.team import memory_of
 from workers.turn.commands.memory import propose

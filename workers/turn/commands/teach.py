@@ -9,11 +9,11 @@ from core.phrases import say
 from core.slack.report_badge import badge as badge_text
 from core.slack.text import escape
 from core.steps import Proposed, Settled, Step
+from core.team_folder.folder import NotWritten
 from core.team_memory import MemoryDecision, proposal_of
 from core.telemetry import get_logger
 from workers.agent.effective_steps import effective_steps
 from workers.agent.rerun import plan
-from workers.memory.folder import NotWritten
 from workers.memory.playbooks.page import Playbook, PlaybookFault, read_playbook, write_playbook
 from workers.memory.team import memory_of
 from workers.turn.commands.memory import draw, tell_late

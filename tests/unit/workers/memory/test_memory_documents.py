@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from core.team_folder.folder import NotWritten, TeamFolder
+from core.team_folder.pages import Entry
+from core.team_folder.spaces import Spaces
 from workers.memory.documents import Documents
-from workers.memory.folder import NotWritten, TeamFolder
-from workers.memory.pages import Entry
 from workers.memory.remembering import Draft
-from workers.memory.spaces import Spaces
 
 OWN = Spaces("channels/C1", ("projects/churn", "everyone"))
 

@@ -37,6 +37,9 @@ from core.interactions import (
     ContextForm,
     DefaultsForm,
     EditForm,
+    EntriesButton,
+    EntryButton,
+    EntryForm,
     FilesButton,
     HintForm,
     HomeButton,
@@ -70,6 +73,9 @@ from core.slack.report_views import reason_field
 from core.slack.writer import SlackWriter
 from core.spool import Spool
 from core.steps import Proposed, dump_step
+from core.team_folder.entries import Entries, Note
+from core.team_folder.folder import TeamFolder
+from core.team_folder.pages import entries_of
 from core.values import ThreadKey
 from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
@@ -135,7 +141,7 @@ class Scene:
             return {**body, "type": "view_submission", "view": {**view, **state}}
         action: Json = {"action_id": self.action or self.use.id, "block_id": "b", "type": "button", "action_ts": AT}
         pressed = {**body, "type": "block_actions", "actions": [{**action, "value": self.use.encode()}]}
-        if isinstance(self.use, PageButton | HomeButton | TourButton | VersionButton):
+        if isinstance(self.use, PageButton | HomeButton | EntriesButton | EntryButton | TourButton | VersionButton):
             return {**pressed, "view": view, "container": {"type": "view", "view_id": "V1"}}
         container = {"type": "message", "channel_id": self.key.channel, "message_ts": self.shown}
         return {**pressed, "channel": {"id": self.key.channel}, "container": container}
@@ -175,7 +181,13 @@ def state(world: World) -> Json:
         "votes": sorted(rows_of(world, "SELECT user, vote, reason FROM votes")),
         "examples": sorted(rows_of(world, "SELECT turn_id, user FROM examples")),
         "chosen": sorted(rows_of(world, "SELECT subject, body FROM preferences"), key=repr),
-        "memory": sorted(str(path.relative_to(folder)) for path in folder.rglob("*.md")),
+        "memory": sorted(
+            (
+                str(path.relative_to(folder)),
+                [(each.title, each.text) for each in entries_of(path.read_text("utf-8"), "")],
+            )
+            for path in folder.rglob("*.md")
+        ),
     }
 
 
@@ -385,6 +397,31 @@ def at_home(world: World, *admins: str) -> ThreadKey:
     return ThreadKey(world.slack.team, ANA, "0.0")
 
 
+def remembered(world: World) -> Note:
+    """An entry of the channel, and one that stays."""
+    folder = world.settings.memory_folder
+    (folder / "channels" / CHANNEL).mkdir(parents=True, exist_ok=True)
+    page = "# Definitions\n\n## active\nin the last 90 days\n\n## GMV\nGross merchandise value\n"
+    (folder / "channels" / CHANNEL / "definitions.md").write_text(page, encoding="utf-8")
+    return Entries(TeamFolder(folder)).notes([f"channels/{CHANNEL}"])[0]
+
+
+def entries(world: World) -> Scene:
+    remembered(world)
+    return Scene(world, at_home(world), EntriesButton(space=f"channels/{CHANNEL}"))
+
+
+def entry(world: World) -> Scene:
+    note = remembered(world)
+    return Scene(world, at_home(world), EntryButton(do="forget", file=note.file, key=note.key))
+
+
+def entry_form(world: World) -> Scene:
+    note = remembered(world)
+    values = {field_id(n): {field_id(n): {"value": text}} for n, text in enumerate(("active", "in the last 60 days"))}
+    return Scene(world, at_home(world), EntryForm(file=note.file, key=note.key), values)
+
+
 def tour(world: World) -> Scene:
     world.model = ScriptedModel([LOOK, finish(REPORT)])
     return Scene(world, at_home(world), TourButton(n=0))
@@ -471,6 +508,9 @@ TABLE: dict[type[Interaction], Row] = {
     MemoryForm: Row(memory_form, "had this kept"),
     PlaybookButton: Row(playbook, opens=True, own=True),
     HomeButton: Row(home, opens=True),
+    EntriesButton: Row(entries, opens=True),
+    EntryButton: Row(entry),
+    EntryForm: Row(entry_form),
     TourButton: Row(tour, own=True),
     DefaultsForm: Row(defaults, own=True),
     ChannelsForm: Row(channels, opens=True),
@@ -537,7 +577,7 @@ def test_the_wrong_person_changes_nothing_and_is_told_once(kind: type[Interactio
     assert state(world) == before
     new = told(world) - read
     assert new.total() + ("errors" in ack) <= 1
-    assert not scene.world.slack.views or isinstance(scene.use, HomeButton)
+    assert not scene.world.slack.views or isinstance(scene.use, HomeButton | EntriesButton | EntryButton)
 
 
 @ROWS

@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from workers.memory.pages import Entry, entries_of, same_title, with_entry, without_entry
+from core.team_folder.pages import Entry, entries_of, renamed, same_title, with_entry, without_entry
+from core.team_folder.spaces import is_space, space_of, spaces_of
 from workers.memory.remembering import draft_of
-from workers.memory.spaces import is_space, space_of, spaces_of
 
 PAGE = """# Definitions
 
@@ -120,3 +120,20 @@ def test_a_file_outside_of_the_spaces_is_in_none() -> None:
     assert space_of("everyone/conventions.md") == "everyone"
     assert space_of("channels/../C1/x.md") == ""
     assert space_of("x.md") == ""
+
+
+def test_the_first_entry_of_a_page_without_a_title_is_found_like_any_other() -> None:
+    page = "## amounts\nnet of VAT\n\n## weeks\nbegin on Monday\n"
+    amounts, weeks = entries_of(page, "conventions")
+    assert entries_of(without_entry(page, amounts) or "", "") == (Entry("weeks", "begin on Monday"),)
+    assert without_entry("## amounts\nnet of VAT\n", amounts) == "\n"
+    changed = with_entry(page, Entry("amounts", "gross"), replaces=amounts)
+    assert [each.text for each in entries_of(changed, "")] == ["gross", "begin on Monday"]
+    assert weeks.title == "weeks"
+
+
+def test_a_new_heading_leaves_every_other_line_as_it_is() -> None:
+    above, active, _ = entries_of(PAGE, "definitions")
+    assert renamed(PAGE, active, "active\nclient") == PAGE.replace("## active customer", "## active client")
+    assert renamed(PAGE, above, "x") is None
+    assert renamed(PAGE, Entry("active customer", "another text"), "x") is None

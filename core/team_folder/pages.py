@@ -28,12 +28,18 @@ _KEPT = re.compile(r"\A_(Kept by .{1,500})_\Z")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry. `kept` says who kept it and where it was said, "" when nothing says so; `line` counts from 1."""
+    """One entry. `kept` says who kept it and where it was said, "" when nothing says so; `line` counts from 1.
+
+    The text above the first heading `is_above`: its title is that of the page. An entry that `is_cut` is longer on its
+    page.
+    """
 
     title: str
     text: str
     kept: str = ""
     line: int = 1
+    is_above: bool = False
+    is_cut: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +62,10 @@ def entries_of(text: str, name: str) -> tuple[Entry, ...]:
             body = [line for line in body if not _TITLE.match(line)]
         shown, kept = _without_kept("\n".join(body).strip().splitlines())
         if shown:
-            found.append(Entry((part.title or heading)[:TITLE_CHARS], shown[:ENTRY_CHARS], kept, part.start + 1))
+            title, is_above, is_cut = part.title or heading, part.title is None, len(shown) > ENTRY_CHARS
+            found.append(
+                Entry(title[:TITLE_CHARS], shown[:ENTRY_CHARS], kept, part.start + 1, is_above=is_above, is_cut=is_cut)
+            )
     return tuple(found)
 
 
@@ -70,6 +79,15 @@ def with_entry(page: str, entry: Entry, *, replaces: Entry | None = None) -> str
         rest = lines[part.end :]
         return "\n".join([*lines[: part.start], *written, *([""] if rest else []), *rest]).rstrip() + "\n"
     return f"{page.rstrip()}\n\n" + "\n".join(written) + "\n" if page.strip() else "\n".join(written) + "\n"
+
+
+def renamed(page: str, entry: Entry, title: str) -> str | None:
+    """The page with another heading above this entry; None when it does not stand there as it was read, or has none."""
+    part = _part_of(page, entry)
+    if part is None or part.title is None:
+        return None
+    lines = _lines(page)
+    return "\n".join([*lines[: part.start], f"## {_one_line(title)[:TITLE_CHARS]}", *lines[part.start + 1 :]])
 
 
 def without_entry(page: str, entry: Entry) -> str | None:
@@ -96,7 +114,9 @@ def _part_of(page: str, entry: Entry) -> _Part | None:
     entries = {each.line: each for each in entries_of(page, "")}
     for part in _parts(lines):
         there = entries.get(part.start + 1)
-        if there is not None and there.text == entry.text and (part.title is None or there.title == entry.title):
+        if there is None or there.is_above != (part.title is None):
+            continue  # a page that begins with a heading has two parts at its first line
+        if there.text == entry.text and (there.is_above or there.title == entry.title):
             return part
     return None
 

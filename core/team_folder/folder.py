@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from core.errors import ThreadbookError
-from workers.memory.spaces import is_space, space_of
+from core.team_folder.spaces import is_space, space_of
 
 LONGEST_FILE: Final = 256 * 1024
 """Bytes of a page; a longer one is not read."""
