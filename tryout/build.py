@@ -111,7 +111,13 @@ def run(settings: Settings, path: Path, options: Options) -> int:
     try:
         with (
             _model(settings, path, told, recorded=options.recorded) as model,
-            running_host(limits=limits, bash=True, syscalls=settings.sandbox.syscalls, shown=shown) as sessions,
+            running_host(
+                limits=limits,
+                bash=True,
+                syscalls=settings.sandbox.syscalls,
+                shown=shown,
+                toolchains=settings.toolchains,
+            ) as sessions,
             closing(SandboxWalls(sessions, packages=packages.folder)) as walls,
         ):
             builder = Builder(

@@ -78,7 +78,7 @@ ATTACKS = {
     "send a datagram": "echo x >/dev/udp/127.0.0.1/9 && echo BREACHED",
     "open a socket from a program": python("import socket; socket.socket()"),
     "run a program of the workspace": "cp /bin/true attack && chmod +x attack && ./attack && echo BREACHED",
-    "run a program of the scratch folder": 'cp /bin/true "$TMPDIR/attack" && "$TMPDIR/attack" && echo BREACHED',
+    "run a program of the scratch folder": 'cp /bin/true "$HOME/attack" && "$HOME/attack" && echo BREACHED',
     "run a script of the workspace": "printf '#!/bin/sh\\n' >attack && chmod +x attack && ./attack && echo BREACHED",
     "run a program from memory": python(FROM_MEMORY),
     "load a program of the workspace by the loader": (
