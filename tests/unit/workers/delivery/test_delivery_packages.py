@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 
 import pytest
@@ -54,6 +55,18 @@ def test_what_people_read(golden: Golden, language: Language) -> None:
     drawn = {name: {"text": each.text, "blocks": each.blocks} for name, each in messages.items()}
     golden(f"blocks/packages_{language}.json", drawn)
     assert [name for name, each in messages.items() if broken_limits(each.blocks)] == []
+
+
+def test_all_packages_are_shown_to_who_approves_them_or_cannot_be_approved() -> None:
+    few = asked(
+        *(package(f"name{number}", "2026.11.15", 802_345, "Apache-2.0 AND CNRI-Python") for number in range(40))
+    )
+    message = proposal_message(few, "T1:C1:1.0", "en")
+    shown = json.dumps(message.blocks)
+    assert [number for number in range(40) if f"name{number} 2026" not in shown] == []
+    assert "Install and build" in shown
+    many = asked(*(package(f"{'n' * 90}{number}", "1.0", 1, "x" * 60) for number in range(100)))
+    assert "Install and build" not in json.dumps(proposal_message(many, "T1:C1:1.0", "en").blocks)
 
 
 def test_many_packages_of_long_names_stay_within_the_limits_of_slack() -> None:
