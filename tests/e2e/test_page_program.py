@@ -42,6 +42,7 @@ files = { "in.csv" = "date,status\\n2026-01-05,paid\\n2026-02-01,paid\\n2026-02-
 covers = ["R1"]
 expect = { stdout = "2026-01: 1\\n2026-02: 2\\n" }
 '''
+EXAMPLE = Path(__file__).parents[2] / "examples" / "programs" / "invoices.toml"
 OPEN = "? Do cancelled invoices count?\n? Shall months without invoices be listed with 0?\n"
 CANCELLED = "Leave out invoices whose status is cancelled.\n"
 BENS = (
@@ -240,6 +241,7 @@ def test_two_people_write_a_requirement_file_and_get_a_program_which_a_change_re
             assert archive.read("invoices/invoices.py").decode() == PROGRAM + "\n"
             assert "a cancelled invoice does not count" in archive.read("invoices/tests/test_invoices.py").decode()
         snap(page, "program_built")
+        assert EXAMPLE.read_text("utf-8").endswith(CHANGED), "the example is what this thread writes"
 
         say(page, "change: it also takes a year")
         expect(said.filter(has_text="version 3 by").first).to_be_visible()
