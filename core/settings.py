@@ -16,11 +16,11 @@ import tomllib
 from collections.abc import Iterable, Mapping
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 from urllib.parse import urlsplit
 
 from dotenv import dotenv_values
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import Field, SecretStr, ValidationError, field_validator, model_validator
 from pydantic.fields import FieldInfo
 from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
 
@@ -256,6 +256,19 @@ class Settings(BaseSettings):
                 "only a data source"
             )
         return value
+
+    @model_validator(mode="after")
+    def _toolchains_hold_no_secret(self) -> Self:
+        home = self.home.absolute()
+        for folder in map(Path, self.sandbox.toolchains):
+            if folder.resolve() in (home, *home.parents) or folder.resolve().is_relative_to(home):
+                raise ValueError(f"[sandbox] toolchains: {folder} would show sessions what lies in {home}")
+        return self
+
+    @property
+    def toolchains(self) -> tuple[Path, ...]:
+        """The folders of compilers that sessions are shown, as far as this node has them."""
+        return tuple(path for path in map(Path, self.sandbox.toolchains) if path.is_dir())
 
     @property
     def is_real_slack(self) -> bool:
@@ -656,6 +669,8 @@ def _refuse_unknown(
 
 
 def _fault(location: tuple[int | str, ...], message: str) -> str:
+    if not location:  # of several settings together
+        return f"{message.removeprefix('Value error, ')}."
     first = str(location[0])
     name = Settings.model_fields[first].alias or first if first in Settings.model_fields else first
     return f"{'.'.join([name, *map(str, location[1:])])}: {message}."

@@ -16,6 +16,7 @@ from core.headings import heading_key
 
 Positive = Annotated[int, Field(gt=0)]
 Seconds = Annotated[float, Field(gt=0)]
+FolderPath = Annotated[str, Field(pattern=r"^/[^/].*$", max_length=500)]
 ModuleName = Annotated[str, Field(pattern=r"^[A-Za-z_]\w*(\.[A-Za-z_]\w*)*$", max_length=100)]
 
 
@@ -212,6 +213,11 @@ class SandboxSettings(Table):
     bash: bool = Field(
         default=False,
         description="A shell beside Python. Each command waits for a person's yes, whatever `[approvals] ask` says.",
+    )
+    toolchains: tuple[FolderPath, ...] = Field(
+        default=(),
+        description="Folders of compilers that do not lie in the system's (`rustc --print sysroot`): sessions may read "
+        "them, a shell may run what lies there. A node that lacks one goes without.",
     )
     imports: tuple[ModuleName, ...] = Field(
         default=(),

@@ -60,6 +60,7 @@ def main() -> None:
         "--renew-after", type=int, default=RENEW_AFTER_FORKS, help="forks after which a new zygote takes over"
     )
     parser.add_argument("--show", action="append", default=[], help="a folder that sessions may read; may be repeated")
+    parser.add_argument("--toolchain", action="append", default=[], help="such a folder whose programs a shell may run")
     parser.add_argument("--key-fd", type=int, default=-1, help="where to read the key for checkpoints, to its end")
     parser.add_argument("--die-with-parent", action="store_true")
     options = parser.parse_args()
@@ -77,6 +78,7 @@ def main() -> None:
         renew_after=options.renew_after,
         syscalls=options.syscalls,
         shown=tuple(options.show),
+        toolchains=tuple(options.toolchain),
     )
     host.serve(options.socket.absolute(), stop_at_end_of_stdin=options.die_with_parent)
 
@@ -95,6 +97,7 @@ class Host:
         renew_after: int = RENEW_AFTER_FORKS,
         syscalls: Syscalls = SYSCALLS,
         shown: tuple[str, ...] = (),
+        toolchains: tuple[str, ...] = (),
     ) -> None:
         self._home = home
         self._limits = limits
@@ -104,7 +107,14 @@ class Host:
         self._disk = Disk(self._loop)
         self._watcher = open_watcher(report)
         self._subprocesses = Subprocesses(
-            self._loop, home, limits, without, renew_after=renew_after, syscalls=syscalls, shown=shown
+            self._loop,
+            home,
+            limits,
+            without,
+            renew_after=renew_after,
+            syscalls=syscalls,
+            shown=shown,
+            toolchains=toolchains,
         )
         self._notebooks: dict[str, Notebook] = {}
         self._connections: set[Connection] = set()

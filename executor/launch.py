@@ -37,6 +37,7 @@ def start_host(
     renew_after: int | None = None,
     syscalls: Syscalls | None = None,
     shown: Sequence[Path] = (),
+    toolchains: Sequence[Path] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a session host and wait until it answers (1 to 3 s). End it with `stop_host`.
 
@@ -55,6 +56,7 @@ def start_host(
         renew_after=renew_after,
         syscalls=syscalls,
         shown=shown,
+        toolchains=toolchains,
     )
     wait_for_host(process, socket)
     return process
@@ -73,6 +75,7 @@ def spawn_host(
     renew_after: int | None = None,
     syscalls: Syscalls | None = None,
     shown: Sequence[Path] = (),
+    toolchains: Sequence[Path] = (),
 ) -> subprocess.Popen[bytes]:
     """Start a session host and do not wait for it.
 
@@ -82,7 +85,8 @@ def spawn_host(
     means `limits`. `bash` gives threads a shell. `key` signs checkpoints in place of a key of the host's own; it goes
     through a descriptor, neither arguments nor environment ever hold it. After `renew_after` forks a new zygote takes
     over; None means the usual number. `syscalls` says which list of system calls sessions are held to. `shown` are
-    folders that every session of this host may read, under their own path, and not change.
+    folders that every session of this host may read, under their own path, and not change. `toolchains` are such
+    folders whose programs a shell may run too. Raises FileNotFoundError for a folder that is not there.
     """
     command = [sys.executable, "-m", "executor.host", "--socket", str(socket), "--home", str(home)]
     command += ["--limits", json.dumps(asdict(limits or Limits())), "--without", ",".join(without)]
@@ -91,6 +95,7 @@ def spawn_host(
     command += ["--renew-after", str(renew_after)] if renew_after is not None else []
     command += ["--syscalls", syscalls or SYSCALLS]
     command += [word for folder in shown for word in ("--show", str(folder.resolve(strict=True)))]
+    command += [word for folder in toolchains for word in ("--toolchain", str(folder.resolve(strict=True)))]
     passed = [_pipe_with(key)] if key else []
     command += ["--key-fd", str(passed[0])] if passed else []
     process = subprocess.Popen(

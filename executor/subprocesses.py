@@ -51,10 +51,11 @@ class Subprocesses:
         renew_after: int = RENEW_AFTER_FORKS,
         syscalls: Syscalls = SYSCALLS,
         shown: tuple[str, ...] = (),
+        toolchains: tuple[str, ...] = (),
     ) -> None:
         """`limits` are the usual ones, which spare sessions get; `without` names sandbox layers to leave out.
         `syscalls` says which list of system calls sessions are held to. `shown` are folders that sessions may read
-        beside the system's.
+        beside the system's, `toolchains` those whose programs a shell may run too.
 
         A zygote that has forked `renew_after` subprocesses gives way to a new one, and so does one of six hours.
         """
@@ -72,6 +73,7 @@ class Subprocesses:
         self._number = 0
         self._renew_after = renew_after
         self._shown = shown
+        self._toolchains = toolchains
         self._zygote: Zygote | None = None
         """The one that forks."""
         self._next: Zygote | None = None
@@ -105,7 +107,8 @@ class Subprocesses:
     def _strongest_zygote(self) -> Zygote:
         refusals: list[str] = []
         listed = self._syscalls == "allow"
-        for plan in plans(self._without, counted=bool(self._cgroups.kind), listed=listed, shown=self._shown):
+        counted, folders = bool(self._cgroups.kind), {"shown": self._shown, "toolchains": self._toolchains}
+        for plan in plans(self._without, counted=counted, listed=listed, **folders):
             try:
                 zygote = self._zygote = Zygote(self, self._home, self._loop, plan)
                 zygote.wait_until_warm()

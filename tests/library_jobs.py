@@ -231,6 +231,7 @@ perl -e 'print 1' 2>/dev/null || true
 git --version >/dev/null 2>&1 || true
 trap : INT
 kill -0 $$
+if command -v make >/dev/null; then printf 'all:\n\t@true\n' > Makefile; make all; fi
 ulimit -n >/dev/null
 read -t 0.01 x < /dev/null || true
 echo $(( $(date +%s) > 0 ))

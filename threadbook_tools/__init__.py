@@ -11,7 +11,7 @@ for source code instead of data.
 | `relation` | `correlation` |
 | `people` | `cohorts`, `funnel` |
 | `experiment` | `ab_test_rates`, `ab_test_means`, `sample_size_rates` |
-| `repository` | `Repository`; it stands on `archives`, `bundles`, `outlines`, `patches` and `trials`; none needs more |
+| `repository` | `Repository`; it stands on `archives`, `bundles`, `outlines`, `patches`, `suites`, `trials` alone |
 
 The modules need pandas and numpy, `series`, `relation`, `people` and `experiment` also scipy. A notebook that uses one
 function carries the source of its module, and of those that it imports from here.

@@ -29,8 +29,6 @@ _LINE = 300
 _SEARCHED = 10_000
 _REFUSED_START = "PermissionError: [Errno 1] Operation not permitted"
 """What a test ends with that starts a program in a cell."""
-_MAKE_REFUSED = re.compile(r"^make(\[\d+\])?: \S+: Operation not permitted$", re.MULTILINE)
-"""GNU make 4.4 asks for its user's own rights before it starts a command, and no session may ask for any."""
 _ENDS = (".tar.gz", ".tar.bz2", ".tar.xz", ".tgz", ".tar", ".zip")
 
 
@@ -166,12 +164,11 @@ class Repository:
         if trial.exit_code == NO_PROGRAMS:
             why = "a cell starts no programs. Where there is run_bash, give it this line:"
             return f"Not run: {suite.shown}: {why}\n{self.tests_command()}"
-        if suite.words[0] == "make" and trial.exit_code and _MAKE_REFUSED.search(trial.output):
-            return f"Not run: {suite.shown}: this make cannot start its commands inside the walls."
         outcome = {None: f"stopped after {seconds:g} s", 0: "passed"}.get(
             trial.exit_code, f"failed with exit code {trial.exit_code}"
         )
-        return f"{suite.shown}: {outcome}\n{_last(trial.output)}".rstrip()
+        hint = suite.hint(trial.output) if trial.exit_code else suite.kept if trial.exit_code is None else ""
+        return f"{suite.shown}: {outcome}{f': {hint}' if hint else ''}\n{_last(trial.output)}".rstrip()
 
     def _python_tests(self, arguments: tuple[str, ...], seconds: float) -> str:
         trial = run_tests(self.current(), arguments, seconds)

@@ -3,15 +3,37 @@
 from __future__ import annotations
 
 import json
+import os
+import platform
 import re
 import shlex
 import shutil
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 _TARGET = re.compile(rb"^test\s*:(?!=)", re.MULTILINE)
-_BUILT = "its tests are built as a program in the working folder, and no program there is executed"
+_START = os.path.join(os.path.dirname(globals().get("__file__", "")), "native_start.py")
+"""Starts a program that was built here from its bytes, as nothing of a working folder is executed."""
+_RUST_TARGET = f"x86_64-unknown-linux-{'gnu' if platform.libc_ver()[0] == 'glibc' else 'musl'}"
+_HINTS = {
+    "packages that it needs are not here, and nothing is fetched. Put them into the archive ({vendor}) and ask again": (
+        r"module lookup disabled by GOPROXY=off|no required module provides package|missing go\.sum entry|"
+        r"cannot find module providing|inconsistent vendoring|you're using offline mode|--offline was specified|"
+        r"no matching package|[Uu]nable to update registry|failed to download"
+    ),
+    "something of it was to be executed that was built here, which the walls refuse: a build script, a procedural "
+    "macro, or a program that a test starts": (
+        r"Permission denied \(os error 13\)|: permission denied|failed to map segment from shared object"
+    ),
+    "it needs a newer toolchain than the one of this machine": (
+        r"requires go >= \d|go\.mod requires go|requires rustc \d|is not supported by the following package|"
+        r"feature `edition\d+` is required"
+    ),
+}
+"""What a compiler's words mean here, where they do not say so themselves."""
 _SHOWN = 200
+_KEPT = "what was compiled until then is kept in this session, so ask again, or give it more `seconds`"
 Which = Callable[[str], str | None]
 
 
@@ -22,16 +44,27 @@ class Suite:
     name: str
     words: tuple[str, ...] = ()
     why_not: str = ""
+    command: str = ""
+    """What people would type, where `words` are more than that."""
+    vendor: str = ""
+    """What puts the packages that it needs into the project."""
+    kept: str = ""
+    """What is kept of a run that was stopped."""
 
     @property
     def shown(self) -> str:
         """How people name it."""
-        return f"{self.name} ({shlex.join(self.words)})" if self.words else self.name
+        return f"{self.name} ({self.command or shlex.join(self.words)})" if self.words else self.name
+
+    def hint(self, output: str) -> str:
+        """Why it failed for a reason of this place rather than of the project, as far as its words tell; else ""."""
+        found = (hint for hint, words in _HINTS.items() if self.vendor and re.search(words, output))
+        return next(found, "").format(vendor=self.vendor)
 
 
 def suites(files: Mapping[str, bytes], which: Which = shutil.which) -> tuple[Suite, ...]:
     """The suites of a project beside Python's. Nothing is installed or fetched for any of them."""
-    found = [*_node(files, which), *_built(files), *_bats(files, which)]
+    found = [*_node(files, which), *_go(files, which), *_rust(files, which), *_bats(files, which)]
     is_run = has_python_tests(files) or any(one.words for one in found)
     return (*found, *_make(files, which, is_run=is_run))
 
@@ -61,10 +94,52 @@ def _node(files: Mapping[str, bytes], which: Which) -> Iterator[Suite]:
         yield Suite(name, ("sh", "-c", script))
 
 
-def _built(files: Mapping[str, bytes]) -> Iterator[Suite]:
-    for file, tool in (("go.mod", "go test"), ("Cargo.toml", "cargo test")):
-        if file in files:
-            yield Suite(f"{file}, {tool}", why_not=_BUILT)
+def _go(files: Mapping[str, bytes], which: Which) -> Iterator[Suite]:
+    if "go.mod" not in files:
+        return
+    if why_not := _cannot_start("go", which):
+        yield Suite("go.mod, go test", why_not=why_not)
+    else:
+        own = "vendor" if "vendor/modules.txt" in files else "mod"
+        words = ("go", "test", f"-mod={own}", "-exec", _quoted(sys.executable, "-I", _START), "./...")
+        yield Suite("go.mod", words, command="go test ./...", vendor="go mod vendor", kept=_KEPT)
+
+
+def _rust(files: Mapping[str, bytes], which: Which) -> Iterator[Suite]:
+    if "Cargo.toml" not in files:
+        return
+    if why_not := _cannot_start("cargo", which):
+        yield Suite("Cargo.toml, cargo test", why_not=why_not)
+        return
+    static = ["-C", "target-feature=+crt-static"]
+    place = f"target.{_RUST_TARGET}"
+    settings: dict[str, object] = {
+        f"{place}.runner": [sys.executable, "-I", _START],
+        f"{place}.rustflags": static,
+        "build.rustdocflags": static,
+        "profile.dev.debug": 0,
+    }
+    has_own = any(name in files for name in (".cargo/config.toml", ".cargo/config"))
+    if not has_own and any(name.endswith("/.cargo-checksum.json") and name.startswith("vendor/") for name in files):
+        settings["source.crates-io.replace-with"] = "vendored"
+        settings["source.vendored.directory"] = "vendor"
+    told = [word for name, value in settings.items() for word in ("--config", f"{name}={json.dumps(value)}")]
+    words = ("cargo", "test", "--offline", "--no-fail-fast", "--workspace", "--target", _RUST_TARGET, *told)
+    yield Suite("Cargo.toml", words, command="cargo test --offline", vendor="cargo vendor")
+
+
+def _cannot_start(tool: str, which: Which) -> str:
+    """Why tests that are built as programs are not run here; "" where they are."""
+    if which(tool) is None:
+        return f"{tool} is not installed"
+    if platform.machine() != "x86_64" or not os.path.isfile(_START):
+        return "programs that were built in the working folder are started on 64-bit x86 alone"
+    return ""
+
+
+def _quoted(*words: str) -> str:
+    """As go splits a command: double quotes around what has a space."""
+    return " ".join(f'"{word}"' if " " in word else word for word in words)
 
 
 def _bats(files: Mapping[str, bytes], which: Which) -> Iterator[Suite]:

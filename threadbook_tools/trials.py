@@ -20,7 +20,12 @@ _LOOK_S = 0.1
 _DRAIN_S = 1.0
 NO_PROGRAMS = 126
 """As a shell says it of a program that it may not run."""
-_OFFLINE = {"CI": "1", "npm_config_offline": "true", "NO_UPDATE_NOTIFIER": "1"}
+_OFFLINE = {
+    **{"CI": "1", "npm_config_offline": "true", "NO_UPDATE_NOTIFIER": "1", "CARGO_NET_OFFLINE": "true"},
+    **{"GOPROXY": "off", "GOTOOLCHAIN": "local", "GOFLAGS": "", "CGO_ENABLED": "0"},
+    **{"GOMAXPROCS": "2", "CARGO_BUILD_JOBS": "2", "RUST_TEST_THREADS": "2", "CARGO_INCREMENTAL": "0"},
+}
+"""Nothing is fetched, compiled Go is static, and a session's few processes are enough."""
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ from workers.turn.prompts import load_prompts
 
 _MARKS = {"kept": "=", "asked": "…", "version": "·", "rolled back": "↺", "component": "✓", "tests": "✓"}
 _MOST_LEFT_OUT = 10
-NO_MODEL = """No model is set, and the offline analyst writes no programs. Set OPENAI_API_KEY (and OPENAI_BASE_URL, \
+NO_MODEL = """no model is set, and the offline analyst writes no programs. Set OPENAI_API_KEY (and OPENAI_BASE_URL, \
 OPENAI_MODEL) or THREADBOOK_MODEL=scripted:FILE.json. Where a file like {recorded} lies beside the requirement, \
 its recorded answers are used."""
 
@@ -105,13 +105,21 @@ def run(settings: Settings, path: Path, options: Options) -> int:
     history = History(folder)
     if requirement.build.model:
         settings = settings.model_copy(update={"openai_model": requirement.build.model})
+    if why := _no_answers(settings, path, recorded=options.recorded):  # before anybody is asked about packages
+        return _refused(why)
     packages = _packages(settings, requirement, history, told, yes=options.yes_packages)
     shown = [packages.folder] if packages.folder else []
     limits = Limits(memory_mb=requirement.run.memory_mb, cell_grace_s=1.0, workspace_mb=256, spare_sessions=0)
     try:
         with (
             _model(settings, path, told, recorded=options.recorded) as model,
-            running_host(limits=limits, bash=True, syscalls=settings.sandbox.syscalls, shown=shown) as sessions,
+            running_host(
+                limits=limits,
+                bash=True,
+                syscalls=settings.sandbox.syscalls,
+                shown=shown,
+                toolchains=settings.toolchains,
+            ) as sessions,
             closing(SandboxWalls(sessions, packages=packages.folder)) as walls,
         ):
             builder = Builder(
@@ -206,6 +214,14 @@ def _read(path: Path, tests: Path | None) -> tuple[Requirement, str]:
     return requirement, text
 
 
+def _no_answers(settings: Settings, path: Path, *, recorded: bool) -> str:
+    """Why nobody would write the program; "" where a model or a recording does."""
+    recording = path.with_name(f"{path.stem}.recorded.yaml")
+    if recording.is_file() or not (recorded or settings.model_choice == "offline"):
+        return ""
+    return f"there is no recording {recording}" if recorded else NO_MODEL.format(recorded=recording.name)
+
+
 @contextmanager
 def _model(settings: Settings, path: Path, told: Console, *, recorded: bool) -> Iterator[Model]:
     """The model of this installation. Without a key: answers that were recorded for this very file, and says so."""
@@ -214,10 +230,6 @@ def _model(settings: Settings, path: Path, told: Console, *, recorded: bool) -> 
         told.print(Text(f"Recorded answers of {recording.name}: no model is asked.", style="yellow"))
         yield recorded_model(recording)
         return
-    if recorded:
-        raise SettingsError(f"there is no recording {recording}")
-    if settings.model_choice == "offline":
-        raise SettingsError(NO_MODEL.format(recorded=recording.name))
     with opened_model(settings) as model:
         yield model
 

@@ -284,13 +284,14 @@ def git(settings: Settings) -> Finding:
 
 def languages(settings: Settings) -> Finding:
     """In which languages programs can be built and run here, and which toolchains lie where no sandbox shows them."""
-    found = toolchains()
+    found = toolchains(own=settings.toolchains)
     hidden = [one for one in found if one.path and not one.shown]
     absent = [one.tool for one in found if not one.path]
-    why = "is not used: the sandbox shows the system's folders and no other"
+    why = "is not used: the sandbox shows the system's folders and those of [sandbox] toolchains"
     places = [f"{one.tool} in {one.path} {why}" for one in hidden]
     what = "; ".join([", ".join(offered(found)), *places, *([f"not installed: {', '.join(absent)}"] if absent else [])])
-    fix = f"install {', '.join(one.tool for one in hidden)} below /usr, as packages of the system do" if hidden else ""
+    names = ", ".join(one.tool for one in hidden)
+    fix = f"install {names} below /usr, or name its folder in [sandbox] toolchains" if hidden else ""
     return Finding("Languages", "note" if hidden else "ok", what, fix)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from core.interactions import MemoryButton, MemoryForm, PlaybookButton
@@ -17,6 +18,8 @@ from core.values import Language
 SHOWN_CHARS = 2_000
 SHOWN_PLAYBOOK = 5_000
 SHOWN_FUNCTION, SHOWN_CODE, SHOWN_TESTS = 2_900, 2_900, 2_900
+_MOST_LISTS = 3
+"""Lists of packages in one message; three are as much as it holds."""
 _PAGE_SHOWN, _MOST_PARTS = 2_900, 20
 _MOST_CLASHES = 3
 _MOST_BLOCKS = 60
@@ -95,13 +98,26 @@ def _packages_message(proposed: Proposed, thread_id: str, language: Language) ->
         return MemoryButton(thread=thread_id, proposal=proposed.id, do=do, version=proposed.version)
 
     question = say("packages_question", language, title=proposed.title)
+    lists, is_whole = _listed(proposed.about.splitlines())
+    install = kit.button(say("packages_button_install", language), press("keep"), style="primary")
     buttons = kit.actions(
-        kit.button(say("packages_button_install", language), press("keep"), style="primary"),
+        *([install] if is_whole else []),  # what is not shown cannot be approved
         kit.button(say("packages_button_without", language), press("drop")),
     )
-    blocks = [kit.paragraph(clip(question, Limit.SECTION)), kit.code(clip(proposed.about, SHOWN_CODE)), buttons]
+    blocks = [kit.paragraph(clip(question, Limit.SECTION)), *map(kit.code, lists), buttons]
     blocks.append(kit.context(escape(say("packages_hint", language))))
     return SlackMessage(kit.fallback(f"{question}\n{proposed.about}"), blocks)
+
+
+def _listed(rows: Sequence[str]) -> tuple[list[str], bool]:
+    """Rows in as many texts as a message has room for, and whether that is all of them."""
+    texts = [""]
+    for row in rows:
+        if len(texts[-1]) + len(row) >= SHOWN_CODE:
+            texts.append("")
+        texts[-1] += clip(row, SHOWN_CODE - 1) + "\n"
+    is_whole = len(texts) <= _MOST_LISTS and all(len(row) < SHOWN_CODE for row in rows)
+    return [text.rstrip("\n") for text in texts[:_MOST_LISTS]], is_whole
 
 
 def _function_message(proposed: Proposed, thread_id: str, language: Language) -> SlackMessage:

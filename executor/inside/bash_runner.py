@@ -16,7 +16,7 @@ import os
 import select
 import signal
 import zlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import FrameType
 from typing import Never
 
@@ -55,12 +55,14 @@ _GONE = 70  # exit code when the host has gone
 class Shell:
     """One bash, started anew when it ends, and the loop that gives it commands."""
 
-    def __init__(self, descriptors: Descriptors, scratch: str) -> None:
+    def __init__(self, descriptors: Descriptors, scratch: str, toolchains: Sequence[str] = ()) -> None:
+        """`toolchains` are folders whose programs come before the system's."""
         self._fds = descriptors
         self._program = next((path for path in _PROGRAMS if os.access(path, os.X_OK)), "")
         if not self._program:
             raise FileNotFoundError("this host has no bash")
-        self._environment = {"PATH": _PATH, "LANG": "C.UTF-8", "TERM": "dumb", "USER": "analyst", "HOME": scratch}
+        path = ":".join([*(f"{folder}/bin" for folder in toolchains), _PATH])
+        self._environment = {"PATH": path, "LANG": "C.UTF-8", "TERM": "dumb", "USER": "analyst", "HOME": scratch}
         self._environment |= {"TMPDIR": scratch, "SHELL": self._program}
         self._state = b""
         self._sent: bytes | None = None

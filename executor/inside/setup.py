@@ -81,12 +81,12 @@ def become_session(plan: Plan, descriptors: Sequence[int], group_files: Sequence
     stay_with_orphans()
     layers, mounts = isolate_session(plan, place.ground)
     die_with_parent(signal.SIGKILL)  # the kernel forgot when the identity changed
-    _settle(place.ground)
+    _settle(place.ground, plan.toolchains)
     _reseed()
     workspace = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     runner: Runner | Shell
     if place.bash:
-        runner = Shell(ends, place.ground.scratch)
+        runner = Shell(ends, place.ground.scratch, plan.toolchains)
     else:
         runner = Runner(ends, place.ground.workspace, place.ground.limits.memory_mb << 20)
     shown = [workspace] if mounts is None else [workspace, mounts]
@@ -155,9 +155,10 @@ def _take_descriptors(descriptors: Sequence[int]) -> tuple[Descriptors, socket.s
     return Descriptors(stdin, results, stdout, stderr, trace, state), socket.socket(fileno=setup)
 
 
-def _settle(ground: Ground) -> None:
-    """The working folder, the folders that libraries look for, and where modules come from."""
+def _settle(ground: Ground, toolchains: Sequence[str]) -> None:
+    """The working folder, the folders that libraries look for, and where modules and programs come from."""
     os.chdir(ground.workspace)
+    os.environ["PATH"] = ":".join([*(f"{folder}/bin" for folder in toolchains), os.environ.get("PATH", os.defpath)])
     os.environ.update(HOME=ground.scratch, TMPDIR=ground.scratch, MPLCONFIGDIR=f"{ground.scratch}/matplotlib")
     tempfile.tempdir = None
     sys.argv = [""]

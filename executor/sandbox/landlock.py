@@ -40,13 +40,15 @@ def restrict(
     devices: Iterable[str],
     *,
     execute: Iterable[str] = (),
+    move: Iterable[str] = (),
     connect: Iterable[int] = (),
     guards_tcp: bool = True,
 ) -> str:
     """From here on: read below `read`, read and write below `write`, use `devices`; nothing else. Returns what is on.
 
-    Programs below `execute` may be read and run. TCP may be spoken to the ports `connect`, which a subprocess has none
-    of; without `guards_tcp` to any. Raises OSError when the kernel has no Landlock.
+    Programs below `execute` may be read and run. Files may be moved from one folder to another inside of each of `move`
+    (from Linux 5.19 on; elsewhere only within their own folder). TCP may be spoken to the ports `connect`, which a
+    subprocess has none of; without `guards_tcp` to any. Raises OSError when the kernel has no Landlock.
     """
     abi = version()
     handled = sum(bits for since, bits in _HANDLED_FROM.items() if abi >= since)
@@ -63,6 +65,7 @@ def restrict(
             (read, _READ),
             (execute, _READ | _EXECUTE),
             (write, _READ | _WRITE),
+            (move, _REFER),
             (devices, _READ_FILE | _WRITE_FILE),
         ):
             for path in paths:

@@ -36,6 +36,7 @@ _F_SETLEASE, _F_NOTIFY, _RLIMIT_CORE, _MSG_OOB = 1024, 1026, 4, 1
 _MSG_FASTOPEN = 0x2000_0000
 _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 4, 36
 _PR_SET_SECCOMP, _FILTER = 22, 2
+_UNCHANGED = 0xFFFF_FFFF  # -1 in setresuid and setresgid: leave this one as it is
 
 DENIED: dict[str, str] = {
     "reading or steering another process": (
@@ -92,6 +93,9 @@ change nothing and are answered with this: 0 as if done, for those who copy and 
 CONTAINED = "setsid"
 """Answered as if done. The kernel shares the processor between sessions (autogroup), so a process that began one would
 have as much of it as a whole thread."""
+TO_ITSELF = ("setresuid", "setresgid")
+"""What make asks for before each command (POSIX_SPAWN_RESETIDS): to become the user and the group that it is already.
+A shell's programs get it answered as if done. Nobody becomes anybody: with any other number it is refused."""
 FOR_TCP = "socket connect"
 """What a program needs that speaks TCP to others. Of sockets it gets no other kind (`_TCP_ALONE`)."""
 AFTER_SETUP = "sendmsg sendmmsg"
@@ -173,20 +177,26 @@ MACHINES = {
 
 
 def program(
-    machine: Machine, *, execute: bool = False, counted: bool = False, own_root: bool = True, tcp: bool = False
+    machine: Machine,
+    *,
+    execute: bool = False,
+    counted: bool = False,
+    own_root: bool = True,
+    tcp: bool = False,
+    ids: tuple[int, int] | None = None,
 ) -> list[Instruction]:
     """The filter as instructions.
 
     `execute` leaves the running of programs allowed, of those that lie in a folder. `counted`: a cgroup counts all
     memory of the session, so it may have some that is no process's own. `own_root`: it sees files of the host in
     read-only mounts only, so it may change what is known of a file. `tcp`: it may connect to others by TCP; to which
-    ports is for Landlock to say.
+    ports is for Landlock to say. `ids` are its own real user and group: to become these is answered as if done.
     """
     names = " ".join([*DENIED.values(), EXEC_FROM_MEMORY if execute else EXEC, "" if counted else UNCOUNTED]).split()
     number = machine.calls
     code = _entries(machine)
     for name in dict.fromkeys(names):
-        if name in number and not (tcp and name in FOR_TCP.split()):
+        if name in number and not (tcp and name in FOR_TCP.split()) and not (ids and name in TO_ITSELF):
             code += [(_EQUAL, 0, 1, number[name]), (_RETURN, 0, 0, _EPERM)]
     if not own_root:
         for calls, answer in METADATA.items():
@@ -199,6 +209,8 @@ def program(
     code += [(_EQUAL, 0, 1, number["clone3"]), (_RETURN, 0, 0, _ENOSYS)]
     for name, rule in (_by_argument(counted=counted) | (_TCP_ALONE if tcp else {})).items():
         code += _when(number[name], rule)
+    for name, own in zip(TO_ITSELF, ids or (), strict=False):
+        code += _when(number[name], _to_itself(own))
     return [*code, (_RETURN, 0, 0, _ALLOW)]
 
 
@@ -292,6 +304,15 @@ _TCP_ALONE: dict[str, list[Instruction]] = {
 }
 
 
+def _to_itself(own: int) -> list[Instruction]:
+    """Refuse all but (-1, own, -1), which is answered as if done. Where the real user is one that only counts
+    processes, doing it would take the session's own files away."""
+    done: Instruction = (_RETURN, 0, 0, _ERRNO)
+    first, second, third = _load(0), _load(1), _load(2)
+    tests = [*first, (_EQUAL, 0, 5, _UNCHANGED), *second, (_EQUAL, 0, 3, own), *third, (_EQUAL, 0, 1, _UNCHANGED)]
+    return [*tests, done, _REFUSE]
+
+
 def _is_not_null(argument: int) -> list[Instruction]:
     """Whether a pointer is given: either half of it is not 0."""
     low, high = _load(argument), [(_LOAD, 0, 0, _ARGUMENT + 8 * argument + 4)]
@@ -311,16 +332,19 @@ def install(*, execute: bool = False, counted: bool = False, own_root: bool = Tr
     machine = MACHINES.get(MACHINE)
     if machine is None:
         raise OSError(errno.ENOSYS, f"no table of system calls for {MACHINE}")
-    code, rules = compiled(execute=execute, counted=counted, own_root=own_root)
+    ids = (os.getuid(), os.getgid()) if execute else None
+    code, rules = compiled(execute=execute, counted=counted, own_root=own_root, ids=ids)
     attach_raw(code)
     return f"{rules} rules"
 
 
 @functools.cache
-def compiled(*, execute: bool = False, counted: bool = False, own_root: bool = True) -> tuple[bytes, int]:
+def compiled(
+    *, execute: bool = False, counted: bool = False, own_root: bool = True, ids: tuple[int, int] | None = None
+) -> tuple[bytes, int]:
     """This machine's filter as the kernel takes it, and its number of rules. Asked for first by the zygote: the
-    subprocesses find it made."""
-    code = program(MACHINES[MACHINE], execute=execute, counted=counted, own_root=own_root)
+    subprocesses find it made; one with `ids` is made by each shell."""
+    code = program(MACHINES[MACHINE], execute=execute, counted=counted, own_root=own_root, ids=ids)
     return raw(code), sum(1 for step in code if step[0] == _RETURN and step[3] & 0xFFFF_0000 == _ERRNO)
 
 

@@ -40,6 +40,8 @@ class Plan:
     """Whether only listed system calls are allowed, beside the filter of the denied."""
     shown: tuple[str, ...] = ()
     """Folders of the host beside the system's that may be read, under the same path."""
+    toolchains: tuple[str, ...] = ()
+    """Such folders whose programs may be run too, where a subprocess may run any."""
 
     def describe(self) -> str:
         """In words, for a log."""
@@ -53,7 +55,13 @@ class Plan:
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Plan:
         """What `to_json` wrote."""
-        return cls(**data | {"users": Users(**data["users"]), "shown": tuple(data["shown"])})
+        folders = {name: tuple(data[name]) for name in ("shown", "toolchains")}
+        return cls(**data | folders | {"users": Users(**data["users"])})
+
+    @property
+    def read_only(self) -> tuple[str, ...]:
+        """All folders of the host beside the system's."""
+        return (*self.shown, *self.toolchains)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +99,7 @@ def isolate_zygote(plan: Plan, cache: int) -> int | None:
         namespaces.enter_as_root()
     _continue_in_child()
     sources = root.open_sources(
-        ".", plan.shown
+        ".", plan.read_only
     )  # still as the user that started this, who may reach more than the next
     if plan.users.one_each and plan.user_namespace:
         privileges.become_user(plan.users.inside)  # who has this namespace's powers, and none over the host
@@ -147,7 +155,7 @@ def _folders(plan: Plan, ground: Ground) -> str:
         shared = namespaces.copy_mount_of(ground.beside, root.WORKSPACE, ground.proc)
         os.close(ground.beside)
     user = plan.users.of(ground.session)
-    proc = root.add_private_folders(limits.workspace_mb, limits.workspace_files, user, shared, plan.shown)
+    proc = root.add_private_folders(limits.workspace_mb, limits.workspace_files, user, shared, plan.read_only)
     whose = "own workspace" if shared is None else "the thread's workspace"
     return f"read-only system, own /tmp and /dev/shm, {whose}; /proc: {proc}"
 
@@ -182,10 +190,12 @@ def _landlock(plan: Plan, ground: Ground) -> str:
     private = ["/proc", "/etc"] if plan.namespaces else []
     shared = ["/tmp", "/dev/shm"] if plan.namespaces else []  # noqa: S108  private ones
     return landlock.restrict(
-        [*root.system_paths(), *plan.shown, *private],
+        [*root.system_paths(), *plan.read_only, *private],
         [ground.workspace, ground.scratch, *shared],
         _COUNTED_DEVICES if plan.counted else _DEVICES,
-        execute=root.system_paths() if ground.execute else (),
+        execute=(*root.system_paths(), *plan.toolchains) if ground.execute else (),
+        # a compiler makes its files in one folder and moves them to another; where nothing is collected, it may
+        move=(ground.scratch, *shared) if ground.execute else (),
     )
 
 
@@ -212,17 +222,23 @@ def _give_to(folder: str, user: int) -> None:
 
 
 def plans(
-    without: frozenset[str] = frozenset(), *, counted: bool = False, listed: bool = False, shown: tuple[str, ...] = ()
+    without: frozenset[str] = frozenset(),
+    *,
+    counted: bool = False,
+    listed: bool = False,
+    shown: tuple[str, ...] = (),
+    toolchains: tuple[str, ...] = (),
 ) -> list[Plan]:
     """The plans worth trying here, the strongest first. `counted` says whether there are cgroups for sessions, `listed`
     whether only listed system calls are allowed.
 
     `without` names layers that are to be left out; "libraries" leaves out what the zygote imports. `shown` are folders
-    that sessions may read.
+    that sessions may read, `toolchains` those whose programs a shell may run too.
     """
     libraries = "libraries" not in without
     has_landlock = "landlock" not in without and landlock.version() > 0
     has_seccomp = "seccomp" not in without and seccomp.available()
+    rest = (counted, libraries, listed, shown, toolchains)
     found = []
     if "namespaces" not in without:
         kinds = [True] if "user namespace" not in without else []
@@ -230,8 +246,6 @@ def plans(
         for user_namespace in kinds:
             users = namespaces.plan_users(user_namespace=user_namespace)
             if user_namespace or users.one_each:
-                found.append(
-                    Plan(True, user_namespace, has_landlock, has_seccomp, users, counted, libraries, listed, shown)
-                )
+                found.append(Plan(True, user_namespace, has_landlock, has_seccomp, users, *rest))
     me = os.geteuid()
-    return [*found, Plan(False, False, has_landlock, has_seccomp, Users(me, me, 1), counted, libraries, listed, shown)]
+    return [*found, Plan(False, False, has_landlock, has_seccomp, Users(me, me, 1), *rest)]

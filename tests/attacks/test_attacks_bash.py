@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import socket
 import sys
 from collections.abc import Callable, Iterator
@@ -56,11 +57,16 @@ FROM_MEMORY = (
     'os.execv("/proc/self/fd/%d" % f, ["x"])'
 )
 TRACE = "import ctypes, sys; sys.exit(ctypes.CDLL(None).ptrace(0, 0, 0, 0) != 0)"
+BECOME = (
+    "import os; u = os.getuid(); g = os.getgid(); os.setresuid({0}, {1}, {2}) if {3} else os.setresgid({0}, {1}, {2})"
+)
 AS_ROOT_ONLY = ("read a file of the host", "write into a system folder", "write into a library")
 WITH_CAPABILITIES_ONLY = (
     "leave by the root of the first process",
     "read the memory of the first process",
     "mount something",
+    "set another effective user",
+    "set another effective group",
 )
 NEEDS_A_PRIVATE_ROOT = ("load a program of the workspace by the loader",)
 A_MACHINE_MAY_REFUSE_ALL = ("enter new namespaces",)
@@ -72,7 +78,7 @@ ATTACKS = {
     "send a datagram": "echo x >/dev/udp/127.0.0.1/9 && echo BREACHED",
     "open a socket from a program": python("import socket; socket.socket()"),
     "run a program of the workspace": "cp /bin/true attack && chmod +x attack && ./attack && echo BREACHED",
-    "run a program of the scratch folder": 'cp /bin/true "$TMPDIR/attack" && "$TMPDIR/attack" && echo BREACHED',
+    "run a program of the scratch folder": 'cp /bin/true "$HOME/attack" && "$HOME/attack" && echo BREACHED',
     "run a script of the workspace": "printf '#!/bin/sh\\n' >attack && chmod +x attack && ./attack && echo BREACHED",
     "run a program from memory": python(FROM_MEMORY),
     "load a program of the workspace by the loader": (
@@ -88,6 +94,12 @@ ATTACKS = {
     "trace a process": python(TRACE),
     "mount something": "mkdir m && mount -t tmpfs none m && umount m && echo BREACHED",
     "enter new namespaces": "unshare --user true && echo BREACHED",
+    # to become what one is already is a call like any other: only the one that make needs is answered
+    "set all ids of its user": python(BECOME.format("u", "u", "u", 1)),
+    "set the saved id of its user": python(BECOME.format(-1, "u", "u", 1)),
+    "set the real id of its group": python(BECOME.format("g", "g", -1, 0)),
+    "set another effective user": python(BECOME.format(-1, "u + 1", -1, 1)),
+    "set another effective group": python(BECOME.format(-1, "g + 1", -1, 0)),
 }
 
 
@@ -125,6 +137,24 @@ def test_programs_of_the_system_run(shell: Command) -> None:
     """What the walls must not stop."""
     result = shell("printf 'b 2\\na 1\\n' | sort | awk '{print $2}' | tr 12 xy >sorted; cat sorted; date >/dev/null")
     assert (result.status, result.stdout) == ("ok", "x\ny\n")
+
+
+def test_a_program_of_a_shell_starts_others_as_make_does(shell: Command) -> None:
+    """Answered as if done: whoever asks to become the user that it is keeps every id and every file."""
+    start = (
+        "import os; before = os.getresuid(), os.getresgid(); os.seteuid(os.getuid()); os.setegid(os.getgid()); "
+        'pid = os.posix_spawn("/bin/sh", ["sh", "-c", "echo made >file; cat file"], {}, resetids=True); '
+        "print(os.waitpid(pid, 0)[1], (os.getresuid(), os.getresgid()) == before)"
+    )
+    assert shell(f"{PYTHON} -c '{start}'").stdout == "made\n0 True\n"
+
+
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make here")
+@pytest.mark.parametrize("more", ["", "-j3"])
+def test_make_starts_its_commands(shell: Command, more: str) -> None:
+    shell("printf 'all: one two\\n%%:\\n\\t@echo $@ >$@; cat $@\\n' >Makefile")
+    made = shell(f"make {more} all")
+    assert (made.status, sorted(made.stdout.split())) == ("ok", ["all", "one", "two"]), made.stderr
 
 
 def test_a_shell_has_no_capability_and_gains_none(shell: Command, sandbox: Sandbox) -> None:

@@ -17,6 +17,7 @@ import pytest
 from builder_kit import FENCE, FINE, code, covered, reply
 from page_kit import browser, page_at
 from playwright.sync_api import Browser, Page, expect
+from wheel_kit import wheel
 
 from tryout.stack import running
 
@@ -41,6 +42,7 @@ files = { "in.csv" = "date,status\\n2026-01-05,paid\\n2026-02-01,paid\\n2026-02-
 covers = ["R1"]
 expect = { stdout = "2026-01: 1\\n2026-02: 2\\n" }
 '''
+EXAMPLE = Path(__file__).parents[2] / "examples" / "programs" / "invoices.toml"
 OPEN = "? Do cancelled invoices count?\n? Shall months without invoices be listed with 0?\n"
 CANCELLED = "Leave out invoices whose status is cancelled.\n"
 BENS = (
@@ -143,6 +145,62 @@ def packed(url: str, page: Page) -> zipfile.ZipFile:
     return zipfile.ZipFile(io.BytesIO(content))
 
 
+SHOUTS = DRAFT.replace(
+    "[[tests.case]]",
+    '[run]\npackages = ["wordtools"]\n\n[build]\nwithout = ["lint", "types", "coverage", "review"]\n\n[[tests.case]]',
+)
+WITH_PACKAGES = PROGRAM.replace("import sys\n", "import sys\n\nfrom wordtools import joined\n", 1).replace(
+    'print(f"{month}: {count}")', "print(joined(month, count))"
+)
+WORDTOOLS = "from plainwords import SIGN\n\n\ndef joined(name, value):\n    return f'{name}{SIGN} {value}'\n"
+
+
+def test_packages_of_a_program_are_shown_to_a_person_and_installed_by_a_yes(browser: Browser, tmp_path: Path) -> None:
+    shelf = tmp_path / "shelf"
+    wheel(shelf, "wordtools", "2.3.1", files={"wordtools.py": WORDTOOLS}, needs=("plainwords",))
+    wheel(shelf, "plainwords", "0.9", files={"plainwords.py": "SIGN = ':'\n"}, licence="")
+    script = {
+        "replies": [[reply("# A requirement file", file_of(DRAFT)), reply("", code("invoices.py", WITH_PACKAGES))]]
+    }
+    (tmp_path / "script.json").write_text(json.dumps(script))
+    environment = {
+        "THREADBOOK_MODEL": f"scripted:{tmp_path}/script.json",
+        "PIP_CONFIG_FILE": os.devnull,
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(shelf),
+    }
+    with (
+        running(tmp_path / "home", lambda _: None, environment=environment) as stack,
+        page_at(browser, f"{stack.url}/C0SALES001", viewport={"width": 1000, "height": 640}) as page,
+    ):
+        thread = page.locator("aside.thread")
+        said = thread.locator(".body")
+        composer = page.locator(".main .composer textarea")
+        composer.fill("@threadbook build: a tool that counts the invoices of each month in a CSV")
+        composer.press("Enter")
+        page.locator(".main .message").filter(has_text="counts the invoices").locator(".replies").click()
+        thread.get_by_role("button", name="Read and change").click()
+        modal = page.locator("dialog, .modal").first
+        modal.locator("textarea").first.fill(SHOUTS)
+        modal.get_by_role("button", name="Save this version").click()
+        expect(said.filter(has_text="version 2 by").first).to_be_visible()
+        thread.get_by_role("button", name="Build").last.click()
+
+        install = thread.get_by_role("button", name="Install and build")
+        expect(install).to_be_visible()
+        expect(said.filter(has_text="wordtools 2.3.1, ").first).to_be_visible()
+        expect(said.filter(has_text="plainwords 0.9, ").first).to_contain_text("its metadata names no licence")
+        assert not list((tmp_path / "home").rglob("wordtools.py")), "nothing is unpacked before the yes"
+        install.scroll_into_view_if_needed()
+        snap(page, "program_packages")
+        install.click()
+        expect(said.filter(has_text="Tests: 1 of 1 pass").first).to_be_visible()
+        with packed(stack.url, page) as archive:
+            listed = archive.read("invoices/requirements.txt").decode()
+            assert "wordtools==2.3.1" in listed
+            assert listed.count("--hash=sha256:") == 2
+
+
 def test_two_people_write_a_requirement_file_and_get_a_program_which_a_change_rebuilds(
     browser: Browser, tmp_path: Path
 ) -> None:
@@ -183,6 +241,7 @@ def test_two_people_write_a_requirement_file_and_get_a_program_which_a_change_re
             assert archive.read("invoices/invoices.py").decode() == PROGRAM + "\n"
             assert "a cancelled invoice does not count" in archive.read("invoices/tests/test_invoices.py").decode()
         snap(page, "program_built")
+        assert EXAMPLE.read_text("utf-8").endswith(CHANGED), "the example is what this thread writes"
 
         say(page, "change: it also takes a year")
         expect(said.filter(has_text="version 3 by").first).to_be_visible()

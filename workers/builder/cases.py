@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from functools import cache
 from importlib import resources
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 from workers.builder import case_script
@@ -53,9 +56,17 @@ def native(
     """
     if not component.language.compile:
         return (), (), {}
-    source = resources.files("workers.builder").joinpath("native_start.py").read_text(encoding="utf-8")
+    source = _native_start()
     words = component.language.compile_words(component.main_file, files)
     return words, ("python", "-I", START, BUILT, *arguments), {START: source}
+
+
+@cache
+def _native_start() -> str:
+    """What starts a compiled program. Its package is not imported here: it would bring pandas into every worker."""
+    spec = find_spec("threadbook_tools")
+    assert spec is not None and spec.origin is not None  # noqa: S101, PT018 - it is installed together with us
+    return Path(spec.origin).with_name("native_start.py").read_text(encoding="utf-8")
 
 
 def compile_errors(ran: Ran) -> list[str]:

@@ -29,10 +29,18 @@ class Toolchain:
 
 
 def toolchains(
-    languages: Iterable[Language] = LANGUAGES, folders: Sequence[str] = (), search: str | None = None
+    languages: Iterable[Language] = LANGUAGES,
+    folders: Sequence[str] = (),
+    search: str | None = None,
+    own: Sequence[Path] = (),
 ) -> tuple[Toolchain, ...]:
-    """The toolchain of each language that has one. `folders` are those that the walls show; else this machine's."""
-    known = [os.path.realpath(folder) for folder in folders or system_paths()]
+    """The toolchain of each language that has one. `folders` are those that the walls show; else this machine's.
+
+    `own` are folders that an admin has named: the walls show them too, and what is in their `bin` comes first.
+    """
+    known = [os.path.realpath(folder) for folder in (*(folders or system_paths()), *map(str, own))]
+    if own:
+        search = os.pathsep.join([*(f"{folder}/bin" for folder in own), search or os.environ.get("PATH", os.defpath)])
     return tuple(_found(one, known, search) for one in languages if one.tool)
 
 

@@ -64,7 +64,10 @@ class Tools:
         found = shutil.which(name)
         if found is None or self._walls.level == "none":
             return f"{name} is not installed here"
-        return f"{name} is installed as {found}, which the walls do not show: install it below /usr"
+        return (
+            f"{name} is installed as {found}, which the walls do not show: install it below /usr, or have "
+            "an admin name its folder in [sandbox] toolchains"
+        )
 
 
 def command(name: str) -> tuple[str, ...]:

@@ -95,6 +95,7 @@ class SessionHost:
             die_with_parent=True,
             bash=self._settings.sandbox.bash,
             syscalls=self._settings.sandbox.syscalls,
+            toolchains=self._settings.toolchains,
             key=_checkpoint_key(self._settings),
         )
         self._started_at, self._answered_at = time.monotonic(), None

@@ -68,7 +68,9 @@ def walls_for(settings: Settings, thread_id: str, run: RunTable, packages: Path 
     )
     shown = [packages] if packages else []
     with (
-        running_host(limits=limits, bash=True, syscalls=settings.sandbox.syscalls, shown=shown) as sessions,
+        running_host(
+            limits=limits, bash=True, syscalls=settings.sandbox.syscalls, shown=shown, toolchains=settings.toolchains
+        ) as sessions,
         closing(SandboxWalls(sessions, packages=packages)) as walls,
     ):
         yield walls

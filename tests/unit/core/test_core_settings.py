@@ -256,6 +256,25 @@ def test_slack_is_real_unless_it_is_on_this_machine(tmp_path: Path, url: str, re
     assert settings.slack_api_url.endswith("/")
 
 
+@pytest.mark.parametrize("folder", ["", "..", "sessions"])
+def test_no_toolchain_shows_sessions_what_the_home_holds(tmp_path: Path, folder: str) -> None:
+    home = tmp_path / "home"
+    (home / "sessions").mkdir(parents=True)
+    (tmp_path / "threadbook.toml").write_text(f'[sandbox]\ntoolchains = ["{home / folder}"]\n')
+    with pytest.raises(SettingsError, match="would show sessions what lies in"):
+        load_settings({"THREADBOOK_HOME": str(home)}, tmp_path)
+
+
+def test_a_toolchain_that_this_node_lacks_is_left_out(tmp_path: Path) -> None:
+    (tmp_path / "rust").mkdir()
+    named = f'["{tmp_path / "rust"}", "{tmp_path / "go"}"]'
+    (tmp_path / "threadbook.toml").write_text(f"[sandbox]\ntoolchains = {named}\n")
+    assert load_settings({}, tmp_path).toolchains == (tmp_path / "rust",)
+    (tmp_path / "threadbook.toml").write_text('[sandbox]\ntoolchains = ["rust"]\n')
+    with pytest.raises(SettingsError, match="toolchains"):
+        load_settings({}, tmp_path)
+
+
 def test_settings_cannot_be_changed(tmp_path: Path) -> None:
     settings = load_settings({}, tmp_path)
     with pytest.raises(ValidationError):

@@ -108,3 +108,18 @@ def test_who_sits_at_the_terminal_is_asked(
     code, made, _ = build(requirement, capsys)
     assert len(asked) == 1
     assert (code, critics(made)["tests"]) == (1, "skipped")
+
+
+@pytest.mark.parametrize("recorded", [False, True])
+def test_without_a_model_nobody_is_asked_about_packages_and_the_sentence_says_what_to_set(
+    requirement: Path, capsys: pytest.CaptureFixture[str], recorded: bool
+) -> None:
+    folder = requirement.parent
+    (folder / "p.recorded.yaml").unlink()
+    settings = load_settings({"THREADBOOK_HOME": str(folder / "home")}, folder)
+    assert run(settings, requirement, Options(out=folder / "p", recorded=recorded, yes_packages=True)) == 2
+    said = capsys.readouterr()
+    assert "packages" not in said.out
+    why = "there is no recording" if recorded else "no model is set, and the offline analyst writes no programs. Set "
+    assert said.err.startswith(f"threadbook build: {why}")
+    assert not (folder / "home" / "packages").exists()

@@ -139,11 +139,11 @@ def test_a_toolchain_that_no_sandbox_shows_is_named_with_its_place_and_the_reaso
         Toolchain("rust", "rustc", "/home/ana/.cargo/bin/rustc"),
         Toolchain("go", "go"),
     )
-    monkeypatch.setattr(doctor, "toolchains", lambda: here)
+    monkeypatch.setattr(doctor, "toolchains", lambda own: here)
     found = doctor.languages(settings(tmp_path))
     assert (found.part, found.state) == ("Languages", "note")
     assert "rustc in /home/ana/.cargo/bin/rustc is not used: the sandbox shows the system's folders" in found.what
     assert found.what.endswith("not installed: go")
-    assert found.fix == "install rustc below /usr, as packages of the system do"
-    monkeypatch.setattr(doctor, "toolchains", lambda: here[:1])
+    assert found.fix == "install rustc below /usr, or name its folder in [sandbox] toolchains"
+    monkeypatch.setattr(doctor, "toolchains", lambda own: here[:1])
     assert (doctor.languages(settings(tmp_path)).state, doctor.languages(settings(tmp_path)).fix) == ("ok", "")

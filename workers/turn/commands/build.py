@@ -24,7 +24,7 @@ from workers.agent.turn import CostBound
 from workers.builder.components import plan
 from workers.builder.drafting import NoDraft, drafted, lowered_guards
 from workers.builder.requirement import MAX_CHARS, Requirement, RequirementWrong, read
-from workers.builder.toolchains import offered
+from workers.builder.toolchains import offered, toolchains
 from workers.models.base import ModelError, ModelRequest
 from workers.turn.budgets import BuildCost, cost_bound, expensive_build
 from workers.turn.build_model import BuildModel
@@ -80,7 +80,8 @@ def asking(thread: CommandThread, variables: Mapping[str, str]) -> Callable[[str
     model = BuildModel(turn, thread.language)
 
     def ask(problem: str) -> str:
-        prompt = thread.context.prompts.render("build_draft", **variables, languages=offered(), problem=problem)
+        languages = offered(toolchains(own=thread.context.settings.toolchains))
+        prompt = thread.context.prompts.render("build_draft", **variables, languages=languages, problem=problem)
         messages = ({"role": "user", "content": prompt},)
         return model.complete(ModelRequest(messages), lambda _: None).text
 

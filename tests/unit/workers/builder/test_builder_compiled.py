@@ -15,10 +15,11 @@ from pathlib import Path
 
 import pytest
 from builder_kit import FINE, LocalWalls, ScriptedWalls, build, code, covered, model, reply
+from toolchains import present_toolchains
 
 from executor.launch import running_host
 from executor.values import Limits
-from workers.builder import native_start
+from threadbook_tools import native_start
 from workers.builder.iterations import BuiltComponent
 from workers.builder.languages import LANGUAGES, language_of
 from workers.builder.sandbox_walls import SandboxWalls
@@ -110,7 +111,11 @@ JUDGES = [reply("# Requirements of", covered(("R1", True, "total:3"))), reply("Y
 
 @pytest.fixture(scope="module")
 def walls() -> Iterator[SandboxWalls]:
-    with running_host(limits=Limits(memory_mb=1_000), bash=True) as sessions, closing(SandboxWalls(sessions)) as own:
+    limits, toolchains = Limits(memory_mb=1_000), present_toolchains()
+    with (
+        running_host(limits=limits, bash=True, toolchains=toolchains) as sessions,
+        closing(SandboxWalls(sessions)) as own,
+    ):
         yield own
 
 
@@ -324,7 +329,8 @@ def test_a_toolchain_that_the_walls_do_not_show_is_named_with_its_place(
     walls = LocalWalls()
     walls.level = "strong"
     assert Tools(walls).why_not("rustc") == (
-        f"rustc is installed as {tool}, which the walls do not show: install it below /usr"
+        f"rustc is installed as {tool}, which the walls do not show: install it below /usr, or have an admin name "
+        "its folder in [sandbox] toolchains"
     )
     assert Tools(walls).why_not("go") == "go is not installed here"
 

@@ -34,3 +34,11 @@ def test_a_toolchain_counts_where_it_lies_and_not_where_a_link_to_it_does(tmp_pa
     }
     assert (found["c"].shown, found["rust"].shown) == (True, False)
     assert found["rust"].path == str(tmp_path / "usr" / "rustc")
+
+
+def test_a_folder_that_an_admin_has_named_is_shown_and_comes_first(tmp_path: Path) -> None:
+    program(tmp_path / "usr" / "rustc")
+    own = program(tmp_path / "rust" / "bin" / "rustc")
+    folders = {"folders": [str(tmp_path / "usr")], "search": os.fspath(tmp_path / "usr")}
+    found = {one.language: one for one in toolchains(**folders, own=[tmp_path / "rust"])}
+    assert (found["rust"].path, found["rust"].shown) == (str(own), True)
