@@ -16,7 +16,7 @@ from workers.offline.reading import facts_of, last_told
 from workers.offline.subject import BAND, ORDERED, Subject, period, pretty, scope, time_said
 from workers.offline.tasks import REPORT_ROWS, Task
 from workers.offline.values import Facts
-from workers.offline.wording import environment, percent, say, sentences, template
+from workers.offline.wording import environment, flat, percent, say, sentences, template
 
 _FEW_ROWS = 10
 
@@ -47,12 +47,12 @@ def section(task: Task) -> Section | None:
             return template(made, texts.get(key, "")).render(variables)
 
         if kind == "distribution" and variables["other"]:
-            variables["odd"] = _flat(render("odd"))
+            variables["odd"] = flat(render("odd"))
         return Section(
-            answer="\n\n".join(filter(None, [_flat(render("answer")), _moved(task, facts)])),
-            findings=tuple(filter(None, map(_flat, render("findings").splitlines()))),
-            method=_flat(render("method")),
-            limits=_flat(render("limits")),
+            answer="\n\n".join(filter(None, [flat(render("answer")), _moved(task, facts)])),
+            findings=tuple(filter(None, map(flat, render("findings").splitlines()))),
+            method=flat(render("method")),
+            limits=flat(render("limits")),
             table=_table(task, made, kind, variables),
         )
     except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError, UndefinedError):
@@ -67,10 +67,6 @@ def _moved(task: Task, facts: Facts) -> str:
 
 def _unit(task: Task) -> str:
     return task.unit(task.join.column(task.intent.measure))
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _kind(task: Task) -> str:

@@ -60,8 +60,13 @@ def say(
     """One sentence, its paragraphs on one line each; amounts in it carry the sign of currency."""
     sentence = sentences()[group][language][key]
     text = template(environment(language, sign), sentence).render(variables or {})
-    lines = [" ".join(part.split()) if part.strip() else part for part in text.split("\n\n")]
+    lines = [flat(part) if part.strip() else part for part in text.split("\n\n")]
     return "\n\n".join(lines)
+
+
+def flat(text: str) -> str:
+    """A text on one line. Spaces that do not break stay: they stand inside numbers."""
+    return re.sub(r"[ \t\n]+", " ", text).strip(" \t\n")
 
 
 def month(number: int, language: Language) -> str:

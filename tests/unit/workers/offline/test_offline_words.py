@@ -133,7 +133,9 @@ def test_japanese_and_chinese_set_no_space_between_their_letters() -> None:
     lists = {"days", "month_names"}
     texts = [each for told in sentences().values() for key in ("zh", "ja") for each in leaves(told[key])]
     assert [
-        path for path, text in texts if path not in lists and gap.search(re.sub(r"{%.*?%}|{{.*?}}|「[^」]*」", "x", text))
+        path
+        for path, text in texts
+        if path not in lists and gap.search(re.sub(r"{%.*?%}|{{.*?}}|「[^」]*」", "x", text))
     ] == []
 
 
