@@ -76,7 +76,7 @@ class FileAbstract(Value):
     `format` is csv, tsv, xlsx, xls, ods, json, jsonl, parquet, txt, md, html, sqlite, duckdb, stata, spss, sas, pdf,
     png, jpeg, gif, webp, zip, repository (an archive of source code) or other; `encoding` and `separator` are set for
     text tables; `text` holds the first characters of a document, or the outline of source code; `read_hint` is a line
-    of Python that loads it.
+    of Python that loads it; `smaller` is a copy of a large picture, for models that see.
     """
 
     path: str
@@ -89,6 +89,7 @@ class FileAbstract(Value):
     text: str = ""
     read_hint: str = ""
     note: str = ""
+    smaller: StoredFile | None = None
 
 
 class FileProblem(Value):

@@ -1,7 +1,8 @@
 """Pictures in a prompt: charts of cells and images that people sent, for a model that sees.
 
 A message only names them. Who sends the request reads the bytes (`workers/turn/model_call.py`). A picture goes out as
-it is: it was drawn, or once opened, inside the sandbox, and nothing decodes it out here.
+it is: it was drawn, or once opened, inside the sandbox, and nothing decodes it out here. Of a large image goes the
+smaller copy that was made there.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from workers.agent.turn import Turn
 PICTURE_CHARS = 4_000
 """What a picture counts in the length of a prompt: about 1,000 tokens, as a chart of 1,500 x 900 pixels takes."""
 MOST_BYTES = 4_000_000
-"""A larger picture is not sent: endpoints refuse from 5 MB on."""
+"""A larger picture is not sent, but a smaller copy of it: endpoints refuse from 5 MB on."""
 MOST_CHARTS = 8
 """Of one turn: the first ones, so that a prompt goes on as it began and the endpoint's cache holds."""
 MOST_IMAGES = 4
@@ -57,7 +58,7 @@ def picture_message(
     if not turn.sees:
         text = turn.prompts.render("pictures", sees=False, charts=[], images=_names(sent), others=[])
         return [{"role": "user", "content": text}] if sent else []
-    images = [file for file in sent if file.size <= MOST_BYTES][: MOST_IMAGES if room else 0]
+    images = [file for file in sent if _sent_as(file)][: MOST_IMAGES if room else 0]
     found: list[dict[str, str]] = []
     drawn: list[str] = []
     for cell in cells:
@@ -65,14 +66,17 @@ def picture_message(
             if figure.sha256 in charts and figure.sha256 not in {each["sha256"] for each in found}:
                 found.append({"name": figure.name, "mimetype": figure.mimetype, "sha256": figure.sha256})
                 drawn.append(f"{one_line(figure.name, _NAME_CHARS)} of cell {turn.number_of(cell)}")
-    found += [_image(file) for file in images]
+    found += [image for file in images if (image := _sent_as(file))]
     if not found and not sent:
         return []
     text = turn.prompts.render(
         "pictures",
         sees=True,
         charts=drawn,
-        images=_names(images),
+        images=[
+            f"{name} (a smaller copy)" if file.size > MOST_BYTES else name
+            for file, name in zip(images, _names(images), strict=True)
+        ],
         others=_names([file for file in sent if file not in images]),
     )
     return [with_pictures({"role": "user", "content": text}, found)]
@@ -86,5 +90,10 @@ def _names(files: Sequence[FileAbstract]) -> list[str]:
     return [one_line(file.path, _NAME_CHARS) for file in files]
 
 
-def _image(file: FileAbstract) -> dict[str, str]:
-    return {"name": file.path, "mimetype": IMAGES[file.format], "sha256": file.sha256}
+def _sent_as(file: FileAbstract) -> dict[str, str] | None:
+    """What is sent of an image: itself, else its smaller copy; None when both are too large."""
+    if file.size <= MOST_BYTES:
+        return {"name": file.path, "mimetype": IMAGES[file.format], "sha256": file.sha256}
+    if file.smaller is None or file.smaller.size > MOST_BYTES:
+        return None
+    return {"name": file.smaller.name, "mimetype": file.smaller.mimetype, "sha256": file.smaller.sha256}

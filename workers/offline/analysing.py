@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from core.phrases import UNSPACED
 from workers.offline import cells, dates
 from workers.offline import columns as cols
 from workers.offline.cells import Code
@@ -52,7 +53,7 @@ def tables_cell(found: list[Task]) -> Cell | None:
 def analysis_cell(task: Task) -> Cell:
     """The code of one analysis."""
     measured, intent, scoped = task.measured, task.intent, scope(task.thread, task.intent)
-    brackets = "（{}）" if task.language == "zh" else " ({})"
+    brackets = "（{}）" if task.language in UNSPACED else " ({})"
     common = {
         **{name: getattr(measured, name) for name in _OF_THE_MEASURE},
         **{name: getattr(intent, name) for name in ("chart", "top", "ascending", "date")},
@@ -103,7 +104,7 @@ def _change(task: Task) -> tuple[str, Variables]:
         "asked": Code(f"lambda every: {dates.period_named(named, 'every')}") if named else None,
         "asked_for": time_said(task.thread, named) if named else word(task.thread, "last_whole", period=words),
         "splits": task.analysis.by,
-        "written": "{:+,.0f}" if task.measured.additive else "{:+,.2f}",
+        "change_format": "{:+,.0f}" if task.measured.additive else "{:+,.2f}",
     }
 
 
@@ -146,7 +147,7 @@ def _distribution(task: Task) -> tuple[str, Variables]:
     return "distribution", {
         **_shown(task, name),
         "column": name,
-        "sign": task.unit(task.join.column(name)),
+        "median_format": task.labels(name, ",.2f"),
         "columns": list(dict.fromkeys([*ids, *dates_shown, *quantities, name])),
         "other": next(iter(quantities), None),
         "label": ids[0] if ids else name,
@@ -172,7 +173,7 @@ def _rows(task: Task) -> tuple[str, Variables]:
     return "rows", {
         **_shown(task, name),
         "column": name,
-        "label_format": f"{task.unit(task.join.column(name))}{{:,.10g}}",
+        "label_format": task.labels(name, ",.10g"),
         "columns": [*others, name],
         "label": label,
         "label_name": task.name(label),
@@ -188,11 +189,11 @@ def _predict(task: Task) -> tuple[str, Variables]:
     return "predict", {
         **_shown(task, target),
         "target": name,
-        "target_cap": name[:1].upper() + name[1:],
         "number": None if task.intent.target else target,
         "numbers": numbers,
         "categories": categories,
         "unit": f" ({sign})" if sign else "",
+        "band": say("words", "band", task.language),
     }
 
 

@@ -70,7 +70,7 @@ class OfflineAnalyst:
         if request.purpose != "act":
             return ModelReply()  # its rules find their own errors, and have no second way
         sources = tuple(note.name for note in request.turn.environment.sources)
-        thread = understand_thread(read(request.turn), sources)
+        thread = understand_thread(read(request.turn), sources, request.turn.language)
         move = _staged_move(request.turn, thread) or next_move(thread)
         calls = sum(turn.calls for turn in thread.turns)
         text = move.text if calls else say("talk", "first", thread.language) + move.text
@@ -211,7 +211,6 @@ def _finish(text: str, markdown: str, *, partial: bool = False) -> Move:
     return Move(text, "finish", {"report": markdown} | ({"partial": True} if partial else {}))
 
 
-_HONEST = re.compile(r"\bcould not\b|\bcannot\b|无法|不能")
 _NUMBER = re.compile(r"\d[\d,]*(?:\.\d+)?")
 
 
@@ -222,11 +221,11 @@ def verdict(turn: Turn) -> str:
     """
     episode = turn.episode
     intents = read_reply(episode.reply, episode.number).intents if episode else ()
-    report = next((intent.text for intent in intents if isinstance(intent, Report)), "").strip()
+    report = next((intent for intent in intents if isinstance(intent, Report)), None)
     ran = any(isinstance(step, CellRan) for step in turn.thread_steps)
-    if not report:
+    if report is None or not report.text.strip():
         return _reply(False, "the report is empty")
-    if ran and not _NUMBER.search(report) and not _HONEST.search(report):
+    if ran and not _NUMBER.search(report.text) and not report.partial:
         return _reply(False, "the report gives no number although cells have run")
     return _reply(True)
 

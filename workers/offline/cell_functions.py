@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
+from collections.abc import Callable
 
 import matplotlib.dates as mdates
 import matplotlib.pyplot as plt
@@ -195,8 +196,8 @@ def bars(  # noqa: PLR0917 - short calls in cells
     title: str,
     x_label: str,
     y_label: str,
-    axis_format: str,
-    label_format: str,
+    axis_format: str | Callable[..., str],
+    label_format: str | Callable[..., str],
     colors: str | list[str] = "#2563eb",
 ) -> Axes:
     """Draw horizontal bars, the first on top, each with its value at its end; returns the axes."""
@@ -212,15 +213,15 @@ def bars(  # noqa: PLR0917 - short calls in cells
     return ax
 
 
-def histogram(values: pd.Series, title: str, x_label: str, y_label: str, axis_format: str) -> Axes:
+def histogram(values: pd.Series, title: str, x_label: str, axis_format: str, words: dict[str, str]) -> Axes:
     """Draw how values are spread, without the outer percent on each side: it would squeeze the rest into a few bars."""
     near = values[values.between(values.quantile(0.01), values.quantile(0.99))]
     near = near if near.nunique() > 1 else values
     _, ax = plt.subplots()
     ax.hist(near, bins=min(40, max(8, near.nunique())), color="#2563eb", edgecolor="white", linewidth=0.5)
-    ax.set(title=title, xlabel=x_label, ylabel=y_label)
-    ax.xaxis.set_major_formatter(axis_format)
-    ax.yaxis.set_major_formatter("{x:,.0f}")
+    ax.set(title=title, xlabel=x_label, ylabel=words["rows"])
+    ax.xaxis.set_major_formatter(written(axis_format, words))
+    ax.yaxis.set_major_formatter(written("{x:,.0f}", words))
     ax.grid(axis="x", visible=False)
     return ax
 
@@ -240,16 +241,41 @@ def tell_moved(groups: dict[str, pd.Series]) -> None:
         tell("median", name=name, median=round(float(values.median()), 4))
 
 
-def months_below(ax: Axes, zh: bool) -> None:
-    """Write times below a chart, in figures for Chinese readers."""
-    concise = mdates.ConciseDateFormatter(ax.xaxis.get_major_locator())
-    ax.xaxis.set_major_formatter(mdates.DateFormatter("%Y-%m") if zh else concise)
+def written(form: str, words: dict[str, str]) -> Callable[..., str]:
+    """The function that writes a value, or one on an axis, by a format; between its digits stand the words' marks."""
+    marks = str.maketrans(",.", words["marks"])
+
+    def write(value: float, place: int | None = None) -> str:
+        return form.format(value, x=value).translate(marks)
+
+    return write
 
 
-def named(groups: pd.Series, zh: bool) -> pd.Series:
+def fill(key: str, words: dict[str, str], **values: object) -> str:
+    """One of the words with values in place of the names in braces."""
+    text = words[key]
+    for name, value in values.items():
+        text = text.replace(f"{{{name}}}", value if isinstance(value, str) else written("{:,}", words)(value))
+    return text
+
+
+def dates_below(ax: Axes, words: dict[str, str]) -> None:
+    """Write times below a chart, with the names of months in English and in figures in other languages."""
+    locator = ax.xaxis.get_major_locator()
+    if not words["dates"]:
+        ax.xaxis.set_major_formatter(mdates.ConciseDateFormatter(locator))
+        return
+    year, month, day, whole = words["dates"].split("|")
+    near = [year, month, day, "%H:%M", "%H:%M", "%S"]
+    far = ["", year, month, whole, whole, whole]
+    ax.xaxis.set_major_formatter(
+        mdates.ConciseDateFormatter(locator, formats=near, zero_formats=["", *near[:-1]], offset_formats=far)
+    )
+
+
+def named(groups: pd.Series, words: dict[str, str]) -> pd.Series:
     """The groups as text; rows without one are a group, too."""
-    blank = "（空白）" if zh else "(blank)"
-    text: pd.Series = groups.astype(object).where(groups.notna(), blank).astype(str)
+    text: pd.Series = groups.astype(object).where(groups.notna(), words["blank"]).astype(str)
     return text
 
 
@@ -316,18 +342,22 @@ def fill_product(table: pd.DataFrame, total: str, one: str, other: str) -> pd.Da
     return table.assign(**{total: table[total].where(~blank, product)})
 
 
-def bands(column: pd.Series, parts: int = 5) -> pd.Series:
-    """A number cut into parts of about equal size, named "12 to 24", in their order; few values stay as they are."""
+def bands(column: pd.Series, parts: int = 5, band: str = "{low} to {high}", marks: str = ",.") -> pd.Series:
+    """A number cut into parts of about equal size, named "12 to 24", in their order; few values stay as they are.
 
-    def written(value: float) -> str:
-        return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.4g}"
+    `band` is how the two ends stand together, `marks` what stands between thousands and before decimals.
+    """
+
+    def end(value: float) -> str:
+        text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:,.4g}"
+        return text.translate(str.maketrans(",.", marks))
 
     values = sorted(column.dropna().unique())
     edges = sorted(set(column.dropna().quantile(list(np.linspace(0, 1, parts + 1)))))
     if len(values) <= 12 or len(edges) < 3:
-        banded: pd.Series = column.map(written, na_action="ignore").astype("category")
-        return banded.cat.reorder_categories(list(dict.fromkeys(map(written, values))), ordered=True)
-    names = [f"{written(low)} to {written(high)}" for low, high in itertools.pairwise(edges)]
+        banded: pd.Series = column.map(end, na_action="ignore").astype("category")
+        return banded.cat.reorder_categories(list(dict.fromkeys(map(end, values))), ordered=True)
+    names = [band.replace("{low}", end(low)).replace("{high}", end(high)) for low, high in itertools.pairwise(edges)]
     return pd.Series(pd.cut(column, edges, labels=names, include_lowest=True, ordered=len(set(names)) == len(names)))
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from core.values import Language
 from workers.offline.values import Cell
 from workers.offline.wording import say
 
@@ -20,6 +21,7 @@ FIRST = ("load", "survey")
 """The stages whose cells need no other cell before them."""
 
 _MARK = re.compile(r"\A# ([a-z]+\d*) · ")
+_WORD = re.compile(r'\bwords\["(\w+)"\]|\bfill\(\s*"(\w+)", words\b')
 _FOR_CHECKS = re.compile(r"  # (?:fmt: |noqa|type: ignore).*")
 _LINE = 116
 _SHARED = "cell_functions.py"
@@ -81,7 +83,7 @@ def templates() -> frozenset[str]:
 def cell(
     template: str,
     stage: str,
-    language: str,
+    language: Language,
     values: Mapping[str, object],
     *,
     before: Sequence[str] = (),
@@ -92,8 +94,9 @@ def cell(
     At its head stand the imports and functions that the code needs and the first cell of the thread has not defined.
     Raises KeyError when a value is missing.
     """
-    title = " ".join(say("titles", template, language, values).split())
-    called = call(template, {**values, "title": title, "zh": language == "zh"})
+    title = say("titles", template, language, values)
+    words = {key: say("cells", key, language, values) for key in words_of(template)}
+    called = call(template, {**values, "title": title, "words": words})
     code = "\n".join([*before, f"{table} = {called}\n{table}" if table else called])
     needed = _functions_for(code, stage)
     used = _names(ast.parse(code)).union(*(_names(function.node) for function in needed))
@@ -101,6 +104,12 @@ def cell(
     head = "\n".join(imports) + "".join(f"\n\n\n{function.source}" for function in needed)
     body = f"{head.strip()}\n\n\n{code}".strip()
     return Cell(stage, title, f"{MARK.format(stage=stage, title=title)}\n{body}\n")
+
+
+def words_of(template: str) -> tuple[str, ...]:
+    """The keys of the words that a template, or a function that it calls, says or draws."""
+    found = [key for each in _with_called({template}) for key in _WORD.findall(_library()[0][each].source)]
+    return tuple(sorted({one or other for one, other in found}))
 
 
 def call(template: str, values: Mapping[str, object]) -> str:
@@ -143,14 +152,22 @@ def _called(node: ast.AST) -> frozenset[str]:
 def _functions_for(code: str, stage: str) -> list[_Function]:
     """The functions that a code calls, and those that these call, as far as no earlier cell has defined them."""
     library = _library()[0]
-    wanted: set[str] = set(_AT_HAND) if stage == "load" else set()
-    found = _called(ast.parse(code)) & library.keys()
-    while found - wanted:
-        wanted |= found
-        found = frozenset(name for each in wanted for name in _called(library[each].node)) & library.keys()
+    first = set(_AT_HAND) if stage == "load" else set()
+    wanted = _with_called(first | (_called(ast.parse(code)) & library.keys()))
     return [
         function for name, function in library.items() if name in wanted and (stage in FIRST or name not in _AT_HAND)
     ]
+
+
+def _with_called(functions: Collection[str]) -> frozenset[str]:
+    """These functions and all that they call, as far as cells may define them."""
+    library = _library()[0]
+    wanted: frozenset[str] = frozenset()
+    found = frozenset(functions)
+    while found - wanted:
+        wanted |= found
+        found = frozenset(name for each in wanted for name in _called(library[each].node)) & library.keys()
+    return wanted
 
 
 def _import_lines(files: Collection[str], used: Collection[str], *, first: bool) -> list[str]:

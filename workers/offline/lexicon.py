@@ -9,6 +9,8 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any
 
+from core.phrases import detect
+from core.values import Language
 from core.yaml_text import read_yaml
 
 CJK = re.compile(r"[\u3400-\u9fff]")
@@ -101,6 +103,12 @@ def find(phrases: Iterable[str], text: str) -> list[Span]:
 def has(group: str, text: str) -> bool:
     """True when the text holds a phrase of the lexicon's group."""
     return bool(find(lexicon()[group], text))
+
+
+def language_of(text: str, otherwise: Language) -> Language:
+    """The language that the words of a text are to be understood in; `otherwise` when they do not tell."""
+    told = detect(text, otherwise)
+    return "de" if told == "en" and has("german", text) else told
 
 
 def greets_only(text: str) -> bool:

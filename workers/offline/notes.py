@@ -126,8 +126,8 @@ def unanswered(thread: Thread, join: Join, intent: Intent) -> list[str]:
         values = {
             "s": step,
             "column": pretty(str(step.get("column")), language),
-            "low": step.get("low"),
-            "high": step.get("high"),
+            "low": _as_number(step.get("low")),
+            "high": _as_number(step.get("high")),
         }
         found.append(say("frame", "emptied", language, values))
     elif finer := finer_than_the_dates(thread, intent):
@@ -138,6 +138,14 @@ def unanswered(thread: Thread, join: Join, intent: Intent) -> list[str]:
     elif intent.beyond:
         found.append(say("frame", "beyond", language, {"alone": bool(intent.analyses)}))
     return found
+
+
+def _as_number(told: object) -> object:
+    """A number that a cell told as text; anything else as it is."""
+    try:
+        return float(str(told))
+    except ValueError:
+        return told
 
 
 def finer_than_the_dates(thread: Thread, intent: Intent) -> tuple[str, str] | None:

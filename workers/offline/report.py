@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from core.phrases import joined
 from workers.offline.loading import error_of
 from workers.offline.notes import caveats, left_out, not_understood, preparation, unanswered, unread
 from workers.offline.sections import Section, section
@@ -56,7 +57,8 @@ def report(thread: Thread, join: Join) -> tuple[str, bool]:
 def _headed(thread: Thread, intent: Intent, answers: Sequence[str]) -> list[str]:
     """The answers to one of several parts, under its own words."""
     several = len({part.text for part in thread.intents}) > 1
-    return [f"“{' '.join(intent.text.split())[:200]}”", *answers] if several and answers else list(answers)
+    quoted = say("words", "quoted", thread.language, {"text": " ".join(intent.text.split())[:200]})
+    return [quoted, *answers] if several and answers else list(answers)
 
 
 def _block(title: str, lines: Iterable[str]) -> str:
@@ -79,7 +81,7 @@ def _assumed(thread: Thread, found: Sequence[tuple[Task, Section | None]]) -> st
     told = [say("frame", "assumed", language, {"parts": list(parts)})] if parts else []
     if thread.number > 1 and answered and not done("load", thread.since):
         told.append(say("frame", "session", language))
-    return ("" if language == "zh" else " ").join(told)
+    return joined(told, language)
 
 
 def _assumptions(thread: Thread, intent: Intent) -> list[str]:

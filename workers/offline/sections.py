@@ -9,13 +9,14 @@ from typing import Any
 
 from jinja2 import Environment, UndefinedError
 
+from core.phrases import written
 from workers.offline.cells import stage_of
 from workers.offline.lexicon import has
 from workers.offline.reading import facts_of, last_told
 from workers.offline.subject import BAND, ORDERED, Subject, period, pretty, scope, time_said
 from workers.offline.tasks import REPORT_ROWS, Task
 from workers.offline.values import Facts
-from workers.offline.wording import environment, number, percent, say, sentences, template
+from workers.offline.wording import environment, flat, percent, say, sentences, template
 
 _FEW_ROWS = 10
 
@@ -46,12 +47,12 @@ def section(task: Task) -> Section | None:
             return template(made, texts.get(key, "")).render(variables)
 
         if kind == "distribution" and variables["other"]:
-            variables["odd"] = _flat(render("odd"))
+            variables["odd"] = flat(render("odd"))
         return Section(
-            answer="\n\n".join(filter(None, [_flat(render("answer")), _moved(task, facts)])),
-            findings=tuple(filter(None, map(_flat, render("findings").splitlines()))),
-            method=_flat(render("method")),
-            limits=_flat(render("limits")),
+            answer="\n\n".join(filter(None, [flat(render("answer")), _moved(task, facts)])),
+            findings=tuple(filter(None, map(flat, render("findings").splitlines()))),
+            method=flat(render("method")),
+            limits=flat(render("limits")),
             table=_table(task, made, kind, variables),
         )
     except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError, UndefinedError):
@@ -66,10 +67,6 @@ def _moved(task: Task, facts: Facts) -> str:
 
 def _unit(task: Task) -> str:
     return task.unit(task.join.column(task.intent.measure))
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def _kind(task: Task) -> str:
@@ -123,8 +120,9 @@ def _trend(task: Task, facts: Facts) -> dict[str, Any]:
 def _moved_by(task: Task, year: Mapping[str, Any]) -> str:
     """A year's change in percent; of a share, in points."""
     if not task.measured.rate:
-        return f"{year['change'] * 100:+.1f}%"
-    return say("words", "points", task.language, {"n": f"{(year['value'] - year['before']) * 100:+.1f}"})
+        return percent(year["change"], task.language, "+.1f")
+    points = written(f"{(year['value'] - year['before']) * 100:+.1f}", task.language)
+    return say("words", "points", task.language, {"n": points})
 
 
 def _rows(task: Task, facts: Facts) -> dict[str, Any]:
@@ -206,13 +204,14 @@ def _distribution(task: Task, facts: Facts) -> dict[str, Any]:
 
 
 def _predict(task: Task, facts: Facts) -> dict[str, Any]:
+    names = sentences()["frame"][task.language]["methods"]
     model = last_told(facts, "model")
     drivers = [driver for driver in facts.get("driver", []) if driver["importance"] > 0]
     boosted = model is not None and model["model"] == "gradient boosting"  # takes blank cells as they are
     return {
         "m": facts["modelled"][-1],
-        "model": model,
-        "candidates": facts.get("candidate", []),
+        "model": model and {**model, "model": names[model["model"]]},
+        "candidates": [{**told, "model": names[told["model"]]} for told in facts.get("candidate", [])],
         "gaps": [] if boosted else list((last_told(facts, "gaps") or {"columns": {}})["columns"].items()),
         "drivers": drivers,
         "clear": [d for d in drivers if d.get("high_rate", 1) - d.get("low_rate", 0) >= 0.03],
@@ -224,9 +223,9 @@ def _forecast(task: Task, facts: Facts) -> dict[str, Any]:
     forecast = last_told(facts, "forecast")
     return {
         "h": facts["history"][-1],
-        "f": forecast and {**forecast, "method": names.get(forecast["method"], forecast["method"])},
+        "f": forecast and {**forecast, "method": names[forecast["method"]]},
         "steps": facts.get("next", []),
-        "methods": [{**told, "name": names.get(told["name"], told["name"])} for told in facts.get("method", [])],
+        "methods": [{**told, "name": names[told["name"]]} for told in facts.get("method", [])],
     }
 
 
@@ -266,14 +265,14 @@ def _table(task: Task, made: Environment, kind: str, variables: Mapping[str, Any
     if kind != "breakdown" or len(variables["groups"]) < 2:
         return ""
     names = sentences()["frame"][task.language]["columns"]
-    value, plus = made.filters["v"], made.filters["plus"]
+    value, plus, number, share = (made.filters[name] for name in ("v", "plus", "n", "pct"))
     groups = variables["groups"][:REPORT_ROWS]
     columns: list[tuple[str, Callable[[dict[str, Any]], str]]] = [
         (variables["by"], lambda group: _cell(str(group["name"]))),
         (variables["measure"], lambda group: value(group["value"])),
     ]
     if all(group["share"] is not None for group in groups):
-        columns.append((names["share"], lambda group: percent(group["share"])))
+        columns.append((names["share"], lambda group: share(group["share"])))
     if any(group["change"] is not None for group in groups):
         columns.append((names["last"], lambda group: value(group.get("last_12_months"))))
         columns.append((names["change"], lambda group: plus(group["change"]) if group["change"] is not None else "–"))

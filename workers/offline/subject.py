@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date
+from typing import Final
 
+from core.phrases import written
+from core.values import Language
 from workers.offline import columns as cols
 from workers.offline import dates
 from workers.offline.cells import literal
@@ -13,7 +17,7 @@ from workers.offline.intent.quantities import bounds_mask
 from workers.offline.lexicon import CJK, lexicon, stem, words
 from workers.offline.thread import Thread, known_values
 from workers.offline.values import Column, Filter, Intent, Join
-from workers.offline.wording import month, say
+from workers.offline.wording import month, say, sentences, signed, when
 
 ORDERED = ("@year", "@month", "@weekday", "@quarter", "@months", "@quarters")
 """Groupings that are parts of a date; they stand in their own order."""
@@ -42,7 +46,7 @@ class Subject:
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
-def pretty(name: str, language: str = "en") -> str:
+def pretty(name: str, language: Language = "en") -> str:
     """A column's name for people: "tenure_months" is "tenure (months)"; "region" is said in Chinese to its readers."""
     parts = words(name)
     if language == "zh" and len(parts) == 1 and not CJK.search(name):
@@ -92,8 +96,8 @@ def subject(thread: Thread, join: Join, intent: Intent) -> Subject:
         total=f"work{source}",
         additive=additive,
         rate=False,
-        axis_format=f"{sign}{{x:,.10g}}",
-        label_format=f"{sign}{{:,.0f}}" if additive and not _small(column) else f"{sign}{{:,.2f}}",
+        axis_format=signed("{x:,.10g}", sign, thread.language),
+        label_format=signed("{:,.0f}" if additive and not _small(column) else "{:,.2f}", sign, thread.language),
         unit=sign,
     )
 
@@ -131,8 +135,17 @@ def selection(thread: Thread, join: Join, intent: Intent, by: tuple[str, ...] = 
         lines += [f"work = work.assign({parts[name]})" for name in by if name in parts]
     for name in by:
         if name.startswith(BAND):
-            lines.append(f"work = work.assign(**{{{literal(plain(name))}: bands(work[{literal(name[1:])}])}})")
+            cut = f"bands(work[{literal(name[1:])}]{_band_words(thread.language)})"
+            lines.append(f"work = work.assign(**{{{literal(plain(name))}: {cut}}})")
     return lines
+
+
+def _band_words(language: Language) -> str:
+    """How the bands of a number are named, as more arguments of `bands`; English needs none."""
+    if language == "en":
+        return ""
+    band, marks = sentences()["words"][language]["band"], sentences()["cells"][language]["marks"]
+    return f", band={literal(band)}, marks={literal(marks)}"
 
 
 def rows_lines(thread: Thread, join: Join, intent: Intent) -> list[str]:
@@ -185,7 +198,7 @@ def label(thread: Thread, by: str) -> str:
     return word(thread, by.removeprefix("@")) if by in ORDERED else pretty(by.removeprefix(BAND), thread.language)
 
 
-def period(language: str, frequency: str) -> str:
+def period(language: Language, frequency: str) -> str:
     """The word for one step of a trend."""
     return say("periods", frequency, language)
 
@@ -205,32 +218,35 @@ def span_in_years(thread: Thread) -> float | None:
     return (last - first).days / 365.25
 
 
+_COMMAS: Final[Mapping[Language, str]] = {"zh": "，", "ja": "、"}
+
+
 def scope(thread: Thread, intent: Intent) -> str:
     """The rows that the question is about, in words: "2023, North, without refunds"; empty for all."""
     parts = [_filter_said(thread, thread.join, item) for item in intent.filters if thread.join]
     if intent.no_refunds and thread.refunds:
         parts.append(word(thread, "no_refunds"))
-    return ("，" if thread.language == "zh" else ", ").join(parts)
+    return (_COMMAS.get(thread.language, ", ")).join(parts)
 
 
 def _filter_said(thread: Thread, join: Join, item: Filter) -> str:
     column = join.column(item.column)
     if column and column.kind == "number":
-        listed = ", ".join(f"{pretty(item.column, thread.language)} {_bound_said(value)}" for value in item.values)
+        name = pretty(item.column, thread.language)
+        listed = ", ".join(f"{name} {_bound_said(value, thread.language)}" for value in item.values)
     else:
-        values = (
-            [time_said(thread, value) for value in item.values] if column and column.kind == "date" else item.values
-        )
-        years = len(values) > 2 and all(value.isdigit() for value in values)
-        listed = f"{values[0]}–{values[-1]}" if years else "/".join(values)
+        dated = bool(column and column.kind == "date")
+        said = [time_said(thread, value) for value in item.values] if dated else item.values
+        years = len(said) > 2 and all(value.isdigit() for value in item.values)
+        listed = f"{said[0]}–{said[-1]}" if years else "/".join(said)
     return listed if item.keep else word(thread, "not", text=listed)
 
 
-def _bound_said(value: str) -> str:
+def _bound_said(value: str, language: Language) -> str:
     """ ">=1000" as "≥ 1,000"."""
     sign = value.rstrip("0123456789.")
     number = float(value[len(sign) :])
-    return f"{ {'>=': '≥', '<=': '≤'}.get(sign, sign) } {number:,.10g}"
+    return f"{ {'>=': '≥', '<=': '≤'}.get(sign, sign) } {written(f'{number:,.10g}', language)}"
 
 
 _TIMES = (("since", r">=(.+)"), ("after", r">(.+)"), ("until", r"<=(.+)"), ("before", r"<(.+)"))
@@ -248,4 +264,4 @@ def time_said(thread: Thread, value: str) -> str:
     for key, pattern in _TIMES:
         if compared := re.fullmatch(pattern, value):
             return word(thread, key, y=time_said(thread, compared[1]))
-    return value.replace("..", "–")
+    return when(value.replace("..", "–"), thread.language)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.phrases import UNSPACED
+from core.values import Language
 from workers.offline import cells, dates
 from workers.offline import columns as cols
 from workers.offline.reading import facts_of
@@ -22,6 +24,7 @@ from workers.offline.subject import (
 )
 from workers.offline.thread import Thread, chosen, names_looked_up, rows_meant
 from workers.offline.values import Analysis, Cell, Column, Intent, Join, Unplaced
+from workers.offline.wording import say, signed
 
 MAX_DRIVERS = 2
 FEW_VALUES = 6
@@ -40,8 +43,8 @@ class Task:
     analysis: Analysis
 
     @property
-    def language(self) -> str:
-        """ "en" or "zh"."""
+    def language(self) -> Language:
+        """The language of the report."""
         return self.thread.language
 
     @property
@@ -103,7 +106,11 @@ class Task:
 
     def ticks(self, name: str | None) -> str:
         """The format of an axis that shows a column."""
-        return f"{self.unit(self.join.column(name))}{{x:,.10g}}"
+        return signed("{x:,.10g}", self.unit(self.join.column(name)), self.language)
+
+    def labels(self, name: str | None, form: str) -> str:
+        """The format of labels that show values of a column, written in this form."""
+        return signed(f"{{:{form}}}", self.unit(self.join.column(name)), self.language)
 
 
 def tasks(thread: Thread, join: Join) -> list[Task]:
@@ -142,7 +149,8 @@ def questions_to_the_data(thread: Thread, join: Join) -> list[Cell]:
     named = [word.text for intent in thread.intents for word in intent.unplaced if word.named]
     if unknown := [name for name in dict.fromkeys(named) if name not in looked_up]:
         columns = [column.name for column in join.columns if column.kind in ("category", "id", "text")][:MAX_COLUMNS]
-        listed = ", ".join(f"“{name}”" for name in unknown)
+        quoted = [say("words", "quoted", thread.language, {"text": name}) for name in unknown]
+        listed = ("、" if thread.language in UNSPACED else ", ").join(quoted)
         return [
             cells.cell("look_up", "seek", thread.language, {"names": unknown, "columns": columns, "listed": listed})
         ]

@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
-from core.phrases import detect
 from core.steps import CellRan
+from core.values import Language
 from workers.offline import columns as cols
 from workers.offline.cells import FIRST, literal, stage_of
 from workers.offline.intent import Known, understand
@@ -41,7 +41,7 @@ class Thread:
     """
 
     turns: tuple[TurnContent, ...]
-    language: str
+    language: Language
     text: str
     join: Join | None
     facts: Facts
@@ -74,8 +74,13 @@ class Thread:
         return _cells(self.turns)
 
 
-def understand_thread(turns: tuple[TurnContent, ...], sources: tuple[str, ...] = ()) -> Thread:
-    """The thread as the analyst sees it, with the data sources that it may ask. Pure: the same turns give the same."""
+def understand_thread(
+    turns: tuple[TurnContent, ...], sources: tuple[str, ...] = (), language: Language = "en"
+) -> Thread:
+    """The thread as the analyst sees it, with the data sources that it may ask and the language to answer in.
+
+    Pure: the same turns give the same.
+    """
     current = turns[-1]
     text = current.texts[-1] if current.texts else ""
     join = _frame(turns, _tables(turns))
@@ -85,11 +90,11 @@ def understand_thread(turns: tuple[TurnContent, ...], sources: tuple[str, ...] =
     if join and (derived := cols.amount_to_derive(join.columns)):
         join = replace(join, derived=(derived,))
     refunds = _refunds(join, facts) if join else None
-    asked_now = _asked_now(turns, join, facts, refunds, sources)
+    asked_now = _asked_now(turns, join, facts, refunds, sources=sources, language=language)
     unclear = asked_now if isinstance(asked_now, Unclear) else None
     return Thread(
         turns=turns,
-        language=_language(current),
+        language=language,
         text=text,
         join=join,
         facts=facts,
@@ -131,15 +136,6 @@ def _only(tables: Sequence[Table], text: str) -> Join | None:
 def _called(table: Table) -> re.Pattern[str]:
     name = rf"[\"“'`]?{re.escape(table.name)}[\"”'`]?"
     return re.compile(rf"\btable {name}(?!\w)|(?<!\w){name} table\b|{name}\s*(?:这张)?表|表\s*{name}", re.IGNORECASE)
-
-
-def _language(current: TurnContent) -> str:
-    """The language of what was asked last; an answer in one word keeps the language of the question.
-
-    Its sentences are in English and Chinese only.
-    """
-    told = next((text for text in reversed(current.texts) if len(text) > 3), " ".join(current.texts))
-    return "zh" if detect(told) == "zh" else "en"
 
 
 def _tables(turns: Sequence[TurnContent]) -> tuple[Table, ...]:
@@ -191,13 +187,21 @@ def _own_rows(column: str, marked: Sequence[str]) -> bool:
 
 
 def _asked_now(
-    turns: Sequence[TurnContent], join: Join | None, facts: Facts, refunds: Refunds | None, sources: Sequence[str]
+    turns: Sequence[TurnContent],
+    join: Join | None,
+    facts: Facts,
+    refunds: Refunds | None,
+    *,
+    sources: Sequence[str],
+    language: Language,
 ) -> tuple[Intent, ...] | Unclear:
     """What the last text asks for, given all that was asked before it; nothing without data."""
     if join is None:
         return ()
     looked_up = names_looked_up(facts)
-    known = Known(known_values(join, facts), refunds is not None, refunds.column if refunds else "", looked_up)
+    known = Known(
+        known_values(join, facts), refunds is not None, refunds.column if refunds else "", looked_up, language
+    )
     before: tuple[Intent, ...] = ()
     now: tuple[Intent, ...] | Unclear = ()
     open_text = ""

@@ -1,97 +1,163 @@
-"""Words and numbers for people: the sentences of report.yaml in the thread's language, amounts, shares, changes."""
+"""Words, numbers and times for people, in the thread's language.
+
+The sentences are in report.yaml (English and Chinese) and in `languages/`, a file for each other language.
+"""
 
 from __future__ import annotations
 
 import math
 import re
-from calendar import month_name
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib import resources
-from typing import Any
+from typing import Any, Final
 
 import yaml
 from jinja2 import Environment, StrictUndefined, Template
 
+from core.phrases import OWN_FILES, written
+from core.values import Language
+
+_BEHIND: Final = frozenset[Language]({"de", "es", "fr"})
+"""The languages that set a sign of currency or of percent behind the number, after a space that does not break."""
+_DAYS: Final[Mapping[Language, str]] = {
+    "de": "{d}.{m}.{y}",
+    "es": "{d}/{m}/{y}",
+    "fr": "{d}/{m}/{y}",
+    "ja": "{y}/{m}/{d}",
+}
+_MONTHS: Final[Mapping[Language, str]] = {
+    "de": "{name} {y}", "es": "{name} de {y}", "fr": "{name} {y}", "ja": "{y}年{name}"
+}  # fmt: skip
+_QUARTERS: Final[Mapping[Language, str]] = {
+    "de": "Q{q} {y}",
+    "es": "T{q} {y}",
+    "fr": "T{q} {y}",
+    "ja": "{y}年第{q}四半期",
+}
+_YEARS: Final[Mapping[Language, str]] = {"ja": "{y}年"}
+_TIME = re.compile(r"(?<![\d.-])(?P<y>\d{4})(?:Q(?P<q>[1-4])|-(?P<m>\d\d)(?:-(?P<d>\d\d))?)?(?![\d.-])")
+
 
 @cache
 def sentences() -> dict[str, Any]:
-    """The content of report.yaml."""
-    text = resources.files(__package__).joinpath("report.yaml").read_text(encoding="utf-8")
-    loaded: dict[str, Any] = yaml.safe_load(text)
+    """Every sentence: by group, language and key."""
+    told: dict[str, Any] = _read("report.yaml")
+    for language in OWN_FILES:
+        for group, own in _read(f"languages/{language}.yaml").items():
+            told[group][language] = own
+    return told
+
+
+def _read(name: str) -> dict[str, Any]:
+    loaded: dict[str, Any] = yaml.safe_load(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
     return loaded
 
 
 def say(
-    group: str, key: str | int, language: str, variables: Mapping[str, object] | None = None, sign: str = ""
+    group: str, key: str | int, language: Language, variables: Mapping[str, object] | None = None, sign: str = ""
 ) -> str:
-    """One sentence of report.yaml, its paragraphs on one line each; amounts in it carry the sign of currency."""
+    """One sentence, its paragraphs on one line each; amounts in it carry the sign of currency."""
     sentence = sentences()[group][language][key]
     text = template(environment(language, sign), sentence).render(variables or {})
-    lines = [" ".join(part.split()) if part.strip() else part for part in text.split("\n\n")]
+    lines = [flat(part) if part.strip() else part for part in text.split("\n\n")]
     return "\n\n".join(lines)
 
 
-def month(number: int, language: str) -> str:
+def flat(text: str) -> str:
+    """A text on one line. Spaces that do not break stay: they stand inside numbers."""
+    return re.sub(r"[ \t\n]+", " ", text).strip(" \t\n")
+
+
+def month(number: int, language: Language) -> str:
     """The name of a month, 1 to 12."""
-    return f"{number}月" if language == "zh" else month_name[number]
+    name: str = sentences()["words"][language]["month_names"].split()[number - 1]
+    return name
 
 
-def number(value: object) -> str:
-    """A number with thousands separators and as many decimals as its size calls for."""
+def when(text: object, language: Language) -> str:
+    """Times such as "2023", "2023Q1", "2023-04" and "2023-04-05" in a text as the language writes them."""
+    return _TIME.sub(lambda found: _time(found, language), str(text))
+
+
+def _time(found: re.Match[str], language: Language) -> str:
+    parts = {name: part or "" for name, part in found.groupdict().items()}
+    forms = _DAYS if found["d"] else _MONTHS if found["m"] else _QUARTERS if found["q"] else _YEARS
+    if language not in forms or not 0 <= int(found["m"] or 1) - 1 < 12:
+        return found[0]
+    return forms[language].format(**parts, name=month(int(found["m"] or 1), language))
+
+
+def number(value: object, language: Language) -> str:
+    """A number with thousands separators and as many decimals as its size calls for; anything else as it is."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return str(value)
     if not math.isfinite(value):
         return "–"
     size = abs(value)
     if float(value).is_integer() or size >= 1000:
-        return f"{value:,.0f}"
+        return written(f"{value:,.0f}", language)
     if size >= 1:
-        return f"{value:,.2f}".rstrip("0").rstrip(".")
-    return f"{value:.3g}"
+        return written(f"{value:,.2f}".rstrip("0").rstrip("."), language)
+    return written(f"{value:.3g}", language)
 
 
-def money(value: object, sign: str) -> str:
-    """An amount with its sign of currency in front."""
+def money(value: object, sign: str, language: Language) -> str:
+    """An amount with its sign of currency, which stands where the language sets it."""
     if not sign or not isinstance(value, int | float) or not math.isfinite(value):
-        return number(value)
-    digits = f"{abs(value):,.0f}" if abs(value) >= 1000 else f"{abs(value):,.2f}"
-    return f"{'-' if value < 0 else ''}{sign}{digits}"
+        return number(value, language)
+    digits = written(f"{abs(value):,.0f}" if abs(value) >= 1000 else f"{abs(value):,.2f}", language)
+    return f"{'-' if value < 0 else ''}{signed(digits, sign, language)}"
 
 
-def percent(value: float) -> str:
+def signed(digits: str, sign: str, language: Language) -> str:
+    """Digits, or the format of them, with a sign of currency before or behind; alone when there is none."""
+    if not sign:
+        return digits
+    return f"{digits}\u00a0{sign}" if language in _BEHIND else f"{sign}{digits}"
+
+
+def percent(value: float, language: Language, form: str = ".1f") -> str:
     """A share as percent with one decimal."""
-    return f"{value * 100:.1f}%"
+    return written(format(value * 100, form), language) + ("\u00a0%" if language in _BEHIND else "%")
 
 
 @lru_cache(maxsize=512)  # the same few sentences are said again and again, and compiling one takes longer than the rest
 def template(made: Environment, text: str) -> Template:
-    """A sentence of report.yaml, compiled for these filters."""
+    """A sentence, compiled for these filters."""
     return made.from_string(text)
 
 
-@lru_cache(maxsize=32)
-def environment(language: str, sign: str = "", rate: bool = False) -> Environment:
-    """Jinja with our filters: v (a measure's value), m (an amount), n (a number), pct, signed, plus, p, cap, month."""
+@lru_cache(maxsize=64)
+def environment(language: Language, sign: str = "", rate: bool = False) -> Environment:
+    """Jinja with our filters: v (a measure's value), m (an amount), n (a number), pct, signed, plus, p, cap, month, t
+    (a time), day (a value that may be one)."""
 
     def value(given: object) -> str:
-        return percent(given) if rate and isinstance(given, int | float) else money(given, sign)
+        return percent(given, language) if rate and isinstance(given, int | float) else money(given, sign, language)
 
     def plus(given: float) -> str:
         return ("+" if given >= 0 else "") + value(given)
 
     filters: dict[str, Callable[..., str]] = {
         "v": value,
-        "m": lambda given: money(given, sign),
-        "n": number,
-        "p": lambda given: "p < 0.001" if given < 0.001 else f"p = {given:.3f}",
-        "pct": percent,
-        "signed": lambda given: f"{given * 100:+.1f}%",
+        "m": lambda given: money(given, sign, language),
+        "n": lambda given: number(given, language),
+        "p": lambda given: written("p < 0.001" if given < 0.001 else f"p = {given:.3f}", language),
+        "pct": lambda given: percent(given, language),
+        "signed": lambda given: percent(given, language, "+.1f"),
         "plus": plus,
         "cap": lambda text: text[:1].upper() + text[1:],
         "month": lambda given: month(given, language),
-        "day": lambda given: re.sub(r" 00:00:00$", "", str(given)),
+        "t": lambda given: when(given, language),
+        "day": lambda given: _day(str(given), language),
     }
     made = Environment(undefined=StrictUndefined, autoescape=False)  # noqa: S701 - Markdown, not HTML
     made.filters.update(filters)
     return made
+
+
+def _day(text: str, language: Language) -> str:
+    """A value of the data; a day without its time, as the language writes it."""
+    plain = text.removesuffix(" 00:00:00")
+    return when(plain, language) if re.fullmatch(r"\d{4}-\d\d-\d\d", plain) else plain

@@ -17,13 +17,16 @@ from core.errors import BlobMissing, UsersMove
 from core.installations.workspaces import Workspace
 from core.phrases import say
 from core.slack.writer import SlackWriter
-from core.steps import Briefed, FileProblem
+from core.steps import Briefed, FileAbstract, FileProblem
 from core.store import Store, StoredMessage
 from core.team_settings import RepositorySettings
 from core.telemetry import get_logger
 from core.values import REPOSITORY_MODE, FileRef, Language, Lease, StoredFile
 from executor.client import SessionClient
+from executor.values import CellResult
+from workers.agent.pictures import IMAGES
 from workers.profiling.file_profiles import describe_code, read_abstracts
+from workers.profiling.inside.bounds import SMALLER
 from workers.repositories.cloning import Cloner
 from workers.turn.downloads import Downloader, look_up_with
 from workers.turn.stop_check import StopCheck, stopped_by, unless_stopped
@@ -111,8 +114,21 @@ class ThreadFiles:
             return None
         abstracts, unreadable = read_abstracts(result, language, paths)
         # Contents are found by their digest. So it is never one that the sandbox names.
-        described = tuple(each.model_copy(update={"sha256": digests[each.path]}) for each in abstracts)
+        described = tuple(
+            each.model_copy(update={"sha256": digests[each.path], "smaller": self._smaller(each, result)})
+            for each in abstracts
+        )
         return Briefed(files=described, problems=(*problems, *unreadable))
+
+    def _smaller(self, file: FileAbstract, result: CellResult) -> StoredFile | None:
+        """The smaller copy of a picture that describing it made, kept; its digest is of the bytes that we have."""
+        copies = [made for made in result.artifacts if made.name == file.path + SMALLER and made.kind == "file"]
+        if file.format not in IMAGES or not copies or copies[0].mimetype != IMAGES["jpeg"]:
+            return None
+        (made,) = copies
+        return StoredFile(
+            name=made.name, mimetype=made.mimetype, size=made.size, sha256=self._blobs.put(Path(made.path))
+        )
 
     def restore(self, thread_id: str) -> None:
         """Give a thread its inputs again before its session starts: this host may never have had them."""

@@ -159,7 +159,7 @@ def marks_of(text: str) -> Marks:
 
 def scan(text: str, marks: Marks, *, months: bool = False) -> list[Numeral]:
     """The numbers and dates of a text, in order, none inside another. `months`: also months that stand alone."""
-    found, rest = _dates(text)
+    found, rest = _dates(text, day_first=marks == "comma")
     if months:
         found += [
             Numeral(m.start(), m.end(), m[0], "date", day=Day(month=_MONTHS[m[1].casefold()]), digits_end=m.end())
@@ -175,12 +175,12 @@ def scan_dates(text: str) -> list[Numeral]:
     return _dates(text)[0]
 
 
-def _dates(text: str) -> tuple[list[Numeral], str]:
-    """The dates of a text, and the text without them."""
+def _dates(text: str, *, day_first: bool = False) -> tuple[list[Numeral], str]:
+    """The dates of a text, and the text without them. `day_first`: 04/01/2022 is in January."""
     found: list[Numeral] = []
     rest = text
     for name, pattern in _DATES if _MAYBE_DATE.search(text) else ():
-        own = [one for match in pattern.finditer(rest) if (one := _date(name, match)) is not None]
+        own = [one for match in pattern.finditer(rest) if (one := _date(name, match, day_first=day_first)) is not None]
         if own:
             found += own
             rest = pattern.sub(partial(_blank, name), rest)
@@ -192,8 +192,8 @@ def _blank(name: str, match: re.Match[str]) -> str:
     return "\x00" * len(match[0]) if _date(name, match) else match[0]
 
 
-def _date(name: str, match: re.Match[str]) -> Numeral | None:
-    day = _day(name, list(match.groups()))
+def _date(name: str, match: re.Match[str], *, day_first: bool = False) -> Numeral | None:
+    day = _day("slash_dm" if day_first and name == "slash" else name, list(match.groups()))
     if name != "time" and day is None:
         return None
     kind: Literal["date", "time"] = "time" if name == "time" else "date"
@@ -213,6 +213,8 @@ def _day(name: str, given: list[str | None]) -> Day | None:  # noqa: PLR0912 - o
         case "dmy":
             year = number(2) or 0
             day = Day(year if year > 99 else 2000 + year, number(1), number(0))
+        case "slash_dm":
+            day = Day(number(2), number(1), number(0))
         case "slash":
             first, second = number(0) or 0, number(1) or 0
             day = Day(number(2), second, first) if first > 12 else Day(number(2), first, second)

@@ -94,7 +94,7 @@ CHANGE = re.compile(
 )
 TOTAL = re.compile(
     r"\b(?:total\w*|sum|sums|together|combined|overall|in all|altogether|all|whole|zusammen|insgesamt|gesamt\w*|summe|"
-    r"alle[rn]?)\b|合计|总|一共|共",
+    r"alle[rn]?)\b|合计|合計|总|一共|共",
     re.IGNORECASE,
 )
 RATIO = re.compile(

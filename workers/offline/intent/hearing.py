@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
+from core.values import Language
 from workers.offline import columns as cols
 from workers.offline import dates
 from workers.offline.intent.quantities import (
@@ -18,7 +19,7 @@ from workers.offline.intent.quantities import (
     top_of,
 )
 from workers.offline.intent.unplaced import unplaced
-from workers.offline.lexicon import Span, find, first_of, has, lexicon
+from workers.offline.lexicon import Span, find, first_of, has, language_of, lexicon
 from workers.offline.values import Aggregate, AnalysisKind, Column, Filter, Frequency, Join, Unclear, Unplaced
 
 MAX_GROUPINGS = 3
@@ -41,12 +42,14 @@ class Known:
     """What is known beyond the abstracts: values of categories (from cells), if the data has refunds, and where.
 
     `found` are names that were looked up: the column that holds them and the values meant; None for those not there.
+    `language` is that of a text whose words do not tell.
     """
 
     values: Mapping[str, Sequence[str]]
     refunds: bool = False
     refund_column: str = ""
     found: Mapping[str, Filter | None] = field(default_factory=dict)
+    language: Language = "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +85,12 @@ class Heard:
     """Columns of amounts that could not be read as numbers."""
     versus: bool
     """Whether a number is set against another one, row by row or as a ratio."""
+    language: Language
 
 
 def hear(text: str, frame: Join, known: Known) -> Heard:
     """What a text names of this data."""
+    language = language_of(text, known.language)
     found = cols.mentions(frame.columns, text)
     date = cols.default_date(frame.columns)
     bounds, bound_spans = number_filters(text, found, frame.columns)
@@ -155,10 +160,12 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
             used,
             [*(table.name for table in frame.tables), *(c.name for c in frame.columns)],
             refunds=known.refunds,
+            language=language,
         ),
         counted=_counted(text, found, frame),
         unread=tuple(c for mention in columns for c in mention.columns[:1] if cols.holds_unread_amounts(c)),
         versus=_between_columns(text, columns),
+        language=language,
     )
 
 

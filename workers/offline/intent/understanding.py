@@ -12,6 +12,7 @@ from workers.offline.intent.following import followed, is_whole_question
 from workers.offline.intent.fresh import asked_anew
 from workers.offline.intent.hearing import Heard, Known, hear
 from workers.offline.intent.quantities import moves
+from workers.offline.intent.unplaced import UNDERSTOOD
 from workers.offline.lexicon import concepts_of, find, has, lexicon, stem, words
 from workers.offline.values import Intent, Join, Unclear, Unplaced
 
@@ -70,9 +71,9 @@ def _with_the_rest(heard: Heard, intent: Intent, frame: Join) -> Intent:
     amiss += [heard.counted] if intent.aggregate == "count" and heard.counted else []
     amiss += ["each"] if find(["each"], heard.text) and not grouped else []
     amiss += [*_misread(heard, intent), *beyond_rules(heard, intent, frame)]
-    german = has("german", heard.text)
-    unknown = [word.text for word in intent.unplaced if german or not word.named]
-    if amiss or (unknown and (intent.assumed or german)):
+    foreign = heard.language not in UNDERSTOOD
+    unknown = [word.text for word in intent.unplaced if foreign or not word.named]
+    if amiss or (unknown and (intent.assumed or foreign)):
         rest = tuple(Unplaced(name) for name in amiss)
         return replace(intent, analyses=(), unplaced=tuple(dict.fromkeys([*intent.unplaced, *rest])))
     names = []

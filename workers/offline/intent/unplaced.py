@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from typing import Final
 
+from core.values import Language
 from workers.offline.intent.clauses import told_before
-from workers.offline.lexicon import CJK, Span, find, has, lexicon, stems, words
+from workers.offline.lexicon import CJK, Span, find, lexicon, stem, stems, words
 from workers.offline.values import Unplaced
 
 MAX_UNPLACED = 4
@@ -15,6 +17,10 @@ _GROUPS = (
     *("significance", "durations", "shares", "refunds", "refers_back", "reset", "greetings", "tests", "orders"),
     *("small_talk", "row_names", "exports"),
 )
+_GROUPS_OF_ALL = ("refunds", "reset", "greetings")
+"""What is understood in every language."""
+UNDERSTOOD: Final = frozenset[Language]({"en", "zh"})
+"""The languages that the rules understand."""
 _KEYED = ("analyses", "frequencies", "aggregates", "charts", "parts_of_dates", "best_period")
 _LEADS = re.compile(
     r"\b(?P<demanding>only|just|exclude|excluding|without|except|(?:filter|limit|restrict)(?:ed)? (?:to|by|on))"
@@ -31,10 +37,13 @@ _NAME_BEFORE = re.compile(r"(?<=\s)[A-Z][\w'’]*[\s\-]$")
 _JOINTS = re.compile(r"[\s&'’.\-]{1,3}")
 
 
-def unplaced(text: str, used: Iterable[Span], own_names: Sequence[str], *, refunds: bool) -> tuple[Unplaced, ...]:
+def unplaced(
+    text: str, used: Iterable[Span], own_names: Sequence[str], *, refunds: bool, language: Language
+) -> tuple[Unplaced, ...]:
     """The words of a text outside the spans that were used and outside the words that any question is made of.
 
-    `refunds`: the data has some, so that their words say something.
+    `refunds`: the data has some, so that their words say something. In a `language` that no rule understands, few words
+    are harmless.
     `own_names` are names of tables and columns: their words are known, too. What is only told before the question
     ("we sell chairs") need not be used.
     """
@@ -42,21 +51,41 @@ def unplaced(text: str, used: Iterable[Span], own_names: Sequence[str], *, refun
     free = [span for span in find(lexicon()["unread"], text) if not any(span.overlaps(s) for s in [told, *used])]
     unread = [span for span in free if not any(span != s and span.overlaps(s) and s.length > span.length for s in free)]
     unread = [span for span in unread if not any(span.overlaps(s) for s in find(lexicon()["without"], text))]
-    taken = [told, *used, *unread, *_known(text, refunds=refunds)]
-    known = {word.stem for name in own_names for word in words(name)} | stems("stop_words")
-    known |= stems("german") | stems("german_too") if has("german", text) else set()
+    known = {word.stem for name in own_names for word in words(name)}
+    if language not in UNDERSTOOD:
+        return _foreign(text, language, [*used, *unread], known, refunds=refunds)
+    taken = [told, *used, *unread, *_known(text, _GROUPS, refunds=refunds)]
     found = [
         *(Unplaced(text[span.start : span.end]) for span in unread),
-        *_latin(text, taken, known),
+        *_latin(text, taken, known | stems("stop_words")),
         *_chinese(text, taken, own_names),
     ]
     return tuple(dict.fromkeys(found))[:MAX_UNPLACED]
 
 
-def _known(text: str, *, refunds: bool) -> list[Span]:
-    """Where the lexicon's phrases stand in a text."""
+def _foreign(
+    text: str, language: Language, taken: Sequence[Span], known: set[str], *, refunds: bool
+) -> tuple[Unplaced, ...]:
+    """The words of a text in a language that no rule understands, but for those that change nothing."""
+    harmless, false = lexicon()["harmless"][language], lexicon()["false_friends"][language]
+    misread = [
+        span for span in find(false, text) if not {word.stem for word in words(text[span.start : span.end])} <= known
+    ]
+    taken = [*taken, *_known(text, _GROUPS_OF_ALL, refunds=refunds), *find(harmless, text)]
+    taken = [span for span in taken if not any(span.overlaps(wrong) for wrong in misread)]
+    found = [Unplaced(text[span.start : span.end]) for span in misread]
+    found += _latin(text, [*taken, *misread], known | {stem(word) for word in harmless})
+    left = list(text)
+    for span in [*taken, *misread]:
+        left[span.start : span.end] = "\x00" * span.length
+    found += [Unplaced(run[0]) for run in re.finditer(r"[\u3400-\u9fff]+", "".join(left)) if run[0] not in known]
+    return tuple(dict.fromkeys(found))[:MAX_UNPLACED]
+
+
+def _known(text: str, groups: Sequence[str], *, refunds: bool) -> list[Span]:
+    """Where phrases of these groups of the lexicon stand in a text, and those that name analyses and the like."""
     told = lexicon()
-    phrases = [phrase for group in _GROUPS if refunds or group != "refunds" for phrase in told[group]]
+    phrases = [phrase for group in groups if refunds or group != "refunds" for phrase in told[group]]
     phrases += [phrase for group in _KEYED for listed in told[group].values() for phrase in listed]
     return find(phrases, text)
 

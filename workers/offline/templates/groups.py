@@ -11,18 +11,19 @@ import numpy as np
 import pandas as pd
 from scipy import stats  # type: ignore[import-untyped]
 
-from workers.offline.cell_functions import bars, named, short, tell, tell_moved
+from workers.offline.cell_functions import bars, fill, named, short, tell, tell_moved, written
 
 
 def breakdown(
     work: Any, *, aggregate: Callable[[Any], Any], total: Any, column: str | None, additive: bool,
     rate: bool, averaged: bool, tested: bool, by: str, by_name: str, ordered: bool, banded: bool, days: list[str],
     whole_years: bool, date: str | None, ascending: bool, top: int | None, most: int, shown_rows: int,
-    chart: str | None, title: str, measure_name: str, amount: str, axis_format: str, label_format: str, zh: bool,
+    chart: str | None, title: str, measure_name: str, amount: str, axis_format: str, label_format: str,
+    words: dict[str, str],
 ) -> Any:  # fmt: skip
     """A measure by groups, largest first, with shares and the change against the year before."""
-    blank = "（空白）" if zh else "(blank)"
-    groups = named(work[by_name], zh)
+    blank = words["blank"]
+    groups = named(work[by_name], words)
     grouped = work.groupby(groups)
     table = pd.DataFrame({
         measure_name: aggregate(grouped), "rows": grouped[column].count() if column else grouped.size(),
@@ -81,36 +82,37 @@ def breakdown(
 
     if averaged:
         tell_moved({str(name): part for name, part in grouped[column] if name in table.index[:shown_rows]})
-    print(f"{len(work):,}行，分为{count}组" if zh else f"{count} groups of {len(work):,} rows")
+    print(fill("groups", words, groups=count, rows=len(work)))
 
     shown = table[measure_name].head(shown_rows)
     if additive and not top and not ordered and not banded and not ascending and count > most:
-        rest = {"其他" if zh else "Other": table[measure_name].iloc[most - 1 :].sum()}
+        rest = {words["other"]: table[measure_name].iloc[most - 1 :].sum()}
         shown = pd.concat([table[measure_name].head(most - 1), pd.Series(rest)])
     names = short(shown.index)
+    ticks, labels = written(axis_format, words), written(label_format, words)
     if chart == "pie" and additive:
         if shown.min() >= 0:
             _, ax = plt.subplots(figsize=(7.5, 5))
-            ax.pie(shown, labels=names, autopct="%1.1f%%", startangle=90, counterclock=False, pctdistance=0.78,
-                   wedgeprops={"width": 0.45, "edgecolor": "white"})  # fmt: skip
+            ax.pie(shown, labels=names, autopct=written("{:.1f}%", words), startangle=90, counterclock=False,
+                   pctdistance=0.78, wedgeprops={"width": 0.45, "edgecolor": "white"})  # fmt: skip
         else:  # a slice cannot be negative
             tell("no_pie", by=by_name, negative=int((shown < 0).sum()))
-            ax = bars(names, shown, title, amount, by, axis_format, label_format)
+            ax = bars(names, shown, title, amount, by, ticks, labels)
         ax.set_title(title)
     elif ordered or banded or chart == "column":
         _, ax = plt.subplots()
         places = range(len(names))
-        ax.bar_label(ax.bar(places, shown, color="#2563eb", width=0.65), fmt=label_format, padding=3, fontsize=9)
+        ax.bar_label(ax.bar(places, shown, color="#2563eb", width=0.65), fmt=labels, padding=3, fontsize=9)
         ax.set_xticks(places, names)
-        ax.yaxis.set_major_formatter(axis_format)
+        ax.yaxis.set_major_formatter(ticks)
         ax.set(title=title, ylabel=amount, xlabel=by)
         ax.grid(axis="x", visible=False)
         ax.margins(y=0.12)
     else:
-        ax = bars(names, shown, title, amount, by, axis_format, label_format)
+        ax = bars(names, shown, title, amount, by, ticks, labels)
     if rate:
         line = ax.axhline if ordered or banded or chart == "column" else ax.axvline
-        said = f"总体: {overall:.1%}" if zh else f"all: {overall:.1%}"
+        said = fill("all", words, share=written("{:.1%}", words)(overall))
         line(overall, color="#6b7280", linestyle="--", linewidth=1.2, label=said)
         ax.legend(loc="lower right")
     return table.reset_index()
@@ -118,7 +120,7 @@ def breakdown(
 
 def compare(
     work: Any, *, column: str, by: str, by_name: str, shown_rows: int, title: str, amount: str,
-    axis_format: str, zh: bool,
+    axis_format: str, words: dict[str, str],
 ) -> Any:  # fmt: skip
     """A number between groups, with the spread and a test of the difference."""
     data = work[[column, by_name]].dropna()
@@ -144,7 +146,7 @@ def compare(
         explained = max(0.0, (kruskal.statistic - len(samples) + 1) / rest)
         tell("test", kind="kruskal", p=float(kruskal.pvalue), effect=round(float(explained), 4))
 
-    print(f"{len(values):,}行，分为{len(samples)}组" if zh else f"{len(samples)} groups of {len(values):,} rows")
+    print(fill("groups", words, groups=len(samples), rows=len(values)))
 
     fig, ax = plt.subplots(figsize=(9, max(2.6, 1.6 + 0.5 * len(samples))))
     names = [str(name)[:32] for name in table.index[::-1]]
@@ -153,9 +155,9 @@ def compare(
                medianprops={"color": "#1e3a8a", "linewidth": 2}, whiskerprops={"color": "#2563eb"},
                capprops={"color": "#2563eb"})  # fmt: skip
     ax.scatter(table["mean"][::-1], range(1, len(samples) + 1), marker="D", color="#dc2626", s=28, zorder=3,
-               label="平均" if zh else "mean")  # fmt: skip
+               label=words["mean"])  # fmt: skip
     ax.set(title=title, xlabel=amount, ylabel=by)
-    ax.xaxis.set_major_formatter(axis_format)
+    ax.xaxis.set_major_formatter(written(axis_format, words))
     ax.grid(axis="y", visible=False)
     fig.legend(*ax.get_legend_handles_labels(), loc="outside upper right")
     return table
@@ -163,12 +165,12 @@ def compare(
 
 def correlate(
     work: Any, *, x: str, y: str, x_amount: str, y_amount: str, x_axis_format: str, y_axis_format: str, title: str,
-    zh: bool,
+    words: dict[str, str],
 ) -> None:  # fmt: skip
     """How two numbers go together."""
     pair = work[[x, y]].dropna().astype(float)
     varied = len(pair) >= 3 and (pair.nunique() > 1).all()
-    print(f"{len(pair):,}对数值" if zh else f"{len(pair):,} pairs of values")
+    print(fill("value_pairs", words, pairs=len(pair)))
     if varied:
         pearson, spearman = stats.pearsonr(pair[x], pair[y]), stats.spearmanr(pair[x], pair[y])
         slope, start = np.polyfit(pair[x], pair[y], 1)
@@ -180,16 +182,16 @@ def correlate(
         shown = pair.sample(min(len(pair), 3000), random_state=0)
         ax.scatter(shown[x], shown[y], s=14, alpha=0.35, color="#2563eb", edgecolors="none")
         ends = np.array([pair[x].min(), pair[x].max()])
-        ax.plot(ends, start + slope * ends, color="#dc2626", linewidth=2, label="线性拟合" if zh else "linear fit")
+        ax.plot(ends, start + slope * ends, color="#dc2626", linewidth=2, label=words["linear_fit"])
         ax.set(title=title, xlabel=x_amount, ylabel=y_amount)
-        ax.xaxis.set_major_formatter(x_axis_format)
-        ax.yaxis.set_major_formatter(y_axis_format)
+        ax.xaxis.set_major_formatter(written(x_axis_format, words))
+        ax.yaxis.set_major_formatter(written(y_axis_format, words))
         ax.legend()
     else:
         tell("no_pair", rows=len(pair))
 
 
-def correlations(work: Any, *, columns: list[str], title: str, zh: bool) -> Any:
+def correlations(work: Any, *, columns: list[str], title: str, words: dict[str, str]) -> Any:
     """Which numbers go together, all against all."""
     numbers = work[columns].astype(float)
     numbers = numbers.loc[:, (numbers.nunique() > 1) & (numbers.notna().sum() >= 10)]
@@ -200,7 +202,7 @@ def correlations(work: Any, *, columns: list[str], title: str, zh: bool) -> Any:
     for (one, other), value in strongest.head(8).items():
         tell("pair", x=one, y=other, spearman=round(value, 4), rows=int(numbers[[one, other]].dropna().shape[0]))
 
-    print(f"{len(upper)}对列" if zh else f"{len(upper)} pairs of columns")
+    print(fill("column_pairs", words, pairs=len(upper)))
 
     if len(table) >= 2:
         size = 2.6 + 0.62 * len(table)
@@ -209,10 +211,11 @@ def correlations(work: Any, *, columns: list[str], title: str, zh: bool) -> Any:
         names = [name.replace("_", " ")[:24] for name in table.columns]
         ax.set_xticks(range(len(names)), names, rotation=40, ha="right")
         ax.set_yticks(range(len(names)), names)
+        coefficient = written("{:.2f}", words)
         for (row, column), value in np.ndenumerate(table.to_numpy()):
             color = "white" if abs(value) > 0.6 else "#374151"
-            ax.text(column, row, f"{round(value, 2) + 0:.2f}", ha="center", va="center", fontsize=8, color=color)
-        fig.colorbar(image, ax=ax, shrink=0.8, label="Spearman 秩相关系数" if zh else "Spearman rank correlation")
+            ax.text(column, row, coefficient(round(value, 2) + 0), ha="center", va="center", fontsize=8, color=color)
+        fig.colorbar(image, ax=ax, shrink=0.8, label=words["rank_correlation"])
         ax.set_title(title)
         ax.grid(visible=False)
     return table.round(3)

@@ -18,12 +18,13 @@ from sklearn.model_selection import KFold, StratifiedKFold, cross_val_score, tra
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from workers.offline.cell_functions import bands, tell
+from workers.offline.cell_functions import bands, fill, tell, written
 
 
 def predict(
-    work: Any, *, number: str | None, numbers: list[str], categories: list[str], target: str,
-    target_cap: str, unit: str, amount: str, axis_format: str, zh: bool,
+    work: Any, *, number: str | None, numbers: list[str], categories: list[str], unit: str,
+    axis_format: str, band: str,
+    words: dict[str, str],
 ) -> None:  # fmt: skip
     """A model of a number or of a yes-no column (`number` is None), judged on rows that it has not seen.
 
@@ -32,8 +33,8 @@ def predict(
     if number:
         work = work[work[number].notna()]
     work = work.sample(min(len(work), 20000), random_state=0)
-    words = work[categories].astype(object).where(work[categories].notna(), "(blank)").astype(str)
-    X = pd.concat([work[numbers].astype(float), words], axis=1)
+    texts = work[categories].astype(object).where(work[categories].notna(), words["blank"]).astype(str)
+    X = pd.concat([work[numbers].astype(float), texts], axis=1)
     X = X.loc[:, X.nunique() > 1]
     y = work[number].astype(float) if number else work["is_target"]
     fewest = y.nunique() if number else int(min(y.sum(), len(y) - y.sum()))
@@ -55,7 +56,7 @@ def predict(
     cases = {} if number else {"positive": int(y.sum()), "rate": round(y.mean(), 6)}
     tell("modelled", rows=len(X), columns=X.shape[1], leaking=leaking, possible=possible, **cases)
     tell("gaps", columns={name: int(count) for name, count in X[numeric].isna().sum().nlargest(6).items() if count})
-    print(f"{len(X):,}行，{X.shape[1]}个预测列" if zh else f"{len(X):,} rows, {X.shape[1]} columns to predict from")
+    print(fill("predicted_from", words, rows=len(X), columns=X.shape[1]))
 
     if possible:
         halves = train_test_split(X, y, test_size=0.25, stratify=None if number else y, random_state=0)
@@ -104,7 +105,7 @@ def predict(
         for column, weight in table.head(6).items():
             sides = {}
             if not number:
-                parts = bands(X[column], 4) if column in numeric else X[column]
+                parts = bands(X[column], 4, band, words["marks"]) if column in numeric else X[column]
                 rates = y.groupby(parts, observed=True).agg(["mean", "size"])
                 rates = rates[rates["size"] >= 20].sort_values("mean")
                 if len(rates) < 2:
@@ -118,44 +119,28 @@ def predict(
         if len(top):
             _, ax = plt.subplots(figsize=(9, max(2.6, 1.6 + 0.4 * len(top))))
             ax.barh([name.replace("_", " ")[:32] for name in top.index], top, color="#2563eb", height=0.65)
-            loss = "打乱该列后 AUC 的下降" if zh else "loss of AUC when the column is shuffled"
-            if number:
-                loss = "打乱该列后平均误差的上升" if zh else "rise of the mean error when the column is shuffled"
-                loss += unit
-                ax.xaxis.set_major_formatter(axis_format)
-            heading = "模型预测 " + target + " 的依据" if zh else "What the model relies on to predict " + target
-            ax.set(title=heading, xlabel=loss, ylabel="列" if zh else "column")
+            loss = words["error_rise"] + unit if number else words["auc_loss"]
+            ax.xaxis.set_major_formatter(written(axis_format if number else "{x:.4g}", words))
+            ax.set(title=words["relies_on"], xlabel=loss, ylabel=words["column"])
             ax.grid(axis="y", visible=False)
 
         if number:
             _, ax = plt.subplots(figsize=(7, 5.5))
             ax.scatter(y_test, predicted, s=14, alpha=0.4, color="#2563eb", edgecolors="none")
             ends = [min(y_test.min(), predicted.min()), max(y_test.max(), predicted.max())]
-            perfect = "完全一致" if zh else "perfect prediction"
-            ax.plot(ends, ends, color="#6b7280", linestyle="--", linewidth=1.2, label=perfect)
-            ax.set(
-                title=f"{target}的预测值与实际值（未见过的数据）"
-                if zh
-                else f"Predicted and actual {target}, on unseen rows",
-                xlabel="实际 " + amount if zh else "actual " + amount,
-                ylabel="预测 " + amount if zh else "predicted " + amount,
-            )
-            ax.xaxis.set_major_formatter(axis_format)
-            ax.yaxis.set_major_formatter(axis_format)
+            ax.plot(ends, ends, color="#6b7280", linestyle="--", linewidth=1.2, label=words["perfect"])
+            ax.set(title=words["predicted_actual"], xlabel=words["actual"], ylabel=words["predicted"])
+            ax.xaxis.set_major_formatter(written(axis_format, words))
+            ax.yaxis.set_major_formatter(written(axis_format, words))
             ax.legend()
         elif len(ranked) >= 50:
             tenths = ranked.groupby(np.arange(len(ranked)) * 10 // len(ranked) + 1).mean()
             _, ax = plt.subplots()
             drawn = ax.bar(tenths.index, tenths, color=["#2563eb"] + ["#93c5fd"] * (len(tenths) - 1), width=0.7)
             ax.bar_label(drawn, fmt="{:.0%}", padding=3, fontsize=9)
-            overall = f"全部未见过的数据: {y_test.mean():.1%}" if zh else f"all unseen rows: {y_test.mean():.1%}"
+            overall = fill("all_unseen", words, share=written("{:.1%}", words)(y_test.mean()))
             ax.axhline(y_test.mean(), color="#6b7280", linestyle="--", linewidth=1.2, label=overall)
-            of_risk = "按预测风险分为十组（1 为最高）" if zh else "tenths of the rows by predicted risk (1 = highest)"
-            ax.set(
-                title=f"各预测风险组的实际 {target}（未见过的数据）" if zh
-                else f"{target_cap} by predicted risk, on unseen rows",
-                xlabel=of_risk, ylabel=target + " 占比" if zh else "share with " + target,
-            )  # fmt: skip
+            ax.set(title=words["by_risk"], xlabel=words["tenths"], ylabel=words["share_with"])
             ax.set_xticks(tenths.index)
             ax.yaxis.set_major_formatter("{x:.0%}")
             ax.grid(axis="x", visible=False)

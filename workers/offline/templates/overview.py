@@ -6,12 +6,13 @@ from typing import Any
 
 import pandas as pd
 
-from workers.offline.cell_functions import bars, copies_of, histogram, tell, tell_moved
+from workers.offline.cell_functions import bars, copies_of, fill, histogram, tell, tell_moved, written
 
 
 def profile(
     work: Any, *, numbers: list[str], dates: list[str], categories: list[str],
-    shown: str | None, counted: bool, shown_title: str, amount: str, axis_format: str, zh: bool,
+    shown: str | None, counted: bool, shown_title: str, amount: str, axis_format: str,
+    words: dict[str, str],
 ) -> Any:  # fmt: skip
     """What is in the data, column by column."""
     table = pd.DataFrame({
@@ -40,22 +41,24 @@ def profile(
                  top_share=round(counts.iloc[0] / max(1, counts.sum()), 4),
                  missing=int(work[column].isna().sum()))  # fmt: skip
 
-    print(f"{len(work):,}行，{work.shape[1]}列" if zh else f"{len(work):,} rows, {work.shape[1]} columns")
+    print(fill("size", words, rows=len(work), columns=work.shape[1]))
 
     if shown and counted:
         counts = work[shown].dropna().astype(str).str.slice(0, 32).value_counts().head(12)
         if len(counts):
-            bars(counts.index, counts, shown_title, "行数" if zh else "rows", amount, "{x:,.0f}", "{:,.0f}")
+            whole = written("{x:,.0f}", words)
+            bars(counts.index, counts, shown_title, words["rows"], amount, whole, whole)
     elif shown:
         values = work[shown].dropna()
         if len(values):
-            histogram(values, shown_title, amount, "行数" if zh else "rows", axis_format)
+            histogram(values, shown_title, amount, axis_format, words)
     return table
 
 
 def rows(
     work: Any, *, column: str, columns: list[str], label: str, label_name: str, count: int,
-    listed: bool, ascending: bool, title: str, amount: str, axis_format: str, label_format: str, zh: bool,
+    listed: bool, ascending: bool, title: str, amount: str, axis_format: str, label_format: str,
+    words: dict[str, str],
 ) -> Any:  # fmt: skip
     """The single rows at the top or the bottom of a measure, or those that meet a condition."""
     ranked = work if listed else work.dropna(subset=[column])
@@ -67,14 +70,17 @@ def rows(
         value = row[column]
         others = row.drop(column).astype(str).str.slice(0, 40).to_dict()
         tell("row", value=None if pd.isna(value) else round(float(value), 4), **others)
-    print(f"{len(ranked):,}行中的{len(shown)}行" if zh else f"{len(shown)} of {len(ranked):,} rows")
+    print(fill("rows_of", words, shown=len(shown), rows=len(ranked)))
     if count > 1 and not listed:
         names = [f"{number}. {name}" for number, name in enumerate(shown[label].astype(str).str.slice(0, 32), start=1)]
-        bars(names, shown[column], title, amount, label_name, axis_format, label_format)
+        ticks, labels = written(axis_format, words), written(label_format, words)
+        bars(names, shown[column], title, amount, label_name, ticks, labels)
     return ranked[columns] if listed else shown
 
 
-def single_number(work: Any, *, total: Any, column: str | None, rate: bool, averaged: bool, zh: bool) -> None:
+def single_number(
+    work: Any, *, total: Any, column: str | None, rate: bool, averaged: bool, words: dict[str, str]
+) -> None:
     """One number."""
     more = (
         {"cases": int(work["is_target"].sum())}
@@ -86,12 +92,12 @@ def single_number(work: Any, *, total: Any, column: str | None, rate: bool, aver
     tell("total", value=round(total, 4) if len(work) else None, rows=len(work), **more)
     if averaged:
         tell_moved({"": work[column]})
-    print(f"{len(work):,}行" if zh else f"{len(work):,} rows")
+    print(fill("row_count", words, rows=len(work)))
 
 
 def distribution(
     work: Any, *, column: str, columns: list[str], other: str | None, label: str, title: str,
-    amount: str, axis_format: str, sign: str, zh: bool,
+    amount: str, axis_format: str, median_format: str, words: dict[str, str],
 ) -> Any:  # fmt: skip
     """How a measure is spread, and its values that stand far out."""
     values = work[column].dropna().astype(float)
@@ -104,7 +110,7 @@ def distribution(
          q3=round(high, 4), p95=round(values.quantile(0.95), 4), maximum=round(values.max(), 4),
          skew=round(values.skew(), 2), outliers=outliers, far=len(far), negative=int((values < 0).sum()),
          zero=int((values == 0).sum()), missing=int(work[column].isna().sum()))  # fmt: skip
-    print(f"{len(values):,}个值，中位数 {middle:,.6g}" if zh else f"{len(values):,} values, median {middle:,.6g}")
+    print(fill("values", words, values=len(values), median=written("{:,.6g}", words)(middle)))
     table = work.loc[values.sub(middle).abs().nlargest(10).index, columns]
     for _, row in table.head(3).iterrows():
         others = row.drop(column).astype(str).str.slice(0, 40).to_dict()
@@ -114,8 +120,8 @@ def distribution(
         where = str(work.loc[largest.index[0], label])
         tell("other_extreme", column=other, largest=largest.iloc[0], next=largest.iloc[-1], row=where)
 
-    ax = histogram(values, title, amount, "行数" if zh else "rows", axis_format)
-    median = f"中位数 {sign}{middle:,.2f}" if zh else f"median {sign}{middle:,.2f}"
+    ax = histogram(values, title, amount, axis_format, words)
+    median = fill("median", words, median=written(median_format, words)(middle))
     ax.axvline(middle, color="#dc2626", linewidth=1.5, linestyle="--", label=median)
     ax.legend()
     return table

@@ -14,20 +14,22 @@ import pandas as pd
 from workers.offline.cell_functions import (
     bars,
     covered,
+    dates_below,
     ends_early,
+    fill,
     last_season,
-    months_below,
     name_of,
     named,
     short,
     tell,
+    written,
 )
 
 
 def trend(
     work: Any, *, date: str, frequency: str, period: str, steps_of_a_year: int,
     aggregate: Callable[[Any], Any], total: Any, additive: bool, chart: str | None, title: str, measure_name: str,
-    amount: str, axis_format: str, zh: bool,
+    amount: str, axis_format: str, words: dict[str, str],
 ) -> Any:  # fmt: skip
     """A measure over time, per year against the same months of the year before, with its season."""
     dated = work.dropna(subset=[date])
@@ -70,8 +72,8 @@ def trend(
         tell("season", high=int(season.idxmax()), high_ratio=round(season.max(), 3), low=int(season.idxmin()),
              low_ratio=round(season.min(), 3))  # fmt: skip
 
-    ends = f"{whole.min():,.6g} – {whole.max():,.6g}"
-    print(f"{len(whole)}个{period}，{ends}" if zh else f"{len(whole)} {period}s, {ends}")
+    short_number = written("{:,.6g}", words)
+    print(fill("periods", words, periods=len(whole), low=short_number(whole.min()), high=short_number(whole.max())))
 
     _, ax = plt.subplots()
     if chart == "bar":
@@ -80,23 +82,24 @@ def trend(
         ax.grid(axis="x", visible=False)
     else:
         if len(whole) + empty < len(series):
-            partial = f"不完整的{period}" if zh else f"incomplete {period}"
+            partial = words["incomplete"]
             ax.plot(every.to_timestamp(), series, color="#93c5fd", linestyle=":", linewidth=1.5, label=partial)
         marker = "o" if len(whole) <= 40 or empty else None
         ax.plot(whole.index.to_timestamp(), whole, marker=marker, markersize=4, linewidth=2)
-        ax.axhline(whole.mean(), color="#9ca3af", linewidth=1, linestyle="--", label="平均" if zh else "average")
+        ax.axhline(whole.mean(), color="#9ca3af", linewidth=1, linestyle="--", label=words["average"])
         ax.legend(loc="upper left")
     if additive:
         ax.set_ylim(bottom=min(0, series.min() * 1.05))
     ax.set(title=title, ylabel=amount)
-    ax.yaxis.set_major_formatter(axis_format)
-    months_below(ax, zh)
+    ax.yaxis.set_major_formatter(written(axis_format, words))
+    dates_below(ax, words)
     return series.rename(measure_name).rename_axis(period).reset_index().astype({period: str})
 
 
 def trend_by(
     work: Any, *, date: str, frequency: str, period: str, by_name: str, aggregate: Callable[[Any], Any],
-    total: Any, additive: bool, most: int, chart: str | None, title: str, amount: str, axis_format: str, zh: bool,
+    total: Any, additive: bool, most: int, chart: str | None, title: str, amount: str, axis_format: str,
+    words: dict[str, str],
 ) -> Any:  # fmt: skip
     """A measure over time, one line for each of the largest groups."""
     dated = work.dropna(subset=[date])
@@ -121,7 +124,7 @@ def trend_by(
              last=round(line.iloc[-1], 4), best=name_of(line.idxmax()),
              change=round(late / early - 1, 4) if half and early > 0 else None)  # fmt: skip
 
-    print(f"{len(whole)}个{period}，{len(largest)}条线" if zh else f"{len(whole)} {period}s, {len(largest)} lines")
+    print(fill("lines", words, periods=len(whole), lines=len(largest)))
 
     fig, ax = plt.subplots()
     if chart == "bar":
@@ -135,19 +138,19 @@ def trend_by(
         marker = "o" if len(whole) <= 40 else None
         for name in largest:
             ax.plot(whole.index.to_timestamp(), whole[name], linewidth=2, marker=marker, markersize=3.5, label=name)
-        months_below(ax, zh)
+        dates_below(ax, words)
     if additive:
         ax.set_ylim(bottom=min(0, np.nanmin(whole[largest].to_numpy()) * 1.05))
     ax.set(title=title, ylabel=amount)
-    ax.yaxis.set_major_formatter(axis_format)
+    ax.yaxis.set_major_formatter(written(axis_format, words))
     fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=min(len(largest), 6))
     return wide.rename_axis(period).reset_index().astype({period: str})
 
 
 def change(
-    work: Any, *, date: str, frequency: str, period: str, season: int, asked_for: str,
+    work: Any, *, date: str, frequency: str, season: int, asked_for: str,
     asked: Callable[[Any], Any] | None, by: str, splits: list[str], aggregate: Callable[[Any], Any], additive: bool,
-    column: str | None, measure: str, measure_name: str, amount: str, axis_format: str, written: str, zh: bool,
+    column: str | None, amount: str, axis_format: str, change_format: str, words: dict[str, str],
 ) -> None:  # fmt: skip
     """A period against the one before, and which groups the change comes from."""
     dated = work.dropna(subset=[date])
@@ -160,7 +163,7 @@ def change(
     now = asked(every) if asked else every[last] if last >= 0 else None
     if now is None or pd.isna(series.get(now)) or pd.isna(series.get(now - 1)):
         tell("no_change", asked=asked_for, first=name_of(every[0]), last=name_of(every[-1]))
-        print(f"没有可比较的前一个{period}" if zh else f"No {period} before it to compare with")
+        print(words["none_before"])
     else:
         here, before = dated[periods == now], dated[periods == now - 1]
         value, earlier = float(series[now]), float(series[now - 1])
@@ -184,7 +187,7 @@ def change(
 
         parts = {}
         for group in splits:
-            groups = named(dated[group], zh)
+            groups = named(dated[group], words)
             part = pd.DataFrame({"now": aggregate(here.groupby(groups)), "before": aggregate(before.groupby(groups))})
             part = part.fillna(0) if additive else part.dropna()
             part["change"] = part["now"] - part["before"]
@@ -192,32 +195,33 @@ def change(
             for name, row in parts[group].head(4).iterrows():
                 tell("part", by=group, name=name, now=round(row["now"], 4), before=round(row["before"], 4),
                      change=round(row["change"], 4))  # fmt: skip
-        print(f"{now}: {value:,.6g}, {now - 1}: {earlier:,.6g}")
+        short_number = written("{:,.6g}", words)
+        print(f"{now}: {short_number(value)}, {now - 1}: {short_number(earlier)}")
 
         near = series[:-1] if incomplete and now != every[-1] else series
         near = near[(near.index >= now - 12) & (near.index <= now + 2)]
         _, ax = plt.subplots()
         marked = {now: "#2563eb", now - 1: "#93c5fd"}
         ax.bar(near.index.astype(str), near, color=[marked.get(when, "#d1d5db") for when in near.index])
-        ax.set(title=f"{now}前后的{measure}" if zh else f"{measure} around {now}", ylabel=amount)
-        ax.yaxis.set_major_formatter(axis_format)
+        ax.set(title=fill("around", words, now=str(now)), ylabel=amount)
+        ax.yaxis.set_major_formatter(written(axis_format, words))
         ax.tick_params(axis="x", rotation=45)
         ax.grid(axis="x", visible=False)
 
         shown = parts[splits[0]]["change"] if splits else pd.Series(dtype=float)
         shown = shown[shown.abs().nlargest(12).index].sort_values(ascending=False)
         if len(shown) > 1:
-            heading = f"Change of {measure_name} by {by}, {now} against {now - 1}"
-            heading = f"各{by}{measure_name}的变化（{now}与{now - 1}相比）" if zh else heading
-            label = amount + "的变化" if zh else "change of " + amount
+            heading = fill("change_by", words, now=str(now), before=str(now - 1))
+            ticks, labels = written("{x:,.10g}", words), written(change_format, words)
             colors = ["#dc2626" if moved < 0 else "#059669" for moved in shown]
-            ax = bars(short(shown.index), shown, heading, label, by, "{x:,.10g}", written, colors)
+            ax = bars(short(shown.index), shown, heading, words["change_of"], by, ticks, labels, colors)
             ax.axvline(0, color="#6b7280", linewidth=1)
 
 
 def forecast(
-    work: Any, *, date: str, frequency: str, period: str, steps_ahead: int, steps_of_season: int,
-    aggregate: Callable[[Any], Any], additive: bool, title: str, amount: str, axis_format: str, zh: bool,
+    work: Any, *, date: str, frequency: str, steps_ahead: int, steps_of_season: int,
+    aggregate: Callable[[Any], Any], additive: bool, title: str, amount: str, axis_format: str,
+    words: dict[str, str],
 ) -> None:  # fmt: skip
     """The next periods of a measure, by the simple method that did best on the periods already known."""
     dated = work.dropna(subset=[date])
@@ -248,7 +252,7 @@ def forecast(
     first, last = name_of(series.index[0]), name_of(series.index[-1])
     tell("history", periods=len(series), first=first, last=last, tries=len(origins), possible=possible,
          empty=empty)  # fmt: skip
-    print(f"已知{len(series)}个{period}，预测{ahead}个" if zh else f"{len(series)} {period}s known, {ahead} ahead")
+    print(fill("known_ahead", words, known=len(series), ahead=ahead))
     if possible:
         mean_errors = {name: float(np.mean(np.abs(found))) for name, found in errors.items()}
         for name, error in mean_errors.items():
@@ -266,16 +270,15 @@ def forecast(
 
         fig, ax = plt.subplots()
         marker = "o" if len(series) <= 40 else None
-        past = "历史" if zh else "so far"
-        ax.plot(series.index.to_timestamp(), series, linewidth=2, marker=marker, markersize=4, label=past)
+        ax.plot(series.index.to_timestamp(), series, linewidth=2, marker=marker, markersize=4, label=words["so_far"])
         joined = pd.concat([series.iloc[-1:], future])
         ax.plot(joined.index.to_timestamp(), joined, linewidth=2, linestyle="--", marker="o", markersize=4,
-                color="#f59e0b", label="预测" if zh else "forecast")  # fmt: skip
+                color="#f59e0b", label=words["forecast"])  # fmt: skip
         ax.fill_between(coming.to_timestamp(), future - width, future + width, color="#fde68a", alpha=0.6,
-                        label="覆盖80%历史误差的范围" if zh else "range that covered 80% of past errors")  # fmt: skip
+                        label=words["covered"])  # fmt: skip
         ax.set(title=title, ylabel=amount)
-        ax.yaxis.set_major_formatter(axis_format)
-        months_below(ax, zh)
+        ax.yaxis.set_major_formatter(written(axis_format, words))
+        dates_below(ax, words)
         fig.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=3)
         if additive:
             ax.set_ylim(bottom=min(0, series.min(), (future - width).min()))

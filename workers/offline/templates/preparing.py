@@ -9,7 +9,7 @@ import matplotlib.pyplot as plt
 import pandas as pd
 from cycler import cycler
 
-from workers.offline.cell_functions import seek, spacing, tell
+from workers.offline.cell_functions import fill, seek, spacing, tell
 
 
 def style() -> None:
@@ -26,20 +26,16 @@ def style() -> None:
     })  # fmt: skip
 
 
-def load(rows: int, *, first: Any, tables: int, zh: bool) -> Any:
+def load(rows: int, *, first: Any, words: dict[str, str]) -> Any:
     """Says how much was read, after every table was loaded and looked at."""
-    if zh:
-        print(f"{tables}张表，共{rows:,}行")
-    elif tables == 1:
-        print(f"{rows:,} rows in 1 table")
-    else:
-        print(f"{rows:,} rows in {tables} tables")
+    print(fill("loaded", words, rows=rows))
     return first.head()
 
 
 def clean(
-    df: Any, rows_read: int, *, date: str | None, dates: list[str], used: list[str], categories: list[str], zh: bool
-) -> None:
+    df: Any, rows_read: int, *, date: str | None, dates: list[str], used: list[str], categories: list[str],
+    words: dict[str, str],
+) -> None:  # fmt: skip
     """Says what the clean data holds, after `df` was made."""
     missing = {column: int(count) for column, count in df[used].isna().sum().items() if count}
     if date:
@@ -53,10 +49,10 @@ def clean(
         for column in categories:
             values = df[column].dropna().astype(str).value_counts().index[:15]
             tell("values", column=column, values=[value[:32] for value in values])
-    print(f"读取{rows_read:,}行，保留{len(df):,}行" if zh else f"{rows_read:,} rows read, {len(df):,} kept")
+    print(fill("cleaned", words, read=rows_read, kept=len(df)))
 
 
-def survey(*, source: str, zh: bool) -> None:
+def survey(*, source: str, words: dict[str, str]) -> None:
     """What each table of a data source holds, by its first rows."""
     names = builtins.tables(source)  # type: ignore[attr-defined]
     for name in names[:20]:
@@ -68,25 +64,25 @@ def survey(*, source: str, zh: bool) -> None:
             for column, values in filled.items()
         ]  # fmt: skip
         tell("table", source=source, name=name, rows=len(frame), columns=notes)
-    print(f"{source}：{len(names)}张表" if zh else f"{source}: {len(names)} tables")
+    print(fill("surveyed", words, tables=len(names)))
 
 
-def look_up(df: Any, *, names: list[str], columns: list[str], zh: bool) -> None:
+def look_up(df: Any, *, names: list[str], columns: list[str], words: dict[str, str]) -> None:
     """Where names that no known value holds stand in the data, if anywhere."""
     for name in names:
         seek(df, name, columns)
-    print(f"共查找{len(df):,}行" if zh else f"{len(df):,} rows searched")
+    print(fill("searched", words, rows=len(df)))
 
 
-def choose(df: Any, work: Any, steps: list[Any], *, of: list[Any], zh: bool) -> None:
+def choose(df: Any, work: Any, steps: list[Any], *, of: list[Any], words: dict[str, str]) -> None:
     """How many rows each filter of the question left, and what there is instead when one left none."""
     tell("chosen", of=of, steps=steps)
-    print(f"{len(df):,}行中的{len(work):,}行" if zh else f"{len(work):,} of {len(df):,} rows")
+    print(fill("left", words, left=len(work), rows=len(df)))
 
 
-def tables(*, file: str, sheets: dict[str, tuple[Any, bool]], count: int, zh: bool) -> None:
+def tables(*, file: str, sheets: dict[str, tuple[Any, bool]], words: dict[str, str]) -> None:
     """Saves the tables behind an answer as one workbook, so that a report need not hold them whole."""
     with pd.ExcelWriter(file) as book:
         for sheet, (table, index) in sheets.items():
             table.to_excel(book, sheet_name=sheet, index=index)
-    print(f"{count}张工作表" if zh else "1 sheet" if count == 1 else f"{count} sheets")
+    print(words["sheets"])

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+SMALLER = ".smaller.jpg"
+"""What the name of a picture's smaller copy ends with, behind the name of the picture."""
+
 
 @dataclass(frozen=True)
 class Bounds:
@@ -44,6 +47,10 @@ class Bounds:
     office: int = 60_000_000
     pages: int = 30
     pixels: int = 50_000_000
+    picture: int = 4_000_000
+    """A picture of more bytes than that gets a smaller copy beside it."""
+    side: int = 1_568
+    """Pixels of the longer side of such a copy: models that see scale larger pictures down themselves."""
     members: int = 60
     member: int = 64_000_000
     packed: int = 200_000_000

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import zlib
 from typing import Any
 
-from .bounds import Bounds
+from .bounds import SMALLER, Bounds
 from .frames import cut, describe_frame, exact
 from .kinds import Unusable
 from .lines import call, note
@@ -72,8 +73,24 @@ def _table(cells: Any, path: str, page: int, place: int, bounds: Bounds) -> dict
 _PICTURES = {"PNG": "png", "JPEG": "jpeg", "GIF": "gif", "WEBP": "webp"}
 
 
-def picture(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
-    """The kind and size of a picture. It is decoded once, so that a damaged one is found here."""
+def _make_smaller(image: Any, path: str, bounds: Bounds) -> None:
+    """Write a picture upright and smaller beside it. Without room on the disk there is none."""
+    from PIL import Image, ImageOps  # noqa: PLC0415 - as above
+
+    upright = ImageOps.exif_transpose(image)
+    upright.thumbnail((bounds.side, bounds.side))
+    clear = upright.convert("RGBA")
+    page = Image.new("RGB", clear.size, "white")  # a JPEG cannot be transparent
+    page.paste(clear, mask=clear.getchannel("A"))
+    with contextlib.suppress(OSError):
+        page.save(path + SMALLER, "JPEG", quality=85)
+
+
+def picture(path: str, size: int, bounds: Bounds) -> dict[str, Any]:
+    """The kind and size of a picture. It is decoded once, so that a damaged one is found here.
+
+    One of many bytes gets a smaller copy beside it, for models that see.
+    """
     from PIL import Image  # noqa: PLC0415 - as above
 
     try:
@@ -81,6 +98,8 @@ def picture(path: str, _size: int, bounds: Bounds) -> dict[str, Any]:
             width, height, kind = image.width, image.height, _PICTURES[str(image.format)]
             if width * height <= bounds.pixels:
                 image.load()
+                if size > bounds.picture:
+                    _make_smaller(image, path, bounds)
     except MemoryError:
         raise
     except (OSError, ValueError, SyntaxError, zlib.error, Image.DecompressionBombError, EOFError) as error:

@@ -16,7 +16,7 @@ import matplotlib as mpl
 import pytest
 from matplotlib import font_manager
 
-from core.phrases import detect
+from core.phrases import language_of
 from core.steps import (
     Asked,
     Briefed,
@@ -32,7 +32,7 @@ from core.steps import (
     dump_step,
     load_step,
 )
-from core.values import StoredFile
+from core.values import Language, StoredFile
 from executor.inside.figures import STYLE
 from executor.inside.warm import _fonts
 from executor.values import CellResult
@@ -138,6 +138,7 @@ class Thread:
     """A thread with the offline analyst: `ask` plays one turn to its end. Steps go through JSON, as in the Store.
 
     `joins` are messages (author, text) of which one arrives after each cell; `tamper` changes a file's description.
+    `language` is the thread's, unless its owner `prefers` one.
     """
 
     folder: Path
@@ -147,6 +148,8 @@ class Thread:
     joins: list[tuple[str, str]] = field(default_factory=list)
     tamper: Callable[[FileAbstract], FileAbstract] = lambda file: file
     sources: tuple[SourceNote, ...] = ()
+    language: Language = "en"
+    prefers: Language | None = None
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -155,7 +158,7 @@ class Thread:
         self.notebook = Notebook(work)
 
     def ask(self, text: str, *files: Path, user: str = "U1", author: str = "Ana") -> Answer:
-        language = detect(text)
+        self.language = language = self.prefers or language_of(text, self.language)
         asked = Asked(user=user, author=author, text=text, ts=f"{len(self.turns)}.0")
         if self.turns and isinstance(self.turns[-1][-1], Questioned):
             steps = self.turns[-1]

@@ -121,8 +121,9 @@ def test_what_the_prompt_says_plays_no_part(small: Path, new_thread: Any) -> Non
     assert replies[0] == replies[1]
 
 
-def _verdict(report: str, *cells: CellRan) -> Any:
-    finish = ToolCall(id="f", name="finish", arguments=json.dumps({"report": report}))
+def _verdict(report: str, *cells: CellRan, partial: bool = False) -> Any:
+    arguments = json.dumps({"report": report, "partial": partial})
+    finish = ToolCall(id="f", name="finish", arguments=arguments)
     turn = _turn(ASKED, *cells, Replied(purpose="act", calls=(finish,)))
     return json.loads(OfflineAnalyst().complete(ModelRequest((), purpose="check", turn=turn), lambda _: None).text)
 
@@ -130,7 +131,8 @@ def _verdict(report: str, *cells: CellRan) -> Any:
 def test_the_judge_passes_numbers_and_honest_failures_and_refuses_the_rest() -> None:
     ran = CellRan(call_id="c", cell_id="t1/c1", title="x", code="1", status="ok")
     assert _verdict("Sales were 12.", ran)["is_final"]
-    assert _verdict("This could not be computed.", ran)["is_final"]
+    assert _verdict("This could not be computed.", ran, partial=True)["is_final"]
+    assert not _verdict("This could not be computed.", ran)["is_final"]
     assert _verdict("Hello!")["is_final"]
     assert not _verdict("Sales were fine.", ran)["is_final"]
     assert not _verdict("", ran)["is_final"]

@@ -177,7 +177,8 @@ def test_what_changes_the_question_and_is_not_understood_is_declined(
     question: str, unused: str, asked: Any, clinic: pd.DataFrame
 ) -> None:
     answer = asked(clinic, question)
-    assert answer.report.startswith("**I cannot answer this as asked, so I computed nothing.")
+    refusals = ("**I cannot answer this as asked, so I computed nothing.", "**So kann ich das nicht beantworten")
+    assert answer.report.startswith(refusals)
     assert unused in answer.report.splitlines()[0]
     assert "|" not in answer.report
     assert not answer.has_tick
@@ -206,8 +207,8 @@ def test_a_question_that_is_wholly_understood_has_a_tick(asked: Any, clinic: pd.
 def test_small_words_of_a_german_question_are_not_listed(asked: Any, clinic: pd.DataFrame) -> None:
     answer = asked(clinic, "Bitte zeige uns die fee nach clinic")
     sums = clinic.groupby("clinic")["fee"].sum()
-    assert f"| {sums.idxmax()} | {sums.max():,.0f} |" in answer.report
-    assert "not used" not in answer.report.casefold()
+    assert f"| {sums.idxmax()} | {sums.max():,.0f} |".replace(",", ".") in answer.report
+    assert "nicht verwendet" not in answer.report.casefold()
 
 
 @pytest.mark.parametrize(

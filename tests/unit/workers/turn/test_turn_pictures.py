@@ -8,6 +8,7 @@ import re
 from typing import Any
 
 import matplotlib.pyplot as plt
+import numpy as np
 import pytest
 from PIL import Image
 from test_turn_privacy import ON, Listening
@@ -17,7 +18,7 @@ from core.blobs import Blobs
 from core.errors import BlobsUnreachable
 from core.steps import CellRan, Replied
 from core.values import ThreadKey
-from workers.agent.pictures import pictures_in
+from workers.agent.pictures import MOST_BYTES, pictures_in
 from workers.models.base import ModelRequest
 from workers.models.scripted import ScriptedModel
 
@@ -62,6 +63,54 @@ def test_an_image_of_a_person_goes_to_the_model(world: World, kind: str) -> None
     key = world.say("What is on it?", files={f"square.{kind.lower()}": image(kind)})
     world.settle(key)
     assert list(heard.requests[0].pictures.values()) == [image(kind)]
+
+
+def photo(width: int, height: int) -> bytes:
+    """Noise, which no format makes small, with a mark that says that it lies on its side."""
+    noise = np.random.default_rng(7).integers(0, 256, (height, width, 3), dtype=np.uint8)
+    noise[: height // 8] = (255, 0, 0)  # red along the upper edge of the stored picture
+    data = io.BytesIO()
+    exif = Image.Exif()
+    exif[274] = 6  # to be turned clockwise
+    Image.fromarray(noise).save(data, "JPEG", quality=98, exif=exif)
+    return data.getvalue()
+
+
+@pytest.fixture
+def of_any_size(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files as large as a real stack takes them: that of tests takes 1 MB."""
+    monkeypatch.setattr("workers.turn.downloads.Downloader._refuse_too_large", lambda *_: None)
+
+
+@pytest.mark.usefixtures("of_any_size")
+def test_of_a_large_photo_the_model_is_sent_a_smaller_copy_that_stands_upright(world: World) -> None:
+    large = photo(2400, 1600)
+    assert len(large) > MOST_BYTES
+    heard = play(world, finish("Noise with a red edge."))
+    key = world.say("What is on it?", files={"photo.jpeg": large})
+    world.settle(key)
+    (sent,) = heard.requests[0].pictures.values()
+    assert len(sent) <= MOST_BYTES
+    with Image.open(io.BytesIO(sent)) as shown:
+        assert (shown.format, shown.size) == ("JPEG", (1045, 1568))
+        red, green, _ = shown.getpixel((1040, 800))  # the upper edge is on the right now
+        assert red > 200
+        assert green < 100
+    assert "photo.jpeg (a smaller copy)" in heard.heard
+
+
+@pytest.mark.usefixtures("of_any_size")
+def test_of_a_large_photo_without_a_copy_nothing_is_sent_and_the_model_is_told(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sessions = world.sessions_at("here")
+    run = sessions.run
+    monkeypatch.setattr(sessions, "run", lambda *a, **k: dataclasses.replace(run(*a, **k), artifacts=()))
+    heard = play(world, finish("I cannot see it."))
+    key = world.say("What is on it?", files={"photo.jpeg": photo(2400, 1600)})
+    world.settle(key)
+    assert not heard.requests[0].pictures
+    assert "not attached, for want of room: photo.jpeg" in heard.heard
 
 
 def test_a_broken_image_goes_to_nobody(world: World) -> None:

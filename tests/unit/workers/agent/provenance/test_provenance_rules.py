@@ -7,6 +7,7 @@ import pytest
 from provenance_kit import first, shown, states, traced
 
 from core.steps import Briefed, ChartData, ColumnNote, FileAbstract, SeriesData, StatementRan, TableData, TableNote
+from workers.agent.provenance.numerals import Day, marks_of, scan
 
 REGIONS = "          revenue  orders\nregion                   \nNorth   482310.40    3812\nSouth   371942.15    2954\nEast    298411.90    2507\n"
 YEARS = "          2023    2024  pct_change\nLamp     81200   90144        11.0\nDesk     64350   58120        -9.7\n"
@@ -283,3 +284,15 @@ def test_a_german_adjective_is_known_as_a_name_in_its_other_forms() -> None:
     wards = "Station     Betten\nInnere          48\nGeriatrie       20\n"
     assert traced("In der Inneren stehen 48 Betten, in der Geriatrie 20.", wards).unsourced == ()
     assert [one.text for one in traced("In der Inneren stehen 20 Betten.", wards).unsourced] == ["20"]
+
+
+@pytest.mark.parametrize(
+    ("text", "day"),
+    [
+        ("Au total 1234,50 € du 04/01/2022 au 20/06/2024", Day(2022, 1, 4)),
+        ("In all 1,234.50 from 04/01/2022 to 06/20/2024", Day(2022, 4, 1)),
+    ],
+)
+def test_the_order_of_day_and_month_follows_the_marks_of_the_numbers(text: str, day: Day) -> None:
+    dates = [one.day for one in scan(text, marks_of(text)) if one.kind == "date"]
+    assert dates == [day, Day(2024, 6, 20)]
