@@ -119,7 +119,9 @@ _TOML_LINE = st.one_of(
 
 def _safe_markdown(text: str) -> None:
     shown = sanitize(text)
-    assert sanitize(shown) == shown or not addresses(markdown.plain_text(shown)) - addresses(text)
+    # A ping inside of an address is broken by a character that nobody sees: that makes it no other address.
+    seen = addresses(markdown.plain_text(shown).replace("\u200b", ""))
+    assert sanitize(shown) == shown or not seen - addresses(text)
     assert "<!" not in slack_text(text)
     assert slack_text(slack_text(text)) == slack_text(text)
     slack_blocks([{"type": "markdown", "text": text}, {"type": "section", "text": {"type": "mrkdwn", "text": text}}])
