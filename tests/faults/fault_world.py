@@ -83,7 +83,8 @@ class Node:
         return [horse for worker in self.rq_workers() for horse in _children(worker)]
 
     def session_host(self) -> psutil.Process:
-        """The process that holds the sessions."""
+        """The process that holds the sessions. While the service starts another one, that is waited for."""
+        eventually(lambda: "session-host" in self.processes(), "a session host")
         return self.processes()["session-host"]
 
     def zygotes(self) -> list[psutil.Process]:
