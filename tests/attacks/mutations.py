@@ -325,7 +325,8 @@ def host_of(
     command = [sys.executable, "-m", "executor.host", "--socket", str(socket), "--home", str(home)]
     command += ["--limits", dumps(asdict(LIMITS)), "--without", ",".join(without), "--syscalls", syscalls]
     environment = clean_environment(home.absolute() / "zygote") | {"PYTHONPATH": str(folder / "copy")}
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, cwd=folder)
+    groups = [0, 12345]  # to which an owner may give a file without any power
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, cwd=folder, extra_groups=groups)
     try:
         wait_for_host(process, socket)
         yield SessionClient(socket)
