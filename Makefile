@@ -81,8 +81,10 @@ test-attacks: .venv/.dev  ## the attacks again, as an ordinary user, without use
 mutate-walls: .venv/.dev  ## takes each rule of the sandbox away and sees which attack gets through (MINUTES=120, needs root)
 	PYTHONPATH=. $(BIN)/python tests/attacks/mutations.py --minutes $(or $(MINUTES),120) --table build/walls.md
 
-fuzz: .venv/.dev  ## MINUTES=10 of odd input at every door; what breaks a reader is kept in tests/fuzz/corpus
-	PYTHONPATH=. $(BIN)/python tests/fuzz/door.py --minutes $(or $(MINUTES),10)
+fuzz: .venv/.dev  ## MINUTES=30 of the processor of odd input at every door; what breaks a reader is kept in tests/fuzz/corpus
+	PYTHONPATH=. $(BIN)/python tests/fuzz/door.py --minutes $(or $(MINUTES),30)
+	@if $(BIN)/python -c 'import atheris' 2>/dev/null; then PYTHONPATH=. $(BIN)/python tests/fuzz/guided.py --minutes $(or $(MINUTES),30); \
+	  else echo "left out: the run that is guided by coverage (pip install atheris)"; fi
 
 test-faults: .venv/.dev  ## everything is killed, lost or full at every moment; writes the table of docs/reliability.md
 	UPDATE_RELIABILITY=1 $(BIN)/pytest -m fault tests/faults

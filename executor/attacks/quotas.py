@@ -5,7 +5,7 @@ from __future__ import annotations
 from executor.attacks.kind import Attack
 
 _HOLDS = """
-import mmap, time
+import mmap, select, time
 MB, libc.mmap.restype = 1 << 20, ctypes.c_void_p
 def out_of_sight(memory):
     memory.madvise(mmap.MADV_DONTNEED)
@@ -18,6 +18,20 @@ def held(megabytes):
     try: gone = os.waitpid(-1, os.WNOHANG)[0]
     except ChildProcessError: gone = 0
     if not gone: breached("%d MB held" % megabytes)
+def hold_in(processes, megabytes, kept):
+    "breached where each of so many processes says that it holds its share, and none of them was ended"
+    ready, tell = os.pipe()
+    for turn in range(processes):
+        if os.fork() == 0:
+            try:
+                mine = kept()
+                os.write(tell, b"!")
+                time.sleep(60)
+            finally: os._exit(1)
+    said, end = 0, time.monotonic() + 40
+    while said < processes and time.monotonic() < end and not os.waitpid(-1, os.WNOHANG)[0]:
+        if select.select([ready], [], [], 0.1)[0]: said += len(os.read(ready, processes))
+    if said == processes: held(processes * megabytes)
 """
 _FILLED = """
 import _socket, fcntl
@@ -65,17 +79,8 @@ tries(attack)
         "three processes that share 300 MB each",
         """
 def attack():
-    ready, tell = os.pipe()
-    for turn in range(3):
-        shared = mmap.mmap(-1, 300 * MB)  # before the fork: an error ends the attack here
-        if os.fork() == 0:
-            fill(shared, 300 * MB)
-            os.write(tell, b"!")
-            time.sleep(60)
-            os._exit(0)
-        del shared
-    import select
-    if all(select.select([ready], [], [], LOOK_S)[0] and os.read(ready, 1) for turn in range(3)): held(900)
+    mmap.mmap(-1, MB)  # an error ends the attack here
+    hold_in(3, 300, lambda: fill(mmap.mmap(-1, 300 * MB), 300 * MB))
 tries(attack)
 """,
     ),
@@ -84,12 +89,7 @@ tries(attack)
         """
 def attack():
     mmap.mmap(-1, MB)
-    for turn in range(4):
-        if os.fork() == 0:
-            kept = [out_of_sight(fill(mmap.mmap(-1, 20 * MB), 20 * MB)) for turn in range(15)]
-            time.sleep(60)
-    time.sleep(2)
-    held(1200)
+    hold_in(4, 300, lambda: [out_of_sight(fill(mmap.mmap(-1, 20 * MB), 20 * MB)) for turn in range(15)])
 tries(attack)
 """,
     ),
@@ -98,12 +98,8 @@ tries(attack)
         """
 def attack():
     file = os.open("/dev/zero", os.O_RDWR)
-    for turn in range(4):
-        if os.fork() == 0:
-            kept = [out_of_sight(fill(mmap.mmap(file, 20 * MB), 20 * MB)) for turn in range(15)]
-            time.sleep(60)
-    time.sleep(3)
-    held(1200)
+    mmap.mmap(file, MB)
+    hold_in(4, 300, lambda: [out_of_sight(fill(mmap.mmap(file, 20 * MB), 20 * MB)) for turn in range(15)])
 tries(attack)
 """,
     ),

@@ -222,6 +222,10 @@ def judge(
             f"off: {cgroups.why_not}; a watcher ends a session that uses too much, "
             "and memory that it could not count is refused"
         )
+    if calls.MACHINE not in seccomp.TESTED_ON:
+        for name in ("seccomp", "allow-list"):
+            if states[name].startswith("on"):
+                states[name] += f"; untested on {calls.MACHINE}: see what `threadbook doctor --attack` says"
     attacks = "; ".join(f"{name}: {got}" for name, got in got_through.items())
     held = sum(1 for got in findings.values() if got == "held")
     states["attacks at start"] = f"breached: {attacks}" if attacks else f"on: {held} of {len(findings)} held"

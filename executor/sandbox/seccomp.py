@@ -146,7 +146,7 @@ MACHINES = {
         ),
         has_x32=True,
     ),
-    # From asm-generic/unistd.h of the kernel's headers, and compared with it by a test. Not yet run on such a machine.
+    # From asm-generic/unistd.h of the kernel's headers, and compared with it by a test.
     "aarch64": Machine(
         0xC000_00B7,
         _numbers(
@@ -174,6 +174,10 @@ MACHINES = {
         ),
     ),
 }
+
+
+TESTED_ON = frozenset({"x86_64"})
+"""Machines on which the attacks of tests/attacks have been made. On others `doctor` says so."""
 
 
 def program(

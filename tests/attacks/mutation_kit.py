@@ -38,6 +38,8 @@ def written(name: str, code: str) -> tuple[tuple[str, Attack], ...]:
 
 
 CAPABILITY = "the kernel asks for a capability first, and a session has none"
+ASK_THE_KERNEL = "what the kernel itself answers"
+"""The reason is looked for with the same call where no filter is."""
 SECOND = "a second lock: {} stops it, too"
 
 

@@ -8,6 +8,7 @@ Each rule names the attacks that need it. What survives without a reason is an a
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import shutil
 import subprocess
@@ -24,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent), str(ROOT / "tests")]
 
 import mutations_jail  # noqa: E402  run as a program, these are not on the path
-from mutation_kit import CAPABILITY, REDUCED, SECOND, Mutation, asked, named, written  # noqa: E402
+from mutation_kit import ASK_THE_KERNEL, CAPABILITY, REDUCED, SECOND, Mutation, asked, named, written  # noqa: E402
 from test_attacks_kernel import ENTRIES, MACHINE_CODE, header_numbers  # noqa: E402
 
 from executor.attacks import METADATA, Attack  # noqa: E402
@@ -38,9 +39,8 @@ from tryout.attack_check import LIMITS, Round  # noqa: E402
 _SECCOMP = "sandbox/seccomp.py"
 
 
-def refuses_by_itself(call: str) -> bool:
-    """Whether the kernel answers EPERM to the same call in a process without capabilities and without our filter."""
-    number = seccomp.MACHINES["x86_64"].calls[call]
+def kernels_own_answer(number: int) -> int:
+    """The errno of a call with nothing in a process without capabilities and without our filter; 0 when it is done."""
     code = f"""
 import ctypes, sys
 sys.path.insert(0, {str(ROOT)!r})
@@ -49,9 +49,13 @@ drop_bounding_set(); drop_capabilities(); allow_no_new_privileges()
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 result = libc.syscall(ctypes.c_long({number}), *[ctypes.c_long(-1)] * 6)
-sys.exit(result < 0 and ctypes.get_errno() == 1)
+sys.exit(ctypes.get_errno() if result < 0 else 0)
 """
-    return subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode == 1
+    return subprocess.run([sys.executable, "-c", code], check=False, timeout=60).returncode
+
+
+BY_ITSELF = {errno.EPERM: CAPABILITY, errno.ENOSYS: "the kernel has no such call any more"}
+"""The reasons for which a call may survive that is let through: it is refused all the same."""
 
 
 def mutations() -> Iterator[Mutation]:
@@ -73,7 +77,7 @@ def _denied_calls() -> Iterator[Mutation]:
         for call in names.split():
             fewer = f"' '.join(each for each in names.split() if each != {call!r})"
             code = f"DENIED = {{why: {fewer} for why, names in DENIED.items()}}\n"
-            yield Mutation("seccomp", call, _SECCOMP, code, asked(call), why="capability?")
+            yield Mutation("seccomp", call, _SECCOMP, code, asked(call), why=ASK_THE_KERNEL)
     for call in seccomp.EXEC.split():
         yield Mutation("seccomp", call, _SECCOMP, _without_word("EXEC", call), asked(call))
     for call in seccomp.UNCOUNTED.split():
@@ -203,7 +207,7 @@ def _landlock_rights() -> Iterator[Mutation]:
 
 def _others() -> Iterator[Mutation]:
     for kind, chosen, why in (
-        ("NEWPID", named("signal it", "count the machine's processes"), ""),
+        ("NEWPID", named("ask for its group", "hold on to it"), ""),
         ("NEWNET", named("open a UDP socket", "open a netlink socket"), SECOND.format("seccomp")),
         ("NEWIPC", named("make shared memory", "a queue of messages"), SECOND.format("seccomp")),
         (
@@ -286,8 +290,7 @@ def _allow_list() -> Iterator[Mutation]:
             f"NUMBERS[{call!r}] = {number}\ntry: call({call!r}, *[-1] * 6)\nexcept OSError as error:\n"
             "    if error.errno not in (errno.EPERM, errno.ENOSYS): breached(error)\nelse: breached('done')\n",
         )
-        why = "the kernel has no such call any more, or answers as the list does"
-        yield Mutation("allow-list", call, "sandbox/allowed.py", code, attack, why=why, syscalls="allow")
+        yield Mutation("allow-list", call, "sandbox/allowed.py", code, attack, why=ASK_THE_KERNEL, syscalls="allow")
     yield Mutation(
         "allow-list",
         "ENOSYS for what is new",
@@ -322,7 +325,8 @@ def host_of(
     command = [sys.executable, "-m", "executor.host", "--socket", str(socket), "--home", str(home)]
     command += ["--limits", dumps(asdict(LIMITS)), "--without", ",".join(without), "--syscalls", syscalls]
     environment = clean_environment(home.absolute() / "zygote") | {"PYTHONPATH": str(folder / "copy")}
-    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, cwd=folder)
+    groups = [0, 12345]  # to which an owner may give a file without any power
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL, cwd=folder, extra_groups=groups)
     try:
         wait_for_host(process, socket)
         yield SessionClient(socket)
@@ -365,8 +369,9 @@ def outcome(mutation: Mutation) -> tuple[str, str]:
     if through:
         return "killed", through[0]
     why = mutation.why
-    if why == "capability?":
-        why = CAPABILITY if refuses_by_itself(mutation.rule) else ""
+    if why == ASK_THE_KERNEL:
+        numbers = header_numbers("x86_64") | seccomp.MACHINES["x86_64"].calls
+        why = BY_ITSELF.get(kernels_own_answer(numbers[mutation.rule]), "")
     return "survived", why
 
 

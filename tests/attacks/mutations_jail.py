@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from mutation_kit import CAPABILITY, SECOND, Mutation, asked, named, written
+from mutation_kit import ASK_THE_KERNEL, CAPABILITY, SECOND, Mutation, asked, named, written
 
 from executor.attacks import METADATA, REACH, Attack, given
 from executor.sandbox import seccomp
@@ -182,7 +182,7 @@ def _denied() -> Iterator[Mutation]:
                 continue
             fewer = f"' '.join(each for each in names.split() if each != {call!r})"
             code = f"DENIED = {{why: {fewer} for why, names in DENIED.items()}}\n"
-            yield Mutation("seccomp", call, _SECCOMP, code, asked(call), why="capability?")
+            yield Mutation("seccomp", call, _SECCOMP, code, asked(call), why=ASK_THE_KERNEL)
     for call in seccomp.EXEC_FROM_MEMORY.split():
         code = f"EXEC_FROM_MEMORY = ' '.join(each for each in EXEC_FROM_MEMORY.split() if each != {call!r})\n"
         attack = "os.memfd_create('m') > 0" if call == "memfd_create" else f"looked(lambda: call({call!r}, *[-1] * 6))"
@@ -307,7 +307,7 @@ def _attempt(open_: ExitStack, folder: Path, copy: Path, own: Path, one: Attack)
         timeout=120,
         cwd=own,
         umask=0o022,
-        extra_groups=[0, 12345],  # to which an owner may give a file without any power
+        extra_groups=[0, 12345] if os.geteuid() == 0 else None,  # to which an owner may give a file without any power
     )
     if "STARTED" not in ran.stdout:
         raise RuntimeError(ran.stderr[-500:])

@@ -26,9 +26,10 @@ from pathlib import Path
 from types import SimpleNamespace
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT), str(ROOT / "tests")]
+sys.path[:0] = [str(ROOT), str(ROOT / "tests"), str(Path(__file__).parent)]
 
 from library_jobs import LIBRARY_JOBS, NEED_NAMESPACES, SHELL_JOBS  # noqa: E402  run as a program, these are not on the path
+from test_attacks_kernel import ONE_CALL  # noqa: E402
 
 from executor import launch  # noqa: E402
 from executor.launch import running_host  # noqa: E402
@@ -222,7 +223,8 @@ def numbers() -> dict[str, dict[str, int]]:
     for machine, header in (("x86_64", "x86_64-linux-gnu/asm/unistd_64.h"), ("aarch64", "asm-generic/unistd.h")):
         text = (Path("/usr/include") / header).read_text()
         found[machine] = {
-            name: int(number) for name, number in re.findall(r"^#define __NR(?:3264)?_(\w+)\s+(\d+)$", text, re.M)
+            ONE_CALL.get(name, name): int(number)
+            for name, number in re.findall(r"^#define __NR(?:3264)?_(\w+)\s+(\d+)$", text, re.M)
         } | {call: known for call, known in seccomp.MACHINES[machine].calls.items() if known > 440}
     return found
 

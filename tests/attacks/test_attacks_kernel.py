@@ -197,6 +197,10 @@ NEWER_THAN_HEADERS = {
 """Of Linux 6.6 to 6.17, with the same number on every machine: the headers of a stable system may not know them."""
 
 
+ONE_CALL = {"fstatat": "newfstatat"}
+"""What the headers of aarch64 call otherwise than those of x86-64."""
+
+
 def header_numbers(machine: str) -> dict[str, int]:
     """Name → number of a machine's system calls."""
     header = next((path for path in HEADERS[machine] if path.exists()), None)
@@ -206,7 +210,8 @@ def header_numbers(machine: str) -> dict[str, int]:
     for line in header.read_text().splitlines():
         words = line.split()
         if len(words) == 3 and words[0] == "#define" and words[1].startswith("__NR") and words[2].isdigit():
-            numbers[words[1].removeprefix("__NR3264_").removeprefix("__NR_")] = int(words[2])
+            name = words[1].removeprefix("__NR3264_").removeprefix("__NR_")
+            numbers[ONE_CALL.get(name, name)] = int(words[2])
     return numbers
 
 

@@ -27,7 +27,8 @@ from sqlalchemy import create_engine
 
 from core.settings import Settings, environment_with, load_settings
 from core.store import Store
-from executor.client import SessionClient
+from executor.client import HostUnavailable, SessionClient
+from executor.values import SessionInfo
 from playground import Options
 from playground import running as running_playground
 from tryout.slack_client import LocalSlack
@@ -86,18 +87,25 @@ class Node:
         return [horse for worker in self.rq_workers() for horse in _children(worker)]
 
     def session_host(self) -> psutil.Process:
-        """The process that holds the sessions."""
+        """The process that holds the sessions. While the service starts another one, that is waited for."""
+        eventually(lambda: "session-host" in self.processes(), "a session host")
         return self.processes()["session-host"]
 
     def zygotes(self) -> list[psutil.Process]:
         """The child of the session host from which sessions are forked; none between its end and the next cell."""
         return _children(self.session_host())[:1]
 
+    def _told_sessions(self) -> tuple[list[SessionInfo], ...]:
+        """One list, of the sessions that live; none while the service starts another session host."""
+        with suppress(HostUnavailable):
+            return (self.sessions.sessions(),)
+        return ()
+
     def zygote_itself(self) -> list[psutil.Process]:
         """The process that forks, and the one that waits for it where it is in a namespace of its own; no session."""
         outer = self.zygotes()
         inner = [child for one in outer for child in _children(one)]
-        sessions = {session.pid for session in self.sessions.sessions()}
+        sessions = {session.pid for session in eventually(self._told_sessions, "a session host that answers")[0]}
         # A spare session belongs to no thread: it is below the zygote, as all sessions are.
         alone = len(inner) == 1 and inner[0].pid not in sessions and bool(_children(inner[0]))
         return outer + (inner if alone else [])

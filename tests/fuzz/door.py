@@ -1,7 +1,8 @@
-"""Whatever comes in by a door is parsed or refused, and nothing else: `make fuzz MINUTES=10`.
+"""Whatever comes in by a door is parsed or refused, and nothing else: `make fuzz MINUTES=30`.
 
 `TARGETS` names each door: what may come in, who reads it, and how it may refuse. What breaks a reader is written into
-`corpus/`, where a fast test reads it again for ever (tests/unit/test_fuzzed_doors.py).
+`corpus/`, where a fast test reads it again for ever (tests/unit/test_fuzzed_doors.py). Minutes are those of the
+processor, shared by the doors. Where atheris is installed, `guided.py` looks for more.
 """
 
 from __future__ import annotations
@@ -9,8 +10,11 @@ from __future__ import annotations
 import argparse
 import base64
 import contextlib
+import errno
 import hashlib
 import json
+import logging
+import os
 import struct
 import sys
 import tempfile
@@ -21,11 +25,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import httpx
+import structlog
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from core.approvals import Decision
-from core.errors import SettingsError
+from core.errors import FileUnreachable, SettingsError, UsersMove
 from core.interactions import ApprovalButton, OptionButton, ReportButton
 from core.settings import load_settings, tables
 from core.slack import markdown
@@ -33,12 +39,16 @@ from core.slack.files import file_refs
 from core.slack.incoming import incoming, listed
 from core.slack.outgoing import slack_blocks, slack_text
 from core.slack.sanitize import addresses, sanitize
+from core.values import FileRef
 from executor import checkpoints, wire
+from executor.collect import collect
 from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, FrameReader, ProtocolError, encode
+from executor.home import Home
 from executor.images import mimetype_of
 from executor.said import problems_from
 from executor.values import Limits
 from workers.delivery.reports.page_markdown import to_html
+from workers.turn.downloads import Downloader, is_slacks
 
 CORPUS = Path(__file__).parent / "corpus"
 
@@ -109,7 +119,9 @@ _TOML_LINE = st.one_of(
 
 def _safe_markdown(text: str) -> None:
     shown = sanitize(text)
-    assert sanitize(shown) == shown or not addresses(markdown.plain_text(shown)) - addresses(text)
+    # A ping inside of an address is broken by a character that nobody sees: that makes it no other address.
+    seen = addresses(markdown.plain_text(shown).replace("\u200b", ""))
+    assert sanitize(shown) == shown or not seen - addresses(text)
     assert "<!" not in slack_text(text)
     assert slack_text(slack_text(text)) == slack_text(text)
     slack_blocks([{"type": "markdown", "text": text}, {"type": "section", "text": {"type": "mrkdwn", "text": text}}])
@@ -137,6 +149,117 @@ def _checkpoint(lines: list[bytes]) -> object:
             message, _ = kept.open()
             raise AssertionError(f"a log that nobody signed is believed: {message}")
     return None
+
+
+_KINDS = ("file", "folder", "link", "pipe", "second name", "holes")
+_FILE_NAME = st.sampled_from(
+    [b"a.csv", b"a", b"..", b".hidden", b"\xff\xfe", b"\xed\xa0\x80", b"x\n.png", b"a (deleted)", b"n" * 130]
+)
+
+
+_NOT_MADE = {errno.EEXIST, errno.ENAMETOOLONG, errno.ENOTDIR, errno.EISDIR, errno.EXDEV, errno.ENOENT, errno.ELOOP}
+
+
+def _made(root: Path, files: list[tuple[str, list[bytes], bytes]]) -> None:
+    """Put such files there. What the kernel does not take is left out, as for a cell."""
+    for kind, parts, content in files:
+        path = os.path.join(os.fsencode(root), *(part.replace(b"/", b"").replace(b"\0", b"") or b"e" for part in parts))
+        if b".." in path.split(b"/"):
+            continue
+        try:
+            os.makedirs(path if kind == "folder" else os.path.dirname(path), exist_ok=True)
+            if kind == "file":
+                with open(path, "xb") as file:
+                    file.write(content)
+            elif kind == "link":
+                os.symlink(content.replace(b"\0", b"") or b"/etc/passwd", path)
+            elif kind == "pipe":
+                os.mkfifo(path)
+            elif kind == "second name":
+                os.link(__file__, path)
+            elif kind == "holes":
+                with open(path, "xb") as file:
+                    file.truncate(1 << 20)
+        except OSError as error:
+            if error.errno not in _NOT_MADE:
+                raise
+
+
+def _collected(files: list[tuple[str, list[bytes], bytes]]) -> None:
+    """What leaves is what regular files hold, under names that every layer can write."""
+    with tempfile.TemporaryDirectory() as name:
+        root, home = Path(name) / "workspace", Home(Path(name) / "home")
+        root.mkdir()
+        _made(root, files)
+        descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            found = collect(descriptor, {}, home, Limits())
+        finally:
+            os.close(descriptor)
+        for taken in found.taken:
+            assert home.path_of(taken.sha256).read_bytes() == (root / taken.name).read_bytes()
+            assert not (root / taken.name).is_symlink()
+        names = [each.name for each in (*found.taken, *found.rejected)]
+        assert all(each.isprintable() for each in names)
+        encode({"names": names})
+
+
+_SCHEMES = st.sampled_from(
+    ["https://", "http://", "HTTPS://", "https:", "//", "/", "", "file://", "https:\\\\", " https://"]
+)
+_PARTS = r"""
+files.slack.com slack.com evil.com files.local . @ # ? / \ : %2e [::1] xn-- SLACK.COM :443 :80 :x ;
+""".split()
+_HOSTS = st.lists(st.sampled_from([*_PARTS, *"\u3002\t\n\0 \u212a\u00df"]), max_size=5).map("".join)
+_URL = st.builds("{}{}{}".format, _SCHEMES, _HOSTS, st.text(max_size=4))
+_HEADER = (
+    st.sampled_from(["text/html", "text/html; charset=x", "image/png", "gzip", "-1", "99", "bytes", "\u00ff"]) | _URL
+)
+_ANSWER = st.tuples(
+    st.sampled_from([200, 206, 301, 302, 307, 308, 304, 404, 401, 429, 500, 599]),
+    st.dictionaries(
+        st.sampled_from(["location", "content-type", "content-length", "content-encoding"]), _HEADER, max_size=3
+    ),
+    st.binary(max_size=40),
+)
+_TOKEN, _HOST, _MOST_BYTES = "xoxb-of-the-service", "files.local", 30
+
+
+def _downloaded(given: tuple[str, list[tuple[int, dict[str, str], bytes]]]) -> None:
+    """The token goes to hosts that may have it, whatever an address or a server says."""
+    url, answers = given
+    left = list(answers)
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        host = request.url.host
+        assert host == _HOST or (is_slacks(host) and request.url.scheme == "https"), request.url
+        status, headers, body = left.pop() if left else (200, {}, b"done")
+        written = [(name, b"".join(value.encode().split())) for name, value in headers.items()]
+        return httpx.Response(status, headers=[(name.encode(), value) for name, value in written], stream=_Body(body))
+
+    def look_up(_: str) -> FileRef:
+        raise UsersMove("file_no_access")
+
+    transport = httpx.MockTransport(answer)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Downloader(
+            lambda: _TOKEN, hosts=(_HOST,), max_bytes=_MOST_BYTES, look_up=look_up, transport=transport
+        ) as downloader,
+    ):
+        file = FileRef(id="F1", name="a.csv", mimetype="text/csv", size=0, url=url, mode="hosted")
+        fetched = downloader.fetch(file, Path(folder) / "a.csv")
+        assert (Path(folder) / "a.csv").stat().st_size == fetched.size <= _MOST_BYTES
+
+
+class _Body(httpx.SyncByteStream):
+    """A body that comes as it is, whatever the headers say of it."""
+
+    def __init__(self, content: bytes) -> None:
+        self._content = content
+
+    def __iter__(self) -> Iterator[bytes]:
+        yield self._content
 
 
 _WIRE: dict[str, Callable[[Any], object]] = {
@@ -201,6 +324,22 @@ TARGETS: dict[str, Target] = {
         ),
         lambda given: mimetype_of(*given),
     ),
+    "collected files": Target(
+        st.lists(
+            st.tuples(
+                st.sampled_from(_KINDS),
+                st.lists(_FILE_NAME | st.binary(min_size=1, max_size=12), min_size=1, max_size=10),
+                st.binary(max_size=20),
+            ),
+            max_size=8,
+        ),
+        _collected,
+    ),
+    "answers to a download": Target(
+        st.tuples(_URL | _HOSTS.map("https://files.slack.com".__add__), st.lists(_ANSWER, max_size=5)),
+        _downloaded,
+        (UsersMove, FileUnreachable),
+    ),
 }
 
 
@@ -240,9 +379,9 @@ def _revived(kept: Any) -> Any:
     return base64.b64decode(kept["bytes"]) if "bytes" in kept else kept["is"]
 
 
-def fuzz(door: str, seconds: float, at_once: int = 200) -> tuple[int, Exception | None, Any]:
-    """(inputs read, what broke, the smallest input that breaks it) after so many seconds, `at_once` at least."""
-    target, end, count, last = TARGETS[door], time.monotonic() + seconds, 0, None
+def read_by(door: str, seen: Callable[[Any], None], at_once: int = 200) -> Callable[[], None]:
+    """A hypothesis test that gives a door so many inputs; each is `seen` first."""
+    target = TARGETS[door]
 
     @settings(
         max_examples=at_once,
@@ -254,12 +393,24 @@ def fuzz(door: str, seconds: float, at_once: int = 200) -> tuple[int, Exception 
     )
     @given(target.given)
     def reads(value: Any) -> None:
-        nonlocal count, last
-        count, last = count + 1, value
+        seen(value)
         with contextlib.suppress(*target.refuses):
             target.reads(value)
 
-    while not count or time.monotonic() < end:
+    return reads
+
+
+def fuzz(door: str, seconds: float, at_once: int = 200) -> tuple[int, Exception | None, Any]:
+    """(inputs read, what broke, the smallest input that breaks it) after so many seconds of the processor, `at_once` at
+    least."""
+    count, last, end = 0, None, time.process_time() + seconds
+
+    def seen(value: Any) -> None:
+        nonlocal count, last
+        count, last = count + 1, value
+
+    reads = read_by(door, seen, at_once)
+    while not count or time.process_time() < end:
         try:
             reads()
         except Exception as error:
@@ -267,8 +418,14 @@ def fuzz(door: str, seconds: float, at_once: int = 200) -> tuple[int, Exception 
     return count, None, None
 
 
+def be_quiet() -> None:
+    """Readers that log what they refuse would fill the screen."""
+    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
+
+
 def main() -> None:
     """Fuzz each door for its share of the minutes; keep what breaks a reader. Exit code 1 when one broke."""
+    be_quiet()
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=10)
     parser.add_argument("--only", default="")

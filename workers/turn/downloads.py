@@ -36,6 +36,7 @@ CHUNK_BYTES = 1 << 20
 _TLS = httpx.create_ssl_context()
 """Reading the authorities takes 20 ms: once per worker, before it forks its jobs."""
 
+_PORTS = {"http": 80, "https": 443}
 _PASSES = frozenset({408, 425, 429})
 """Answers below 500 that mean "later"."""
 
@@ -203,13 +204,17 @@ class Downloader:
             raise UsersMove("file_too_large", size_mb=f"{size / 1e6:.0f}", limit_mb=f"{self._max_bytes / 1e6:.0f}")
 
     def _trusted(self, url: str) -> bool:
-        """Whether the token may go there: Slack's own servers over https, and hosts that an admin named."""
+        """Whether the token may go there: Slack's own servers over https, and hosts that an admin named.
+
+        The address is read by who will send the request: another parser may see another host in it.
+        """
         try:
-            parts = urlsplit(url)
-            host, port = (parts.hostname or "").lower(), parts.port
-        except ValueError:
+            parts = httpx.URL(url)
+        except httpx.InvalidURL:
             return False
-        if parts.scheme in ("http", "https") and (host in self._hosts or f"{host}:{port}" in self._hosts):
+        host = parts.raw_host.decode("ascii")
+        port = parts.port or _PORTS.get(parts.scheme)
+        if port is not None and (host in self._hosts or f"{host}:{port}" in self._hosts):
             return True
         return parts.scheme == "https" and is_slacks(host)
 

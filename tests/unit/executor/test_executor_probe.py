@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 
 from executor import resource_monitor
+from executor.sandbox import calls
 from executor.sandbox.cgroup import Cgroups
 from executor.sandbox.namespaces import Users
 from executor.sandbox.probe import judge, uncounted
@@ -51,6 +52,16 @@ def test_without_namespaces_a_landlock_that_stops_no_signal_is_no_wall() -> None
 def test_a_host_that_a_cell_can_end_or_whose_files_it_can_cut_has_no_wall(attack: str) -> None:
     bare = replace(PLAN, namespaces=False)
     assert judge(bare, {}, Cgroups(""), HELD | {attack: "it could"}).level == "none"
+
+
+def test_filters_are_called_untested_on_a_machine_that_nobody_has_attacked(monkeypatch: pytest.MonkeyPatch) -> None:
+    layers = {"seccomp": "140 rules", "landlock": "files"}
+    monkeypatch.setattr(calls, "MACHINE", "x86_64")
+    assert judge(PLAN, layers, Cgroups(""), HELD).layers["seccomp"] == "on: 140 rules"
+    monkeypatch.setattr(calls, "MACHINE", "aarch64")
+    states = judge(PLAN, layers, Cgroups(""), HELD).layers
+    assert states["seccomp"].startswith("on: 140 rules; untested on aarch64")
+    assert (states["landlock"], states["allow-list"]) == ("on: files", "off")
 
 
 def test_memory_that_was_got_is_held_when_it_is_counted() -> None:

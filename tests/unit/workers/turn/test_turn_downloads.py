@@ -124,6 +124,22 @@ def test_the_token_and_the_request_never_leave_for_another_host(tmp_path: Path, 
     assert wire.asked == [a_file().url]
 
 
+@pytest.mark.parametrize("url", [" https://files.slack.com/x", "\x1fhttps://files.slack.com/x"])
+def test_whoever_sends_the_request_reads_the_address(tmp_path: Path, url: str) -> None:
+    """urlsplit drops the blank and sees Slack; the client sees an address without a scheme or a host."""
+    wire = Wire({})
+    with pytest.raises(UsersMove):
+        fetch(wire, a_file(url=url), tmp_path / "out")
+    assert wire.asked == []
+
+
+def test_a_host_that_was_named_with_its_port_is_one_however_the_port_is_written(tmp_path: Path) -> None:
+    for url in ("http://files.local:80/x", "http://FILES.local/x"):
+        wire = Wire({"http://files.local/x": httpx.Response(200, content=CSV)})
+        fetch(wire, a_file(url=url), tmp_path / "out", hosts=("files.local:80",))
+        assert (tmp_path / "out").read_bytes() == CSV
+
+
 @pytest.mark.parametrize("target", ["https://[bad", "https://files.slack.com/\x01"])
 def test_an_address_that_is_none_fails_that_file_only(tmp_path: Path, target: str) -> None:
     first = a_file().url
