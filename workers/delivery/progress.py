@@ -21,6 +21,7 @@ from core.steps import (
     Finished,
     Moved,
     Noted,
+    Planned,
     Preferred,
     Questioned,
     Recalled,
@@ -32,6 +33,7 @@ from core.steps import (
 from core.values import Language
 from workers.agent.about_steps import cells_run, repairs_of, statements_of
 from workers.agent.actions import RunCell
+from workers.agent.plans import lines_of
 
 TurnState = Literal["running", "waiting", "done", "stopped", "failed"]
 
@@ -105,6 +107,8 @@ def progress_of(
         queries = queries_line(statements_of(steps, running.cell_id), language)
         output = _joined(where, queries, _last_line(live_output))
         tasks.append(TaskView(running.cell_id, title, "in_progress", output, running.code))
+    if state == "running":
+        tasks += _open_steps(steps, running)
     if state != "running":
         tasks = [replace(task, status=_settled(task.status)) for task in tasks]
     return ProgressView(language, state, tuple(tasks), note, cells_run(steps))
@@ -146,6 +150,15 @@ def _foot(view: ProgressView, turn_id: str, leaves: str) -> list[Block]:
     return [*foot, kit.actions(*buttons)] if buttons else foot
 
 
+def _open_steps(steps: Sequence[Step], running: RunCell | None) -> list[TaskView]:
+    """The steps of the plan that no cell has begun, with what each will show. A step that began is a cell's line."""
+    left = (line for line in lines_of(steps, running) if line.state == "open")
+    return [
+        TaskView(f"plan-{line.number}", f"{line.number}. {line.step.title}", "pending", line.step.shows)
+        for line in left
+    ]
+
+
 def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
     match step:
         case Briefed(files=files, problems=problems) if files or problems:
@@ -162,6 +175,8 @@ def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
             ended: TaskStatus = "complete" if step.status == "ok" else "error"
             output = _joined(queries_line(step.statements, language), outcome_line(step))
             return [TaskView(step.cell_id, title, ended, output, step.code)]
+        case Planned(why=why) if why:
+            return [TaskView(f"replanned-{number}", say("progress_replanned", language), "complete", why)]
         case Questioned():
             return [TaskView(f"question-{number}", say("progress_question", language), "complete", step.question)]
         case Asked():
