@@ -204,10 +204,11 @@ class Scene:
 
 
 def _inflected(label: Key) -> Iterator[Key]:
-    """The forms that a German adjective takes as a name: "die Innere", "in der Inneren"."""
+    """The forms that a German name takes: "die Innere", "in der Inneren"; "Bewerbung", "Bewerbungen"."""
     last = label[-1] if label else ""
-    if len(last) >= _INFLECTED and last.endswith("e") and last.isalpha():
-        yield from ((*label[:-1], f"{last}{end}") for end in ("n", "r", "s", "m"))
+    if len(last) >= _INFLECTED and last.isalpha():
+        ends = ("n", "r", "s", "m") if last.endswith("e") else ("en", "e", "n")
+        yield from ((*label[:-1], f"{last}{end}") for end in ends)
 
 
 def _without(text: str, mentions: Sequence[Mention]) -> str:

@@ -24,6 +24,7 @@ from workers.agent.provenance.words import key_of
 
 MAX_TEXT = 64_000
 _MAX_RUN = 400
+_MOST_MEASURES = 24
 _SPLIT = re.compile(r"[,;|]\s+|\s{2,}|\t|\)\s|\s\(")
 _TOLD = re.compile(r"^[^|]{1,60}?[:=]\s")
 _LABEL_END = re.compile(r"[:=]")
@@ -254,8 +255,16 @@ def _lines(lines: Sequence[str], reader: Reader, first: int, found: Found) -> No
             previous = one.end
     if len(columns.labels) < 2:
         columns.binds = False
+    if grid is not None and _are_measures(grid):
+        family.binds, grid.record = False, True
     if grid is not None and grid.facts:
         found.grids.append(grid)
+
+
+def _are_measures(grid: Grid) -> bool:
+    """Whether lines of one figure each name measures ("spend: 482 EUR", "clicks: 64"), not things: their units differ."""
+    units = {fact.unit for fact in grid.facts}
+    return len(units) > 1 and len(grid.facts) == grid.rows <= _MOST_MEASURES
 
 
 def _head(line: str, numbers: Sequence[Numeral]) -> str:

@@ -12,6 +12,7 @@ from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.words import (
     BACK,
     TOTAL,
+    tokens,
 )
 
 _MOST = 14
@@ -42,6 +43,7 @@ class Workbench:
         text = scene.reading.text
         self.sentence = f"{claim.row} {claim.column}" if claim.in_table else text[slice(*claim.span)]
         self.text = text
+        self.words = words_said(self.sentence)
         self.said = [
             Operand(value, slack, other.start, other.end, fact, other.numeral.unit in ("%", "pp"), True, other.column)
             for other, value, slack, fact in others
@@ -55,6 +57,7 @@ class Workbench:
         self.named = scene.families_named(claim)
         self.grids = self._grids(facts)
         self.bound = [o for grid in self.grids for o in self._bound(grid)][: _MOST * 2]
+        self.bound += [o for one in self.said for o in self._other_periods(one)][:_MOST]
         self.operands = self.said + self.bound
         self.record = [o for one in self.said for o in self._record(one)][:_MOST]
 
@@ -86,6 +89,20 @@ class Workbench:
                 continue
             place = max((self.scene.place_of(self.claim, label) for _, label in rows), default=-1)
             yield Operand(fact.scaled, fact.slack, place, place, fact, fact.percent, False)
+
+    def _other_periods(self, said: Operand) -> Iterator[Operand]:
+        """The same figure at another date that the sentence names: of the row of one that it says, in another column."""
+        fact = said.fact
+        if fact is None or fact.grid is None or self.claim.in_table:
+            return
+        wanted = {id(family): labels for family, labels in self.named if family.columns}
+        for one in fact.grid.row(fact.row) if len(fact.grid.facts) <= 2_000 else ():
+            days = [
+                label for family, label in one.keys if label in wanted.get(id(family), ()) and isinstance(label, Day)
+            ]
+            if one is not fact and days:
+                place = self.scene.place_of(self.claim, days[0])
+                yield Operand(one.scaled, one.slack, place, place, one, one.percent, False)
 
     def _record(self, said: Operand) -> Iterator[Operand]:
         """The figures that stand in one record, or in one printed line, with one that the sentence says."""
@@ -123,3 +140,9 @@ def is_named(fact: Fact, bench: Workbench) -> bool:
     wanted = {id(family): labels for family, labels in bench.named}
     rows = [(family, label) for family, label in fact.keys if not family.columns and id(family) in wanted]
     return bool(rows) and all(label in wanted[id(family)] for family, label in rows)
+
+
+def words_said(text: str) -> frozenset[str]:
+    """The words of a sentence, folded, and pairs of them joined, as columns are named: "sign-up" is "signup"."""
+    found = [word for _, _, word in tokens(text)]
+    return frozenset((*found, *(a + b for a, b in zip(found, found[1:], strict=False) if a.isascii() and b.isascii())))
