@@ -17,7 +17,7 @@ from workers.agent import guards, plans, stages
 from workers.agent.actions import Message
 from workers.agent.memory import Beside, Block, Detail, Memory, files_text, questions, remember, sanitize_name, user
 from workers.agent.observation import observation
-from workers.agent.pictures import PICTURE_CHARS, pictures_in, with_pictures
+from workers.agent.pictures import PICTURE_CHARS, judged_charts, pictures_in, with_pictures
 from workers.agent.text import clip, one_line, quoted, shares
 from workers.agent.turn import Turn, episodes
 
@@ -66,8 +66,10 @@ def check_messages(turn: Turn, report: str) -> tuple[Message, ...]:
     room = min(_CHECK_CHARS, turn.context_chars // 2)
     granted = shares([min(_shown(cell), _CHECK_CELL_CHARS) for _, cell in chosen], room)
     asked = [step for step in thread[:first] if isinstance(step, Asked) and not step.left_out][-_CHECK_QUESTIONS:]
+    charts = judged_charts(turn)
     text = turn.prompts.render(
         "check",
+        charts=[each["name"] for each in charts],
         earlier=questions(asked, 3_000) if asked else [],
         questions=questions(turn.steps, 8_000),
         cells=[
@@ -79,7 +81,7 @@ def check_messages(turn: Turn, report: str) -> tuple[Message, ...]:
         files=[file.path for step in turn.steps if isinstance(step, Briefed) for file in step.files],
         language_name=LANGUAGES[turn.language],
     )
-    return (user(text),)
+    return (with_pictures(user(text), charts),)
 
 
 def _shown(cell: CellRan) -> int:
