@@ -7,22 +7,27 @@ number that is made up comes out of so few totals and pairs only by a rare accid
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from itertools import permutations
 from typing import NamedTuple
 
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
-from workers.agent.provenance.facts import Fact, Grid, Label
+from workers.agent.provenance.facts import Fact, Grid, Label, is_total
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.words import CURRENCIES, RATIO, UNITS
-from workers.agent.provenance.workbench import Workbench
+from workers.agent.provenance.workbench import Workbench, is_named
 
 _MONEY = frozenset(CURRENCIES.values())
 _MOST_ROWS, _MOST_COLUMNS, _MOST_GRIDS = 40, 8, 8
 _FEW_COLUMNS = 3
 """Any two of so few columns may be set against each other; of more, the sentence has to name one."""
 _ENOUGH_DIGITS = 3
+_OF = re.compile(
+    r"(?:\b(?:of|von|aus|sur|de|sobre)\s+(?:the |its |their |all |den |allen |les )?|全部|共有?|总计?)\W*$",
+    re.IGNORECASE,
+)
 _NO_SUM = frozenset("mean avg average median std min max rate share ratio pct percent p95 mittel schnitt p t z".split())  # noqa: SIM905 - a list of words reads best as one line
 
 
@@ -40,17 +45,22 @@ class Side(NamedTuple):
 def totals(claim: Claim, bench: Workbench) -> Iterator[Side]:
     """The totals of columns that a claim may mean: it is about no single row, and has digits enough or names one."""
     digits = significant(claim)
-    for grid in _grids(claim, bench):
-        if _names_row(claim, grid, bench.scene):
-            continue
-        for side in _sums(claim, grid, bench):
-            if side.named or digits > _ENOUGH_DIGITS or (digits == _ENOUGH_DIGITS and _is_whole(side.facts)):
-                yield side
+    base = _OF.search(bench.text, max(claim.span[0], claim.start - 16), claim.start) is not None
+    for grid in small_grids(claim, bench):
+        several = [fact for fact in grid.facts if is_named(fact, bench)]
+        parts = [several] if len({fact.row for fact in several}) > 1 else []
+        if base or not _names_row(claim, grid, bench.scene):
+            parts.append([fact for fact in grid.facts if not _is_of_another_period(claim, fact, bench)])
+        for part in parts:
+            for side in _sums(part, bench):
+                enough = digits > _ENOUGH_DIGITS or (digits == _ENOUGH_DIGITS and _is_whole(side.facts))
+                if side.named or enough:
+                    yield side
 
 
 def pairs(claim: Claim, bench: Workbench) -> Iterator[tuple[Side, Side]]:
     """Two columns of a row that the claim names, of all rows when it names none, or two figures of one record."""
-    for grid in _grids(claim, bench):
+    for grid in small_grids(claim, bench):
         if grid.record:
             sides = [_side((fact,), bench, at) for at, fact in enumerate(grid.facts)]
             yield from _of(sides, few=False)
@@ -60,7 +70,7 @@ def pairs(claim: Claim, bench: Workbench) -> Iterator[tuple[Side, Side]]:
             continue
         if not _names_row(claim, grid, bench.scene):
             if not claim.in_table:
-                yield from _of(list(_sums(claim, grid, bench)), few=False)
+                yield from _of(list(_sums(grid.facts, bench)), few=False)
             continue
         rows: dict[int, list[Side]] = {}
         for fact in grid.facts:
@@ -94,11 +104,13 @@ def _row_words(fact: Fact) -> set[str]:
 
 
 def _is_of_another_period(claim: Claim, fact: Fact, bench: Workbench) -> bool:
-    for family, label in fact.keys:
-        allowed = bench.scene.allowed(claim, family) if family.columns and isinstance(label, Day) else None
-        if allowed is not None and label not in allowed:
-            return True
-    return False
+    """Whether what stands before a claim, or in its clause, names another date than that of a fact's column."""
+    dated = [(family, label) for family, label in fact.keys if family.columns and isinstance(label, Day)]
+    text = [*bench.scene.within(claim.span[0], claim.start), *bench.scene.within(*claim.clause)]
+    told = [one.label for one in text if isinstance(one.label, Day)]
+    if claim.in_table:
+        return any((found := bench.scene.allowed(claim, f)) is not None and label not in found for f, label in dated)
+    return bool(told) and any(not told[-1].fits(label) and not label.fits(told[-1]) for _, label in dated)
 
 
 def steps_before(fact: Fact | None) -> list[Fact]:
@@ -110,7 +122,8 @@ def steps_before(fact: Fact | None) -> list[Fact]:
 
 def is_ratio(claim: Claim, bench: Workbench, over: Side, under: Side) -> bool:
     """Whether a sentence may tell this ratio: it has a word for one, or an amount is told for each of what is named."""
-    if claim.numeral.unit in _MONEY and over.unit in _MONEY and under.unit not in _MONEY and under.named:
+    unit, known = claim.numeral.unit, bench.facts.currencies
+    if unit in _MONEY and under.unit not in _MONEY and over.unit in (unit, "") and (over.unit or not known - {unit}):
         return True
     if significant(claim) < _ENOUGH_DIGITS and not (over.named and under.named):
         return False
@@ -128,7 +141,7 @@ def _of(sides: Sequence[Side], *, few: bool) -> Iterator[tuple[Side, Side]]:
             yield a, b
 
 
-def _grids(claim: Claim, bench: Workbench) -> list[Grid]:
+def small_grids(claim: Claim, bench: Workbench) -> list[Grid]:
     """The small tables of this turn that the sentence touches, by a figure, a row or a column."""
     small = [grid for grid in bench.facts.grids if grid.facts and grid.whole and grid.facts[0].turn == 0]
     small = [
@@ -138,13 +151,15 @@ def _grids(claim: Claim, bench: Workbench) -> list[Grid]:
     return [
         grid
         for grid in small[-_MOST_GRIDS:]
-        if id(grid) in touched or any(_is_named(fact, bench) for fact in grid.facts)
+        if id(grid) in touched
+        or len(small) == 1
+        or any(_is_named_measure(fact, bench) or (_row_words(fact) & bench.words) for fact in grid.facts)
     ]
 
 
-def _sums(claim: Claim, grid: Grid, bench: Workbench) -> Iterator[Side]:
-    for at in sorted({fact.column for fact in grid.facts}):
-        column = [fact for fact in grid.column(at) if bench.scene.conflict(claim, fact) is None]
+def _sums(facts: Sequence[Fact], bench: Workbench) -> Iterator[Side]:
+    for at in sorted({fact.column for fact in facts}):
+        column = [fact for fact in facts if fact.column == at and not is_total(fact)]
         if len(column) > 1 and not any(fact.percent or fact.words & _NO_SUM for fact in column):
             yield _side(tuple(column), bench, at)
 
@@ -152,11 +167,11 @@ def _sums(claim: Claim, grid: Grid, bench: Workbench) -> Iterator[Side]:
 def _side(facts: tuple[Fact, ...], bench: Workbench, column: int) -> Side:
     first = facts[0]
     period = frozenset(label for family, label in first.keys if family.columns and isinstance(label, Day))
-    named = any(_is_named(fact, bench) for fact in facts[:1])
+    named = any(_is_named_measure(fact, bench) for fact in facts[:1])
     return Side(facts, sum(fact.scaled for fact in facts), column, named, period, first.unit)
 
 
-def _is_named(fact: Fact, bench: Workbench) -> bool:
+def _is_named_measure(fact: Fact, bench: Workbench) -> bool:
     """Whether the sentence, or the heading of the claim's column, has the name of a fact's measure."""
     grid = fact.grid
     if grid is None:
@@ -181,7 +196,8 @@ _NO_NAMES = frozenset((*CURRENCIES, *UNITS, "total", "sum", "count", "value", "n
 def _names_row(claim: Claim, grid: Grid, scene: Scene) -> bool:
     """Whether a claim's clause or row, or what stands before it in the sentence, names a row of this table."""
     families = {id(family): family for fact in grid.facts for family, _ in fact.keys if not family.columns}
-    return any(family.binds and scene.allowed(claim, family) is not None for family in families.values())
+    allowed = (scene.allowed(claim, family) for family in families.values() if family.binds)
+    return any(labels is not None and len(labels) == 1 for labels in allowed)
 
 
 def _is_whole(facts: Sequence[Fact]) -> bool:

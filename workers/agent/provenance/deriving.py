@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
-from workers.agent.provenance.columns import is_ratio, pairs, significant, steps_before, totals
+from workers.agent.provenance.columns import is_ratio, pairs, significant, small_grids, steps_before, totals
 from workers.agent.provenance.facts import Fact, Facts, Family, Grid, Label, is_total
 from workers.agent.provenance.matching import bounds, direction, is_level
 from workers.agent.provenance.numerals import Day
@@ -47,6 +47,7 @@ _BY = re.compile(r"(?:\b(?:by|um)|了)[\s\u2060]*$", re.IGNORECASE)
 _IS_SHARE = re.compile(
     r"(?:[(（=:]|\b(?:or|i\.e\.|that is|which is|also|das sind|soit|oder|rund)|即|占|为|约|,)\W*$", re.IGNORECASE
 )
+_NOT = re.compile(r"\b(?:not|without|never|nicht|ohne|kein\w*|pas|sans|sin|no)\b|n't\b|未|没|ない", re.IGNORECASE)
 _NEAR_CHARS = 60
 _MOST_ROWS_OF_RATES, _MOST_STAGES = 6, 12
 _EXACT_DIGITS = 3
@@ -90,8 +91,7 @@ def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
         if not claim.numeral.sign and not _is_change(claim) and not moved:
             yield from _match(claim, bench, _shares(claim, bench))
         yield from _match(claim, bench, _sums(claim, bench, percent=True))
-        told = CHANGE.search(bench.sentence) and (UP.search(bench.sentence) or DOWN.search(bench.sentence))
-        if not (claim.numeral.sign or _is_change(claim) or moved) and (not told or is_level(claim, bench.scene)):
+        if not (claim.numeral.sign or _is_change(claim) or moved):
             yield from _match(claim, bench, _rates(bench))
         yield from _match(claim, bench, _of_figure_before(claim, bench))
         yield from _match(claim, bench, _of_column(claim, bench))
@@ -180,7 +180,7 @@ def _is_change(claim: Claim) -> bool:
 def _of_pair(claim: Claim, bench: Workbench) -> Derived | None:
     """ "231 of 2,315 (9.98 %)": the percentage beside such a pair is of this pair, and of no other."""
     said = sorted(bench.said, key=lambda o: o.place)
-    for first, second in pairwise(said):
+    for first, second in reversed(list(pairwise(said))):
         if first.percent or second.percent or claim.in_table or not second.value or first.value > second.value:
             continue
         between = bench.text[first.end : second.place]
@@ -378,9 +378,15 @@ def _shares(claim: Claim, bench: Workbench) -> Iterator[Derived]:  # noqa: PLR09
 
 def _rates(bench: Workbench) -> Iterator[Derived]:
     """A rate of two columns of the row that the sentence names, or of their totals: 43 churned of 860 customers."""
+    is_denied = _NOT.search(bench.sentence) is not None
+    is_over = bounds(bench.claim, bench.text)[0].value > 100
     for a, b in pairs(bench.claim, bench):
-        if 0 < a.value < b.value and a.unit == b.unit and not any(fact.percent for fact in (*a.facts, *b.facts)):
+        if a.value <= 0 or a.unit != b.unit or any(fact.percent for fact in (*a.facts, *b.facts)):
+            continue
+        if a.value < b.value or is_over:
             yield Derived("share", (*a.facts, *b.facts), a.value / b.value * 100)
+        if a.value < b.value and is_denied:
+            yield Derived("rest", (*a.facts, *b.facts), 100 - a.value / b.value * 100)
 
 
 def _row_ratios(bench: Workbench) -> Iterator[Derived]:
@@ -399,7 +405,9 @@ def _of_figure_before(claim: Claim, bench: Workbench) -> Iterator[Derived]:
     part = max(before, key=lambda o: o.end)
     if claim.start - part.end > _NEAR_CHARS or not part.value:
         return
-    wholes = [((o.fact,) if o.fact else (), o.value) for o in (*bench.operands, *bench.record) if not o.percent]
+    wholes: list[tuple[tuple[Fact, ...], float]] = [
+        ((o.fact,) if o.fact else (), o.value) for o in (*bench.operands, *bench.record) if not o.percent
+    ]
     wholes += [(side.facts, side.value) for side in totals(claim, bench)]
     wholes += [((one,), one.scaled) for one in steps_before(part.fact)]
     for facts, whole in wholes:
@@ -437,7 +445,7 @@ def _left_over(bench: Workbench) -> Iterator[Derived]:
     for a, b in combinations(whole, 2):
         yield Derived("sum", _facts(a, b), a.value + b.value)
         yield Derived("difference", _facts(a, b), abs(a.value - b.value))
-    for grid in bench.grids:
+    for grid in small_grids(bench.claim, bench):
         for above, below in pairwise(grid.facts if _is_one_column(grid) else ()):
             yield Derived("difference", (above, below), abs(above.scaled - below.scaled))
 

@@ -255,16 +255,16 @@ def _lines(lines: Sequence[str], reader: Reader, first: int, found: Found) -> No
             previous = one.end
     if len(columns.labels) < 2:
         columns.binds = False
-    if grid is not None and _are_measures(grid):
-        family.binds, grid.record = False, True
     if grid is not None and grid.facts:
+        grid.record = _are_measures(grid)
+        family.binds = family.binds and not grid.record
         found.grids.append(grid)
 
 
 def _are_measures(grid: Grid) -> bool:
-    """Whether lines of one figure each name measures ("spend: 482 EUR", "clicks: 64"), not things: their units differ."""
-    units = {fact.unit for fact in grid.facts}
-    return len(units) > 1 and len(grid.facts) == grid.rows <= _MOST_MEASURES
+    """Whether lines of one figure each name measures ("spend: 482 EUR", "clicks: 64"): they are of different kinds."""
+    kinds = {(fact.unit, fact.decimals == 0) for fact in grid.facts}
+    return len(kinds) > 1 and len(grid.facts) == grid.rows <= _MOST_MEASURES
 
 
 def _head(line: str, numbers: Sequence[Numeral]) -> str:

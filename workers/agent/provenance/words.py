@@ -93,7 +93,7 @@ CHANGE = re.compile(
     r"\bagainst\b|\btoo (?:much|many|little|few)\b|exceed\w*|overs(?:pen|hoo)\w*|chang\w*|differ\w*|"
     r"gap|lead|range|spread|versus|\bvs\b|compar\w*|relativ\w*|lift|than\b|gegenüber|ggü|verglichen|"
     r"veränder\w*|unterschied|abstand|spanne|span\b|hinter|écart|différence|par rapport|(?:de )?(?:plus|moins) que|"
-    r"diferencia|(?:más|menos) que|frente a|より|比べ|变化|相差|差距|差|相比|同比|环比|比|较",
+    r"diferencia|(?:más|menos) que|frente a|より|比べ|超出|超支|节省|结余|变化|相差|差距|差|相比|同比|环比|比|较",
     re.IGNORECASE,
 )
 TOTAL = re.compile(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
@@ -11,7 +12,9 @@ from workers.agent.provenance.facts import Fact, Facts, Grid
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.words import (
     BACK,
+    DOWN,
     TOTAL,
+    UP,
     tokens,
 )
 
@@ -80,18 +83,19 @@ class Workbench:
     def _bound(self, grid: Grid) -> Iterator[Operand]:
         """The facts of a table whose labels the claim's sentence names."""
         wanted = {id(family): labels for family, labels in self.named}
+        moves = UP.search(self.sentence) or DOWN.search(self.sentence)
         for fact in grid.facts if len(grid.facts) <= 2_000 else ():
             keys = [(family, label) for family, label in fact.keys if id(family) in wanted]
             rows = [pair for pair in keys if not pair[0].columns]
             if not rows or any(label not in wanted[id(family)] for family, label in rows):
                 continue
-            if any(isinstance(label, Day) and label not in wanted[id(family)] for family, label in keys):
+            if not moves and any(isinstance(label, Day) and label not in wanted[id(family)] for family, label in keys):
                 continue
             place = max((self.scene.place_of(self.claim, label) for _, label in rows), default=-1)
             yield Operand(fact.scaled, fact.slack, place, place, fact, fact.percent, False)
 
     def _other_periods(self, said: Operand) -> Iterator[Operand]:
-        """The same figure at another date that the sentence names: of the row of one that it says, in another column."""
+        """What the row of a figure that the sentence says has in a column of another date that it names."""
         fact = said.fact
         if fact is None or fact.grid is None or self.claim.in_table:
             return
@@ -145,4 +149,4 @@ def is_named(fact: Fact, bench: Workbench) -> bool:
 def words_said(text: str) -> frozenset[str]:
     """The words of a sentence, folded, and pairs of them joined, as columns are named: "sign-up" is "signup"."""
     found = [word for _, _, word in tokens(text)]
-    return frozenset((*found, *(a + b for a, b in zip(found, found[1:], strict=False) if a.isascii() and b.isascii())))
+    return frozenset((*found, *(a + b for a, b in pairwise(found) if a.isascii() and b.isascii())))

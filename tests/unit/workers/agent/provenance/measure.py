@@ -24,6 +24,7 @@ HELD_OUT = Path(__file__).with_name("held_out.yaml")
 HELD_OUT_2 = Path(__file__).with_name("held_out_2.yaml")
 HELD_OUT_3 = Path(__file__).with_name("held_out_3.yaml")
 HELD_OUT_4 = Path(__file__).with_name("held_out_4.yaml")
+HELD_OUT_5 = Path(__file__).with_name("held_out_5.yaml")
 SETTLED_ON = Path(__file__).with_name("settled_on.yaml")
 
 
@@ -159,7 +160,8 @@ def _print(name: str, measured: Measured) -> None:
 if __name__ == "__main__":
     COUNT, FIRST = (int(sys.argv[n]) if len(sys.argv) > n else default for n, default in ((1, 360), (2, 0)))
     _print("generated", generated(COUNT, FIRST))
-    SETS = {"first": HELD_OUT, "second": HELD_OUT_2, "third": HELD_OUT_3, "fourth": HELD_OUT_4, "settled on": SETTLED_ON}
+    SETS = {"first": HELD_OUT, "second": HELD_OUT_2, "third": HELD_OUT_3, "fourth": HELD_OUT_4, "fifth": HELD_OUT_5}
+    SETS["settled on"] = SETTLED_ON
     for NAME, PATH in SETS.items():
         _print(f"by hand, {NAME} set", held_out(PATH))
         PASSED, TRIED = random_passes_by_hand(PATH)
