@@ -46,6 +46,8 @@ _OUTPUT = 200
 _BARE_TITLE = 90
 _BARE_OUTPUT = 80
 _STOPPED_CELLS = 8
+KEY_MARK = "→"
+"""Begins the line of a cell's output that the model names as its key line."""
 STOPPED = "stopped"
 """The reason of a turn that a person stopped."""
 _SIGN = {"pending": "○", "in_progress": "◐", "complete": "✓", "error": "✗"}
@@ -195,14 +197,14 @@ def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
 
 
 def outcome_line(cell: CellRan) -> str:
-    """What came of a cell, in one line: its error, what it showed last, the files it made."""
+    """What came of a cell, in one line: its error, its key line (else what it showed last), the files it made."""
     if cell.status == "error":
         said = _last_line(cell.error)
         return said if said.startswith(cell.error_name) else f"{cell.error_name}: {said}"
     if cell.status != "ok":
         return cell.notice_text or cell.notice or cell.status
     made = ", ".join(file.name for file in (*cell.figures, *cell.files))
-    said = _last_line(cell.stdout) or _last_line(cell.result)
+    said = _key_line(cell.stdout) or _last_line(cell.stdout) or _last_line(cell.result)
     return _joined(clip(said, _OUTPUT), made)
 
 
@@ -262,6 +264,12 @@ def bare_title(title: str) -> str:
 def _text(view: ProgressView, title: str, tasks: Sequence[TaskView]) -> str:
     lines = [title, *(f"{_SIGN[task.status]} {bare_title(task.title)}" for task in tasks), view.note]
     return kit.fallback("\n".join(filter(None, lines)))
+
+
+def _key_line(text: str) -> str:
+    """The last line that code printed with an arrow in front, for people to see; "" when there is none."""
+    marked = (line.strip() for line in reversed(text.splitlines()))
+    return next((line[1:].strip() for line in marked if line.startswith(KEY_MARK) and line[1:].strip()), "")
 
 
 def _last_line(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from workers.agent.provenance.facts import Family, Grid, Label
+from workers.agent.provenance.facts import Family, Grid, Label, is_statistic
 from workers.agent.provenance.grids import (
     Found,
     Reader,
@@ -263,8 +263,15 @@ def _lines(lines: Sequence[str], reader: Reader, first: int, found: Found) -> No
 
 def _are_measures(grid: Grid) -> bool:
     """Whether lines of one figure each name measures ("spend: 482 EUR", "clicks: 64"): they are of different kinds."""
-    kinds = {(fact.unit, fact.decimals == 0) for fact in grid.facts}
-    return len(kinds) > 1 and len(grid.facts) == grid.rows <= _MOST_MEASURES
+    facts = [fact for fact in grid.facts if not all(_counts(label) for _, label in fact.keys)]
+    broken = sum(fact.decimals != 0 for fact in facts)
+    differ = len({fact.unit for fact in facts}) > 1 or (len(facts) > broken == 1)
+    return differ and len(grid.facts) == grid.rows <= _MOST_MEASURES
+
+
+def _counts(label: Label) -> bool:
+    """Whether a label is only the name of a figure, such as "rows": it is neither a thing nor a kind of its own."""
+    return not isinstance(label, Day) and is_statistic(label)
 
 
 def _head(line: str, numbers: Sequence[Numeral]) -> str:

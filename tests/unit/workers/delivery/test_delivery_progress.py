@@ -110,6 +110,25 @@ def test_the_card_of_a_running_turn(golden: Golden, language: str) -> None:
     golden(f"blocks/progress_running_{language}.json", drawn(progress_blocks(view)))
 
 
+@pytest.mark.parametrize(
+    ("stdout", "shown"),
+    [
+        ("rows 412\n→ North leads with 482,310 EUR\ndtype: float64\n", "North leads with 482,310 EUR"),
+        ("→ first\n→ second\n", "second"),
+        ("rows 412\n→\ntotal 42\n", "total 42"),
+        ("North → South\n", "North → South"),
+    ],
+)
+def test_the_card_shows_the_line_that_the_code_marked_else_the_last(stdout: str, shown: str) -> None:
+    view = progress_of((ASKED, RAN.model_copy(update={"stdout": stdout, "figures": ()})), "en")
+    assert [task.output for task in view.tasks if task.id == RAN.cell_id] == [shown]
+
+
+def test_the_line_of_a_failed_cell_is_its_error_whatever_it_marked() -> None:
+    view = progress_of((ASKED, FAILED.model_copy(update={"stdout": "→ all is well\n"})), "en")
+    assert view.tasks[0].output == "ZeroDivisionError: division by zero"
+
+
 PLANNED = Planned(
     steps=(
         PlanStep(title="Read the sales", shows="rows and types"),

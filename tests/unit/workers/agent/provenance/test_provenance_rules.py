@@ -344,3 +344,9 @@ def test_lines_of_different_kinds_are_measures_and_bind_no_row() -> None:
     report = "The campaign cost €48,200 and brought 241 customers, €200.00 for each customer."
     assert set(states(report, printed).values()) == {"sourced", "derived"}
     assert states(report.replace("€200.00", "€220.00"), printed)["€220.00"] == "unsourced"
+
+
+def test_the_mark_of_a_key_line_hides_no_figure() -> None:
+    printed = "→ North: 482310.40\n→ South: 371942.15\n"
+    assert states("North made 482,310, South 371,942.", printed) == {"482,310": "sourced", "371,942": "sourced"}
+    assert states("North made 371,942.", printed) == {"371,942": "unsourced"}
