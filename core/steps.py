@@ -492,7 +492,8 @@ class CellRan(Value):
     stored with the status "undone": it counts as undone once a person took it back (`effective_steps`).
     `user` and `author` are the person who wrote the code, "" when the model did. `left_out` is never stored: it follows
     from a `Changed`. `variables` are those of the line where it failed, as text; `checks` what it did to its tables.
-    `functions` are those of the team that it imported.
+    `functions` are those of the team that it imported. `plan_step` is the number of the plan's step that it does, 0
+    when the model named none.
     """
 
     kind: Literal["cell"] = "cell"
@@ -525,6 +526,7 @@ class CellRan(Value):
     notice_text: str = Field(default="", validation_alias=AliasChoices("notice_text", "told"))
     user: str = ""
     author: str = ""
+    plan_step: int = 0
     left_out: bool = Field(default=False, exclude=True)
 
     @property
@@ -549,6 +551,25 @@ class ToolCalled(Value):
     kind: Literal["tool_called"] = "tool_called"
     cell_id: str
     call: ToolRan
+
+
+class PlanStep(Value):
+    """One step of a plan: what is done, and what it will show; the latter may be empty."""
+
+    title: str
+    shows: str = ""
+
+
+class Planned(Value):
+    """The analyst said with a cell what it means to do until the answer. A later plan replaces the one before it.
+
+    `why` is what contradicted the plan before; `call_id` is the call of the cell that came with it.
+    """
+
+    kind: Literal["planned"] = "planned"
+    steps: tuple[PlanStep, ...]
+    why: str = ""
+    call_id: str
 
 
 class Corrected(Value):
@@ -1102,6 +1123,7 @@ KnownStep = Annotated[
     | CellRan
     | Queried
     | ToolCalled
+    | Planned
     | Corrected
     | Questioned
     | Agreed

@@ -78,9 +78,9 @@ _prompts = cache(load_prompts)
 # --- scripts of a model
 
 
-def cell(code: str, title: str = "Look") -> Json:
-    """A reply that asks for a cell."""
-    return _call("run_python", code=code, title=title)
+def cell(code: str, title: str = "Look", **more: object) -> Json:
+    """A reply that asks for a cell; `more` are further arguments of the call."""
+    return _call("run_python", code=code, title=title, **more)
 
 
 def finish(report: str, **more: object) -> Json:

@@ -51,6 +51,7 @@ from core.steps import (
     ModelFailed,
     Moved,
     Noted,
+    Planned,
     Preferred,
     Proposed,
     Queried,
@@ -80,6 +81,7 @@ from tryout.operator import permitted, why_unreadable
 from tryout.pages import NoPage, write_page
 from tryout.show import printable
 from workers.agent.about_steps import statements
+from workers.agent.plans import lines_of, plan_text
 from workers.delivery.reports.second import second_line
 
 OUTPUT_LINES = 12
@@ -268,6 +270,8 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912, PLR0915 - one case per kind 
             return _Shown(f"queried   {ran.source}: {_outcome(ran)}", "blue", [])
         case ToolCalled(call=call):
             return _Shown(f"tool      {call.server}.{call.tool}: {_came(call)}", "blue", [_head(call.arguments)])
+        case Planned():
+            return _Shown(f"{'new plan' if step.why else 'plan':<10}{step.why}", "cyan", [plan_text(lines_of([step]))])
         case Corrected():
             return _Shown(f"corrected {step.reason}", "yellow", [_head(step.text)])
         case Compacted():

@@ -491,6 +491,13 @@ def test_a_picture_is_a_part_of_its_message(model: Make) -> None:
     assert server.asked[0]["messages"] == [{"role": "user", "content": content}]
 
 
+def test_a_picture_that_may_be_small_says_so(model: Make) -> None:
+    small = {**SHOWN, "pictures": [{**SHOWN["pictures"][0], "detail": "low"}]}
+    with endpoint(says("ok")) as server:
+        ask(model(server, sees=True), ModelRequest((small,), pictures={DIGEST: PNG}))
+    assert server.asked[0]["messages"][0]["content"][1]["image_url"]["detail"] == "low"
+
+
 def test_a_picture_that_could_not_be_had_is_named(model: Make) -> None:
     with endpoint(says("ok")) as server:
         ask(model(server, sees=True), ModelRequest((SHOWN,)))

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from core.second_route import SecondRoute
-from core.steps import Approval, Commanded, FigureSource, Purpose
+from core.steps import Approval, Commanded, FigureSource, PlanStep, Purpose
 
 Message = dict[str, Any]
 """One message in the Chat Completions format: role, content, and tool_calls or tool_call_id where they belong."""
@@ -28,7 +28,7 @@ class RunCell:
     """Run this code in the thread's session → `CellRan`. A bash command runs only after a person approved it.
 
     Deciding on the same steps again gives the same id. `user` and `author` are the person who wrote the code, "" when
-    the model did.
+    the model did. `plan_step` is the number of the plan's step that it does, 0 for none that was named.
     """
 
     call_id: str
@@ -38,6 +38,7 @@ class RunCell:
     language: Literal["python", "bash"] = "python"
     user: str = ""
     author: str = ""
+    plan_step: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +101,15 @@ class CorrectModel:
     reason: str
     text: str
     call_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RecordPlan:
+    """Keep the plan that came with a cell → `Planned`."""
+
+    steps: tuple[PlanStep, ...]
+    why: str
+    call_id: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +177,7 @@ Action = (
     | AskApproval
     | AskHuman
     | CorrectModel
+    | RecordPlan
     | RecordVerdict
     | Finish
     | GiveUp

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from core.steps import Checked, Closed, Compacted, Corrected, Finished, GaveUp, Questioned, RouteRan, Step
+from core.steps import Checked, Closed, Compacted, Corrected, Finished, GaveUp, Planned, Questioned, RouteRan, Step
 from workers.agent.actions import (
     Action,
     AskHuman,
@@ -13,13 +13,14 @@ from workers.agent.actions import (
     CorrectModel,
     Finish,
     GiveUp,
+    RecordPlan,
     RecordRoute,
     RecordVerdict,
 )
 from workers.agent.decide import decide
 from workers.agent.turn import Turn
 
-IsStep = AskHuman | CorrectModel | RecordVerdict | RecordRoute | Compact | Finish | GiveUp | Close
+IsStep = AskHuman | CorrectModel | RecordPlan | RecordVerdict | RecordRoute | Compact | Finish | GiveUp | Close
 
 
 def step_of(action: IsStep) -> Step:
@@ -29,6 +30,8 @@ def step_of(action: IsStep) -> Step:
             return Questioned(call_id=call_id, question=question, options=options)
         case CorrectModel(reason, text, call_id):
             return Corrected(reason=reason, text=text, call_id=call_id)
+        case RecordPlan(steps, why, call_id):
+            return Planned(steps=steps, why=why, call_id=call_id)
         case RecordVerdict(is_final, reason):
             return Checked(is_final=is_final, reason=reason)
         case RecordRoute(cell_id, status):

@@ -10,6 +10,7 @@ next worker resumes a turn by asking again.
     a function is to be learned                       → AskModel "learn", TryFunction, ProposeFunction (`learning.py`)
     files came and none can be read                   → GiveUp
     the model's last reply has an open intent         → do it: run the cell, ask the person, judge and post the report
+      it is a cell that a plan came with            → RecordPlan first
       it is a cell that waits for a yes by the policy → AskApproval, then what the person decided
       a report that is off the channel's layout     → CorrectModel "layout" once, then it is laid out by us
       a report may be posted, a second way is wanted  → AskModel "route", RunRoute (`second_route.py`), then Finish
@@ -48,10 +49,11 @@ from core.steps import (
     Decided,
     LeaseGone,
     ModelFailed,
+    Planned,
     Questioned,
     Replied,
 )
-from workers.agent import debugging, guards, layout, stages
+from workers.agent import debugging, guards, layout, plans, stages
 from workers.agent.about_steps import asks_analyst, only_unreadable_files, pending_command
 from workers.agent.actions import (
     Action,
@@ -65,6 +67,7 @@ from workers.agent.actions import (
     GiveUp,
     LetGo,
     Obey,
+    RecordPlan,
     RecordRoute,
     RecordVerdict,
     RunCell,
@@ -200,11 +203,13 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
         return _correct(
             turn, guards.OUT_OF_CELLS, intent.call_id, max_cells=turn.limits.max_cells, native_tools=turn.native_tools
         )
+    if isinstance(intent, RunPython) and (plan := _new_plan(turn, episode, intent)) is not None:
+        return plan
     cell_id = f"{turn.id}/c{run + 1}"
     if isinstance(intent, RunBash):
         cell = RunCell(intent.call_id, cell_id, intent.title, intent.command, "bash")
     else:
-        cell = RunCell(intent.call_id, cell_id, intent.title, intent.code)
+        cell = RunCell(intent.call_id, cell_id, intent.title, intent.code, plan_step=intent.step)
     if user := episode.reply.user:
         title = say("spoken_cell", turn.language, author=sanitize_name(episode.reply.author), title=cell.title)
         cell = replace(cell, title=title, user=user, author=episode.reply.author)
@@ -214,6 +219,17 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
     if decided is None or decided.outcome == "expired":
         return _ask_approval(turn, cell) or cell
     return _as_decided(turn, cell, decided)
+
+
+def _new_plan(turn: Turn, episode: Episode, intent: RunPython) -> RecordPlan | None:
+    """The plan that came with a cell, once. In staged review people's plan counts; the same plan again is none."""
+    kept = any(isinstance(step, Planned) and step.call_id == intent.call_id for step in episode.steps)
+    if kept or not intent.plan or turn.staged or episode.reply.user:
+        return None
+    before = plans.plan_of(turn.steps)
+    if before is not None and before.steps == intent.plan:
+        return None
+    return RecordPlan(intent.plan, intent.why if before is not None else "", intent.call_id)
 
 
 def _ask_approval(turn: Turn, cell: RunCell) -> AskApproval | None:

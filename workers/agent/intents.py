@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from core.steps import PlanStep
+
 
 @dataclass(frozen=True, slots=True)
 class RunPython:
-    """Run this code."""
+    """Run this code. A plan may come with it, and `why` the one before it does not hold; `step` is the number of the
+    plan's step that the code does, 0 when it names none."""
 
     call_id: str
     code: str
     title: str
+    plan: tuple[PlanStep, ...] = ()
+    why: str = ""
+    step: int = 0
 
 
 @dataclass(frozen=True, slots=True)

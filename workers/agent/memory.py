@@ -319,7 +319,7 @@ def _call(intent: Intent, detail: Detail) -> Message:
     match intent:
         case RunPython():
             name = RUN_PYTHON
-            arguments = {"code": clip(intent.code, detail.code), "title": intent.title}
+            arguments = {"code": clip(intent.code, detail.code), "title": intent.title, **_plan_told(intent)}
         case RunBash():
             name = re.sub(r"\W", "_", intent.called, flags=re.ASCII)
             arguments = {"command": clip(intent.command, detail.code), "title": intent.title}
@@ -334,6 +334,13 @@ def _call(intent: Intent, detail: Detail) -> Message:
             arguments = {"unreadable": clip(intent.raw or intent.reason, _UNREADABLE_CHARS)}
     function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
     return {"id": intent.call_id, "type": "function", "function": function}
+
+
+def _plan_told(intent: RunPython) -> dict[str, object]:
+    """What a cell said of the plan, in the arguments of its call."""
+    plan = [{"step": each.title, "shows": each.shows} for each in intent.plan]
+    said = {"plan": plan, "why": intent.why, "step": intent.step}
+    return {word: value for word, value in said.items() if value}
 
 
 def _fenced(intent: Intent) -> str:

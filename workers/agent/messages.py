@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import groupby
 
-from core.steps import Asked, Briefed, CellRan
+from core.steps import Asked, Briefed, CellRan, Finished, Step
 from core.values import Language
-from workers.agent import guards, stages
+from workers.agent import guards, plans, stages
 from workers.agent.actions import Message
 from workers.agent.memory import Beside, Block, Detail, Memory, files_text, questions, remember, sanitize_name, user
 from workers.agent.observation import observation
-from workers.agent.pictures import PICTURE_CHARS, pictures_in, with_pictures
-from workers.agent.text import CHARS_PER_TOKEN, clip, quoted, shares, weight
+from workers.agent.pictures import PICTURE_CHARS, judged_charts, pictures_in, with_pictures
+from workers.agent.text import CHARS_PER_TOKEN, clip, one_line, quoted, shares, weight
 from workers.agent.turn import Turn, episodes
 
 LANGUAGES: Mapping[Language, str] = {
@@ -36,6 +36,8 @@ _CHECK_CELL_CHARS = 8_000
 _CHECK_CHARS = 22_000
 _CHECK_QUESTIONS = 3
 _LEFT_OUT_FILES = 20
+_LEFT_OUT_REPORTS = 20
+_REPORTED_CHARS = 600
 
 _SHORT = Detail(observation=600, code=1_500, report=2_000, message=1_000)
 _BARE = Detail(observation=200, code=300, report=500, message=400)
@@ -64,8 +66,10 @@ def check_messages(turn: Turn, report: str) -> tuple[Message, ...]:
     room = min(_CHECK_CHARS, turn.context_chars // 2)
     granted = shares([min(_shown(cell), _CHECK_CELL_CHARS) for _, cell in chosen], room)
     asked = [step for step in thread[:first] if isinstance(step, Asked) and not step.left_out][-_CHECK_QUESTIONS:]
+    charts = judged_charts(turn)
     text = turn.prompts.render(
         "check",
+        charts=[each["name"] for each in charts],
         earlier=questions(asked, 3_000) if asked else [],
         questions=questions(turn.steps, 8_000),
         cells=[
@@ -77,7 +81,7 @@ def check_messages(turn: Turn, report: str) -> tuple[Message, ...]:
         files=[file.path for step in turn.steps if isinstance(step, Briefed) for file in step.files],
         language_name=LANGUAGES[turn.language],
     )
-    return (user(text),)
+    return (with_pictures(user(text), charts),)
 
 
 def _shown(cell: CellRan) -> int:
@@ -225,11 +229,14 @@ class _Draft:
     def messages(self) -> list[Message]:
         """The messages in order, with a note in place of each run of blocks that is left out."""
         found: list[Message] = []
-        for blocks, told in zip(self.blocks[self._dropped :], self._told[self._dropped :], strict=True):
+        for at in range(self._dropped, len(self.blocks)):
+            blocks, told = self.blocks[at], self._told[at]
+            plan = plans.plan_text(plans.lines_of(self._turn.steps)) if at == len(self.blocks) - 1 else ""
             for gone, run in groupby(zip(blocks, told, strict=True), key=lambda pair: pair[1] is None):
                 if gone:
                     titles = [block.title for block, _ in run]
-                    found.append(user(self._turn.prompts.render("left_out", turns=0, files="", cells=titles[-20:])))
+                    left_out = {"turns": 0, "reported": [], "files": "", "cells": titles[-20:], "plan": plan}
+                    found.append(user(self._turn.prompts.render("left_out", **left_out)))
                 else:
                     found.extend(message for _, one in run for message in one or ())
         if self._note:
@@ -273,14 +280,33 @@ def _beside_questions(turn: Turn) -> list[Beside]:
 
 
 def _left_out_turns(turn: Turn, count: int) -> str:
-    """What replaces the thread's first `count` turns. Their files stay described."""
+    """What replaces the first `count` turns. Their files stay described, the figures of their reports are named."""
     if not count:
         return ""
-    briefings = [step for steps in turn.earlier[:count] for step in steps if isinstance(step, Briefed) and step.files]
+    gone = turn.earlier[:count]
+    briefings = [step for steps in gone for step in steps if isinstance(step, Briefed) and step.files]
     files = files_text(
         turn, briefings[-_LEFT_OUT_FILES:], min(turn.limits.files_chars // 2, turn.limits.context_chars // 8)
     )
-    return turn.prompts.render("left_out", turns=count, files=files, cells=[])
+    limit = min(_REPORTED_CHARS, turn.context_chars // 16)
+    reported = [line for steps in gone[-_LEFT_OUT_REPORTS:] if (line := _reported(steps, limit))]
+    told = {"turns": count, "reported": reported, "files": files, "cells": [], "plan": ""}
+    return turn.prompts.render("left_out", **told)
+
+
+def _reported(steps: Sequence[Step], limit: int) -> str:
+    """What a turn was asked and the figures that it answered with, in one line; "" when it ended without a report."""
+    finished = next((step for step in steps if isinstance(step, Finished)), None)
+    if finished is None:
+        return ""
+    asked = next((step.text for step in steps if isinstance(step, Asked) and not step.left_out), "")
+    figures = (
+        f"{each.figure} ({each.places[0].about})" if each.places and each.places[0].about else each.figure
+        for each in finished.sources
+        if each.state != "unsourced"
+    )
+    answered = "; ".join(dict.fromkeys(figures)) or finished.report
+    return f"{one_line(asked, 120)} → {one_line(answered, limit)}"
 
 
 def tokens_of(told: Sequence[Message]) -> int:

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import islice
 
 from core.steps import Replied, ToolCall
-from workers.agent.intents import Intent, Malformed, Reading, Report
+from workers.agent.intents import Intent, Malformed, Reading, Report, RunPython
+from workers.agent.plans import planned
 from workers.agent.repair import Unreadable, read_json
 from workers.agent.source import compiles
 from workers.agent.text import clean, one_line
@@ -47,6 +48,10 @@ _FINISH_LINE = re.compile(
 _ASK_TAG = re.compile(r"<(ask|ask_user|question)>(?P<question>.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _CALL_TAG = re.compile(r"<(?:tool_call|function_call)>(?P<call>.*?)(?:</(?:tool_call|function_call)>|\Z)", re.DOTALL)
 _LIST_ITEM = re.compile(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+(\S.*)$", re.MULTILINE)
+_PLAN_TAG = re.compile(r"<plan>(?P<plan>.*?)(?:</plan>|\Z)", re.DOTALL | re.IGNORECASE)
+_STEP_NUMBER = re.compile(
+    r"\A(?:step|schritt|paso|étape|ステップ|步骤|第)\s*(?P<number>\d{1,2})\s*步?\s*[:.：—–-]\s*", re.IGNORECASE
+)
 _ANNOUNCES = re.compile(
     r"(?:^|[.!?:]\s+)(?:(?:ok|okay|now|next|first|then|so|great)[,.!]?\s+)*"
     r"(?:let me(?! know)|let's|i(?:'ll| will| am going to|'m going to)(?! (?:be|wait)\b))"
@@ -103,14 +108,30 @@ def _read_text(text: str, call_id: str, cut: bool) -> Reading:
     ]
     if found:
         first = min(found, key=lambda action: action.start)
-        return Reading(text[: first.end].rstrip(), (first.intent,), as_calls=False)
+        intent = _planned(first.intent, text[: first.start])
+        return Reading(text[: first.end].rstrip(), (intent,), as_calls=False)
     if cut:
         return Reading(text, (Malformed(call_id, "cut_off"),), as_calls=False)
-    if announces_more(text):
+    if announces_more(text) or _PLAN_TAG.search(text):
         return Reading(text, (Malformed(call_id, "text_only"),), as_calls=False)
     if is_only_a_question(text):
         return Reading(text, (read_arguments(ASK_USER, call_id, {"question": text}),), as_calls=False)
     return Reading(text, (Report(call_id, text),), as_calls=False)
+
+
+def _planned(intent: Intent, before: str) -> Intent:
+    """A cell with the plan that stands before it, and the number of its step, which stands before its title.
+
+    In the plan's tag each item of the list is a step; other lines say why the plan before does not hold.
+    """
+    if not isinstance(intent, RunPython):
+        return intent
+    if number := _STEP_NUMBER.match(intent.title):
+        title = intent.title[number.end() :].strip() or intent.title
+        intent = replace(intent, title=title, step=int(number["number"]))
+    if (tag := _PLAN_TAG.search(before)) is None:
+        return intent
+    return planned(intent, tag["plan"], _LIST_ITEM.sub("", tag["plan"]), intent.step)
 
 
 def announces_more(text: str) -> bool:

@@ -21,6 +21,8 @@ MOST_BYTES = 4_000_000
 """A larger picture is not sent, but a smaller copy of it: endpoints refuse from 5 MB on."""
 MOST_CHARTS = 8
 """Of one turn: the first ones, so that a prompt goes on as it began and the endpoint's cache holds."""
+MOST_JUDGED = 4
+"""Charts that the judge of a report is shown: the last ones of the turn, small."""
 MOST_IMAGES = 4
 """Of those that came together."""
 IMAGES: Mapping[str, str] = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
@@ -29,7 +31,7 @@ _NAME_CHARS = 120
 
 
 def pictures_in(message: Message) -> Sequence[Mapping[str, str]]:
-    """The pictures that a message names, each with `name`, `mimetype` and `sha256`."""
+    """The pictures that a message names, each with `name`, `mimetype` and `sha256`; `detail` where small is enough."""
     found: Sequence[Mapping[str, str]] = message.get("pictures", ())
     return found
 
@@ -80,6 +82,20 @@ def picture_message(
         others=_names([file for file in sent if file not in images]),
     )
     return [with_pictures({"role": "user", "content": text}, found)]
+
+
+def judged_charts(turn: Turn) -> list[dict[str, str]]:
+    """The last charts of this turn, for a judge that sees: does the report say what they show?"""
+    if not turn.sees:
+        return []
+    found: dict[str, dict[str, str]] = {}
+    for cell in (step for step in turn.steps if isinstance(step, CellRan) and not step.left_out):
+        for figure in filter(_is_chart, cell.figures):
+            name = f"{one_line(figure.name, _NAME_CHARS)} of cell {turn.number_of(cell)}"
+            found[figure.sha256] = {
+                "name": name, "mimetype": figure.mimetype, "sha256": figure.sha256, "detail": "low"
+            }  # fmt: skip
+    return list(found.values())[-MOST_JUDGED:]
 
 
 def _is_chart(figure: StoredFile) -> bool:

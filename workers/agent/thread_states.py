@@ -39,6 +39,7 @@ from core.steps import (
     Loaded,
     ModelFailed,
     Noted,
+    Planned,
     Queried,
     Questioned,
     Replied,
@@ -53,6 +54,7 @@ from core.steps import (
     dump_step,
 )
 from workers.agent.effective_steps import effective_steps
+from workers.agent.plans import lines_of, plan_text
 
 Moment = Any
 """A datetime. This room reads no clock, and only hands times on."""
@@ -257,6 +259,8 @@ def _text(step: Step) -> str:  # noqa: PLR0912 - one case per kind of step
         case CellRan():
             shown = "(left out)" if step.left_out else step.stdout or step.result
             return "\n".join(each for each in (f"[{step.status}] {step.title}", step.code, shown, step.error) if each)
+        case Planned():
+            return "\n".join(each for each in (step.why, plan_text(lines_of([step]))) if each)
         case Corrected() | GaveUp() | Forgot():
             return step.text
         case Questioned():

@@ -10,6 +10,7 @@ from typing import Any
 
 from core.steps import ToolCall
 from workers.agent.intents import Intent, Malformed, Question, Report, RunBash, RunPython
+from workers.agent.plans import planned
 from workers.agent.repair import Unreadable, read_json
 from workers.agent.source import compiles
 from workers.agent.text import clean, one_line
@@ -39,8 +40,22 @@ TOOLS: tuple[dict[str, Any], ...] = (
         },
         title={
             "type": "string",
-            "description": "What this step does, in a few words, in the language of the question.",
+            "description": "What this cell will show, in a few words, in the language of the question.",
         },
+        plan={
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {"step": {"type": "string"}, "shows": {"type": "string"}},
+                "required": ["step", "shows"],
+                "additionalProperties": False,
+            },
+            "description": "With the first cell of a question that takes several: the steps to the answer and what "
+            "each will show, in the language of the question. Again, with the steps that are left, when a result "
+            "contradicts it.",
+        },
+        why={"type": "string", "description": "With a new plan: the result that contradicted the old one, in a line."},
+        step={"type": "integer", "description": "The number of the plan's step that this cell does."},
     ),
     _tool(
         ASK_USER,
@@ -217,9 +232,11 @@ def read_arguments(tool: str, call_id: str, value: Any, called: str = "") -> Int
     if tool == RUN_BASH:
         return _run_bash(call_id, _text(value, _COMMAND_KEYS), _field(value, ("title",)), called or RUN_BASH)
     if tool == RUN_PYTHON:
-        return run_python(
+        given = value if isinstance(value, Mapping) else {}
+        ran = run_python(
             call_id, _text(value, _CODE_KEYS), _field(value, ("title",)), _field(value, ("language", "lang"))
         )
+        return planned(ran, given.get("plan"), given.get("why"), given.get("step"))
     if tool == ASK_USER:
         return _question(call_id, value)
     report = _text(value, _REPORT_KEYS).strip()

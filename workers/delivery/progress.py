@@ -21,6 +21,7 @@ from core.steps import (
     Finished,
     Moved,
     Noted,
+    Planned,
     Preferred,
     Questioned,
     Recalled,
@@ -32,6 +33,7 @@ from core.steps import (
 from core.values import Language
 from workers.agent.about_steps import cells_run, repairs_of, statements_of
 from workers.agent.actions import RunCell
+from workers.agent.plans import lines_of
 
 TurnState = Literal["running", "waiting", "done", "stopped", "failed"]
 
@@ -44,6 +46,8 @@ _OUTPUT = 200
 _BARE_TITLE = 90
 _BARE_OUTPUT = 80
 _STOPPED_CELLS = 8
+KEY_MARK = "→"
+"""Begins the line of a cell's output that the model names as its key line."""
 STOPPED = "stopped"
 """The reason of a turn that a person stopped."""
 _SIGN = {"pending": "○", "in_progress": "◐", "complete": "✓", "error": "✗"}
@@ -105,6 +109,8 @@ def progress_of(
         queries = queries_line(statements_of(steps, running.cell_id), language)
         output = _joined(where, queries, _last_line(live_output))
         tasks.append(TaskView(running.cell_id, title, "in_progress", output, running.code))
+    if state == "running":
+        tasks += _open_steps(steps, running)
     if state != "running":
         tasks = [replace(task, status=_settled(task.status)) for task in tasks]
     return ProgressView(language, state, tuple(tasks), note, cells_run(steps))
@@ -146,6 +152,15 @@ def _foot(view: ProgressView, turn_id: str, leaves: str) -> list[Block]:
     return [*foot, kit.actions(*buttons)] if buttons else foot
 
 
+def _open_steps(steps: Sequence[Step], running: RunCell | None) -> list[TaskView]:
+    """The steps of the plan that no cell has begun, with what each will show. A step that began is a cell's line."""
+    left = (line for line in lines_of(steps, running) if line.state == "open")
+    return [
+        TaskView(f"plan-{line.number}", f"{line.number}. {line.step.title}", "pending", line.step.shows)
+        for line in left
+    ]
+
+
 def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
     match step:
         case Briefed(files=files, problems=problems) if files or problems:
@@ -162,6 +177,8 @@ def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
             ended: TaskStatus = "complete" if step.status == "ok" else "error"
             output = _joined(queries_line(step.statements, language), outcome_line(step))
             return [TaskView(step.cell_id, title, ended, output, step.code)]
+        case Planned(why=why) if why:
+            return [TaskView(f"replanned-{number}", say("progress_replanned", language), "complete", why)]
         case Questioned():
             return [TaskView(f"question-{number}", say("progress_question", language), "complete", step.question)]
         case Asked():
@@ -180,14 +197,14 @@ def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
 
 
 def outcome_line(cell: CellRan) -> str:
-    """What came of a cell, in one line: its error, what it showed last, the files it made."""
+    """What came of a cell, in one line: its error, its key line (else what it showed last), the files it made."""
     if cell.status == "error":
         said = _last_line(cell.error)
         return said if said.startswith(cell.error_name) else f"{cell.error_name}: {said}"
     if cell.status != "ok":
         return cell.notice_text or cell.notice or cell.status
     made = ", ".join(file.name for file in (*cell.figures, *cell.files))
-    said = _last_line(cell.stdout) or _last_line(cell.result)
+    said = _key_line(cell.stdout) or _last_line(cell.stdout) or _last_line(cell.result)
     return _joined(clip(said, _OUTPUT), made)
 
 
@@ -247,6 +264,12 @@ def bare_title(title: str) -> str:
 def _text(view: ProgressView, title: str, tasks: Sequence[TaskView]) -> str:
     lines = [title, *(f"{_SIGN[task.status]} {bare_title(task.title)}" for task in tasks), view.note]
     return kit.fallback("\n".join(filter(None, lines)))
+
+
+def _key_line(text: str) -> str:
+    """The last line that code printed with an arrow in front, for people to see; "" when there is none."""
+    marked = (line.strip() for line in reversed(text.splitlines()))
+    return next((line[1:].strip() for line in marked if line.startswith(KEY_MARK) and line[1:].strip()), "")
 
 
 def _last_line(text: str) -> str:

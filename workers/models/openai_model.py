@@ -306,7 +306,13 @@ def _wire(message: Message, pictures: Mapping[str, bytes]) -> Message:
     if missing:
         text += f"\n\n(Could not be attached, so you do not see it: {', '.join(missing)})"
     parts = [
-        {"type": "image_url", "image_url": {"url": _data_url(each["mimetype"], pictures[each["sha256"]])}}
+        {
+            "type": "image_url",
+            "image_url": {
+                "url": _data_url(each["mimetype"], pictures[each["sha256"]]),
+                **({"detail": each["detail"]} if "detail" in each else {}),
+            },
+        }
         for each in named
         if each["sha256"] in pictures
     ]

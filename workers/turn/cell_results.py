@@ -75,6 +75,7 @@ def cell_ran(
         duration_s=result.duration_s,
         user=action.user,
         author=action.author,
+        plan_step=action.plan_step,
         notice=worded(result, "en"),
         notice_text=worded(result, language),
     )

@@ -52,9 +52,12 @@ class Scene:
         self._starts = [mention.start for mention in self.mentions]
         self.bare = _without(reading.text, self.mentions)
         self._claims: dict[tuple[int, int], int] = defaultdict(int)
+        self._figures: dict[tuple[int, int], list[Claim]] = defaultdict(list)
+        """The numbers of each sentence."""
         for claim in reading.claims:
             if claim.numeral.kind == "number":
                 self._claims[claim.clause] += 1
+                self._figures[claim.span].append(claim)
         self._memory: dict[tuple[int, int], frozenset[Label] | None] = {}
         self._texts: dict[str, list[Mention]] = {}
 
@@ -108,6 +111,8 @@ class Scene:
                 or _chosen(family, self.of_text(claim.column))
                 or self._by_heading(claim, family)
             )
+        if (own := self._in_order(claim, family)) is not None:
+            return own
         inside = [m for m in self.within(*claim.clause) if _chosen(family, [m])]
         if len(inside) > 1 and len(inside) == self._claims[claim.clause]:
             inside = [inside[self._rank(claim)]]
@@ -130,8 +135,25 @@ class Scene:
             before = before[-1:]
         if before:
             return _chosen(family, before)
-        after = self.within(claim.clause[1], claim.span[1])
+        after = [m for m in self.within(claim.clause[1], claim.span[1]) if not self._has_own_figure(m, claim)]
         return _chosen(family, after) or self._by_heading(claim, family)
+
+    def _in_order(self, claim: Claim, family: Family) -> frozenset[Label] | None:
+        """ "North and South are at 8 % and 7 %": as many names as figures, all names first, so each has its own."""
+        figures = self._figures[claim.span]
+        if len(figures) < 2:
+            return None
+        named = [m for m in self.within(*claim.span) if _chosen(family, [m])]
+        if not 1 < len(named) == len(figures) or named[-1].end > figures[0].start or claim not in figures:
+            return None
+        return _chosen(family, [named[figures.index(claim)]])
+
+    def _has_own_figure(self, mention: Mention, claim: Claim) -> bool:
+        """Whether a name behind a claim stands in a clause with a figure of its own: it says nothing of the claim."""
+        return any(
+            other is not claim and other.clause[0] <= mention.start < other.clause[1] and other.clause != claim.clause
+            for other in self._figures[claim.span]
+        )
 
     def _own_remark(self, claim: Claim) -> Sequence[Mention]:
         """The mentions in the brackets right behind a figure: "15,416 (order SO-1, 27 pieces)"."""
@@ -204,10 +226,11 @@ class Scene:
 
 
 def _inflected(label: Key) -> Iterator[Key]:
-    """The forms that a German adjective takes as a name: "die Innere", "in der Inneren"."""
+    """The forms that a German name takes: "die Innere", "in der Inneren"; "Bewerbung", "Bewerbungen"."""
     last = label[-1] if label else ""
-    if len(last) >= _INFLECTED and last.endswith("e") and last.isalpha():
-        yield from ((*label[:-1], f"{last}{end}") for end in ("n", "r", "s", "m"))
+    if len(last) >= _INFLECTED and last.isalpha():
+        ends = ("n", "r", "s", "m") if last.endswith("e") else ("en", "e", "n")
+        yield from ((*label[:-1], f"{last}{end}") for end in ends)
 
 
 def _without(text: str, mentions: Sequence[Mention]) -> str:

@@ -45,6 +45,8 @@ _BLANKED = (
         r"interquartils?|四分位)", re.IGNORECASE),
     re.compile(r"(?<![\d.,])1[.,]5\s?IQR"),
     re.compile(r"\b(?:p|alpha|α)\s?[-=<>≤≥]{1,2}\s?0?[.,](?:1|10|05|01|001|0001)(?!\d)"),
+    re.compile(r"[<≤]\s?0?[.,](?:1|10|05|01|001|0001)(?!\d)"),
+    re.compile(r"\b\d{1,2}(?:st|nd|rd|th|\.|e)?[ -](?:percentile|centile|Perzentil)", re.IGNORECASE),
     re.compile(r"\bISO[ -]?\d+|\bUTF-?\d+|\bR²"),
 )  # fmt: skip
 _HEADING = re.compile(r"^[ \t>]{0,12}#{1,6} .*$", re.MULTILINE)

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
-from workers.agent.provenance.facts import Fact, Facts, Family, Label, is_total
+from workers.agent.provenance.columns import is_ratio, pairs, significant, small_grids, steps_before, totals
+from workers.agent.provenance.facts import Fact, Facts, Family, Grid, Label, is_total
 from workers.agent.provenance.matching import bounds, direction, is_level
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.words import (
@@ -43,7 +44,14 @@ _OF = re.compile(
 )
 _TO = re.compile(r"^[^.;]{0,40}(?:\bto\b|\bauf\b|→|->|–>|至|到)[^.;]{0,40}$", re.IGNORECASE)
 _BY = re.compile(r"(?:\b(?:by|um)|了)[\s\u2060]*$", re.IGNORECASE)
-_MOST_ROWS_OF_RATES, _MOST_COLUMNS_OF_RATES = 2, 3
+_IS_SHARE = re.compile(
+    r"(?:[(（=:]|\b(?:or|i\.e\.|that is|which is|also|das sind|soit|oder|rund)|即|占|为|约|,)\W*$", re.IGNORECASE
+)
+_NOT = re.compile(r"\b(?:not|without|never|nicht|ohne|kein\w*|pas|sans|sin|no)\b|n't\b|未|没|ない", re.IGNORECASE)
+_NEAR_CHARS = 60
+_MOST_ROWS_OF_RATES, _MOST_STAGES = 6, 12
+_EXACT_DIGITS = 3
+"""Digits from which a sum or a difference to the last digit needs no word for it."""
 _RATIO_WORDS = frozenset("ratio factor multiple 比 倍".split())
 _COUNTS = frozenset("count n row total value all observation customer anzahl 总 共".split())
 _SHARE = frozenset("share percentage portion anteil quote proportion 占比 占 比".split())
@@ -83,9 +91,12 @@ def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
         if not claim.numeral.sign and not _is_change(claim) and not moved:
             yield from _match(claim, bench, _shares(claim, bench))
         yield from _match(claim, bench, _sums(claim, bench, percent=True))
-        told = CHANGE.search(bench.sentence) and (UP.search(bench.sentence) or DOWN.search(bench.sentence))
-        if not (claim.numeral.sign or _is_change(claim) or moved or told):
+        if not (claim.numeral.sign or _is_change(claim) or moved):
             yield from _match(claim, bench, _rates(bench))
+        yield from _match(claim, bench, _of_figure_before(claim, bench))
+        yield from _match(claim, bench, _of_column(claim, bench))
+        if not claim.numeral.sign and not _is_change(claim):
+            yield from _match(claim, bench, _of_step_before(claim, bench))
         if _REST.search(bench.sentence):
             yield from _match(
                 claim, bench, [Derived("rest", _facts(o), 100.0 - o.value) for o in bench.said if o.percent]
@@ -100,6 +111,11 @@ def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
     if cued or has_word(key_of(claim.column), CHANGE_WORDS):
         yield from _match(claim, bench, _differences(bench, percent=False), signed=True)
     yield from _match(claim, bench, _sums(claim, bench, percent=False))
+    if not claim.in_table:
+        found = (Derived("sum", side.facts, side.value) for side in totals(claim, bench))
+        yield from _match(claim, bench, found)
+        yield from _match(claim, bench, _left_over(bench))
+    yield from _match(claim, bench, _row_ratios(bench))
     if RATIO.search(bench.sentence) or RATIO.search(bench.text, claim.end, claim.end + 8):
         yield from _match(claim, bench, _ratios(claim, bench))
     if not unit and has_word(key_of(claim.column), _SHARE | PERCENT_WORDS):
@@ -122,14 +138,21 @@ def _match(
         slack = sum(fact.slack for fact in rough)
         relative = sum(fact.slack / max(abs(fact.scaled), 1e-12) for fact in rough)
         slack = relative * abs(one.value) if factor == 100.0 and one.how not in ("sum", "difference", "rest") else slack
+        scale = _scale_of(claim, one, bench.facts)
+        value, slack = one.value * scale, slack * scale
         for bound in limits:
-            if abs(abs(one.value) - bound.value) > bound.slack + min(slack, bound.slack) + 1e-9 * max(
-                1.0, abs(one.value)
-            ):
+            if abs(abs(value) - bound.value) > bound.slack + min(slack, bound.slack) + 1e-9 * max(1.0, abs(value)):
                 continue
             if signed and not _sign_fits(claim, one.value, bench.scene):
                 continue
             yield one
+
+
+def _scale_of(claim: Claim, one: Derived, facts: Facts) -> float:
+    """The scale that the data or people named once for all ("in T€"), where the claim says it beside its figure."""
+    said = claim.numeral.scale
+    is_plain = one.how in ("sum", "difference") and all(fact.scale == 1.0 for fact in one.facts)
+    return said if said in facts.scales and is_plain else 1.0
 
 
 def _money_fits(claim: Claim, one: Derived, facts: Facts) -> bool:
@@ -157,7 +180,7 @@ def _is_change(claim: Claim) -> bool:
 def _of_pair(claim: Claim, bench: Workbench) -> Derived | None:
     """ "231 of 2,315 (9.98 %)": the percentage beside such a pair is of this pair, and of no other."""
     said = sorted(bench.said, key=lambda o: o.place)
-    for first, second in pairwise(said):
+    for first, second in reversed(list(pairwise(said))):
         if first.percent or second.percent or claim.in_table or not second.value or first.value > second.value:
             continue
         between = bench.text[first.end : second.place]
@@ -354,30 +377,82 @@ def _shares(claim: Claim, bench: Workbench) -> Iterator[Derived]:  # noqa: PLR09
 
 
 def _rates(bench: Workbench) -> Iterator[Derived]:
-    """A rate of two columns of the row that the sentence names: 43 churned of 860 customers.
-
-    Only of whole numbers in small tables, where few pairs could give the figure by accident.
-    """
-    rows: dict[tuple[int, int], list[Operand]] = {}
-    for o in bench.bound:
-        if o.fact is None or o.fact.grid is None or o.percent or o.value <= 0 or o.value != int(o.value):
+    """A rate of two columns of the row that the sentence names, or of their totals: 43 churned of 860 customers."""
+    is_denied = _NOT.search(bench.sentence) is not None
+    is_over = bounds(bench.claim, bench.text)[0].value > 100
+    for a, b in pairs(bench.claim, bench):
+        if a.value <= 0 or a.unit != b.unit or any(fact.percent for fact in (*a.facts, *b.facts)):
             continue
-        if bench.scene.agrees(bench.claim, o.fact) and bench.scene.conflict(bench.claim, o.fact) is None:
-            rows.setdefault((id(o.fact.grid), o.fact.row), []).append(o)
-    if len(rows) > _MOST_ROWS_OF_RATES:
+        if a.value < b.value or is_over:
+            yield Derived("share", (*a.facts, *b.facts), a.value / b.value * 100)
+        if a.value < b.value and is_denied:
+            yield Derived("rest", (*a.facts, *b.facts), 100 - a.value / b.value * 100)
+
+
+def _row_ratios(bench: Workbench) -> Iterator[Derived]:
+    """One column for each of another, of the row that the sentence names, or in all: €5.50 a parcel."""
+    for a, b in pairs(bench.claim, bench):
+        if is_ratio(bench.claim, bench, a, b):
+            yield Derived("ratio", (*a.facts, *b.facts), a.value / b.value)
+
+
+def _of_figure_before(claim: Claim, bench: Workbench) -> Iterator[Derived]:
+    """ "630 no-shows (7.1 %)": the share that the figure before has, of a total or of a figure that is named."""
+    behind = bench.text[claim.span[0] : claim.start]
+    before = [o for o in bench.said if o.end <= claim.start and not o.percent]
+    if claim.in_table or claim.numeral.sign or not before or not _IS_SHARE.search(behind):
         return
-    for operands in rows.values():
-        if len(operands) > _MOST_COLUMNS_OF_RATES:
+    part = max(before, key=lambda o: o.end)
+    if claim.start - part.end > _NEAR_CHARS or not part.value:
+        return
+    wholes: list[tuple[tuple[Fact, ...], float]] = [
+        ((o.fact,) if o.fact else (), o.value) for o in (*bench.operands, *bench.record) if not o.percent
+    ]
+    wholes += [(side.facts, side.value) for side in totals(claim, bench)]
+    wholes += [((one,), one.scaled) for one in steps_before(part.fact)]
+    for facts, whole in wholes:
+        if whole > part.value > 0:
+            yield Derived("share", (*_facts(part), *facts), part.value / whole * 100)
+
+
+def _of_step_before(claim: Claim, bench: Workbench) -> Iterator[Derived]:
+    """In a table of stages: the share that a row's figure has of the one above, or of the first."""
+    for o in bench.said if claim.in_table else ():
+        if o.fact is None or o.percent or o.value <= 0:
             continue
-        for a, b in permutations(operands, 2):
-            if a.value < b.value and a.fact is not None and b.fact is not None and _may_rate(a.fact, b.fact):
-                yield Derived("share", _facts(a, b), a.value / b.value * 100)
+        if o.fact.row == 0:
+            yield Derived("share", (o.fact, o.fact), 100.0)
+        for one in steps_before(o.fact):
+            if one.scaled >= o.value:
+                yield Derived("share", (o.fact, one), o.value / one.scaled * 100)
 
 
-def _may_rate(a: Fact, b: Fact) -> bool:
-    """Whether one column may be a part of another one: not of the same thing in two periods, nor in another unit."""
-    periods = any(isinstance(label, Day) for fact in (a, b) for family, label in fact.keys if family.columns)
-    return a.column != b.column and a.unit == b.unit and not periods
+def _of_column(claim: Claim, bench: Workbench) -> Iterator[Derived]:
+    """In a table with a row of rates: of two figures of its column, as the profit and the revenue of one year."""
+    if not claim.in_table or not has_word(key_of(claim.row), PERCENT_WORDS) or len(bench.below) > _MOST_ROWS_OF_RATES:
+        return
+    amounts = [(value, fact) for other, value, _, fact in bench.below if other.numeral.unit not in ("%", "pp")]
+    for (a, one), (b, other) in permutations(amounts, 2):
+        if 0 < a < b:
+            yield Derived("share", tuple(fact for fact in (one, other) if fact is not None), a / b * 100)
+
+
+def _left_over(bench: Workbench) -> Iterator[Derived]:
+    """What two figures of the sentence add up to or leave, to the last digit: 313 rows, 217 and 96 of two kinds."""
+    if significant(bench.claim) < _EXACT_DIGITS:
+        return
+    whole = [o for o in bench.said if not o.percent and o.value == int(o.value)]
+    for a, b in combinations(whole, 2):
+        yield Derived("sum", _facts(a, b), a.value + b.value)
+        yield Derived("difference", _facts(a, b), abs(a.value - b.value))
+    for grid in small_grids(bench.claim, bench):
+        for above, below in pairwise(grid.facts if _is_one_column(grid) else ()):
+            yield Derived("difference", (above, below), abs(above.scaled - below.scaled))
+
+
+def _is_one_column(grid: Grid) -> bool:
+    """Whether a table is a short column of whole numbers, such as the stages of a funnel."""
+    return grid.rows <= _MOST_STAGES and all(fact.column == 1 and fact.value == int(fact.value) for fact in grid.facts)
 
 
 def _may_divide(a: Operand, b: Operand, bench: Workbench) -> bool:

@@ -177,13 +177,13 @@ def settle(facts: Facts) -> None:
     facts.families = list(families.values())
     for family in facts.families:
         words = [label for label in family.labels if not isinstance(label, Day)]
-        if len(family.labels) < 2 or any(_is_statistic(label) for label in words):
+        if len(family.labels) < 2 or any(is_statistic(label) for label in words):
             family.binds = False
     for fact in facts.facts:
         fact.percent = fact.percent or fact.unit in ("%", "pp") or has_word(tuple(fact.words), PERCENT_WORDS)
 
 
-def _is_statistic(label: Key) -> bool:
+def is_statistic(label: Key) -> bool:
     """Whether a label is only the name of a figure: "count", "mean", "25%"."""
     return not label or all(word in STATISTICS or word.isdigit() for word in label)
 

@@ -248,7 +248,8 @@ def _numbers(text: str, marks: Marks) -> Iterator[Numeral]:
         if count > MAX_NUMBERS:
             return
         end = match.end()
-        scale, unit = match["scale"] or "", _unit(match)
+        is_million = match["before"] and match["unit"] == "m"  # "€4.2 m": no amount of money is in metres
+        scale, unit = "m" if is_million else match["scale"] or "", _unit(match)
         if not unit and not scale and not match["ordinal"]:
             end = match.end("exp") if match["exp"] else match.end("digits")
             if re.match(r"[A-Za-z_\u00c0-\u024f]", text[end : end + 1]) and not re.match(r"[x×](?![a-z])", text[end:]):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 
-from workers.agent.provenance.facts import Family, Grid, Label
+from workers.agent.provenance.facts import Family, Grid, Label, is_statistic
 from workers.agent.provenance.grids import (
     Found,
     Reader,
@@ -24,6 +24,7 @@ from workers.agent.provenance.words import key_of
 
 MAX_TEXT = 64_000
 _MAX_RUN = 400
+_MOST_MEASURES = 24
 _SPLIT = re.compile(r"[,;|]\s+|\s{2,}|\t|\)\s|\s\(")
 _TOLD = re.compile(r"^[^|]{1,60}?[:=]\s")
 _LABEL_END = re.compile(r"[:=]")
@@ -255,7 +256,22 @@ def _lines(lines: Sequence[str], reader: Reader, first: int, found: Found) -> No
     if len(columns.labels) < 2:
         columns.binds = False
     if grid is not None and grid.facts:
+        grid.record = _are_measures(grid)
+        family.binds = family.binds and not grid.record
         found.grids.append(grid)
+
+
+def _are_measures(grid: Grid) -> bool:
+    """Whether lines of one figure each name measures ("spend: 482 EUR", "clicks: 64"): they are of different kinds."""
+    facts = [fact for fact in grid.facts if not all(_counts(label) for _, label in fact.keys)]
+    broken = sum(fact.decimals != 0 for fact in facts)
+    differ = len({fact.unit for fact in facts}) > 1 or (len(facts) > broken == 1)
+    return differ and len(grid.facts) == grid.rows <= _MOST_MEASURES
+
+
+def _counts(label: Label) -> bool:
+    """Whether a label is only the name of a figure, such as "rows": it is neither a thing nor a kind of its own."""
+    return not isinstance(label, Day) and is_statistic(label)
 
 
 def _head(line: str, numbers: Sequence[Numeral]) -> str:

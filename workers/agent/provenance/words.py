@@ -70,15 +70,18 @@ DOWN = re.compile(
     r"\b(?:f[ae]ll(?:s|en|ing)?|decreas\w*|declin\w*|dropp?\w*|los[te]s?|los(?:ing|s(?:es)?)|"
     r"shr[aiu]nk\w*|sank|reduc\w*|"
     r"down|low[e]rs?|less|fewer|below|under|short\w*|deficit|minus|negative|weaker|contract\w*|behind|cut|worse\w*|"
-    r"gesunken|sank\w*|sinkt|fiel\w*|gefallen|rückgang|zurück\w*|verlor\w*|verlust\w*|weniger|niedriger|minus|"
-    r"unter\w*|gesenkt|abnahme|nahm\w* ab)\b|下降|减少|下滑|降低|下跌|亏损|低于|少于|降",
+    r"slipp\w*|slid\w*|slump\w*|gesunken|sank\w*|sinkt|fiel\w*|fällt|gefallen|rückgang|zurück\w*|schrumpf\w*|"
+    r"verlor\w*|verlier\w*|verlust\w*|büß\w*|baiss\w*|diminu\w*|recul\w*|chut\w*|inférieur\w*|perd\w*|"
+    r"baj[aóo]\w*|disminu\w*|ca[eyí]\w*|reduj\w*|weniger|niedriger|minus|"
+    r"unter\w*|gesenkt|abnahme|nahm\w* ab)\b|減|低下|下落|下降|减少|下滑|降低|下跌|亏损|低于|少于|降",
     re.IGNORECASE,
 )
 UP = re.compile(
     r"\b(?:r[io]s[en]\w*|rises?|rising|gr[eo]w(?:n|s|ing|th)?|increas\w*|gain\w*|up|climb\w*|jump\w*|"
     r"surg\w*|more|higher|"
     r"above|over|improv\w*|add(?:ed|s)|lifts?|lifted|plus|ahead|gestiegen|stieg\w*|steigt|steiger\w*|"
-    r"gewachsen|wuchs\w*|wächst|wachstum|zuwachs|zugenommen|nahm\w* zu|mehr|höher|über\w*)\b|"
+    r"gewachsen|wuchs\w*|wächst|wachstum|zuwachs|zugenommen|nahm\w* zu|legt\w*|mehr|höher|über\w*|"
+    r"augment\w*|hausse|progress\w*|cro[iî]\w*|supérieur\w*|aument\w*|sub[eióa]\w*|crec\w*|superior\w*)\b|増|上昇|"
     r"增长|增加|上升|提高|上涨|高于|多于|升",
     re.IGNORECASE,
 )
@@ -89,26 +92,28 @@ LEVEL_BEFORE = re.compile(
 CHANGE = re.compile(
     r"\bagainst\b|\btoo (?:much|many|little|few)\b|exceed\w*|overs(?:pen|hoo)\w*|chang\w*|differ\w*|"
     r"gap|lead|range|spread|versus|\bvs\b|compar\w*|relativ\w*|lift|than\b|gegenüber|ggü|verglichen|"
-    r"veränder\w*|unterschied|abstand|spanne|变化|相差|差距|差|相比|同比|环比|比|较",
+    r"veränder\w*|unterschied|abstand|spanne|span\b|hinter|écart|différence|par rapport|(?:de )?(?:plus|moins) que|"
+    r"diferencia|(?:más|menos) que|frente a|より|比べ|超出|超支|节省|结余|变化|相差|差距|差|相比|同比|环比|比|较",
     re.IGNORECASE,
 )
 TOTAL = re.compile(
     r"\b(?:total\w*|sum|sums|together|combined|overall|in all|altogether|all|whole|zusammen|insgesamt|gesamt\w*|summe|"
-    r"alle[rn]?)\b|合计|合計|总|一共|共",
+    r"alle[rn]?|en tout|ensemble|en conjunto)\b|合計|全体|合计|总|一共|共",
     re.IGNORECASE,
 )
 RATIO = re.compile(
     r"\btimes\b|\bratio\b|\d\s*[x×](?![a-z])|\bfold\b|\bper\b|\beach\b|\baverage|\bmean\b|"
     r"\bon average\b|\bje\b|\bpro\b|"
-    r"\bmal\b|-fach|\bschnitt|\bmittel|倍|平均|每",
+    r"\bmal\b|-fach|\bschnitt|\bmittel|\bpar\b|\bchacun|\bmoyenne|\bfois\b|\bpor\b|\bcada\b|\bpromedio|\bmedia\b|"
+    r"\bveces\b|あたり|倍|平均|每",
     re.IGNORECASE,
 )
-TIMES = re.compile(r"\btimes\b|[x×](?![a-z])|\bfold\b|\bmal\b|-?fach|倍", re.IGNORECASE)
+TIMES = re.compile(r"\btimes\b|[x×](?![a-z])|\bfold\b|\bmal\b|-?fach|\bfois\b|\bveces\b|倍", re.IGNORECASE)
 POINTS = re.compile(r"\b(?:percentage points?|pp|ppt|p\.p\.|prozentpunkt\w*|points)\b|百分点", re.IGNORECASE)
 BASE_CUE = re.compile(
     r"\b(?:from|than|against|vs\.?|versus|compared (?:to|with)|relative to|over|above|below|gegenüber|"
     r"ggü\.?|als|von|vom|"
-    r"zum vorjahr|on)\b|从|由|比|较|相比",
+    r"zum vorjahr|on|que|par rapport|frente a)\b|より|从|由|比|较|相比",
     re.IGNORECASE,
 )
 BACK = re.compile(

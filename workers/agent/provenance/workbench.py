@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
@@ -11,7 +12,10 @@ from workers.agent.provenance.facts import Fact, Facts, Grid
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.words import (
     BACK,
+    DOWN,
     TOTAL,
+    UP,
+    tokens,
 )
 
 _MOST = 14
@@ -42,6 +46,7 @@ class Workbench:
         text = scene.reading.text
         self.sentence = f"{claim.row} {claim.column}" if claim.in_table else text[slice(*claim.span)]
         self.text = text
+        self.words = words_said(self.sentence)
         self.said = [
             Operand(value, slack, other.start, other.end, fact, other.numeral.unit in ("%", "pp"), True, other.column)
             for other, value, slack, fact in others
@@ -55,6 +60,7 @@ class Workbench:
         self.named = scene.families_named(claim)
         self.grids = self._grids(facts)
         self.bound = [o for grid in self.grids for o in self._bound(grid)][: _MOST * 2]
+        self.bound += [o for one in self.said for o in self._other_periods(one)][:_MOST]
         self.operands = self.said + self.bound
         self.record = [o for one in self.said for o in self._record(one)][:_MOST]
 
@@ -77,15 +83,30 @@ class Workbench:
     def _bound(self, grid: Grid) -> Iterator[Operand]:
         """The facts of a table whose labels the claim's sentence names."""
         wanted = {id(family): labels for family, labels in self.named}
+        moves = UP.search(self.sentence) or DOWN.search(self.sentence)
         for fact in grid.facts if len(grid.facts) <= 2_000 else ():
             keys = [(family, label) for family, label in fact.keys if id(family) in wanted]
             rows = [pair for pair in keys if not pair[0].columns]
             if not rows or any(label not in wanted[id(family)] for family, label in rows):
                 continue
-            if any(isinstance(label, Day) and label not in wanted[id(family)] for family, label in keys):
+            if not moves and any(isinstance(label, Day) and label not in wanted[id(family)] for family, label in keys):
                 continue
             place = max((self.scene.place_of(self.claim, label) for _, label in rows), default=-1)
             yield Operand(fact.scaled, fact.slack, place, place, fact, fact.percent, False)
+
+    def _other_periods(self, said: Operand) -> Iterator[Operand]:
+        """What the row of a figure that the sentence says has in a column of another date that it names."""
+        fact = said.fact
+        if fact is None or fact.grid is None or self.claim.in_table:
+            return
+        wanted = {id(family): labels for family, labels in self.named if family.columns}
+        for one in fact.grid.row(fact.row) if len(fact.grid.facts) <= 2_000 else ():
+            days = [
+                label for family, label in one.keys if label in wanted.get(id(family), ()) and isinstance(label, Day)
+            ]
+            if one is not fact and days:
+                place = self.scene.place_of(self.claim, days[0])
+                yield Operand(one.scaled, one.slack, place, place, one, one.percent, False)
 
     def _record(self, said: Operand) -> Iterator[Operand]:
         """The figures that stand in one record, or in one printed line, with one that the sentence says."""
@@ -123,3 +144,9 @@ def is_named(fact: Fact, bench: Workbench) -> bool:
     wanted = {id(family): labels for family, labels in bench.named}
     rows = [(family, label) for family, label in fact.keys if not family.columns and id(family) in wanted]
     return bool(rows) and all(label in wanted[id(family)] for family, label in rows)
+
+
+def words_said(text: str) -> frozenset[str]:
+    """The words of a sentence, folded, and pairs of them joined, as columns are named: "sign-up" is "signup"."""
+    found = [word for _, _, word in tokens(text)]
+    return frozenset((*found, *(a + b for a, b in pairwise(found) if a.isascii() and b.isascii())))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from core.phrases import say
 from core.steps import CellRan, Replied, Step
-from workers.agent import stages
+from workers.agent import plans, stages
 from workers.agent.about_steps import asks_analyst, cells
 from workers.agent.text import clip, one_line
 from workers.turn.commands.thread import CommandThread
@@ -16,7 +16,7 @@ _MOST_CELLS = 20
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Say it: the approved stages with their state, else the analyst's own words and the cells that ran."""
+    """Say it: the approved stages or the analyst's plan with their state, else its own words and the cells that ran."""
     language = thread.language
     steps = next((each for each in reversed(thread.turns) if asks_analyst(each)), None)
     if steps is None:
@@ -24,6 +24,9 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         return ()
     if listed := stages.plan_of(steps):
         thread.answer("\n".join(_stages(steps, listed)))
+        return ()
+    if (plan := plans.plan_of(steps)) is not None:
+        thread.answer("\n".join(filter(None, [plan.why, plans.plan_text(plans.lines_of(steps))])))
         return ()
     first = next((each.text for each in steps if isinstance(each, Replied) and each.text.strip()), "")
     ran = [f"{_sign(cell)} {one_line(cell.title, 120)}" for cell in cells(steps)[-_MOST_CELLS:]]

@@ -13,11 +13,13 @@ from core.steps import (
     Checked,
     ColumnNote,
     Corrected,
+    FigureSource,
     FileAbstract,
     Finished,
     GaveUp,
     Questioned,
     Replied,
+    SourcePlace,
     Step,
     TableNote,
     ToolCall,
@@ -337,6 +339,17 @@ def test_files_of_turns_that_are_left_out_stay_described() -> None:
     told = messages(turn(*now.steps, earlier=now.earlier, limits=AgentLimits(context_chars=40_000)))
     assert "earlier turns of this thread left out" in told[1]["content"]
     assert "path: f10.csv" in text(told)
+
+
+def test_the_figures_of_reports_that_are_left_out_stay() -> None:
+    now = long_thread(30, 2)
+    place = SourcePlace(what="output", about="North, revenue", value="482310.40")
+    source = FigureSource(figure="482,310", state="sourced", places=(place,))
+    told_once = Finished(report="North sells 482,310.", sources=(source,))
+    reported = (*(step for step in now.earlier[0] if not isinstance(step, Finished)), told_once)
+    earlier = (*now.earlier[:10], reported, *now.earlier[11:])
+    told = messages(turn(*now.steps, earlier=earlier, limits=AgentLimits(context_chars=40_000)))
+    assert "→ 482,310 (North, revenue)" in told[1]["content"]
 
 
 def test_left_out_cells_are_named() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 from agent_kit import BRIEFED, FIGURE, asked, cell, judged, run, turn
@@ -11,7 +12,7 @@ from core.steps import Briefed, CellRan, Checked, Compacted, FileAbstract, Finis
 from core.values import StoredFile
 from workers.agent.actions import Message
 from workers.agent.messages import check_messages, messages, size
-from workers.agent.pictures import MOST_BYTES, MOST_CHARTS, MOST_IMAGES, PICTURE_CHARS, pictures_in
+from workers.agent.pictures import MOST_BYTES, MOST_CHARTS, MOST_IMAGES, MOST_JUDGED, PICTURE_CHARS, pictures_in
 
 PHOTO = FileAbstract(path="shelf.jpg", format="jpeg", size=90_000, sha256="d" * 64)
 
@@ -51,8 +52,24 @@ def test_a_model_that_does_not_see_is_shown_none() -> None:
     assert "cannot see" in str(told[1]["content"])
 
 
-def test_the_judge_is_shown_none() -> None:
-    assert shown(check_messages(turn(asked(), BRIEFED, *steps_that_draw(2), sees=True), "It is fine.")) == []
+def test_a_judge_that_sees_is_shown_the_last_charts_of_the_turn_small() -> None:
+    told = check_messages(turn(asked(), BRIEFED, *steps_that_draw(MOST_JUDGED + 2), sees=True), "North leads.")
+    assert shown(told) == [f"figure-{number}.png of cell {number}" for number in range(3, MOST_JUDGED + 3)]
+    assert {picture["detail"] for picture in pictures_in(told[0])} == {"low"}
+    assert "says something else than a chart plainly shows" in told[0]["content"]
+
+
+@pytest.mark.parametrize("changes", [{"sees": False}, {"earlier": (tuple(steps_that_draw(2)),), "steps": (asked(),)}])
+def test_a_judge_that_does_not_see_or_a_turn_without_a_chart_is_told_of_none(changes: dict[str, object]) -> None:
+    now = replace(turn(asked(), BRIEFED, *steps_that_draw(2), sees=True), **changes)  # type: ignore[arg-type]
+    told = check_messages(now, "North leads.")
+    assert shown(told) == []
+    assert "chart" not in told[0]["content"].partition("# Your verdict")[2]
+
+
+def test_a_chart_that_a_person_left_out_is_not_shown_to_the_judge() -> None:
+    steps = [s.model_copy(update={"left_out": True}) if isinstance(s, CellRan) else s for s in steps_that_draw(1)]
+    assert shown(check_messages(turn(asked(), BRIEFED, *steps, sees=True), "North leads.")) == []
 
 
 def test_later_charts_do_not_push_out_earlier_ones_so_that_the_prompt_goes_on_as_it_began() -> None:

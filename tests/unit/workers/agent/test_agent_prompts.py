@@ -124,7 +124,7 @@ def test_the_system_prompt_names_every_tool_and_the_rules_that_matter() -> None:
     for rule in (
         "Never invent data",
         "never an instruction",
-        "say in one line what it was",
+        "the steps that are left now, and why",
         "no network",
         "pandas 2.2.3",
         "2025-11-21",

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from core.phrases import say
 from core.slack.blocks import SlackMessage, broken_limits, characters
 from core.steps import (
     Asked,
@@ -18,6 +19,8 @@ from core.steps import (
     FileProblem,
     Finished,
     GaveUp,
+    Planned,
+    PlanStep,
     Queried,
     Questioned,
     Recalled,
@@ -25,10 +28,10 @@ from core.steps import (
     Step,
     TeamNote,
 )
-from core.values import StoredFile
+from core.values import Language, StoredFile
 from workers.agent.actions import RunCell
 from workers.delivery.endings import gave_up_blocks, stopped_text
-from workers.delivery.progress import ProgressView, TaskView, progress_blocks, progress_of
+from workers.delivery.progress import ProgressView, TaskView, TurnState, progress_blocks, progress_of
 from workers.delivery.questions import answered_blocks, question_blocks
 
 Golden = Callable[[str, object], None]
@@ -105,6 +108,58 @@ def test_the_card_of_a_running_turn(golden: Golden, language: str) -> None:
     running = RunCell(call_id="4", cell_id="c3", title="Compare years", code="compare(2022, 2023)")
     view = progress_of(STEPS, language, running=running, live_output="step 1\nstep 2\n", note="…")  # type: ignore[arg-type]
     golden(f"blocks/progress_running_{language}.json", drawn(progress_blocks(view)))
+
+
+@pytest.mark.parametrize(
+    ("stdout", "shown"),
+    [
+        ("rows 412\n→ North leads with 482,310 EUR\ndtype: float64\n", "North leads with 482,310 EUR"),
+        ("→ first\n→ second\n", "second"),
+        ("rows 412\n→\ntotal 42\n", "total 42"),
+        ("North → South\n", "North → South"),
+    ],
+)
+def test_the_card_shows_the_line_that_the_code_marked_else_the_last(stdout: str, shown: str) -> None:
+    view = progress_of((ASKED, RAN.model_copy(update={"stdout": stdout, "figures": ()})), "en")
+    assert [task.output for task in view.tasks if task.id == RAN.cell_id] == [shown]
+
+
+def test_the_line_of_a_failed_cell_is_its_error_whatever_it_marked() -> None:
+    view = progress_of((ASKED, FAILED.model_copy(update={"stdout": "→ all is well\n"})), "en")
+    assert view.tasks[0].output == "ZeroDivisionError: division by zero"
+
+
+PLANNED = Planned(
+    steps=(
+        PlanStep(title="Read the sales", shows="rows and types"),
+        PlanStep(title="Revenue by region", shows="a total each"),
+        PlanStep(title="Compare years", shows="change in percent"),
+        PlanStep(title="Draw it", shows="one chart"),
+    ),
+    why="There are two currencies.",
+    call_id="2",
+)
+
+
+def test_the_steps_of_the_plan_that_no_cell_began_stand_below(golden: Golden) -> None:
+    running = RunCell("4", "c3", "Compare years", "compare()", plan_step=3)
+    steps = (ASKED, BRIEFED, PLANNED, RAN.model_copy(update={"plan_step": 2}))
+    message = progress_blocks(progress_of(steps, "en", running=running))
+    golden("blocks/progress_planned.json", drawn(message))
+    waiting = [task["title"] for task in message.blocks[0]["tasks"] if task["status"] == "pending"]
+    assert waiting == ["1. Read the sales", "4. Draw it"]
+
+
+@pytest.mark.parametrize("state", ["waiting", "done", "stopped", "failed"])
+def test_at_rest_no_step_of_the_plan_is_still_to_come(state: TurnState) -> None:
+    view = progress_of((ASKED, PLANNED, RAN), "en", state)
+    assert not any(task.title.endswith("Draw it") for task in view.tasks)
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "de", "es", "fr", "ja"])
+def test_a_changed_plan_says_what_changed_it(language: Language) -> None:
+    view = progress_of((ASKED, PLANNED, RAN), language, "done")
+    assert (say("progress_replanned", language), PLANNED.why) in [(task.title, task.output) for task in view.tasks]
 
 
 def queried(rows: int, source: str = "shop", **more: object) -> StatementRan:

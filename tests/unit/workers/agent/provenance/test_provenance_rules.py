@@ -296,3 +296,70 @@ def test_a_german_adjective_is_known_as_a_name_in_its_other_forms() -> None:
 def test_the_order_of_day_and_month_follows_the_marks_of_the_numbers(text: str, day: Day) -> None:
     dates = [one.day for one in scan(text, marks_of(text)) if one.kind == "date"]
     assert dates == [day, Day(2024, 6, 20)]
+
+
+# --- what follows from a table as it stands
+
+PLANTS = (
+    "          output  scrap  cost_eur\nplant                            \nGraz        4320    216    8640.0\n"
+    "Linz        2875     23    7187.5\nWels        1640     41    2460.0\n"
+)
+FUNNEL = "step       users\nvisit      48200\nbasket      6748\npayment     3374\n"
+YEARLY = "            2022     2023\nRevenue   812400   900000\nProfit     81240    99000\n"
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "There were 8,835 pieces of output and 280 of scrap.",
+        "Graz and Linz made 7,195 pieces of output.",
+        "In Graz 5.0 % of the output is scrap.",
+        "A piece of output costs €2.00 in Graz and €2.50 in Linz.",
+        "Graz and Wels are at 5.0 % and 2.5 % of scrap.",
+        "Linz made 2,875 pieces; 23 of them (0.8 %) are scrap.",
+    ],
+)
+def test_totals_rates_and_costs_of_a_small_table_are_derived(report: str) -> None:
+    assert {each.state for each in traced(report, PLANTS).figures} <= {"sourced", "derived", "left"}
+
+
+@pytest.mark.parametrize(
+    ("report", "figure"),
+    [
+        ("There were 8,853 pieces of output and 280 of scrap.", "8,853"),
+        ("In Graz 5.3 % of the output is scrap.", "5.3 %"),
+        ("A piece of output costs €2.40 in Graz.", "€2.40"),
+        ("Graz and Wels are at 2.5 % and 5.0 % of scrap.", "2.5 %"),
+    ],
+)
+def test_another_total_rate_or_cost_is_not(report: str, figure: str) -> None:
+    assert states(report, PLANTS)[figure] == "unsourced"
+
+
+def test_a_stage_is_a_share_of_the_one_before_and_of_the_first() -> None:
+    report = "6,748 users fill a basket (14.0 %) and 3,374 end with a payment (50.0 %). 41,452 users only visit."
+    assert set(states(report, FUNNEL).values()) == {"sourced", "derived"}
+    assert states(report.replace("14.0 %", "41.0 %"), FUNNEL)["41.0 %"] == "unsourced"
+
+
+def test_rows_of_one_year_make_a_rate_and_those_of_two_do_not() -> None:
+    assert states("In 2023 profit was 11.0 % of revenue.", YEARLY)["11.0 %"] == "derived"
+    assert states("In 2023 profit was 12.2 % of revenue.", YEARLY)["12.2 %"] == "unsourced"
+
+
+def test_an_m_behind_an_amount_of_money_is_a_million() -> None:
+    assert first("Revenue was €4.2 m.", "revenue_eur 4218330.55\n").state == "sourced"
+    assert first("The hall is 4.2 m high.", "revenue_eur 4218330.55\n").state == "unsourced"
+
+
+def test_lines_of_different_kinds_are_measures_and_bind_no_row() -> None:
+    printed = "spend: 48200.00 EUR\nclicks: 64,200\ncustomers: 241\n"
+    report = "The campaign cost €48,200 and brought 241 customers, €200.00 for each customer."
+    assert set(states(report, printed).values()) == {"sourced", "derived"}
+    assert states(report.replace("€200.00", "€220.00"), printed)["€220.00"] == "unsourced"
+
+
+def test_the_mark_of_a_key_line_hides_no_figure() -> None:
+    printed = "→ North: 482310.40\n→ South: 371942.15\n"
+    assert states("North made 482,310, South 371,942.", printed) == {"482,310": "sourced", "371,942": "sourced"}
+    assert states("North made 371,942.", printed) == {"371,942": "unsourced"}

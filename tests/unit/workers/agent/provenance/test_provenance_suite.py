@@ -7,7 +7,19 @@ from __future__ import annotations
 
 import pytest
 from generator import KINDS
-from measure import HELD_OUT_2, HELD_OUT_3, Measured, generated, held_out, random_passes
+from measure import (
+    HELD_OUT,
+    HELD_OUT_2,
+    HELD_OUT_3,
+    HELD_OUT_4,
+    HELD_OUT_5,
+    SETTLED_ON,
+    Measured,
+    generated,
+    held_out,
+    random_passes,
+    random_passes_by_hand,
+)
 
 CASES = 360
 
@@ -50,6 +62,23 @@ def test_the_third_set_by_hand_keeps_what_it_led_to() -> None:
     assert (third.reports, third.figures) == (13, 75)
     assert (third.flagged, third.flagged_reports) <= (5, 2)
     assert sum(third.found.values()) == 13
+
+
+def test_reports_that_compute_on_their_own_keep_what_they_led_to() -> None:
+    fourth, fifth, settled = held_out(HELD_OUT_4), held_out(HELD_OUT_5), held_out(SETTLED_ON)
+    assert [each.reports for each in (fourth, fifth, settled)] == [44, 16, 28]
+    assert fourth.flagged <= 21
+    assert fifth.flagged <= 14
+    assert settled.flagged <= 14
+    assert [sum(each.found.values()) for each in (fourth, fifth, settled)] >= [43, 16, 28]
+
+
+def test_a_random_number_passes_in_reports_by_hand_in_at_most_2_percent() -> None:
+    sets = (HELD_OUT, HELD_OUT_2, HELD_OUT_3, HELD_OUT_4, HELD_OUT_5, SETTLED_ON)
+    counted = [random_passes_by_hand(each, 2) for each in sets]
+    passed, tried = (sum(column) for column in zip(*counted, strict=True))
+    assert tried >= 1_800
+    assert passed / tried <= 0.02
 
 
 def test_a_random_number_of_the_same_digits_passes_in_at_most_2_percent() -> None:

@@ -84,6 +84,15 @@ def test_plan_tells_the_cells_with_their_state(world: World) -> None:
     assert "✓ Load\n✗ Divide" in world.text(key)
 
 
+def test_plan_tells_the_analysts_steps_and_how_far_they_are(world: World) -> None:
+    steps = [{"step": "Load", "shows": "rows"}, {"step": "Divide", "shows": "a ratio"}, {"step": "Draw", "shows": "x"}]
+    key = asked(world, cell("1", "Load it", plan=steps, step=1), cell("1 / 0", "Divide"), finish("Done."))
+    assert [each["title"] for each in world.steps(key, "planned")[0]["steps"]] == ["Load", "Divide", "Draw"]
+    world.say("plan", thread=key)
+    world.settle(key)
+    assert "✓ 1. Load — rows\n✗ 2. Divide — a ratio\n○ 3. Draw — x" in world.text(key)
+
+
 def test_explain_says_in_words_what_the_last_code_did(world: World) -> None:
     code = (
         "import pandas as pd\n"

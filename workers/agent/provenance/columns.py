@@ -1,0 +1,204 @@
+"""Figures that follow from a table as it stands: the total of a column, and one column, or its total, against another.
+
+Reports say them without a word for a total ("8,835 visits and 630 no-shows"), and for rows that they name ("€5.50 a
+parcel with UPS"). So the table has to be small, and either the figure has digits enough or its column is named: a
+number that is made up comes out of so few totals and pairs only by a rare accident.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import permutations
+from typing import NamedTuple
+
+from workers.agent.provenance.binding import Scene
+from workers.agent.provenance.claims import Claim
+from workers.agent.provenance.facts import Fact, Grid, Label, is_total
+from workers.agent.provenance.numerals import Day
+from workers.agent.provenance.words import CURRENCIES, RATIO, UNITS
+from workers.agent.provenance.workbench import Workbench, is_named
+
+_MONEY = frozenset(CURRENCIES.values())
+_MOST_ROWS, _MOST_COLUMNS, _MOST_GRIDS = 40, 8, 8
+_FEW_COLUMNS = 3
+"""Any two of so few columns may be set against each other; of more, the sentence has to name one."""
+_ENOUGH_DIGITS = 3
+_OF = re.compile(
+    r"(?:\b(?:of|von|aus|sur|de|sobre)\s+(?:the |its |their |all |den |allen |les )?|全部|共有?|总计?)\W*$",
+    re.IGNORECASE,
+)
+_NO_SUM = frozenset("mean avg average median std min max rate share ratio pct percent p95 mittel schnitt p t z".split())  # noqa: SIM905 - a list of words reads best as one line
+
+
+class Side(NamedTuple):
+    """One side of a rate or a ratio: the facts that it adds up, its value, and whether the sentence names it."""
+
+    facts: tuple[Fact, ...]
+    value: float
+    column: int
+    named: bool
+    period: frozenset[Label]
+    unit: str
+
+
+def totals(claim: Claim, bench: Workbench) -> Iterator[Side]:
+    """The totals of columns that a claim may mean: it is about no single row, and has digits enough or names one."""
+    digits = significant(claim)
+    base = _OF.search(bench.text, max(claim.span[0], claim.start - 16), claim.start) is not None
+    for grid in small_grids(claim, bench):
+        several = [fact for fact in grid.facts if is_named(fact, bench)]
+        parts = [several] if len({fact.row for fact in several}) > 1 else []
+        if base or not _names_row(claim, grid, bench.scene):
+            parts.append([fact for fact in grid.facts if not _is_of_another_period(claim, fact, bench)])
+        for part in parts:
+            for side in _sums(part, bench):
+                enough = digits > _ENOUGH_DIGITS or (digits == _ENOUGH_DIGITS and _is_whole(side.facts))
+                if side.named or enough:
+                    yield side
+
+
+def pairs(claim: Claim, bench: Workbench) -> Iterator[tuple[Side, Side]]:
+    """Two columns of a row that the claim names, of all rows when it names none, or two figures of one record."""
+    for grid in small_grids(claim, bench):
+        if grid.record:
+            sides = [_side((fact,), bench, at) for at, fact in enumerate(grid.facts)]
+            yield from _of(sides, few=False)
+            continue
+        if _is_of_periods(grid):
+            yield from _of_rows(claim, grid, bench)
+            continue
+        if not _names_row(claim, grid, bench.scene):
+            if not claim.in_table:
+                yield from _of(list(_sums(grid.facts, bench)), few=False)
+            continue
+        rows: dict[int, list[Side]] = {}
+        for fact in grid.facts:
+            if bench.scene.agrees(claim, fact) and bench.scene.conflict(claim, fact) is None:
+                rows.setdefault(fact.row, []).append(_side((fact,), bench, fact.column))
+        if len(rows) <= 2:
+            for sides in rows.values():
+                yield from _of(sides, few=len(sides) <= _FEW_COLUMNS)
+
+
+def _is_of_periods(grid: Grid) -> bool:
+    """Whether the columns of a table are dates, so that its rows are its measures."""
+    return grid.rows <= _MOST_COLUMNS and all(
+        any(family.columns and isinstance(label, Day) for family, label in fact.keys) for fact in grid.facts
+    )
+
+
+def _of_rows(claim: Claim, grid: Grid, bench: Workbench) -> Iterator[tuple[Side, Side]]:
+    """Two rows of one period, both of which the sentence names, or of which one is named and the other is the first."""
+    said = bench.words
+    for at in {fact.column for fact in grid.facts}:
+        column = [fact for fact in grid.column(at) if not _is_of_another_period(claim, fact, bench)]
+        named = [fact for fact in column if any(len(word) > 2 and word in said for word in _row_words(fact))]
+        for a, b in permutations(column, 2):
+            if (a in named and b in named) or (a in named and b.row == 0):
+                yield _side((a,), bench, a.row), _side((b,), bench, b.row)
+
+
+def _row_words(fact: Fact) -> set[str]:
+    return {word for f, label in fact.keys if not f.columns and not isinstance(label, Day) for word in label}
+
+
+def _is_of_another_period(claim: Claim, fact: Fact, bench: Workbench) -> bool:
+    """Whether what stands before a claim, or in its clause, names another date than that of a fact's column."""
+    dated = [(family, label) for family, label in fact.keys if family.columns and isinstance(label, Day)]
+    text = [*bench.scene.within(claim.span[0], claim.start), *bench.scene.within(*claim.clause)]
+    told = [one.label for one in text if isinstance(one.label, Day)]
+    if claim.in_table:
+        return any((found := bench.scene.allowed(claim, f)) is not None and label not in found for f, label in dated)
+    return bool(told) and any(not told[-1].fits(label) and not label.fits(told[-1]) for _, label in dated)
+
+
+def steps_before(fact: Fact | None) -> list[Fact]:
+    """What a figure of a table may be a stage of: the one above it in its column, and the first."""
+    if fact is None or fact.grid is None or fact.row < 1 or fact.grid.rows > _MOST_ROWS:
+        return []
+    return [one for one in fact.grid.column(fact.column) if one.row in (0, fact.row - 1)]
+
+
+def is_ratio(claim: Claim, bench: Workbench, over: Side, under: Side) -> bool:
+    """Whether a sentence may tell this ratio: it has a word for one, or an amount is told for each of what is named."""
+    unit, known = claim.numeral.unit, bench.facts.currencies
+    if unit in _MONEY and under.unit not in _MONEY and over.unit in (unit, "") and (over.unit or not known - {unit}):
+        return True
+    if significant(claim) < _ENOUGH_DIGITS and not (over.named and under.named):
+        return False
+    return RATIO.search(bench.sentence) is not None and (over.named or under.named or over.unit in _MONEY)
+
+
+def significant(claim: Claim) -> int:
+    """The digits of a figure that say something: 0.05 has one, 1,200 has four."""
+    return len("".join(filter(str.isdigit, claim.numeral.text)).lstrip("0"))
+
+
+def _of(sides: Sequence[Side], *, few: bool) -> Iterator[tuple[Side, Side]]:
+    for a, b in permutations(sides, 2):
+        if b.value and a.column != b.column and a.period == b.period and (few or a.named or b.named):
+            yield a, b
+
+
+def small_grids(claim: Claim, bench: Workbench) -> list[Grid]:
+    """The small tables of this turn that the sentence touches, by a figure, a row or a column."""
+    small = [grid for grid in bench.facts.grids if grid.facts and grid.whole and grid.facts[0].turn == 0]
+    small = [
+        grid for grid in small if 1 < grid.rows <= _MOST_ROWS and len({f.column for f in grid.facts}) <= _MOST_COLUMNS
+    ]
+    touched = {id(grid) for grid in bench.grids}
+    return [
+        grid
+        for grid in small[-_MOST_GRIDS:]
+        if id(grid) in touched
+        or len(small) == 1
+        or any(_is_named_measure(fact, bench) or (_row_words(fact) & bench.words) for fact in grid.facts)
+    ]
+
+
+def _sums(facts: Sequence[Fact], bench: Workbench) -> Iterator[Side]:
+    for at in sorted({fact.column for fact in facts}):
+        column = [fact for fact in facts if fact.column == at and not is_total(fact)]
+        if len(column) > 1 and not any(fact.percent or fact.words & _NO_SUM for fact in column):
+            yield _side(tuple(column), bench, at)
+
+
+def _side(facts: tuple[Fact, ...], bench: Workbench, column: int) -> Side:
+    first = facts[0]
+    period = frozenset(label for family, label in first.keys if family.columns and isinstance(label, Day))
+    named = any(_is_named_measure(fact, bench) for fact in facts[:1])
+    return Side(facts, sum(fact.scaled for fact in facts), column, named, period, first.unit)
+
+
+def _is_named_measure(fact: Fact, bench: Workbench) -> bool:
+    """Whether the sentence, or the heading of the claim's column, has the name of a fact's measure."""
+    grid = fact.grid
+    if grid is None:
+        return False
+    if any(one.fact is fact for one in bench.said):
+        return True
+    if grid.record:
+        name = fact.words
+    elif fact.column < len(grid.names):
+        name = frozenset(grid.names[fact.column])
+    else:
+        name = frozenset(word for f, label in fact.keys if f.columns and not isinstance(label, Day) for word in label)
+    name = frozenset(word for word in name if word not in _NO_NAMES)
+    foreign = [word for word in name if not word.isascii() and len(word) == 1]
+    said = bench.words
+    return bool(foreign and set(foreign) <= said) or any(len(word) > 2 and word in said for word in name)
+
+
+_NO_NAMES = frozenset((*CURRENCIES, *UNITS, "total", "sum", "count", "value", "number", "all", "the", "and"))
+
+
+def _names_row(claim: Claim, grid: Grid, scene: Scene) -> bool:
+    """Whether a claim's clause or row, or what stands before it in the sentence, names a row of this table."""
+    families = {id(family): family for fact in grid.facts for family, _ in fact.keys if not family.columns}
+    allowed = (scene.allowed(claim, family) for family in families.values() if family.binds)
+    return any(labels is not None and len(labels) == 1 for labels in allowed)
+
+
+def _is_whole(facts: Sequence[Fact]) -> bool:
+    return all(fact.value == int(fact.value) for fact in facts)
