@@ -147,6 +147,7 @@ UNDOCUMENTED = (
     Undocumented(_RESULT, "_read_row_from_packet", (_MYSQL,), "rows stay as they came", ("packet",)),
     # Rows of Postgres, with errors that keep the server's own number.
     Undocumented(_ADBC_CURSOR, "_results", (_POSTGRES,), "the rows that are still to come"),
+    Undocumented(_ADBC_CURSOR, "adbc_statement", (_POSTGRES,), "takes the option that EXPLAIN needs: no COPY"),
     Undocumented(_ADBC_ROWS, "reader", (_POSTGRES,), "`fetch_record_batch` gives the one inside it, whose errors lose"),
     # A chart shows letters of every script, whichever font its style names.
     Undocumented(

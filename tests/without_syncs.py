@@ -15,16 +15,16 @@ from sqlalchemy import Engine, event
 @contextmanager
 def used() -> Iterator[None]:
     """Inside the block this process syncs no file, and its SQLite databases none. Processes that it starts still do."""
-    event.listen(Engine, "connect", _unsynced)
+
+    def unsynced(connection: Any, _record: object) -> None:
+        if isinstance(connection, sqlite3.Connection):
+            connection.execute("PRAGMA synchronous = OFF")
+
+    event.listen(Engine, "connect", unsynced)
     try:
         with pytest.MonkeyPatch.context() as patch:
             for name in ("fsync", "fdatasync"):
                 patch.setattr(os, name, os.fstat)  # a descriptor that is closed is an error still
             yield
     finally:
-        event.remove(Engine, "connect", _unsynced)
-
-
-def _unsynced(connection: Any, _record: object) -> None:
-    if isinstance(connection, sqlite3.Connection):
-        connection.execute("PRAGMA synchronous = OFF")
+        event.remove(Engine, "connect", unsynced)

@@ -40,7 +40,7 @@ def toolchains(
     """
     known = [os.path.realpath(folder) for folder in (*(folders or system_paths()), *map(str, own))]
     if own:
-        search = os.pathsep.join([*(f"{folder}/bin" for folder in own), search or os.environ.get("PATH", os.defpath)])
+        search = os.pathsep.join([*(f"{folder}/bin" for folder in own), *([search] if search else os.get_exec_path())])
     return tuple(_found(one, known, search) for one in languages if one.tool)
 
 

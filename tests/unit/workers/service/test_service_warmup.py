@@ -35,6 +35,7 @@ def test_a_statement_of_a_turn_is_compiled_by_the_warm_up_alone(
 ) -> None:
     store = Store(f"sqlite:///{tmp_path / 'store.db'}")
     store.migrate()
+    store._database._engine.update_execution_options(compiled_cache={})  # what other tests asked is new here
     warm_up_store(store)
     dialect = store._database._engine.dialect
     compiler, compiled = dialect.statement_compiler, []
