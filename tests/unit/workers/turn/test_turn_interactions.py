@@ -8,8 +8,8 @@ interaction fails here until it has one.
 from __future__ import annotations
 
 import json
-import sqlite3
 import re
+import sqlite3
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
