@@ -167,7 +167,8 @@ _HEARD = ("commanded", "acknowledged")
 """Steps that say that a command was heard; what it did is a step of its own."""
 
 
-_TS = re.compile(r"\b\d{10}[.]?\d{6}\b|(?<=/p)\d{16}\b")
+_OF_THIS_RUN = re.compile(r"\b\d{10}[.]?\d{6}\b|(?<=/p)\d{16}\b|\b\d+\.\d+ s\b")
+"""The time of a message, alone or in a link, and how long something took."""
 
 
 def state(world: World) -> Json:
@@ -188,7 +189,7 @@ def state(world: World) -> Json:
         "memory": sorted(
             (
                 str(path.relative_to(folder)),
-                [(each.title, _TS.sub("a ts", each.text)) for each in entries_of(path.read_text("utf-8"), "")],
+                [(each.title, _OF_THIS_RUN.sub("some", each.text)) for each in entries_of(path.read_text("utf-8"), "")],
             )
             for path in folder.rglob("*.md")
         ),
