@@ -70,6 +70,9 @@ coverage: .venv/.dev  ## branch coverage of the fast and integration tests toget
 	$(BIN)/pytest --cov --cov-append --cov-report= -m integration
 	$(BIN)/python scripts/coverage_by_package.py
 
+test-newcomer:  ## from git clone to the answer to an own question, timed; empty environment
+	@$(PYTHON) scripts/try_newcomer.py
+
 test-again: .venv/.dev  ## N=20 times all fast and integration tests under load, without second tries; lists what failed even once
 	$(BIN)/python scripts/test_again.py --times $(or $(N),20)
 
@@ -133,4 +136,4 @@ eval: .venv/.dev  ## our suite of questions: MODEL=offline, or any model that th
 	$(BIN)/python -m bench.suite .eval/suite
 	$(BIN)/threadbook eval .eval/suite/suite.jsonl --model $(or $(MODEL),offline) -j $(or $(JOBS),2) --out .eval/$(or $(MODEL),offline)
 
-.PHONY: fuzz mutate-walls help install run demo check fix test coverage test-again test-integration test-wheel test-browser test-faults soak soak-postgres soak-year test-all check-deploy check-trl docs sbom bench eval
+.PHONY: fuzz mutate-walls help install run demo check fix test coverage test-again test-newcomer test-integration test-wheel test-browser test-faults soak soak-postgres soak-year test-all check-deploy check-trl docs sbom bench eval
