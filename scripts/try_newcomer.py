@@ -38,7 +38,7 @@ def main() -> int:
         if not _runs(clone, env):
             return 1
         told = _said("make run, until the page is open and the sample question answered", told)
-        is_right = _answers(clone, env, place)
+        is_right = _answers(clone, env)
         _said("threadbook ask with an own file", told)
         _said("all of it", began)
         return 0 if is_right else 1
@@ -68,23 +68,23 @@ def _runs(clone: Path, env: dict[str, str]) -> bool:
 def _until_open(running: subprocess.Popen[bytes], log: Path) -> bool:
     until = time.monotonic() + LONGEST_S
     while time.monotonic() < until and running.poll() is None:
-        if b"\nOpen http" in log.read_bytes():
+        if b"Open http" in log.read_bytes():
             return True
         time.sleep(0.2)
     print(log.read_text("utf-8", "replace")[-3_000:])
     return False
 
 
-def _answers(clone: Path, env: dict[str, str], place: Path) -> bool:
+def _answers(clone: Path, env: dict[str, str]) -> bool:
     """Whether the answer to an own question on an own file names the right team."""
-    own = place / "spend.csv"
+    own = clone.parent / "spend.csv"
     own.write_text("team,amount\n" + "".join(f"{team},{amount}\n" for team, amount in ROWS), encoding="utf-8")
     sums: defaultdict[str, float] = defaultdict(float)
     for team, amount in ROWS:
         sums[team] += amount
     most = max(sums, key=lambda team: sums[team])
-    command = [str(clone / ".venv/bin/threadbook"), "ask", QUESTION, "--file", str(own)]
-    asked = subprocess.run(command, cwd=place, env=env, capture_output=True, text=True, timeout=LONGEST_S, check=False)
+    command = [".venv/bin/threadbook", "ask", QUESTION, "--file", str(own)]
+    asked = subprocess.run(command, cwd=clone, env=env, capture_output=True, text=True, timeout=LONGEST_S, check=False)
     is_right = asked.returncode == 0 and any(
         most in line and f"{sums[most]:,.0f}" in line for line in asked.stdout.split("\n")
     )
