@@ -30,7 +30,7 @@ class Processes:
         """Start `threadbook <arguments>`; its output goes to `<logs>/<name>.log`."""
         with self.log(name).open("wb") as log:
             self.running[name] = subprocess.Popen(
-                [sys.executable, "-m", "threadbook", *arguments],
+                [sys.executable, "-P", "-m", "threadbook", *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
