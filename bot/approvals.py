@@ -19,9 +19,10 @@ from core.interactions import ApprovalButton, EditForm, HintForm
 from core.phrases import say
 from core.rows import TurnRow
 from core.slack import approvals as drawn
+from core.slack.blocks import SlackMessage
 from core.slack.text import escape
 from core.slack.writer import SlackWriter
-from core.steps import Commanded, Decided, Questioned, Step, agreed_on, decision_on, open_question
+from core.steps import Commanded, Decided, Draft, Questioned, Step, decision_on, draft_of, open_question
 from core.store import Store
 from core.telemetry import get_logger
 from core.values import IncomingMessage, ThreadKey
@@ -45,10 +46,14 @@ class Asked(NamedTuple):
     """A question whether something may run, as it stands in the Store. `end` is what came of it."""
 
     turn: TurnRow
-    question: Questioned
+    draft: Draft
     is_open: bool
     end: Decided | Commanded | None
-    agreed: frozenset[str] = frozenset()
+
+    @property
+    def question(self) -> Questioned:
+        """The question as its text reads now."""
+        return self.draft.question
 
     @property
     def key(self) -> ThreadKey:
@@ -83,13 +88,21 @@ class Approvals:
             claim = _message(asked, Decision(call=button.call, do="redo"), ts, user)
             if not self._handler.may(claim):
                 return "refused"
-            view = drawn.edit_view if button.do == "edit" else drawn.hint_view
-            self._open(asked, user, press.trigger, view(asked.question, button.turn, asked.turn.language))
+            language = asked.turn.language
+            if button.do == "edit":
+                view = drawn.edit_view(asked.draft, button.turn, language)
+            else:
+                view = drawn.hint_view(asked.question, button.turn, language)
+            self._open(asked, user, press.trigger, view)
             return "form"
-        if button.do == "run" and user in asked.agreed:
+        if button.do == "run" and button.draft != asked.draft.number:
+            self._tell_changed(asked, press.shown, user)
+            return "outdated"
+        if button.do == "run" and user in {step.user for step in asked.draft.agreed}:
             self._slack.whisper(asked.key, user, escape(say("approval_agreed_twice", asked.turn.language)))
             return "agreed before"
-        self._handler.take_decision(_message(asked, Decision(call=button.call, do=_DECIDES[button.do]), ts, user))
+        decision = Decision(call=button.call, do=_DECIDES[button.do], draft=button.draft)
+        self._handler.take_decision(_message(asked, decision, ts, user))
         return "taken"
 
     def submit(self, body: Mapping[str, Any], team: str) -> dict[str, str]:
@@ -113,13 +126,15 @@ class Approvals:
         if isinstance(form, HintForm):
             decision = Decision(call=form.call, do="redo", hint=texts[0].strip())
         else:
+            if form.draft != asked.draft.number:
+                return {drawn.field_id(0): say("approval_other_edit", asked.turn.language, editor=asked.draft.editor)}
             if not "".join(texts).strip():
                 return {drawn.field_id(0): say("approval_empty", asked.turn.language)}
             if asked.question.approval.what == "python" and (wrong := drawn.syntax_error(texts, asked.turn.language)):
                 return wrong
             code = "\n".join(texts)
             do: Do = "run" if code == asked.question.approval.code else "edited"
-            decision = Decision(call=form.call, do=do, code=code if do == "edited" else "")
+            decision = Decision(call=form.call, do=do, code=code if do == "edited" else "", draft=form.draft)
         # A form has no ts of its own. When Slack sends one twice, the second finds the question decided.
         self._handler.take_decision(_message(asked, decision, f"{time.time():.6f}", user))
         return {}
@@ -134,8 +149,7 @@ class Approvals:
         if not isinstance(question, Questioned) or question.approval is None:
             return None
         is_open = turn.status in ("running", "waiting") and open_question(steps) is question
-        agreed = frozenset(step.user for step in agreed_on(steps, call))
-        return Asked(turn, question, is_open, _end(steps[places[-1] :], call), agreed)
+        return Asked(turn, draft_of(steps, question), is_open, _end(steps[places[-1] :], call))
 
     def _open(self, asked: Asked, user: str, trigger: str, view: drawn.View) -> None:
         if not self._slack.open_form(asked.key, trigger, view):
@@ -143,12 +157,21 @@ class Approvals:
 
     def _redraw(self, asked: Asked, shown: str, user: str) -> None:
         """Draw a decided question again, and tell who pressed too late what was decided."""
-        message = drawn.decided_message(asked.question, asked.end, asked.turn.language)
+        self._update(asked, shown, drawn.decided_message(asked.question, asked.end, asked.turn.language))
+        self._tell_late(asked, user)
+
+    def _tell_changed(self, asked: Asked, shown: str, user: str) -> None:
+        """Take the buttons from a text that somebody changed, and tell who said yes to it where the new one is."""
+        language = asked.turn.language
+        self._update(asked, shown, drawn.outdated_message(asked.draft, language))
+        text = say("approval_other_text", language, editor=asked.draft.editor)
+        self._slack.whisper(asked.key, user, escape(text))
+
+    def _update(self, asked: Asked, shown: str, message: SlackMessage) -> None:
         try:
             self._slack.update(None, asked.key, shown, message.text, message.blocks)
         except (SlackFailed, SlackUnreachable) as error:
             log.warning("approval_not_redrawn", error=error)
-        self._tell_late(asked, user)
 
     def _tell_late(self, asked: Asked, user: str) -> None:
         language = asked.turn.language

@@ -24,12 +24,14 @@ way, as `hint` says · expired: nobody decided in time, which only the worker se
 
 
 class Decision(Value):
-    """`call` names the question that is answered (`Questioned.call_id`)."""
+    """`call` names the question that is answered (`Questioned.call_id`), `draft` the version of its text that the
+    person saw (`Draft.number`)."""
 
     call: str
     do: Do
     code: str = ""
     hint: str = ""
+    draft: int = 0
 
     def encode(self) -> str:
         """The text of the message that carries it."""

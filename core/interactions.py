@@ -27,6 +27,7 @@ from core.formats import Format
 
 TurnId = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,300}$")]
 CallId = Annotated[str, Field(pattern=r"^[\x21-\x7e]{1,100}$")]
+DraftNumber = Annotated[int, Field(ge=0, le=999_999)]
 Ts = Annotated[str, Field(pattern=r"^[0-9]{1,20}[.][0-9]{1,10}$")]
 Space = Annotated[str, Field(pattern=r"^(everyone|(projects|channels)/[A-Za-z0-9_-]{1,80})$")]
 MemoryFile = Annotated[str, Field(min_length=1, max_length=300)]
@@ -120,7 +121,8 @@ class LeaveButton(Interaction):
 class ApprovalButton(Interaction):
     """A button of a message that asks whether something may run: the turn, the question's id, and what to do.
 
-    `show` opens the whole code, `edit` and `redo` open a form, the others decide.
+    `show` opens the whole code, `edit` and `redo` open a form, the others decide. `draft` is the version of the text
+    that stands above the button: a yes counts for that text alone.
     """
 
     ID = "approve"
@@ -128,6 +130,7 @@ class ApprovalButton(Interaction):
     turn: TurnId
     call: CallId
     do: Literal["run", "edit", "redo", "skip", "reject", "show"]
+    draft: DraftNumber = 0
 
     @property
     def id(self) -> str:
@@ -161,12 +164,13 @@ class FilesButton(Interaction):
 
 
 class EditForm(Interaction):
-    """The form with the code that waits for a yes, to be changed."""
+    """The form with the code that waits for a yes, to be changed. `draft` is the version of the text in it."""
 
     ID = "approval_edit"
 
     turn: TurnId
     call: CallId
+    draft: DraftNumber = 0
 
 
 class HintForm(Interaction):
@@ -389,7 +393,7 @@ class HomeButton(Interaction):
 
     ID = "home"
 
-    do: Literal["refresh", "defaults", "channels", "settings", "memory"]
+    do: Literal["refresh", "defaults", "channels", "settings", "memory", "threads"]
 
     @property
     def id(self) -> str:
@@ -532,6 +536,96 @@ class TourButton(Interaction):
         return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]\Z")
 
 
+class ScheduleButton(Interaction):
+    """A button in the app's home: pauses, resumes or stops a schedule of a thread."""
+
+    ID = "schedule"
+
+    do: Literal["pause", "resume", "stop"]
+    thread: ThreadId
+    schedule: Annotated[str, Field(min_length=1, max_length=300)]
+
+    @property
+    def id(self) -> str:
+        """One id for each thing to do."""
+        return f"{self.ID}:{self.do}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of all of them."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z]{{1,20}}\Z")
+
+
+class ThreadFilter(BaseModel):
+    """Which threads the window “Threads” lists. What is left as it is stands in no payload: an option is short."""
+
+    model_config = ConfigDict(frozen=True, strict=True, hide_input_in_errors=True)
+
+    mine: bool = False
+    channel: Annotated[str, Field(pattern=r"^[A-Z0-9]{0,50}$")] = ""
+    since: Literal["", "day", "week", "month", "quarter", "year"] = ""
+    state: Literal["", "waiting", "running", "done"] = ""
+    pinned: bool = False
+
+    def encode(self) -> str:
+        """The payload, without what is as it always is."""
+        return json.dumps(self.model_dump(exclude_defaults=True), separators=(",", ":"))
+
+
+class ThreadsButton(ThreadFilter, Interaction):
+    """Lists threads by another filter, or another page of them, in the window “Threads”. Pages count from 0.
+
+    The options of selects change one field of the filter, buttons turn the pages. The words that are looked for stand
+    in the window's field.
+    """
+
+    ID = "threads"
+
+    page: Annotated[int, Field(ge=0, le=99)] = 0
+
+    @property
+    def id(self) -> str:
+        """One id for each page."""
+        return f"{self.ID}:{self.page}"
+
+    @classmethod
+    def select_id(cls, name: str) -> str:
+        """The id of the select that changes this field."""
+        return f"{cls.ID}:{name}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of all pages, and of the selects."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[a-z0-9]{{1,20}}\Z")
+
+
+class PinButton(ThreadFilter, Interaction):
+    """Pins a thread for whoever presses, or takes that pin away. The filter and the page are those of the window."""
+
+    ID = "pin"
+
+    do: Literal["pin", "unpin"]
+    thread: Annotated[str, Field(pattern=r"^[A-Z0-9-]{1,50}:[A-Z0-9-]{1,50}:[a-z0-9.-]{1,80}$")]
+    page: Annotated[int, Field(ge=0, le=99)] = 0
+    row: Annotated[int, Field(ge=0, le=99)] = 0
+
+    @property
+    def id(self) -> str:
+        """One id for each row of a page."""
+        return f"{self.ID}:{self.row}"
+
+    @classmethod
+    def pattern(cls) -> re.Pattern[str]:
+        """The ids of all rows."""
+        return re.compile(rf"\A{re.escape(cls.ID)}:[0-9]{{1,2}}\Z")
+
+
+class ThreadsForm(ThreadFilter, Interaction):
+    """The window “Threads”: its button looks for the words in its field, by the filter that it shows."""
+
+    ID = "threads_find"
+
+
 class DefaultsForm(Interaction):
     """The form with what a person wants of every answer."""
 
@@ -596,6 +690,10 @@ INTERACTIONS: Final[tuple[type[Interaction], ...]] = (
     EntriesButton,
     EntryButton,
     EntryForm,
+    ScheduleButton,
+    ThreadsButton,
+    PinButton,
+    ThreadsForm,
 )
 
 

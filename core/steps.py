@@ -11,7 +11,7 @@ step (`Value.later_fields`), a step that cannot be read at all becomes an `Unkno
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, TypeGuard
+from typing import Annotated, Any, Literal, NamedTuple, TypeGuard
 
 from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
@@ -646,11 +646,30 @@ class Agreed(Value):
     ts: str
 
 
+class Redrafted(Value):
+    """A person changed what waits for a yes where more people have to say it. The question stays open with `code` in
+    its place. Whoever changed it says yes to it; the yes of everybody else was to another text and no longer counts.
+
+    `risks`, `reads` and `writes` are what can be told of the changed code without running it.
+    """
+
+    kind: Literal["redrafted"] = "redrafted"
+    call_id: str
+    user: str
+    author: str
+    ts: str
+    code: str
+    risks: tuple[Finding, ...] = ()
+    reads: tuple[str, ...] = ()
+    writes: tuple[str, ...] = ()
+
+
 class Decided(Value):
     """What came of our question whether something may run: who decided what, at `ts` of Slack.
 
     `code` is the text that a person put in its place (edited), `hint` what is to be done instead (redo). "other": the
-    person wrote something else, which stands in the `Asked` before. "expired": nobody decided in time.
+    person wrote something else, which stands in the `Asked` before. "expired": nobody decided in time. `editor` is the
+    name of who changed the text, where that was another person than the one who said the last yes.
     """
 
     kind: Literal["decided"] = "decided"
@@ -661,6 +680,7 @@ class Decided(Value):
     ts: str = ""
     code: str = ""
     hint: str = ""
+    editor: str = ""
 
 
 Word = Literal["run", "skip", "reject"]
@@ -1127,6 +1147,7 @@ KnownStep = Annotated[
     | Corrected
     | Questioned
     | Agreed
+    | Redrafted
     | Decided
     | FilesHeld
     | FilesSettled
@@ -1173,7 +1194,7 @@ def dump_step(step: Step) -> dict[str, Any]:
 
 _OF_PEOPLE = (
     *(Asked, Noted, Changed, Unfollowed, Learning, Proposed, Settled, Agreed, Commanded, Resumed, Undone, Forgot),
-    *(Decided, FilesSettled),
+    *(Redrafted, Decided, FilesSettled),
     *(Forked, Inherited, Imported, Loaded, Startup),
 )
 
@@ -1199,9 +1220,28 @@ def decision_on(steps: Sequence[Step], call_id: str) -> Decided | None:
     return next((step for step in reversed(steps) if isinstance(step, Decided) and step.call_id == call_id), None)
 
 
-def agreed_on(steps: Sequence[Step], call_id: str) -> list[Agreed]:
-    """Who said yes so far to the question with this id, which needs more people."""
-    return [step for step in steps if isinstance(step, Agreed) and step.call_id == call_id]
+class Draft(NamedTuple):
+    """Our question as its text reads now. `number` counts how often people changed it, `editor` names who did last, and
+    `agreed` are those who said yes to just this text, with who changed it."""
+
+    question: Questioned
+    number: int = 0
+    editor: str = ""
+    agreed: tuple[Agreed | Redrafted, ...] = ()
+
+
+def draft_of(steps: Sequence[Step], question: Questioned) -> Draft:
+    """The question of these steps as people changed it while more of them had to say yes."""
+    about = [step for step in steps if isinstance(step, Agreed | Redrafted) and step.call_id == question.call_id]
+    places = [place for place, step in enumerate(about) if isinstance(step, Redrafted)]
+    last = about[places[-1]] if places else None
+    agreed = tuple(about[places[-1] :] if places else about)
+    if not isinstance(last, Redrafted) or question.approval is None:
+        return Draft(question, agreed=agreed)
+    now = last.model_dump(include={"code", "risks", "reads", "writes"})
+    approval = Approval.model_validate(question.approval.model_dump() | now)
+    changed = question.model_copy(update={"approval": approval})
+    return Draft(changed, len(places), last.author or last.user, agreed)
 
 
 def option_of(text: str, question: Questioned) -> int | None:

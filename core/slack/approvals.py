@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import warnings
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from core.commands import SPEAK
@@ -17,7 +18,7 @@ from core.slack import blocks as kit
 from core.slack.blocks import Block, Limit, SlackMessage
 from core.slack.sanitize import sanitize
 from core.slack.text import clip, escape
-from core.steps import Approval, Commanded, Decided, Questioned, words_of
+from core.steps import Approval, Commanded, Decided, Draft, Questioned, words_of
 from core.values import Language
 
 View = dict[str, Any]
@@ -35,26 +36,22 @@ _TITLE = 24
 _MOST_RISKS = 6
 
 
-def approval_message(
-    question: Questioned, turn_id: str, language: Language, agreed: Sequence[str] = ()
-) -> SlackMessage:
-    """The open question: title, first lines of the code, what it reads and writes, the buttons.
-
-    `agreed` are the names of those who said yes so far, where more people have to.
-    """
-    approval = _of(question)
+def approval_message(draft: Draft, turn_id: str, language: Language) -> SlackMessage:
+    """The open question: title, first lines of the code, what it reads and writes, the buttons; where more people have
+    to say yes, who did so far."""
+    question, approval = draft.question, _of(draft.question)
     if approval.what in ("plan", "stage"):
-        return _review_message(question, approval, turn_id, language, agreed)
+        return _review_message(draft, approval, turn_id, language)
     shown, more = _shown(approval.code, whole=approval.what not in ("python", "bash"))
     blocks: list[Block] = [kit.paragraph(clip(question.question, Limit.SECTION)), _body(approval, shown)]
     if more:
         blocks.append(kit.context(escape(say("approval_more", language, lines=more))))
     if about := about_lines(approval, language):
         blocks.append(kit.paragraph("\n".join(about)))
-    blocks.append(kit.actions(*_buttons(question, approval, turn_id, language, is_cut=bool(more))))
+    blocks.append(kit.actions(*_buttons(draft, approval, turn_id, language, is_cut=bool(more))))
     hint = "approval_hint" if approval.what in ("python", "bash") else "approval_hint_statement"
     blocks.append(kit.context(escape(say(hint, language))))
-    blocks += _people(question, agreed, language)
+    blocks += _people(draft, language)
     options = "\n".join(f"{n}. {option}" for n, option in enumerate(question.options, start=1))
     return SlackMessage(kit.fallback(f"{question.question}\n{shown}\n{options}"), blocks)
 
@@ -63,15 +60,14 @@ def _body(approval: Approval, shown: str) -> Block:
     return kit.paragraph(shown) if approval.what in ("cost", "extra") else kit.code(shown)
 
 
-def _review_message(
-    question: Questioned, approval: Approval, turn_id: str, language: Language, agreed: Sequence[str]
-) -> SlackMessage:
+def _review_message(draft: Draft, approval: Approval, turn_id: str, language: Language) -> SlackMessage:
     """A plan, or the result of a stage with its code folded."""
+    question = draft.question
     shown = clip(approval.code, REVIEW_CHARS)
     blocks: list[Block] = [kit.paragraph(clip(question.question, Limit.SECTION)), *_result(approval, shown)]
-    blocks.append(kit.actions(*_review_buttons(question, approval, turn_id, language, is_cut=shown != approval.code)))
+    blocks.append(kit.actions(*_review_buttons(draft, approval, turn_id, language, is_cut=shown != approval.code)))
     blocks.append(kit.context(escape(say(f"approval_{approval.what}_hint", language))))
-    blocks += _people(question, agreed, language)
+    blocks += _people(draft, language)
     options = "\n".join(f"{n}. {option}" for n, option in enumerate(question.options, start=1))
     return SlackMessage(kit.fallback(f"{question.question}\n{shown}\n{options}"), blocks)
 
@@ -82,22 +78,26 @@ def _result(approval: Approval, shown: str) -> list[Block]:
     return [kit.markdown(sanitize(shown))]
 
 
-def _people(question: Questioned, agreed: Sequence[str], language: Language) -> list[Block]:
-    if question.people < 2:
+def _people(draft: Draft, language: Language) -> list[Block]:
+    if draft.question.people < 2:
         return []
-    names = ", ".join(clip(name, 80) for name in agreed)
+    names = ", ".join(clip(step.author or step.user, 80) for step in draft.agreed)
     key = "approval_agreed" if names else "approval_people"
-    return [kit.context(escape(say(key, language, names=names, count=question.people - len(agreed))))]
+    lines = [say("approval_changed", language, editor=clip(draft.editor, 80))] if draft.number else []
+    lines.append(say(key, language, names=names, count=draft.question.people - len(draft.agreed)))
+    return [kit.context(escape(line)) for line in lines]
+
+
+def _press(draft: Draft, turn_id: str, do: Any) -> ApprovalButton:
+    return ApprovalButton(turn=turn_id, call=draft.question.call_id, do=do, draft=draft.number)
 
 
 def _review_buttons(
-    question: Questioned, approval: Approval, turn_id: str, language: Language, *, is_cut: bool
+    draft: Draft, approval: Approval, turn_id: str, language: Language, *, is_cut: bool
 ) -> list[dict[str, Any]]:
-    def press(do: Any) -> ApprovalButton:
-        return ApprovalButton(turn=turn_id, call=question.call_id, do=do)
-
-    yes, other = question.options
-    edit = [kit.button(say("review_change", language), press("edit"))] if _may_edit(question, approval) else []
+    press = partial(_press, draft, turn_id)
+    yes, other = draft.question.options
+    edit = [kit.button(say("review_change", language), press("edit"))] if code_parts(approval.code) else []
     buttons = [kit.button(yes, press("run"), style="primary")]
     if approval.what == "plan":
         buttons += [*edit, kit.button(say("review_ask_else", language), press("redo"))]
@@ -110,9 +110,12 @@ def _review_buttons(
     return buttons
 
 
-def _may_edit(question: Questioned, approval: Approval) -> bool:
-    """Where several people say yes, nobody changes what the others have seen."""
-    return question.people < 2 and bool(code_parts(approval.code))
+def outdated_message(draft: Draft, language: Language) -> SlackMessage:
+    """A question whose text a person changed: no buttons any more, and where to look."""
+    question = draft.question
+    line = say("approval_outdated", language, editor=clip(draft.editor, 80))
+    blocks: list[Block] = [kit.paragraph(clip(question.question, Limit.SECTION)), kit.context(escape(line))]
+    return SlackMessage(kit.fallback(f"{question.question}\n{line}"), blocks)
 
 
 def decided_message(question: Questioned, end: Decided | Commanded | None, language: Language) -> SlackMessage:
@@ -148,6 +151,8 @@ def reviewed_line(approval: Approval, end: Decided | Commanded | None, language:
     """Who decided what on a plan or a stage, in a sentence; not escaped."""
     if isinstance(end, Decided):
         author, hint = clip(end.author or end.user, 80), clip(end.hint, 300)
+        if end.editor:
+            return say("approval_was_changed", language, author=author, editor=clip(end.editor, 80))
         if approval.what == "plan":
             return say(f"plan_was_{end.outcome}", language, author=author, hint=hint)
         return say(f"stage_was_{end.outcome}", language, author=author, hint=hint)
@@ -159,6 +164,8 @@ def decided_line(end: Decided | Commanded | None, language: Language) -> str:
     """Who decided what, in a sentence; not escaped."""
     if isinstance(end, Decided):
         author = clip(end.author or end.user, 80)
+        if end.editor:
+            return say("approval_was_changed", language, author=author, editor=clip(end.editor, 80))
         return say(f"approval_was_{end.outcome}", language, author=author, hint=clip(end.hint, 300))
     if end is not None and end.command == SPEAK:
         return say("approval_was_other", language, author=clip(end.author or end.user, 80))
@@ -181,24 +188,26 @@ def about_lines(approval: Approval, language: Language) -> list[str]:
     return lines
 
 
-def edit_view(question: Questioned, turn_id: str, language: Language) -> View:
+def edit_view(draft: Draft, turn_id: str, language: Language) -> View:
     """The form with the code, the plan or the result in parts."""
-    approval = _of(question)
+    approval = _of(draft.question)
+    form = EditForm(turn=turn_id, call=draft.question.call_id, draft=draft.number)
+    several = draft.question.people > 1
     parts = code_parts(approval.code)
     if approval.what in ("plan", "stage"):
         label = say("plan_label" if approval.what == "plan" else "stage_label", language)
         field = _field(0, label, parts[0])
         more = [_field(n, say("menu_part", language, n=n + 1, of=len(parts)), p) for n, p in enumerate(parts[1:], 1)]
-        form = EditForm(turn=turn_id, call=question.call_id)
-        title, submit = say("review_change", language), say(f"approval_{approval.what}_run", language)
+        yes = say("approval_change_ask" if several else f"approval_{approval.what}_run", language)
+        title, submit = say("review_change", language), yes
         return _form(form, title, submit, [field, *more], language)
     labels = [
         say("approval_code", language) if len(parts) == 1 else say("approval_part", language, n=n, of=len(parts))
         for n in range(1, len(parts) + 1)
     ]
     fields = [_field(n, label, part) for n, (label, part) in enumerate(zip(labels, parts, strict=True))]
-    form = EditForm(turn=turn_id, call=question.call_id)
-    return _form(form, say("approval_edit", language), say("approval_edit_run", language), fields, language)
+    submit = say("approval_change_ask" if several else "approval_edit_run", language)
+    return _form(form, say("approval_edit", language), submit, fields, language)
 
 
 def hint_view(question: Questioned, turn_id: str, language: Language) -> View:
@@ -297,15 +306,13 @@ def _shown(code: str, *, whole: bool) -> tuple[str, int]:
 
 
 def _buttons(
-    question: Questioned, approval: Approval, turn_id: str, language: Language, *, is_cut: bool
+    draft: Draft, approval: Approval, turn_id: str, language: Language, *, is_cut: bool
 ) -> list[dict[str, Any]]:
-    def press(do: Any) -> ApprovalButton:
-        return ApprovalButton(turn=turn_id, call=question.call_id, do=do)
-
-    run, *others = question.options
+    press = partial(_press, draft, turn_id)
+    run, *others = draft.question.options
     buttons = [kit.button(run, press("run"), style="primary")]
     if approval.what in ("python", "bash"):
-        if _may_edit(question, approval):
+        if code_parts(approval.code):
             buttons.append(kit.button(say("approval_edit", language), press("edit")))
         buttons.append(kit.button(say("approval_redo", language), press("redo")))
     for word, text in zip(words_of(approval)[1:], others, strict=False):

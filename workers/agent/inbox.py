@@ -7,14 +7,32 @@ anything that came after it is read. A stop ends the reading: what came before i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import inf
 
 from core.access import reset_answer
 from core.approvals import DECISION, Decision
 from core.commands import NOTE, argument_of, commands, is_command
 from core.rows import StoredMessage
-from core.steps import RESET_CALL, Agreed, Asked, Commanded, Decided, Noted, Outcome, Questioned, option_of, words_of
+from core.steps import (
+    RESET_CALL,
+    Agreed,
+    Approval,
+    Asked,
+    Commanded,
+    Decided,
+    Draft,
+    Noted,
+    Outcome,
+    Questioned,
+    Redrafted,
+    Step,
+    draft_of,
+    option_of,
+    words_of,
+)
+from workers.agent.risks import Touched, touched
 
 AuthorOf = Callable[[StoredMessage], str]
 """The display name of a message's author."""
@@ -26,29 +44,28 @@ class Reading:
     files are only noted."""
 
     mail: tuple[StoredMessage, ...]
-    steps: tuple[Asked | Commanded | Agreed | Decided | Noted, ...]
+    steps: tuple[Asked | Commanded | Agreed | Redrafted | Decided | Noted, ...]
     words: tuple[StoredMessage, ...]
     stops: bool = False
 
 
-def read_mail(  # noqa: PLR0912 - one branch per kind of message
+def read_mail(
     mail: Sequence[StoredMessage],
     question: Questioned | None,
     author_of: AuthorOf,
     shown_at: float = 0.0,
-    agreed: Collection[str] = (),
+    before: Sequence[Step] = (),
 ) -> Reading:
     """What a turn reads next of its unread mail (in order). `question` is the one that is open.
 
     Words decide whether something may run only when they are later than `shown_at`, when the question appeared: nobody
-    says yes to what they have not seen. A decision that came too late ends the reading. `agreed` are those who said yes
-    already, where more people have to.
+    says yes to what they have not seen. A decision that came too late ends the reading. `before` are the steps so
+    far: where more people have to say yes, they tell who did, and how the text reads now.
     """
-    yes = set(agreed)
     stops = [message for message in mail if message.kind == "stop" and not _is_option(message, question)]
     last_stop = max((message.id for message in stops), default=None)
     taken: list[StoredMessage] = []
-    steps: list[Asked | Commanded | Agreed | Decided | Noted] = []
+    steps: list[Asked | Commanded | Agreed | Redrafted | Decided | Noted] = []
     words: list[StoredMessage] = []
     is_open = question is not None
     for message in mail:
@@ -59,29 +76,25 @@ def read_mail(  # noqa: PLR0912 - one branch per kind of message
             steps.append(as_noted(message, author_of))
             continue
         if message.kind == DECISION:
-            if is_open and (decided := _decision(message, question, author_of)) is not None:
-                if _needs_more(decided, question, yes):
-                    if decided.user not in yes:
-                        steps.append(_agreed(decided))
-                        yes.add(decided.user)
-                    continue
-                steps.append(decided)
-                is_open = False
-                if decided.outcome == "expired" and last_stop is None:
+            if is_open and question is not None:
+                given = _decision(message, draft_of((*before, *steps), question), author_of)
+                steps += [given] if given is not None else []
+                is_open = not isinstance(given, Decided)
+                if isinstance(given, Decided) and given.outcome == "expired" and last_stop is None:
                     break
-            continue  # else it was meant for a question that is decided
+            continue  # else it was meant for a question that is decided, or for a text that was changed since
         if message.kind == "answer" and (question is None or question.approval):
             continue  # nobody asked this
         command = _command(message, question if is_open else None)
         if command is None:
             asked = as_asked(message, author_of)
             if is_open and question is not None and question.approval:
-                decided = _decision_in_words(message, question, author_of, shown_at)
-                if _needs_more(decided, question, yes):
-                    steps += [_agreed(decided)] if decided.user not in yes else []
-                    yes.add(decided.user)
+                seen_at = inf if any(isinstance(step, Redrafted) for step in steps) else shown_at
+                said = _decision_in_words(message, draft_of((*before, *steps), question), author_of, seen_at)
+                if not isinstance(said, Decided):
+                    steps += [said] if said is not None else []
                     continue
-                steps += [asked, decided]
+                steps += [asked, said]
             else:
                 steps.append(asked)
             words.append(message)
@@ -109,37 +122,66 @@ def as_command(message: StoredMessage, command: str, author_of: AuthorOf) -> Com
     return Commanded(command=command, user=message.user, author=author_of(message), text=message.text, ts=message.ts)
 
 
-def _needs_more(decided: Decided, question: Questioned | None, yes: Collection[str]) -> bool:
-    """Whether this yes is not the last one that is needed."""
-    people = question.people if question is not None else 1
-    return decided.outcome == "run" and len({*yes, decided.user}) < people
-
-
-def _agreed(decided: Decided) -> Agreed:
-    return Agreed(call_id=decided.call_id, user=decided.user, author=decided.author, ts=decided.ts)
-
-
-def _decision(message: StoredMessage, question: Questioned | None, author_of: AuthorOf) -> Decided | None:
-    """What a press or a form decides; None when it was meant for another question."""
-    decision = Decision.decode(message.text)
-    if decision is None or question is None or question.approval is None or decision.call != question.call_id:
+def _decision(message: StoredMessage, draft: Draft, author_of: AuthorOf) -> Decided | Agreed | Redrafted | None:
+    """What a press or a form decides. None when it was meant for another question, when the person who says yes did so
+    before, or when somebody changed the text since they saw it."""
+    decision, question = Decision.decode(message.text), draft.question
+    if decision is None or question.approval is None or decision.call != question.call_id:
         return None
     if not message.user:  # said by the worker service: nobody decided in time
         return _decided(question, "expired", message, "")
+    if _is_late(message, question):
+        return _decided(question, "expired", message, author_of(message), decision)
+    if decision.do in ("run", "edited") and decision.draft != draft.number:
+        return None  # a yes to one text is no yes to another one
     if decision.do == "edited" and question.people > 1:
-        return None  # the others would say yes to what they have not seen
-    outcome = "expired" if _is_late(message, question) else decision.do
-    return _decided(question, outcome, message, author_of(message), decision)
+        return _redrafted(message, question.approval, decision, author_of)
+    return _counted(_decided(question, decision.do, message, author_of(message), decision), draft)
 
 
-def _decision_in_words(message: StoredMessage, question: Questioned, author_of: AuthorOf, shown_at: float) -> Decided:
-    """What words decide: an option of the question does what it says, other words let nothing run."""
+def _decision_in_words(
+    message: StoredMessage, draft: Draft, author_of: AuthorOf, shown_at: float
+) -> Decided | Agreed | None:
+    """What words decide: an option of the question does what it says, other words let nothing run. None for a yes of
+    somebody who said it before."""
+    question = draft.question
     option = option_of(message.text, question)
     words = words_of(question.approval) if question.approval else ()
     if option is None or option >= len(words) or float(message.ts) <= shown_at:
         return _decided(question, "other", message, author_of(message))
     outcome = "expired" if _is_late(message, question) else words[option]
-    return _decided(question, outcome, message, author_of(message))
+    return _counted(_decided(question, outcome, message, author_of(message)), draft)
+
+
+def _counted(decided: Decided, draft: Draft) -> Decided | Agreed | None:
+    """A yes as what it is where more people have to say it: one of several, or the last one. Others stay as they are.
+
+    With the last yes to a text that somebody changed, the changed text runs.
+    """
+    if decided.outcome != "run" or draft.question.people < 2 or draft.question.approval is None:
+        return decided
+    yes = {each.user for each in draft.agreed}
+    if len({*yes, decided.user}) < draft.question.people:
+        agreed = Agreed(call_id=decided.call_id, user=decided.user, author=decided.author, ts=decided.ts)
+        return None if decided.user in yes else agreed
+    if not draft.number:
+        return decided
+    changed = {"outcome": "edited", "code": draft.question.approval.code, "editor": draft.editor}
+    return decided.model_copy(update=changed)
+
+
+def _redrafted(message: StoredMessage, approval: Approval, decision: Decision, author_of: AuthorOf) -> Redrafted:
+    found = touched(decision.code) if approval.what == "python" else Touched()
+    return Redrafted(
+        call_id=decision.call,
+        user=message.user,
+        author=author_of(message),
+        ts=message.ts,
+        code=decision.code,
+        risks=found.risks,
+        reads=found.reads,
+        writes=found.writes,
+    )
 
 
 def _decided(

@@ -9,7 +9,7 @@ from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import Block, Limit, SlackMessage
 from core.slack.text import clip, escape
-from core.steps import Questioned, Resumed, Step
+from core.steps import Questioned, Redrafted, Resumed, Step
 from core.values import Language
 
 
@@ -37,11 +37,27 @@ def answered_blocks(question: str, answer: str, author: str, language: Language)
 
 
 def question_slots(steps: Sequence[Step], question: Questioned) -> list[str]:
-    """Where a question was posted, in order: once, and again each time that its turn was taken up since."""
+    """Where a question was posted, in order: once, and again each time that its turn was taken up since or a person
+    changed what waits."""
     asked = [place for place, step in enumerate(steps) if isinstance(step, Questioned)]
     number = next(n for n, place in enumerate(asked) if steps[place] is question)
-    again = sum(isinstance(step, Resumed) for step in steps[asked[number] :])
+    again = sum(_asks_again(step, question) for step in steps[asked[number] :])
     return [f"question:{number}", *(f"question:{number}:{time}" for time in range(1, again + 1))]
+
+
+def current_slots(steps: Sequence[Step], question: Questioned) -> list[str]:
+    """Those of these places where the text stands as it reads now: all of them while nobody changed it."""
+    changed = [place for place, step in enumerate(steps) if _changes(step, question)]
+    before = len(question_slots(steps[: changed[-1] + 1], question)) - 1 if changed else 0
+    return question_slots(steps, question)[before:]
+
+
+def _asks_again(step: Step, question: Questioned) -> bool:
+    return isinstance(step, Resumed) or _changes(step, question)
+
+
+def _changes(step: Step, question: Questioned) -> bool:
+    return isinstance(step, Redrafted) and step.call_id == question.call_id
 
 
 def _option_button(number: int, text: str, turn_id: str, call_id: str) -> dict[str, object]:

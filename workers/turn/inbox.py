@@ -19,9 +19,9 @@ from core.steps import (
     Noted,
     Questioned,
     Recalled,
+    Redrafted,
     Step,
     Unread,
-    agreed_on,
     open_question,
 )
 from core.values import FileRef, Language
@@ -46,8 +46,7 @@ def join_mail(turn: OpenTurn) -> None:
     mail = turn.known_mail()
     if mail is None:
         mail = unread_mail(turn.context, turn.lease, lambda: turn.steps)
-    agreed = {step.user for step in agreed_on(turn.steps, question.call_id)} if question is not None else set()
-    reading = read_mail(mail, question, author_of(turn.context), _shown_at(turn, question), agreed)
+    reading = read_mail(mail, question, author_of(turn.context), _shown_at(turn, question), turn.steps)
     steps: list[Step] = list(reading.steps)
     if reading.stops:
         if files := turn.context.files.announced(reading.words):
@@ -68,7 +67,7 @@ def join_mail(turn: OpenTurn) -> None:
     if turn.preferred is not None and not turn.steps and any(isinstance(step, Asked) for step in steps):
         steps.append(turn.preferred)
     turn.take(reading.mail, _with_end(steps, question, reading, turn.language))
-    if question is not None and any(isinstance(step, Agreed) for step in steps):
+    if question is not None and any(isinstance(step, Agreed | Redrafted) for step in steps):
         turn.show.agreed(turn.steps, question)
     show_answer(turn)
     tell_file_problems(turn)
@@ -76,8 +75,8 @@ def join_mail(turn: OpenTurn) -> None:
 
 
 def _shown_at(turn: OpenTurn, question: Questioned | None) -> float:
-    """When the question appeared in the thread, in Slack's time; inf while it has not."""
-    shown = turn.show.question_ts(turn.steps, question) if question is not None and question.approval else "0"
+    """When the question appeared in the thread as it reads now, in Slack's time; inf while it has not."""
+    shown = turn.show.shown_ts(turn.steps, question) if question is not None and question.approval else "0"
     return float(shown or "inf")
 
 

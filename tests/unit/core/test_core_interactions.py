@@ -35,15 +35,19 @@ from core.interactions import (
     ModelButton,
     OptionButton,
     PageButton,
+    PinButton,
     PlaybookButton,
     RateForm,
     ReasonForm,
     ReportButton,
+    ScheduleButton,
     SettingsForm,
     SpeakForm,
     StepButton,
     StopButton,
     SuggestionButton,
+    ThreadsButton,
+    ThreadsForm,
     TourButton,
     VersionButton,
 )
@@ -86,6 +90,9 @@ BUILT = {
         for kind in (ReportButton, PageButton, StepButton, ReasonForm, PlaybookButton)
     },
     **{kind: st.builds(kind) for kind in (HomeButton, TourButton, DefaultsForm, ChannelsForm, SettingsForm)},
+    ScheduleButton: st.builds(ScheduleButton, thread=THREADS, schedule=st.text(min_size=1, max_size=300)),
+    **{kind: st.builds(kind, channel=st.from_regex(r"\A[A-Z0-9]{0,50}\Z")) for kind in (ThreadsButton, ThreadsForm)},
+    PinButton: st.builds(PinButton, thread=THREADS, row=st.integers(0, 99)),
     EntriesButton: st.builds(EntriesButton, space=st.sampled_from(["everyone", "projects/churn", "channels/C1"])),
     **{
         kind: st.builds(kind, file=st.text(min_size=1, max_size=300), key=st.from_regex(r"\A[0-9a-f]{16}\Z"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -18,11 +19,12 @@ from core.slack.approvals import (
     edit_view,
     field_id,
     hint_view,
+    outdated_message,
     submitted,
     syntax_error,
 )
 from core.slack.blocks import broken_limits, broken_view
-from core.steps import Approval, Commanded, Decided, Questioned
+from core.steps import Agreed, Approval, Commanded, Decided, Draft, Questioned, Redrafted, draft_of
 from core.values import Language
 from workers.agent.risks import touched
 
@@ -52,8 +54,24 @@ def decided(outcome: str, **more: str) -> Decided:
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_the_question_whether_a_cell_may_run(golden: Golden, language: Language) -> None:
-    message = approval_message(asked(language), TURN, language)
+    message = approval_message(Draft(asked(language)), TURN, language)
     golden(f"blocks/approval_{language}.json", {"text": message.text, "blocks": message.blocks})
+
+
+@pytest.mark.parametrize("language", list(get_args(Language)))
+def test_what_people_read_once_one_of_two_has_changed_the_text(golden: Golden, language: Language) -> None:
+    question = asked(language).model_copy(update={"people": 2})
+    by = {"call_id": "approve:1", "user": "U1", "ts": "1.0"}
+    changed = Redrafted(author="Ana & <Co>", code="print(1)", **by)
+    draft = draft_of([question, Agreed(author="Ben", **by), changed], question)
+    now = approval_message(draft, TURN, language)
+    end = decided("edited", code="print(1)", author="Ben", editor="Ana & <Co>")
+    messages = [now, outdated_message(draft, language), decided_message(question, end, language)]
+    assert [broken_limits(message.blocks) for message in messages] == [[]] * 3
+    form = edit_view(draft, TURN, language)
+    assert broken_view(form) == []
+    told = [{"text": message.text, "blocks": message.blocks} for message in messages]
+    golden(f"blocks/approval_changed_{language}.json", [*told, form["submit"]["text"]])
 
 
 def test_the_question_whether_a_statement_may_run(golden: Golden) -> None:
@@ -63,7 +81,7 @@ def test_the_question_whether_a_statement_may_run(golden: Golden) -> None:
         options=("Run the query", "Skip it"),
         approval=Approval(what="statement", title="shop", code="SELECT 1", reads=("shop",)),
     )
-    message = approval_message(question, TURN, "en")
+    message = approval_message(Draft(question), TURN, "en")
     golden("blocks/approval_statement.json", {"text": message.text, "blocks": message.blocks})
 
 
@@ -86,28 +104,32 @@ def test_the_question_once_it_is_decided(golden: Golden, language: Language) -> 
 def test_the_forms(golden: Golden, language: Language) -> None:
     long = "\n".join(f"value_{n} = {n}" for n in range(300))
     question = asked(language)
-    views = [edit_view(question, TURN, language), hint_view(question, TURN, language), code_view(question, language)]
+    views = [
+        edit_view(Draft(question), TURN, language),
+        hint_view(question, TURN, language),
+        code_view(question, language),
+    ]
     golden(f"blocks/approval_forms_{language}.json", views)
-    assert [broken_view(view) for view in (*views, edit_view(asked(language, long), TURN, language))] == [[]] * 4
+    assert [broken_view(view) for view in (*views, edit_view(Draft(asked(language, long)), TURN, language))] == [[]] * 4
 
 
 @given(st.text() | st.lists(st.text("ab\n x", max_size=3_500), max_size=60).map("\n".join))
 def test_whatever_the_code_slack_takes_the_message_and_its_forms(code: str) -> None:
     question = asked(code=code)
-    assert broken_limits(approval_message(question, TURN, "en").blocks) == []
+    assert broken_limits(approval_message(Draft(question), TURN, "en").blocks) == []
     assert broken_limits(decided_message(question, decided("edited", code=code), "en").blocks) == []
     assert broken_view(code_view(question, "en")) == []
     parts = code_parts(code)
     assert len(parts) <= MOST_PARTS
     if parts:
         assert "\n".join(parts) == code
-        assert broken_view(edit_view(question, TURN, "en")) == []
+        assert broken_view(edit_view(Draft(question), TURN, "en")) == []
 
 
 def test_code_that_no_form_takes_has_no_edit_button() -> None:
     for code in ("a" * 3_000, "\n".join(["b" * 1_500] * 100)):
-        assert "approve:edit" not in str(approval_message(asked(code=code), TURN, "en").blocks)
-        assert "approve:run" in str(approval_message(asked(code=code), TURN, "en").blocks)
+        assert "approve:edit" not in str(approval_message(Draft(asked(code=code)), TURN, "en").blocks)
+        assert "approve:run" in str(approval_message(Draft(asked(code=code)), TURN, "en").blocks)
 
 
 def test_an_error_stands_under_the_field_with_its_line() -> None:
