@@ -31,8 +31,11 @@ from bot.buttons import (
     MODEL_BUTTONS,
     REPORT_BUTTONS,
     REPORT_FORMS,
+    SCHEDULE_BUTTONS,
     SHORTCUTS,
     STEP_BUTTONS,
+    THREADS_BUTTONS,
+    THREADS_FORMS,
     Reader,
 )
 from bot.changes import deleted_in
@@ -165,6 +168,13 @@ def _listen_to_home(app: App, desks: Desks) -> None:
         app.action(button.pattern())(_report_listener(press, desks))
     for form in ENTRY_FORMS:
         app.view(form.pattern())(_menu_form_listener(lambda desk: desk.entries, desks))
+    for button in SCHEDULE_BUTTONS:
+        app.action(button.pattern())(_report_listener(lambda desk: desk.home.schedules.press, desks))
+    threads_presses: tuple[_Picks, ...] = (lambda desk: desk.home.threads.turn, lambda desk: desk.home.threads.pin)
+    for button, press in zip(THREADS_BUTTONS, threads_presses, strict=True):
+        app.action(button.pattern())(_report_listener(press, desks))
+    for form in THREADS_FORMS:
+        app.view(form.pattern())(_menu_form_listener(lambda desk: desk.home.threads, desks))
     for form in HOME_FORMS:
         app.view(form.pattern())(_menu_form_listener(lambda desk: desk.home, desks))
 

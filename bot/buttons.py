@@ -37,15 +37,19 @@ from core.interactions import (
     ModelButton,
     OptionButton,
     PageButton,
+    PinButton,
     PlaybookButton,
     RateForm,
     ReasonForm,
     ReportButton,
+    ScheduleButton,
     SettingsForm,
     SpeakForm,
     StepButton,
     StopButton,
     SuggestionButton,
+    ThreadsButton,
+    ThreadsForm,
     TourButton,
     VersionButton,
 )
@@ -102,5 +106,13 @@ ENTRY_BUTTONS: Final[tuple[type[Interaction], ...]] = (EntriesButton, EntryButto
 """Buttons of the window with the team's memory; `bot/entries.py` listens to them, and to its form."""
 
 ENTRY_FORMS: Final[tuple[type[Interaction], ...]] = (EntryForm,)
+
+SCHEDULE_BUTTONS: Final[tuple[type[Interaction], ...]] = (ScheduleButton,)
+"""Buttons of the schedules in the app's home; `bot/schedules.py` listens to them."""
+
+THREADS_BUTTONS: Final[tuple[type[Interaction], ...]] = (ThreadsButton, PinButton)
+"""Buttons of the window “Threads”; `bot/threads.py` listens to them, and to its form."""
+
+THREADS_FORMS: Final[tuple[type[Interaction], ...]] = (ThreadsForm,)
 
 HOME_FORMS: Final[tuple[type[Interaction], ...]] = (DefaultsForm, ChannelsForm, InstructionsForm, SettingsForm)

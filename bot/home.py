@@ -8,22 +8,24 @@ oneself stand in the audit.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime, timedelta, tzinfo
+from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, Final, NamedTuple, Protocol, get_args
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from redis import RedisError
 
 from bot.entries import Reader, TeamEntries
+from bot.finding import Sight
 from bot.payloads import read_form, read_press
 from bot.pressed import pressed
+from bot.schedules import TeamSchedules
+from bot.threads import ThreadList
 from core.access import Verdict
 from core.actions import Action
 from core.adjusting import ADJUSTABLE, NotAllowed, adjusted, choices_of, is_money, is_of_file, parsed, value_of
 from core.held_files import held_files
 from core.interactions import ChannelsForm, DefaultsForm, HomeButton, InstructionsForm, SettingsForm, TourButton
-from core.phrases import moment_in, number, say
+from core.phrases import number, say
 from core.preferences import (
     INSTRUCTION_CHARS,
     PROFILE_CHARS,
@@ -71,6 +73,13 @@ class Takes(Protocol):
     def settings(self) -> Settings:
         """The settings of this process."""
 
+    @property
+    def sight(self) -> Sight:
+        """Says which threads a person may see."""
+
+    def in_time(self, work: Callable[[], None], seconds: float) -> bool:
+        """Have something looked up; False when it took too long, or Slack does not tell it now."""
+
     def take_decision(self, message: IncomingMessage) -> None:
         """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
 
@@ -107,7 +116,8 @@ class Home:
         self._store = store
         self._slack = slack
         self._handler = handler
-        self.entries = TeamEntries(store, slack, handler, self._reader, lambda team, user: self.draw(team, user, ""))
+        more = (store, slack, handler, self._reader, lambda team, user: self.draw(team, user, ""))
+        self.entries, self.schedules, self.threads = TeamEntries(*more), TeamSchedules(*more), ThreadList(*more)
 
     # --- listeners
 
@@ -226,9 +236,7 @@ class Home:
         more = {state: len(found) - drawn.LISTED for state, found in lists.items() if len(found) > drawn.LISTED}
         if len(approvals) > drawn.LISTED:
             more["approvals"] = len(approvals) - drawn.LISTED
-        schedules = self._schedules(person, together)
-        if len(schedules) > drawn.LISTED:
-            more["schedules"] = len(schedules) - drawn.LISTED
+        pinned, more["pinned"] = self.threads.pinned(_reading(person), drawn.LISTED)
         sources, hidden = self._sources(person, settings)
         channels = None if together is None else tuple(sorted(together))
         return HomePage(
@@ -237,6 +245,7 @@ class Home:
             waiting=entries["waiting"],
             running=entries["running"],
             done=entries["done"],
+            pinned=tuple(Entry(url, title) for url, title in pinned),
             approvals=tuple(approvals[: drawn.LISTED]),
             more=more,
             usage=self._usage(person, settings, person.language),
@@ -247,7 +256,7 @@ class Home:
             sources=tuple(sources),
             hidden_sources=hidden,
             memory=self.entries.places(_reading(person)),
-            schedules=tuple(schedules[: drawn.LISTED]),
+            schedules=self.schedules.entries(_reading(person)),
             admin=self._admin(person, settings, chosen),
         )
 
@@ -307,20 +316,6 @@ class Home:
 
     def _entry(self, thread_id: str, question: str) -> Entry:
         return Entry(self._url(thread_id), question, self._store.title_of(thread_id))
-
-    def _schedules(self, person: _Person, together: frozenset[str] | None) -> list[Entry]:
-        """The schedules of the person's channels and of their direct message: those at work first, the newest first."""
-        here = {person.place.channel, *(together or ())}
-        found = [each for each in self._store.schedules() if ThreadKey.parse(each.thread_id).team == person.team]
-        mine = [each for each in reversed(found) if ThreadKey.parse(each.thread_id).channel in here]
-        entries = []
-        for each in sorted(mine, key=lambda one: one.state == "stopped"):
-            following = moment_in(each.next_at.astimezone(_zone(each.order.zone)), person.language)
-            state = say(f"schedule_is_{each.state}", person.language, next=following, reason=each.reason)
-            author = self._slack.user_name(each.owner)
-            about = say("home_schedule_about", person.language, author=author, state=state)
-            entries.append(Entry(self._url(each.thread_id), each.said, about))
-        return entries
 
     def _url(self, thread_id: str) -> str:
         return drawn.thread_url(self._slack.workspace_url(), ThreadKey.parse(thread_id))
@@ -397,6 +392,9 @@ class Home:
         settings = self._handler.settings
         if button.do == "memory":
             return self.entries.window(_reading(person))
+        if button.do == "threads":
+            may_ask = self._handler.verdict_on(person.user, person.place, Action.ASK)
+            return self.threads.window(_reading(person)) if may_ask else None
         if button.do == "defaults":
             return drawn.defaults_view(person.chosen, list(settings.models), person.language)
         if button.do == "channels":
@@ -489,14 +487,6 @@ class Home:
         self, person: _Person, action: Action, what: str, outcome: str, details: Mapping[str, int | str]
     ) -> None:
         self._store.audit(person.user, action.value, f"{person.team}/{what}", outcome, details=details)
-
-
-def _zone(name: str) -> tzinfo:
-    """The time zone of this name; UTC where this machine does not know it."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
-        return UTC
 
 
 def _reading(person: _Person) -> Reader:

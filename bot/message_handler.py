@@ -17,7 +17,7 @@ from redis import RedisError
 
 from bot.changes import Change, change_in, follow
 from bot.commands import command_of
-from bot.finding import Finder
+from bot.finding import Finder, Sight
 from bot.intake import EventContext, Ignored, is_empty, to_message
 from bot.pressed import pressed
 from core.access import ALLOWED, Verdict, is_pressed
@@ -63,7 +63,8 @@ class MessageHandler:
         self._later = later
         self._lookups = lookups
         self._access = Authorizer(settings, store, slack)
-        self._finder = Finder(settings, store, slack, self._access)
+        self._sight = Sight(settings, store, slack, self._access)
+        self._finder = Finder(store, slack, self._sight)
 
     def event_context(self, team: str, bot_user_id: str) -> EventContext:
         """What `to_message` needs to know beside an event."""
@@ -159,6 +160,19 @@ class MessageHandler:
             return bool(asked.result(timeout=NAME_WAIT_S))
         except (FutureTimeout, SlackUnreachable):
             return False
+
+    @property
+    def sight(self) -> Sight:
+        """Says which threads a person may see."""
+        return self._sight
+
+    def in_time(self, work: Callable[[], None], seconds: float) -> bool:
+        """Have something looked up; False when it took too long, or Slack does not tell it now."""
+        try:
+            self._lookups.submit(copy_context().run, work).result(timeout=seconds)
+        except (FutureTimeout, SlackUnreachable):
+            return False
+        return True
 
     def seen(self) -> Seen:
         """What Redis knows of the nodes and of the queues. Raises redis.RedisError."""

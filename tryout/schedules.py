@@ -12,13 +12,13 @@ from rich.text import Text
 from sqlalchemy.exc import SQLAlchemyError
 
 from core.actions import Action
+from core.schedule_times import moment
 from core.settings import Settings
 from core.store import Store
 from core.store.schedules import ScheduleRow
 from tryout.operator import permitted
 from tryout.show import printable
 from workers.agent.text import one_line
-from workers.schedules.times import moment
 
 
 def run(settings: Settings, *, as_json: bool = False) -> int:

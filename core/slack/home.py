@@ -26,6 +26,7 @@ from core.slack import blocks as kit
 from core.slack.approvals import View
 from core.slack.blocks import Block
 from core.slack.entry_views import Place, memory_blocks
+from core.slack.schedule_views import ScheduleEntry, schedule_blocks
 from core.slack.text import clip, escape
 from core.values import Language, ThreadKey
 
@@ -104,6 +105,7 @@ class HomePage:
     waiting: tuple[Entry, ...] = ()
     running: tuple[Entry, ...] = ()
     done: tuple[Entry, ...] = ()
+    pinned: tuple[Entry, ...] = ()
     approvals: tuple[Entry, ...] = ()
     more: Mapping[str, int] = field(default_factory=dict)
     usage: Usage | None = None
@@ -114,7 +116,7 @@ class HomePage:
     sources: tuple[SourceEntry, ...] = ()
     hidden_sources: int = 0
     memory: tuple[Place, ...] = ()
-    schedules: tuple[Entry, ...] = ()
+    schedules: tuple[ScheduleEntry, ...] = ()
     admin: AdminPage | None = None
     refusal: str = ""
 
@@ -134,7 +136,7 @@ def home_view(page: HomePage) -> View:
         kit.paragraph(say("home_intro", language)),
         kit.actions(*_buttons(page)),
         *_threads(page),
-        *_schedules(page),
+        *schedule_blocks(page.schedules, page.language),
         *_usage(page),
         *_defaults(page),
         *_sight(page),
@@ -152,6 +154,7 @@ def _buttons(page: HomePage) -> list[dict[str, Any]]:
         *([kit.button(say("home_channels_button", language), HomeButton(do="channels"))] if page.channels else []),
         *([kit.button(say("home_settings_button", language), HomeButton(do="settings"))] if page.admin else []),
         *([kit.button(say("home_memory_button", language), HomeButton(do="memory"))] if page.memory else []),
+        kit.button(say("home_threads_button", language), HomeButton(do="threads")),
         kit.button(say("home_refresh_button", language), HomeButton(do="refresh")),
     ]
 
@@ -159,12 +162,12 @@ def _buttons(page: HomePage) -> list[dict[str, Any]]:
 def _threads(page: HomePage) -> list[Block]:
     language = page.language
     blocks = [kit.divider(), kit.header(say("home_threads", language))]
-    for state in ("waiting", "running", "done"):
+    for state in ("pinned", "waiting", "running", "done"):
         entries: tuple[Entry, ...] = getattr(page, state)
         if entries:
             blocks.append(kit.section(f"*{escape(say(f'home_{state}', language))}*"))
             blocks += _list(entries, page.more.get(state, 0), language)
-    if not (page.waiting or page.running or page.done):
+    if not (page.pinned or page.waiting or page.running or page.done):
         blocks.append(kit.paragraph(say("home_no_threads", language)))
     blocks.append(kit.header(say("home_approvals", language)))
     if page.approvals:
@@ -172,13 +175,6 @@ def _threads(page: HomePage) -> list[Block]:
     else:
         blocks.append(kit.paragraph(say("home_no_approvals", language)))
     return blocks
-
-
-def _schedules(page: HomePage) -> list[Block]:
-    if not page.schedules:
-        return []
-    listed = _list(page.schedules, page.more.get("schedules", 0), page.language)
-    return [kit.header(say("home_schedules", page.language)), *listed]
 
 
 def _list(entries: Sequence[Entry], more: int, language: Language) -> list[Block]:

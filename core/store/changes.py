@@ -65,8 +65,10 @@ class Changes(Part):
             db.execute(delete(t.message_versions).where(mine))
             gone = {"kind": DELETED, "text": "", "author": "", "files": [], "quiet": True, "talk_wanted": False}
             db.execute(update(t.messages).where(t.messages.c.id == row.id).values(**gone))
-            for thread_id in (row.thread_id, *inheritors_of(db, [row.thread_id])):
+            threads = (row.thread_id, *inheritors_of(db, [row.thread_id]))
+            for thread_id in threads:
                 _redact(db, thread_id, texts, {ts})
+            self._take_back(db, threads)
             return _touched(row)
 
     def written(self, team: str, channel: str, ts: str) -> Written | None:
@@ -94,6 +96,7 @@ class Changes(Part):
                 return None
             db.execute(t.message_versions.insert().values(message_id=row.id, text=row.text, replaced_at=now()))
             db.execute(update(t.messages).where(t.messages.c.id == row.id).values(text=storable(new_text)))
+            self._take_back(db, [row.thread_id])
             return _touched(row)
 
     def deleted_messages(self, turn_id: str) -> set[str]:
@@ -106,8 +109,10 @@ class Changes(Part):
     def redact(self, lease: Lease, texts: Iterable[str], deleted: Collection[str]) -> None:
         """Take these texts of deleted messages out of what the thread has stored since."""
         with self._writing(lease) as db:
-            for thread_id in (lease.thread_id, *inheritors_of(db, [lease.thread_id])):
+            threads = (lease.thread_id, *inheritors_of(db, [lease.thread_id]))
+            for thread_id in threads:
                 _redact(db, thread_id, texts, deleted)
+            self._take_back(db, threads)
 
 
 def _found(db: Connection, team: str, channel: str, ts: str) -> Any:

@@ -14,8 +14,10 @@ from sqlalchemy.dialects import postgresql, sqlite
 from core.errors import LeaseLost
 from core.store import tables as t
 from core.store.database import Database
-from core.values import Lease
+from core.values import Lease, ThreadKey
 
+NO_VECTORS: dict[str, Any] = {"model": "", "dims": 0, "vectors": b"", "upto": 0, "changed": 0}
+"""The columns of a thread whose vectors have to be made anew."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _MARK = "writes_to_the_store"
 
@@ -74,6 +76,15 @@ class Part:
         """Note that a thread needs these contents of the file store. A purge deletes only what no thread needs."""
         if rows := reference_rows(thread_id, contents):
             db.execute(self._insert(t.blob_refs).values(rows).on_conflict_do_nothing())
+
+    def _take_back(self, db: Connection, thread_ids: Iterable[str]) -> None:
+        """Words of these threads were deleted or changed: their vectors go, and those that are just being made too."""
+        c = t.thread_vectors.c
+        values = {**NO_VECTORS, "changed": c.changed + 1}
+        for thread_id in sorted(thread_ids):
+            new = {**NO_VECTORS, "team": ThreadKey.parse(thread_id).team, "changed": 1}
+            insert = self._insert(t.thread_vectors).values(thread_id=thread_id, **new)
+            db.execute(insert.on_conflict_do_update(index_elements=["thread_id"], set_=values))
 
     def _insert(self, table: Table) -> Any:
         """An INSERT of this database, which knows ON CONFLICT."""

@@ -41,9 +41,10 @@ class Preferences(Part):
 
     @writes
     def forget_preferences(self, user: str) -> int:
-        """Delete what a person chose for themselves, in every workspace; returns the number of rows."""
+        """Delete what a person chose and pinned for themselves, in every workspace; returns the number of rows."""
+        mine = (t.preferences, t.preferences.c.subject == user), (t.own_pins, t.own_pins.c.user == user)
         with self._writing() as db:
-            return db.execute(delete(t.preferences).where(t.preferences.c.subject == user)).rowcount
+            return sum(db.execute(delete(table).where(chosen)).rowcount for table, chosen in mine)
 
 
 def preferences_of(db: Connection, team: str, subjects: Collection[str]) -> dict[str, dict[str, Any]]:

@@ -190,8 +190,11 @@ def _rows_of(thread_id: str) -> list[tuple[Table, ColumnElement[bool]]]:
         (t.outbox, t.outbox.c.thread_id == thread_id),
         (t.blob_refs, t.blob_refs.c.thread_id == thread_id),
         (t.pins, t.pins.c.thread_id == thread_id),
+        (t.own_pins, t.own_pins.c.thread_id == thread_id),
         (t.descriptions, t.descriptions.c.thread_id == thread_id),
         (t.lineage, or_(t.lineage.c.thread_id == thread_id, t.lineage.c.source_id == thread_id)),
+        (t.thread_vectors, t.thread_vectors.c.thread_id == thread_id),
+        (t.searches, t.searches.c.thread_id == thread_id),
     ]
 
 

@@ -27,9 +27,11 @@ from core.store.purge import Purges
 from core.store.reports import Reports
 from core.store.schedules import Schedules
 from core.store.search import Search
+from core.store.service_keys import ServiceKeys
 from core.store.spending import Spending
 from core.store.thread_state import ThreadStates
 from core.store.turns import Turns
+from core.store.vectors import Vectors
 from core.store.votes import Votes
 from core.telemetry import get_logger
 
@@ -55,11 +57,13 @@ class Store(
     Votes,
     CleanRooms,
     Preferences,
+    ServiceKeys,
     Overviews,
     Search,
     Schedules,
     Lineage,
     Installations,
+    Vectors,
 ):
     """Safe to share between threads of one process. A fork may use it if it was closed before the fork.
 

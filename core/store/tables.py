@@ -9,8 +9,10 @@ threads ─┬─ messages   what people wrote, unique by (team, channel, ts); `
          ├─ thread_files        inputs of the thread, in the order in which they came
          ├─ schedules ─ schedule_runs   reports that are made again and again, and each time that one was due
          ├─ pins                threads that somebody wants to find again
+         ├─ own_pins            those that a person wants to find again themselves
          ├─ descriptions        what somebody says a thread is about
          ├─ lineage             threads whose words were taken from another thread
+         ├─ thread_vectors      what a thread is about, as vectors of an embedding model
          └─ outbox              what was or is being sent to Slack, by deterministic key
 schema_versions                 which code works with the schema of each revision
 
@@ -18,6 +20,7 @@ messages ── message_versions   what a message said before it was changed
 threads ── blob_refs           the contents of the file store that a thread needs
 purge_orders     threads whose traces every node deletes; purge_nodes says how far each node is
 purge_blobs      contents to delete from the file store once no thread needs them
+searches         words of people for which a worker looks up threads that mean the same; they stay for a minute
 tombstones       threads that were deleted for good: the hash of what they held, and when
 
 preferences      what people chose in Slack, by person, channel and workspace
@@ -45,6 +48,7 @@ from sqlalchemy import (
     ForeignKey,
     Index,
     Integer,
+    LargeBinary,
     MetaData,
     String,
     Table,
@@ -269,6 +273,16 @@ pins = Table(
     Column("at", UtcDateTime, nullable=False),
 )
 
+own_pins = Table(
+    "own_pins",
+    metadata,
+    Column("thread_id", ForeignKey("threads.id", ondelete="CASCADE"), primary_key=True),
+    Column("user", String(60), primary_key=True),
+    Column("at", UtcDateTime, nullable=False),
+    Index("ix_own_pins_user", "user"),
+)
+"""Threads that a person has pinned in the app's home, for themselves."""
+
 schedules = Table(
     "schedules",
     metadata,
@@ -324,6 +338,38 @@ lineage = Table(
     Index("ix_lineage_source_id", "source_id"),
 )
 """A thread that holds words of another one, its source. What is deleted there is deleted here."""
+
+thread_vectors = Table(
+    "thread_vectors",
+    metadata,
+    Column("thread_id", String(200), primary_key=True),
+    Column("team", String(60), nullable=False),
+    Column("model", Text, nullable=False),
+    Column("dims", Integer, nullable=False),
+    Column("vectors", LargeBinary, nullable=False),
+    Column("upto", BigInteger, nullable=False),
+    Column("changed", BigInteger, nullable=False),
+    Index("ix_thread_vectors_team_model", "team", "model"),
+    Index("ix_thread_vectors_model", "model"),
+)
+"""`model` is "" where they have to be made anew. `upto` is the last step that was read. `changed` counts what was taken
+back: vectors of words that were deleted meanwhile are not stored. No foreign key: to write one would lock the thread.
+"""
+
+searches = Table(
+    "searches",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("thread_id", String(200), nullable=False),
+    Column("team", String(60), nullable=False),
+    Column("channel", String(60), nullable=False),
+    Column("text", Text, nullable=False),
+    Column("found", JSON),
+    Column("at", UtcDateTime, nullable=False),
+    Index("ix_searches_at", "at"),
+    Index("ix_searches_thread_id", "thread_id"),
+)
+"""`thread_id` is where they were said. `found` are the threads, the nearest first; null until a worker has looked."""
 
 tombstones = Table(
     "tombstones",
@@ -399,7 +445,8 @@ preferences = Table(
     Column("changed_by", String(60), nullable=False),
     Index("ix_preferences_subject", "subject"),
 )
-"""`subject` is the id of a person or a channel, or "" for the whole workspace."""
+"""`subject` is the id of a person or a channel, or "" for the whole workspace. One row, of no workspace, has the key of
+`service_keys.py`."""
 
 installations = Table(
     "installations",

@@ -15,11 +15,13 @@ from functools import partial
 
 from core.authorization import Authorizer
 from core.blobs import Blobs
+from core.days_off import days_off
 from core.errors import BlobsUnreachable, OursToFix, SlackFailed, SlackUnreachable
 from core.installations.tokens import NotInstalled
 from core.installations.workspaces import opened_workspaces
 from core.phrases import say
 from core.queue import connect_redis
+from core.schedule_times import BadTimes, following_time, moment, zone_of
 from core.schedules import RunOutcome
 from core.settings import Settings
 from core.slack import blocks as kit
@@ -35,9 +37,7 @@ from workers.agent.effective_steps import effective_steps
 from workers.agent.rerun import Plan, figures_now, plan, tools_of
 from workers.profiling.file_profiles import describe_code, read_abstracts
 from workers.schedules import telling
-from workers.schedules.days_off import days_off
 from workers.schedules.drift import drift, fits, pattern_of
-from workers.schedules.times import BadTimes, following_time, moment, zone_of
 from workers.service.context import downloader
 from workers.sources.broker.client import BrokerClient
 from workers.sources.errors import SourceAway
@@ -312,11 +312,13 @@ class Runner:
         paths = [file.path for file in before]
         result = self._room.sessions.run(room, "look", describe_code(paths), timeout_s=DESCRIBE_TIMEOUT_S)
         now, problems = read_abstracts(result, "en", paths)
-        found = [f"{problem.name}: {problem.why}" for problem in problems]
+        names = {old.sha256: new.name for old, new in changed}
+        called = {file.path: names[file.sha256] for file in before}  # people know the new file by its own name
+        found = [f"{called.get(problem.name, problem.name)}: {problem.why}" for problem in problems]
         there = {file.path: file for file in now}
         for file in before:
             if file.path in there:
-                found += drift(file, there[file.path])
+                found += drift(file, there[file.path].model_copy(update={"path": called[file.path]}))
         if found:
             raise Drifted(found)
 

@@ -15,7 +15,7 @@ from core.telemetry import get_logger
 from core.values import Language
 from executor.client import HostUnavailable, RequestError
 from workers.agent.effective_steps import effective_steps
-from workers.agent.rerun import plan
+from workers.agent.rerun import Plan, plan
 from workers.memory.playbooks.drafting import Draft, draft
 from workers.memory.playbooks.page import Playbook, file_name, lint, write_playbook
 from workers.memory.playbooks.shelf import PLAYBOOKS
@@ -23,6 +23,7 @@ from workers.memory.team import memory_of
 from workers.turn.clean_room import NotWanted, Room, RoomTaken
 from workers.turn.commands.memory import propose
 from workers.turn.commands.thread import CommandThread
+from workers.turn.second_input import SecondRun, second_run, with_second
 from workers.turn.source_tables import tables_now, with_types
 from workers.turn.team_memory import spaces_in
 
@@ -33,11 +34,12 @@ REPRODUCED = "reproduced"
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """A draft, what the clean room said of it, and that in words."""
+    """A draft, what the clean room said of it, and that in words; `second` is what it gave on a second input."""
 
     draft: Draft
     outcome: CleanRoom | None
     proof: str
+    second: SecondRun | None = None
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
@@ -62,7 +64,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
         file=file,
         title=book.name,
         text=write_playbook(book),
-        about=summary(book, language),
+        about=summary(book, language, proven.second),
         user=command.user,
         author=command.author,
         ts=command.ts,
@@ -101,8 +103,18 @@ def prove(thread: CommandThread, turns: Sequence[Sequence[Step]]) -> Proven | No
         found = Proven(drafted, outcome, proof)
         best = best or found
         if outcome is None or outcome.state in (REPRODUCED, "partly", "unchecked"):
-            return found
-    return best
+            best = found
+            break
+    return best and _with_second(thread, turns, made, best)
+
+
+def _with_second(thread: CommandThread, turns: Sequence[Sequence[Step]], made: Plan, proven: Proven) -> Proven:
+    """The same, tried on a second input where there is one. What did not run on its own data is not tried."""
+    if proven.outcome is None or proven.outcome.state == "unchecked":
+        return proven
+    codes, thread_id = proven.draft.codes, thread.lease.thread_id
+    second = second_run(thread.context, thread_id, turns, made, codes, language=thread.language)
+    return replace(proven, second=second, proof=with_second(proven.proof, second))
 
 
 def run_again(thread: CommandThread, turns: Sequence[Sequence[Step]], codes: dict[str, str]) -> CleanRoom | None:
@@ -127,7 +139,7 @@ def free_file(thread: CommandThread, space: str, name: str) -> str:
     return file
 
 
-def summary(book: Playbook, language: Language) -> str:
+def summary(book: Playbook, language: Language, second: SecondRun | None = None) -> str:
     """What people read of a playbook before they open it."""
     lines = [f"{number}. {stage.title} — {stage.shows}" for number, stage in enumerate(book.stages, start=1)]
     inputs = "; ".join(f"{each.label} ({', '.join(each.columns[:8])})" for each in book.inputs)
@@ -141,5 +153,7 @@ def summary(book: Playbook, language: Language) -> str:
         inputs=inputs,
         parameters=parameters,
         proof=book.proof,
+        second="\n".join(second.figures) if second else "",
+        second_file=second.file if second else "",
         odd="; ".join(odd),
     )

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
+from core.days_off import days_off, is_known
 from core.phrases import number, say
+from core.schedule_times import BadTimes, least_gap, moment, next_time
 from core.schedule_words import ScheduleWords, read_schedule
 from core.schedules import Figure, ScheduleOrder
 from core.steps import CellRan, Finished, Step
 from workers.agent.effective_steps import effective_steps
 from workers.agent.rerun import Plan, figures_now, plan, tools_of
-from workers.schedules.days_off import days_off, is_known
 from workers.schedules.drift import fits, pattern_of
 from workers.schedules.telling import figure_meant
-from workers.schedules.times import BadTimes, least_gap, moment, next_time
 from workers.turn.commands.thread import CommandThread
 
 
@@ -132,7 +132,7 @@ def _data(thread: CommandThread, order: ScheduleOrder, sources: Sequence[str], a
     if order.inputs:
         pattern = order.pattern
         named = [pattern if pattern and fits(each.name, pattern) else pattern_of(each.name) for each in order.inputs]
-        patterns = ", ".join(dict.fromkeys(named))
+        patterns = ", ".join(f"`{each.replace('`', ' ')}`" for each in dict.fromkeys(named))  # "*" would make it bold
         parts.append(say("schedule_data_files", thread.language, patterns=patterns))
     if sources:
         parts.append(say("schedule_data_sources", thread.language, names=", ".join(sources), author=author))

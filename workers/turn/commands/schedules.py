@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 
 from core.phrases import say
+from core.schedule_times import BadTimes, following_time, moment
 from core.schedules import State
 from core.slack.text import clip
 from core.steps import Step
-from workers.schedules.times import BadTimes, following_time, moment
 from workers.turn.commands.thread import CommandThread
 
 _MOST = 20

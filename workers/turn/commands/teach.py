@@ -19,6 +19,7 @@ from workers.memory.team import memory_of
 from workers.turn.commands.memory import draw, tell_late
 from workers.turn.commands.playbook import reported, run_again
 from workers.turn.commands.thread import CommandThread
+from workers.turn.second_input import second_run, with_second
 
 log = get_logger(__name__)
 
@@ -77,8 +78,12 @@ def _proof(thread: CommandThread, book: Playbook) -> str:
     if made is None or len(made.parts) != len(book.stages):
         return "not run since the stages were edited"
     ids = [part.cell.cell_id for _, part in made.parts]
-    outcome = run_again(thread, turns, dict(zip(ids, (stage.code for stage in book.stages), strict=True)))
-    return badge_text(outcome, "en") if outcome is not None else "not run since the stages were edited"
+    codes = dict(zip(ids, (stage.code for stage in book.stages), strict=True))
+    outcome = run_again(thread, turns, codes)
+    if outcome is None:
+        return "not run since the stages were edited"
+    second = second_run(thread.context, thread.lease.thread_id, turns, made, codes, language=thread.language)
+    return with_second(badge_text(outcome, "en"), second)
 
 
 def _write(thread: CommandThread, file: str, text: str) -> None:

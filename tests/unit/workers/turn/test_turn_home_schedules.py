@@ -1,27 +1,30 @@
-"""The app's home lists the schedules of the channels that a person is in, and no others."""
+"""The app's home lists the schedules of the channels that a person is in, and its buttons pause, resume, stop them."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
 from test_turn_home import SCRIPT, Lobby
-from turn_world import ANA, BEN, World
+from turn_world import ANA, BEN, CHANNEL, NewWorld, World
 
+from core.interactions import ScheduleButton
 from core.schedules import ScheduleOrder
+from core.slack.blocks import Limit
 from core.slack.reader import SlackReader
 from core.values import Lease, ThreadKey
 from workers.models.scripted import ScriptedModel
 
 
-def scheduled(world: World, said: str, schedule_id: str) -> ThreadKey:
+def scheduled(world: World, words: str, schedule_id: str) -> ThreadKey:
     world.model = ScriptedModel(list(SCRIPT))
     key = world.say("how much?")
     world.settle(key)
     lease = Lease(thread_id=key.id, token=world.store.raise_fence(key.id), owner="w")
     order = ScheduleOrder(cron="0 9 * * 1", zone="Europe/Berlin", language="en")
     more: dict[str, Any] = {"owner": BEN, "order": order, "next_at": datetime(2030, 1, 7, 8, tzinfo=UTC), "shown": []}
-    world.store.add_schedule(lease, f"{key.id}/t1", said=said, schedule_id=schedule_id, **more)
+    world.store.add_schedule(lease, f"{key.id}/t1", said=words, schedule_id=schedule_id, **more)
     return key
 
 
@@ -43,3 +46,78 @@ def test_schedules_of_a_channel_are_shown_to_nobody_who_is_not_in_it(world: Worl
 
 def test_the_home_is_silent_where_nothing_is_scheduled(world: World) -> None:
     assert "made again" not in Lobby(world).open(ANA)
+
+
+# --- the buttons
+
+
+def press(lobby: Lobby, do: Any, schedule_id: str, key: ThreadKey, user: str = ANA, ts: str = "1.000001") -> str:
+    button = ScheduleButton(do=do, thread=key.id, schedule=schedule_id)
+    body = {"actions": [{"value": button.encode(), "action_ts": ts}], "user": {"id": user}, "trigger_id": "1.2.x"}
+    return lobby.bot.schedules.press({**body, "view": {"id": "V1", "hash": "1.a"}}, lobby.world.slack.team)
+
+
+def said(world: World, key: ThreadKey, words: str) -> int:
+    return sum(words in str(message.get("text")) for message in world.messages(key, ours=True))
+
+
+def test_a_schedule_is_paused_resumed_and_stopped_and_its_thread_is_told(world: World) -> None:
+    key, lobby = scheduled(world, "every Monday 9:00 run this again", "s1"), Lobby(world)
+    text = lobby.open(ANA)
+    assert "[Pause]" in text
+    assert "[Stop]" in text
+    assert "[Resume]" not in text
+    assert press(lobby, "pause", "s1", key) == "paused"
+    assert world.store.due_schedules(datetime(2031, 1, 1, tzinfo=UTC)) == []
+    assert "[Resume]" in lobby.text(ANA), "the home is drawn anew"
+    assert press(lobby, "pause", "s1", key, ts="1.000002") == "late"
+    assert press(lobby, "resume", "s1", key, ts="1.000003") == "active"
+    (row,) = world.store.schedules(key.id)
+    assert row.state == "active"
+    assert row.next_at < datetime(2030, 1, 1, tzinfo=UTC), "what was due meanwhile is left out"
+    assert press(lobby, "stop", "s1", key, user=BEN, ts="1.000004") == "stopped"
+    assert press(lobby, "resume", "s1", key, ts="1.000005") == "late", "stopped is stopped"
+    assert "[Pause]" not in lobby.text(ANA)
+    assert "stopped: ben" in lobby.text(ANA)
+    for words, times in (("ana paused “every", 1), ("ana resumed “every", 1), ("ben stopped “every", 1)):
+        assert said(world, key, words) == times
+    assert [
+        (line.actor, line.action, line.outcome) for line in world.store.audit_lines() if line.details.get("do")
+    ] == [
+        (ANA, "schedule", "done"),
+        (ANA, "schedule", "done"),
+        (BEN, "schedule", "done"),
+    ]
+
+
+def test_who_may_not_schedule_sees_no_button_and_a_press_changes_nothing(new_world: NewWorld) -> None:
+    world = new_world(team=f'[access]\nschedule = ["{BEN}"]\n')
+    key, lobby = scheduled(world, "every Monday 9:00 run this again", "s1"), Lobby(world)
+    assert "[Pause]" not in lobby.open(ANA)
+    assert "[Pause]" in lobby.open(BEN)
+    assert press(lobby, "stop", "s1", key) == "refused"
+    assert world.store.schedules(key.id)[0].state == "active"
+    assert "You may not change this schedule" in str(world.slack.views[-1])
+    assert [(line.actor, line.outcome) for line in world.store.audit_lines()][-1] == (ANA, "refused")
+
+
+def test_nobody_changes_a_schedule_of_a_channel_that_they_are_not_in_or_that_is_gone(world: World) -> None:
+    key, lobby = scheduled(world, "every Monday 9:00 run this again", "s1"), Lobby(world)
+    assert press(lobby, "stop", "s2", key) == "gone"
+    world.slack.channels[CHANNEL]["members"] = [BEN]
+    assert press(lobby, "stop", "s1", key) == "gone"
+    assert world.store.schedules(key.id)[0].state == "active"
+    assert world.slack.views == []
+
+
+def test_more_schedules_than_a_home_lists_are_counted(world: World) -> None:
+    for n in range(10):
+        scheduled(world, f"every Monday {n}:00 run this again", f"s{n}")
+    lobby = Lobby(world)
+    assert "and 2 more" in lobby.open(ANA)
+    assert len(world.slack.homes[ANA]["blocks"]) < Limit.VIEW_BLOCKS
+
+
+@pytest.mark.parametrize("body", [{}, {"actions": []}, {"actions": [{"value": "x"}], "user": {"id": ANA}}])
+def test_a_press_that_is_none_means_nothing(world: World, body: Any) -> None:
+    assert Lobby(world).bot.schedules.press(body, world.slack.team) == "malformed"

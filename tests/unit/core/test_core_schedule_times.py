@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from core.schedule_times import BadTimes, least_gap, moment, next_time
 from workers.schedules.drift import fits, pattern_of
-from workers.schedules.times import BadTimes, least_gap, moment, next_time
 
 
 def following(cron: str, zone: str, after: str, count: int) -> list[str]:

@@ -7,9 +7,9 @@ from itertools import pairwise
 
 import pytest
 
+from core.days_off import DaysOff, is_known
+from core.schedule_times import BadTimes, next_time
 from core.schedule_words import OnDaysOff
-from workers.schedules.days_off import DaysOff, is_known
-from workers.schedules.times import BadTimes, next_time
 
 GERMANY = DaysOff("DE")
 

@@ -13,12 +13,12 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from croniter import croniter
 
+from core.days_off import DaysOff, days_off
 from core.phrases import moment_in
 from core.schedule_words import OnDaysOff
 from core.schedules import ScheduleOrder
 from core.team_settings import ScheduleSettings
 from core.values import Language
-from workers.schedules.days_off import DaysOff, days_off
 
 _MOST_STEPS = 10
 _MOST_TIMES = 2_000

@@ -1,0 +1,145 @@
+"""The schedules in the app's home: who sees them, and the presses that pause, resume or stop one.
+
+A person sees those of the channels that they are in with the bot and of their direct message. Who may `schedule` there
+may press, as with the words in the thread. A press is carried out at once: the state in the Store changes once, however
+many press, and the thread is told by whoever changed it. It and every refusal stand in the audit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final, Protocol
+
+from bot.entries import Reader
+from bot.payloads import Press, read_press
+from core.access import Verdict
+from core.actions import Action
+from core.errors import OursToFix
+from core.interactions import ScheduleButton
+from core.phrases import say
+from core.schedule_times import BadTimes, following_time, moment
+from core.schedules import State
+from core.settings import Settings
+from core.slack.home import thread_url
+from core.slack.schedule_views import Do, ScheduleEntry, notice_view
+from core.slack.text import clip, escape
+from core.slack.writer import SlackWriter
+from core.store import Store
+from core.store.schedules import ScheduleRow
+from core.telemetry import get_logger
+from core.values import ThreadKey
+
+log = get_logger(__name__)
+
+HOME_TS: Final = "0.0"
+_BECOMES: Final[Mapping[Do, State]] = {"pause": "paused", "resume": "active", "stop": "stopped"}
+_OFFERED: Final[Mapping[State, tuple[Do, ...]]] = {"active": ("pause", "stop"), "paused": ("resume", "stop")}
+_SAID_CHARS: Final = 120
+
+
+class Takes(Protocol):
+    """What knows who may what, as `MessageHandler` does."""
+
+    @property
+    def settings(self) -> Settings:
+        """The settings of this process."""
+
+    def verdict_on(self, user: str, thread: ThreadKey, action: Action) -> Verdict:
+        """Whether a person may do this; what Slack does not tell in time counts as no."""
+
+    def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
+        """Have something done that must not delay the ack."""
+
+
+class TeamSchedules:
+    """The listener of `ScheduleButton`, and the list for the home. Nothing is kept in memory."""
+
+    def __init__(
+        self,
+        store: Store,
+        slack: SlackWriter,
+        handler: Takes,
+        reader: Callable[[str, str], Reader],
+        redraw: Callable[[str, str], None],
+    ) -> None:
+        """`reader` says who a person of a team is, `redraw` draws their home anew."""
+        self._store = store
+        self._slack = slack
+        self._handler = handler
+        self._reader = reader
+        self._redraw = redraw
+
+    def entries(self, reader: Reader) -> tuple[ScheduleEntry, ...]:
+        """What the home of this person lists: those at work first, the newest first."""
+        found = [each for each in reversed(self._store.schedules()) if self._sees(reader, each)]
+        workspace = self._slack.workspace_url()
+        entries = []
+        for each in sorted(found, key=lambda one: one.state == "stopped"):
+            following = moment(each.next_at, each.order.zone, reader.language)
+            state = say(f"schedule_is_{each.state}", reader.language, next=following, reason=each.reason)
+            author = self._slack.user_name(each.owner)
+            about = say("home_schedule_about", reader.language, author=author, state=state)
+            thread = ThreadKey.parse(each.thread_id)
+            offered = _OFFERED.get(each.state, ())
+            may = offered if offered and self._may(reader, thread) else ()
+            url = thread_url(workspace, thread)
+            entries.append(ScheduleEntry(url, each.said, about, each.thread_id, each.id, may))
+        return tuple(entries)
+
+    def press(self, body: Mapping[str, Any], team: str) -> str:
+        """Pause, resume or stop a schedule. Returns what came of it, a word for the log."""
+        press = read_press(body)
+        button = ScheduleButton.decode(press.value) if press else None
+        if press is None or button is None or ThreadKey.parse(button.thread).team != team:
+            return "malformed"
+        reader = self._reader(team, press.user)
+        rows = self._store.schedules(button.thread)
+        row = next((each for each in rows if each.id == button.schedule and self._sees(reader, each)), None)
+        outcome = "gone" if row is None else self._change(press, reader, row, button.do)
+        self._handler.after_ack(self._redraw, team, press.user)
+        return outcome
+
+    def _change(self, press: Press, reader: Reader, row: ScheduleRow, do: Do) -> str:
+        thread, state = ThreadKey.parse(row.thread_id), _BECOMES[do]
+        if do not in _OFFERED.get(row.state, ()):
+            return "late"
+        if not self._may(reader, thread):
+            self._audit(reader, row, "refused", do)
+            refused = notice_view(say("home_schedule_refused", reader.language), reader.language)
+            self._slack.open_form(ThreadKey(reader.team, reader.direct, HOME_TS), press.trigger, refused)
+            return "refused"
+        name, following = self._slack.user_name(reader.user), None
+        if state == "active":
+            try:
+                following = following_time(self._handler.settings.schedules, row.order, datetime.now(UTC))
+            except BadTimes:
+                return "no time"
+        if not self._store.set_schedule_state(row.id, state, name if state == "stopped" else "", following):
+            return "late"
+        self._audit(reader, row, "done", do)
+        self._handler.after_ack(self._tell, row, do, name, press.ts)
+        return state
+
+    def _tell(self, row: ScheduleRow, do: Do, name: str, ts: str) -> None:
+        """Say it in the thread, where the others of the channel read it."""
+        said = clip(" ".join(row.said.split()), _SAID_CHARS)
+        text = say(f"home_schedule_did_{do}", row.order.language, author=name, said=said)
+        try:
+            self._slack.post(None, ThreadKey.parse(row.thread_id), f"{row.id}:{do}:{ts}", escape(text))
+        except OursToFix as error:
+            log.warning("schedule_change_not_told", error=error)
+
+    def _sees(self, reader: Reader, row: ScheduleRow) -> bool:
+        thread = ThreadKey.parse(row.thread_id)
+        if thread.team != reader.team:
+            return False
+        together = self._slack.shared_channels(reader.user) or frozenset()
+        return thread.channel == reader.direct or thread.channel in together
+
+    def _may(self, reader: Reader, thread: ThreadKey) -> bool:
+        return bool(self._handler.verdict_on(reader.user, thread, Action.SCHEDULE))
+
+    def _audit(self, reader: Reader, row: ScheduleRow, outcome: str, do: Do) -> None:
+        details = {"schedule": row.id, "do": do}
+        self._store.audit(reader.user, Action.SCHEDULE.value, row.thread_id, outcome, details=details)
