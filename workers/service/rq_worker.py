@@ -10,6 +10,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
+from functools import partial
 from types import FrameType
 
 from redis import Redis, RedisError
@@ -18,14 +19,15 @@ from rq import Queue, Worker
 from rq.job import Job
 from rq.worker import DequeueStrategy
 
-from core.queue import SERIALIZER, Wakes, connect_redis, queues_of, take_over
+from core.metrics import handing_over
+from core.queue import SERIALIZER, Wakes, connect_redis, queues_of, signatures_of
 from core.settings import Settings
 from core.store import Store
 from core.telemetry import get_logger
 from workers.service import jobs
 from workers.service.forked_processes import DRAIN_S
 from workers.service.turn_pool import TurnPool
-from workers.service.wake_job import WakeJob
+from workers.service.wake_job import signed_jobs
 
 log = get_logger(__name__)
 
@@ -46,6 +48,10 @@ class NodeWorker(Worker):
     turns: TurnPool
     take: Callable[[], str | None]
     """Takes the next wake that waits."""
+    take_over: Callable[[Job], str | None]
+    """Takes the wake that RQ has found."""
+    hand_over: Callable[[], None] = staticmethod(lambda: None)
+    """Adds what this process counted to the counts of its node."""
     is_told = False
     """Whether it was told to stop."""
     _is_busy = False
@@ -80,7 +86,7 @@ class NodeWorker(Worker):
     def execute_job(self, job: Job, queue: Queue) -> None:
         """Give the thread of the job to a process, and then those of all wakes that wait, while there is room."""
         with self._uninterrupted():
-            thread_id = take_over(job, self.connection)
+            thread_id = self.take_over(job)
             while thread_id is not None:
                 self.turns.start(thread_id)
                 thread_id = self._next()
@@ -109,6 +115,7 @@ class NodeWorker(Worker):
         """Note in Redis that the worker lives. RQ does not document it; it is called every few seconds."""
         with self._uninterrupted():
             self.turns.look()
+            self.hand_over()
         super().heartbeat(timeout, pipeline)
 
     def drain(self) -> None:
@@ -149,20 +156,33 @@ def _work(settings: Settings) -> None:
         # A collection in a fork would touch, and so copy, every object that its parent had: they are left out of it.
         gc.collect()
         gc.freeze()
-        try:
-            worker.work(logging_level="WARNING", dequeue_strategy=DequeueStrategy.ROUND_ROBIN)
-        finally:
-            worker.drain()
+        with handing_over(redis, settings.node_id) as worker.hand_over:
+            try:
+                worker.work(logging_level="WARNING", dequeue_strategy=DequeueStrategy.ROUND_ROBIN)
+            finally:
+                worker.drain()
 
 
 def node_worker(settings: Settings, redis: Redis, store: Store, turns: TurnPool) -> NodeWorker:
     """The RQ worker of a node that gives its jobs to this pool."""
     # RQ makes a pool of connections of its own for a worker, with longer time-outs.
-    queues = [Queue(name, connection=redis, serializer=SERIALIZER) for name in queues_of(settings.node_id)]
+    signatures = signatures_of(partial(_wake_key, store))
+    signatures.read()
+    kind = signed_jobs(signatures)  # of the queues too: RQ looks at their jobs when it tidies up
+    named = queues_of(settings.node_id)
+    queues = [Queue(name, connection=redis, serializer=SERIALIZER, job_class=kind) for name in named]
     name = f"{settings.node_id}-{os.getpid()}-{uuid.uuid4().hex[:8]}"
     worker = NodeWorker(
-        queues, name=name, connection=redis, serializer=SERIALIZER, job_class=WakeJob, worker_ttl=WORKER_TTL_S
+        queues, name=name, connection=redis, serializer=SERIALIZER, job_class=kind, worker_ttl=WORKER_TTL_S
     )
-    wakes = Wakes(redis, store)
-    worker.turns, worker.take = turns, lambda: wakes.take(settings.node_id)
+    wakes = Wakes(redis, store, signatures)
+    worker.turns, worker.take, worker.take_over = turns, lambda: wakes.take(settings.node_id), wakes.take_over
     return worker
+
+
+def _wake_key(store: Store) -> bytes:
+    """The key of wakes. A process of turns is forked from this one: no connection may stay open."""
+    try:
+        return store.wake_key()
+    finally:
+        store.close()

@@ -7,6 +7,7 @@
       ├── RQ worker × N      forked from here with the imports done; each forks a process that holds many turns
       ├── janitor            forked; wakes threads that were left behind
       ├── clean room         forked; runs the code behind posted reports once more
+      ├── vectors            forked, if there is an embedding model; finds threads by their meaning
       └── health             forked, if it has a port; answers /healthz and /metrics
 
 What dies is started again. Nothing here holds state: threads go on from the Store.
@@ -38,7 +39,7 @@ from core.telemetry import configure_logging, get_logger, log_uncaught
 from executor.client import SessionClient
 
 # The modules of the forked processes are imported here, before the forks, with all they need: no job pays for it.
-from workers.service import clean_rooms, health, janitor, jobs, rq_worker, schedules
+from workers.service import clean_rooms, health, janitor, jobs, rq_worker, schedules, vectors
 from workers.service.broker_process import BrokerProcess, Held, hold_secrets
 from workers.service.forked_processes import ForkedProcesses, Target
 from workers.service.last_exports import LAST_EXPORTS_S, export_the_rest
@@ -95,6 +96,8 @@ def forked_targets(settings: Settings) -> dict[str, Target]:
     if settings.report.clean_room == "after":
         targets["clean room"] = clean_rooms.run
     targets["schedules"] = schedules.run
+    if settings.memory.embedding_model:
+        targets["vectors"] = vectors.run
     if settings.worker_health_port:
         targets["health"] = health.run
     return targets

@@ -6,12 +6,14 @@ call them. So nothing of a job is used here but the id of a thread.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar
 
+from rq.exceptions import NoSuchJobError
 from rq.job import Job
 
-from core.queue import thread_of
+from core.queue import restore, thread_of
+from core.signatures import Signatures, dropped
 from workers.service import jobs
 
 
@@ -20,9 +22,18 @@ class ForgedJobError(Exception):
 
 
 class WakeJob(Job):
-    """A job with one function. A job that names another one is dropped, and the log says so."""
+    """A job with one function. A job that names another one, or that no service signed, is dropped and reported."""
 
+    signatures: ClassVar[Signatures | None] = None
+    """Without any no job is one of ours; `signed_jobs` has them."""
     success_callback = failure_callback = stopped_callback = None
+
+    def restore(self, raw_data: Mapping[bytes, bytes]) -> None:
+        """Read a job from what Redis has of it, if a service of ours signed it. Raises NoSuchJobError: RQ goes on."""
+        known = self.signatures
+        if not (dropped(self.id, "signature") if known is None else known.of_ours(self.id, raw_data)):
+            raise NoSuchJobError
+        restore(self, raw_data)
 
     @property
     def func(self) -> Callable[[str], None]:
@@ -33,3 +44,8 @@ class WakeJob(Job):
 
     def send_webhooks(self, *_: Any, **__: Any) -> None:
         """Nothing: our jobs have none."""
+
+
+def signed_jobs(signatures: Signatures) -> type[WakeJob]:
+    """The kind of job of a worker that knows these signatures."""
+    return type("SignedWakeJob", (WakeJob,), {"signatures": signatures})

@@ -2,13 +2,15 @@
 
 A playbook is offered when enough of what tells it apart stands in the question: words of its name, of when to use it
 and of its other words, weighted by how rare they are among the team's playbooks (as BM25 does). Columns of the thread's
-files that it needs speak for it too. A wrong offer costs more than none, so the best one has to stand out.
+files that it needs speak for it too. A wrong offer costs more than none, so the best one has to stand out. A question
+that says "playbook" and the whole name of one asks for that one.
 """
 
 from __future__ import annotations
 
 import difflib
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -35,6 +37,7 @@ LEAST_LEAD = 1.15
 ALIKE = 0.8
 """The share of words that two playbooks about one thing have in common."""
 LONGEST_QUESTION = 2_000
+_SAYS_PLAYBOOK = re.compile(r"playbook|手册|プレイブック", re.IGNORECASE)
 _MOST_LOOKED_AT = 20
 
 
@@ -60,6 +63,8 @@ class PlaybookIndex:
 
     def match(self, question: str, files: Sequence[FileAbstract] = ()) -> Candidate | None:
         """The playbook to follow; None when none fits well enough."""
+        if (named := self._named(question[:LONGEST_QUESTION])) is not None:
+            return named
         asked = telling(question[:LONGEST_QUESTION])
         if not asked or not self.candidates:
             return None
@@ -84,6 +89,15 @@ class PlaybookIndex:
         if rivals and worth[best] < LEAST_LEAD * max(rivals):
             return None
         return self.candidates[max(twins, key=lambda at: (self.candidates[at].playbook.kept, worth[at]))]
+
+    def _named(self, question: str) -> Candidate | None:
+        """The playbook that a person asks for by its name: the longest name, and of equal ones the newest."""
+        if not _SAYS_PLAYBOOK.search(question):
+            return None
+        said = " ".join(question.casefold().split())
+        names = [(" ".join(each.playbook.name.casefold().split()), each) for each in self.candidates]
+        there = [(name, each) for name, each in names if re.search(rf"(?<!\w){re.escape(name)}(?!\w)", said) and name]
+        return max(there, key=lambda one: (len(one[0]), one[1].playbook.kept))[1] if there else None
 
     def _alike(self, one: int, other: int) -> bool:
         """Whether two playbooks are known by the same words: the newer one counts, and neither rivals the other."""

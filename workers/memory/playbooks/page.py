@@ -173,7 +173,8 @@ def lint(one: Playbook) -> list[tuple[int, str]]:
         try:
             tree = ast.parse(stage.code)
         except (SyntaxError, ValueError, RecursionError) as error:
-            found.append((stage.line, f"the code of stage “{stage.title}” is no Python: {error}."))
+            why = f"{error.msg} in its line {error.lineno}" if isinstance(error, SyntaxError) else str(error)
+            found.append((stage.line, f"the code of stage “{stage.title}” is no Python: {why}."))
             continue
         names = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
         found += [(stage.line, f"two stages define {name}().") for name in sorted(names & functions)]

@@ -167,6 +167,23 @@ def test_a_playbook_is_found_by_other_words_for_it_and_by_its_columns() -> None:
     assert index.match("") is None
 
 
+@pytest.mark.parametrize(
+    ("question", "name"),
+    [
+        ("the playbook revenue  per Region, please", "Revenue per region"),
+        ("run playbook Revenue per region EMEA", "Revenue per region EMEA"),
+        ("请按手册 Revenue per region 来做", "Revenue per region"),
+        ("units sold per area", None),
+        ("which playbook is about units per areas?", None),
+    ],
+)
+def test_a_playbook_is_asked_for_by_its_whole_name(question: str, name: str | None) -> None:
+    names = ["Revenue per region", "Revenue per region EMEA", *(f"Revenue of region {n}" for n in range(4))]
+    books = [replace(CHURN, name=each, when="What did each region sell?", words=(), inputs=()) for each in names]
+    found = PlaybookIndex([Candidate(f"{n}.md", "", book) for n, book in enumerate(books)]).match(question)
+    assert (found.playbook.name if found is not None else None) == name
+
+
 def test_missing_columns_are_named_with_the_nearest_one() -> None:
     lines = drift(
         CHURN, [file("customers.csv", "customer_id", "plan_type", "churned")], {"shop.orders": {"order_id": "int"}}

@@ -13,7 +13,9 @@ import pytest
 import redis
 from rq import Queue, Worker
 from rq.job import Job
+from signed_jobs import put
 
+from core.metrics import FORGED_JOBS
 from core.queue import ADVANCE, SERIALIZER, SHARED_QUEUE
 from core.settings import load_settings
 from core.store import Store
@@ -83,6 +85,7 @@ def worker(tmp_path: Path, pool: FakePool, monkeypatch: pytest.MonkeyPatch) -> I
     monkeypatch.setattr(Worker, "request_stop", lambda *_: None)
     settings = load_settings({"THREADBOOK_HOME": str(tmp_path), "THREADBOOK_NODE_ID": "here"}, tmp_path)
     store = Store(f"sqlite:///{tmp_path}/store.db")
+    store.migrate()
     with closing(store), closing(fakeredis.FakeRedis(server=fakeredis.FakeServer())) as connection:
         yield node_worker(settings, connection, store, pool)
 
@@ -93,15 +96,19 @@ def queue_of(worker: NodeWorker) -> Queue:
 
 def job_for(worker: NodeWorker, thread_id: object, function: str = ADVANCE) -> Job:
     """A job that RQ has taken out of the queue."""
-    queue = queue_of(worker)
-    job = queue.enqueue_job(queue.create_job(function, args=(thread_id,)))
-    queue.remove(job)
+    job = put_into(worker, thread_id, function)
+    queue_of(worker).remove(job)
     return job
+
+
+def put_into(worker: NodeWorker, thread_id: object, function: str = ADVANCE) -> Job:
+    """A signed job in the queue."""
+    return put(queue_of(worker), thread_id, function=function, signatures=worker.job_class.signatures)
 
 
 def test_a_job_and_all_that_wait_go_to_the_pool_while_it_has_room(worker: NodeWorker, pool: FakePool) -> None:
     job = job_for(worker, "first")
-    waiting = [queue_of(worker).enqueue(ADVANCE, f"waits {number}") for number in range(12)]
+    waiting = [put_into(worker, f"waits {number}") for number in range(12)]
     worker.execute_job(job, queue_of(worker))
     assert pool.started == ["first", *(f"waits {number}" for number in range(9))]
     left = [each for each in [job, *waiting] if Job.exists(each.id, connection=worker.connection)]
@@ -120,7 +127,8 @@ def test_a_job_that_is_not_ours_is_dropped_and_the_next_one_is_taken(
 ) -> None:
     function, argument = forged
     queue_of(worker).enqueue(function, argument)
-    queue_of(worker).enqueue(ADVANCE, "ours")
+    put_into(worker, argument, function)
+    put_into(worker, "ours")
     job = job_for(worker, argument, function)
     worker.execute_job(job, queue_of(worker))
     assert pool.started == []
@@ -146,7 +154,7 @@ def test_a_redis_that_is_away_while_turns_are_at_work_does_not_end_their_worker(
 def test_a_worker_that_is_told_to_stop_begins_nothing_more(
     worker: NodeWorker, pool: FakePool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    queue_of(worker).enqueue(ADVANCE, "waits")
+    put_into(worker, "waits")
     told: list[int] = []
     monkeypatch.setattr(Worker, "request_stop", lambda self, signum, frame: told.append(signum))
 
@@ -203,3 +211,14 @@ def test_a_worker_that_loses_redis_ends_with_a_line_and_no_traceback(
     with pytest.raises(SystemExit) as ended:
         rq_worker.run(load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path))
     assert ended.value.code == 1
+
+
+def test_what_a_worker_has_dropped_is_handed_over_at_each_sign_of_life(worker: NodeWorker) -> None:
+    handed: list[float] = []
+    dropped = FORGED_JOBS.labels("signature")
+    worker.hand_over = lambda: handed.append(dropped._value.get())
+    queue_of(worker).enqueue(ADVANCE, "T1:C1:1.0")
+    before = dropped._value.get()
+    assert worker.take() is None
+    worker.heartbeat()
+    assert handed == [before + 1]

@@ -83,7 +83,7 @@ def test_a_schedule_says_when_it_runs_on_what_and_what_it_tells(world: World) ->
     key = scheduled(world, "every Monday at 9:00 Europe/Berlin run this again")
     text = said(world, key)
     assert "0 9 * * 1 (Europe/Berlin)" in text
-    assert "sales_*-*.csv" in text
+    assert "`sales_*-*.csv`" in text, "as code: the stars would make it bold"
     found = schedule(world, key)
     assert (found.state, found.owner, found.order.cron) == ("active", "U0ANA00001", "0 9 * * 1")
     assert [(figure.name, figure.value) for figure in found.shown] == [("total", 3900.0), ("regions", 4.0)]
@@ -172,6 +172,8 @@ def test_data_that_look_otherwise_stop_the_schedule_with_the_reason_and_no_numbe
     work(world, at)
     text = said(world, key)
     assert says in text
+    assert "sales_2026-02.csv: " in text, "the new file is named, not the one that the code knows"
+    assert "sales_2026-01.csv" not in text
     assert "repair" in text
     assert "→" not in text
     assert schedule(world, key).state == "stopped"
