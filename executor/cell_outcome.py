@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from executor.cell import Cell, stopped
@@ -10,7 +10,7 @@ from executor.frames import Message, ProtocolError
 from executor.limit_errors import limit_met
 from executor.notices import Notices, notice
 from executor.said import checks_from, notices_from, problems_from
-from executor.values import CellError, CellStatus, Chart, DataCheck, Display, Limits, Rejected
+from executor.values import CellError, CellStatus, Chart, DataCheck, Display, Limits, Notice, Rejected
 from executor.wire import (
     display_from,
     error_from,
@@ -36,8 +36,11 @@ class Outcome:
     checks: tuple[DataCheck, ...] = ()
 
 
-def reported(message: Message, cell: Cell, limits: Limits) -> Outcome:
-    """Read a report of the cell's end. Raises ProtocolError when it is malformed or of another cell."""
+def reported(message: Message, cell: Cell, limits: Limits, refused: Sequence[str] = ()) -> Outcome:
+    """Read a report of the cell's end. Raises ProtocolError when it is malformed or of another cell.
+
+    `refused` names system calls that it made and the sandbox refused.
+    """
     if text(message, "cell", 500) != cell.id:
         raise ProtocolError("it reported a cell that does not run")
     status = one_of(message, "status", ("ok", "error", "interrupted"))
@@ -58,8 +61,18 @@ def reported(message: Message, cell: Cell, limits: Limits) -> Outcome:
         return replace(told, status=cell.stopped_by, notices=(stopped(cell), *kept), exit_status=None)
     if told.exit_status:
         failed = CellError("ExitStatus", f"the command ended with exit status {told.exit_status}", "")
-        return replace(told, status="error", error=failed)
-    if status == "error" and told.error is not None and (limit := limit_met(told.error, limits)) is not None:
+        return replace(told, status="error", error=failed, notices=(*_named(refused), *told.notices))
+    if status == "error" and told.error is not None and (limit := _limit(told.error, limits, refused)) is not None:
         more = told.notices if told.error.name != "MemoryError" else ()
         return replace(told, notices=(limit, notice("all_kept"), *more))
     return told
+
+
+def _limit(error: CellError, limits: Limits, refused: Sequence[str]) -> Notice | None:
+    """The limit that the cell met. Calls that were refused by name count as one, whatever a library made of them."""
+    limit = limit_met(error, limits)
+    return next(iter(_named(refused)), limit) if limit is None or limit.code == "call_refused" else limit
+
+
+def _named(refused: Sequence[str]) -> Notices:
+    return (notice("calls_refused", names=", ".join(refused)),) if refused else ()

@@ -91,6 +91,8 @@ class CellRunner:
             cell.started = time.monotonic()
             self.run = CellRun(self._loop, cell, session, self._time_out)
             self._workspace.watch()
+            if session.refused is not None:
+                session.refused.take()  # by what an earlier cell left running
             interpreter.begin(cell)
             self._loop.call_later(_LONG_CELL_S, self._sync_begin)
 
@@ -136,7 +138,7 @@ class CellRunner:
             raise ProtocolError("it reported a cell that does not run")
         cell.line = session.where()
         session.drain()
-        outcome = reported(message, cell, self.limits)
+        outcome = reported(message, cell, self.limits, () if session.refused is None else session.refused.take())
         if session.newly_killed_for_memory():
             some = notice("some_out_of_memory", limit=self.limits.memory_mb)
             outcome = replace(outcome, notices=(*outcome.notices, some))

@@ -36,6 +36,7 @@ CODES: Mapping[str, frozenset[str]] = {
         "too_many_processes": "limit",
         "some_out_of_memory": "limit",
         "call_refused": "",
+        "calls_refused": "names",
         # what a subprocess says of itself (executor/said.py)
         "set_before_failure": "names more",
         "as_before_failure": "names more",

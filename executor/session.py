@@ -24,6 +24,7 @@ from executor.event_loop import Loop, Timer, Writer
 from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, FrameReader, Message, ProtocolError, encode
 from executor.notices import notice, text_notice
 from executor.processes import end_tree
+from executor.refused_calls import RefusedCalls
 from executor.sandbox.cgroup import Group
 from executor.session_pipes import Ends, Pipes
 from executor.values import Notice
@@ -91,6 +92,8 @@ class Session:
         self.mounts: int | None = None
         """Its mount namespace, for a subprocess that is to share the workspace; closed when it has gone."""
         self.layers: dict[str, str] = {}
+        self.refused: RefusedCalls | None = None
+        """The calls that were refused by name; None where the kernel tells nobody."""
         self.ready = False
         self.gone = False
         self._loop = loop
@@ -255,11 +258,14 @@ class Session:
             return
         except OSError:
             packet = b""
-        self._loop.forget(self._pipes.setup.fileno())
         try:
             messages = FrameReader(CLIENT_LIMIT).feed(packet)
         except ProtocolError:
             messages = []
+        if messages and messages[0].get("type") == "listen" and len(descriptors) == 1 and self.refused is None:
+            self.refused = RefusedCalls(self._loop, descriptors[0])
+            return
+        self._loop.forget(self._pipes.setup.fileno())
         if not messages or messages[0].get("type") != "ready" or not descriptors:
             self._pipes.setup.close()
             for descriptor in descriptors:
@@ -340,6 +346,8 @@ class Session:
         if self.mounts is not None:
             os.close(self.mounts)
             self.mounts = None
+        if self.refused is not None:
+            self.refused.close()
         self._listener.session_gone(self, ending)
 
 

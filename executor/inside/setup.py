@@ -12,7 +12,8 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import Never
 
 from executor.frames import CLIENT_LIMIT, FrameReader, Message, ProtocolError, encode
@@ -79,7 +80,7 @@ def become_session(plan: Plan, descriptors: Sequence[int], group_files: Sequence
     ends, setup = _take_descriptors(descriptors)
     place = Place.receive(setup, plan)
     stay_with_orphans()
-    layers, mounts = isolate_session(plan, place.ground)
+    layers, mounts = isolate_session(plan, replace(place.ground, listen=partial(_hand_over, setup)))
     die_with_parent(signal.SIGKILL)  # the kernel forgot when the identity changed
     _settle(place.ground, plan.toolchains)
     _reseed()
@@ -99,6 +100,12 @@ def become_session(plan: Plan, descriptors: Sequence[int], group_files: Sequence
             replace_socket_pairs()
     _begin(runner, setup)
     runner.loop()
+
+
+def _hand_over(setup: socket.socket, listener: int) -> None:
+    """Let the host hear of refused calls, and nobody here: who can hear of them can also let them through."""
+    socket.send_fds(setup, [encode({"type": "listen"})], [listener])
+    os.close(listener)
 
 
 def _begin(runner: Runner | Shell, setup: socket.socket) -> None:

@@ -6,12 +6,13 @@ allowed, for those who want it beside this one, is `allowed.py`.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import errno
 import functools
 import os
 import struct
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from executor.linux import check
@@ -22,7 +23,7 @@ Instruction = tuple[int, int, int, int]
 
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _AND, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x54, 0x06
 _NUMBER, _ARCH, _ARGUMENT = 0, 4, 16  # offsets in seccomp_data; arguments are 8 bytes each, low half first
-_ALLOW, _KILL, _ERRNO = 0x7FFF_0000, 0x8000_0000, 0x0005_0000
+_ALLOW, _KILL, _ERRNO, _TELL = 0x7FFF_0000, 0x8000_0000, 0x0005_0000, 0x7FC0_0000
 _EPERM, _ENOSYS = _ERRNO | errno.EPERM, _ERRNO | errno.ENOSYS
 _X32_BIT = 0x4000_0000
 _SINCE_5_1 = 424  # from this number on calls have the same one on every machine
@@ -36,6 +37,8 @@ _F_SETLEASE, _F_NOTIFY, _RLIMIT_CORE, _MSG_OOB = 1024, 1026, 4, 1
 _MSG_FASTOPEN = 0x2000_0000
 _PR_SET_DUMPABLE, _PR_SET_CHILD_SUBREAPER = 4, 36
 _PR_SET_SECCOMP, _FILTER = 22, 2
+_SECCOMP = {"x86_64": 317, "aarch64": 277}
+_SET_MODE_FILTER, _NEW_LISTENER = 1, 1 << 3
 _UNCHANGED = 0xFFFF_FFFF  # -1 in setresuid and setresgid: leave this one as it is
 
 DENIED: dict[str, str] = {
@@ -218,8 +221,8 @@ def program(
     return [*code, (_RETURN, 0, 0, _ALLOW)]
 
 
-def only(machine: Machine, numbers: Iterable[int]) -> list[Instruction]:
-    """Another filter: all but these calls are refused.
+def only(machine: Machine, numbers: Iterable[int], told: Iterable[int] = ()) -> list[Instruction]:
+    """Another filter: all but these calls are refused. Of those `told`, whoever listens says how.
 
     Calls that Linux has had since 5.1 get ENOSYS, as on an older kernel, which whoever makes them knows how to do
     without: on EPERM libc gives up (clone3, faccessat2, fchmodat2), on ENOSYS it makes the older call. The others get
@@ -228,6 +231,8 @@ def only(machine: Machine, numbers: Iterable[int]) -> list[Instruction]:
     code = _entries(machine)
     for number in numbers:
         code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _ALLOW)]
+    for number in told:
+        code += [(_EQUAL, 0, 1, number), (_RETURN, 0, 0, _TELL)]
     return [*code, (_AT_LEAST, 0, 1, _SINCE_5_1), (_RETURN, 0, 0, _ENOSYS), (_RETURN, 0, 0, _EPERM)]
 
 
@@ -396,10 +401,28 @@ def raw(code: list[Instruction]) -> bytes:
 
 def attach_raw(code: bytes) -> None:
     """`attach` for what `raw` made."""
+    with _as_kernel_takes_it(code) as address:
+        check(_libc.prctl(_PR_SET_SECCOMP, _FILTER, ctypes.c_void_p(address), 0, 0))
+
+
+def attach_with_listener(code: bytes) -> int:
+    """`attach_raw`, and a descriptor from which whoever holds it learns of the calls that are told, and answers them.
+
+    Whoever holds it may also let such a call through. Raises OSError where the kernel has no such thing (before Linux
+    5.0), or this process has one already.
+    """
+    with _as_kernel_takes_it(code) as address:
+        flags, filter_ = ctypes.c_ulong(_NEW_LISTENER), ctypes.c_void_p(address)
+        return check(_libc.syscall(ctypes.c_long(_SECCOMP[MACHINE]), ctypes.c_ulong(_SET_MODE_FILTER), flags, filter_))
+
+
+@contextlib.contextmanager
+def _as_kernel_takes_it(code: bytes) -> Iterator[int]:
+    """The address of a `sock_fprog`, which holds while the block lasts."""
     buffer = ctypes.create_string_buffer(code, len(code))
     filter_ = struct.pack("HxxxxxxP", len(code) // 8, ctypes.addressof(buffer))
     address = ctypes.create_string_buffer(filter_, len(filter_))
-    check(_libc.prctl(_PR_SET_SECCOMP, _FILTER, ctypes.c_void_p(ctypes.addressof(address)), 0, 0))
+    yield ctypes.addressof(address)
 
 
 def available() -> bool:

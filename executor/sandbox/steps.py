@@ -76,6 +76,8 @@ class Ground:
     """Whether programs of the read-only system folders may be run (bash), or none at all (Python)."""
     beside: int | None = None
     """The mount namespace of the subprocess whose workspace this one is to share."""
+    listen: Callable[[int], object] = os.close
+    """Takes the descriptor at which refused calls are told."""
     proc: int = -1
     """Its folder in /proc, open while the layers are applied: a host that masks its /proc leaves it an empty one."""
 
@@ -200,7 +202,7 @@ def _landlock(plan: Plan, ground: Ground) -> str:
 
 
 def _allow_list(plan: Plan, ground: Ground) -> str:
-    return allowed.install()
+    return allowed.install(ground.listen)
 
 
 def _seccomp(plan: Plan, ground: Ground) -> str:

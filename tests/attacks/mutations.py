@@ -293,6 +293,19 @@ def _allow_list() -> Iterator[Mutation]:
         yield Mutation("allow-list", call, "sandbox/allowed.py", code, attack, why=ASK_THE_KERNEL, syscalls="allow")
     yield Mutation(
         "allow-list",
+        "no session answers for itself",
+        "inside/setup.py",
+        "def _hand_over(setup, listener): socket.send_fds(setup, [encode({'type': 'listen'})], [listener])\n",
+        written(
+            "hold the answer to a refused call",
+            "import fcntl\ndef is_answer(number):\n    try: fcntl.ioctl(number, 0xC0182101, bytes(24))\n"
+            "    except OSError as error: return error.errno == errno.ENOENT\n"
+            "tries(lambda: [n for n in range(3, 1024) if is_answer(n)] or None)",
+        ),
+        syscalls="allow",
+    )
+    yield Mutation(
+        "allow-list",
         "ENOSYS for what is new",
         _SECCOMP,
         "_SINCE_5_1 = 1 << 29\n",

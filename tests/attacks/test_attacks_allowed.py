@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 from collections.abc import Iterator
 
 import pytest
@@ -14,9 +15,12 @@ from test_attacks_kernel import ENTRIES, HEADERS, MACHINE_CODE, NEWER_THAN_HEADE
 from executor.attacks import REACH
 from executor.client import SessionClient
 from executor.launch import running_host
+from executor.notices import notice
 from executor.sandbox import allowed, seccomp
+from executor.sandbox.calls import MACHINE
 from executor.values import Limits, Sandbox
 from tryout import attack_check
+from workers.delivery.notices import worded
 
 LIMITS = Limits(cell_timeout_s=240, spare_sessions=0)
 WALLS = {"strong": (), "reduced": ("namespaces", "cgroup")}
@@ -187,3 +191,97 @@ def test_the_time_can_be_read_where_the_machine_has_no_fast_way_to(listed: Sessi
 
 def test_every_call_in_the_list_says_who_needed_it() -> None:
     assert [row.call for row in allowed.rows() if not row.needed_by] == []
+
+
+REFUSED = """
+numbers = {"tee": TEE, "mlockall": MLOCKALL}
+def refused(name):
+    ctypes.set_errno(0)
+    assert libc.syscall(ctypes.c_long(numbers[name]), *[ctypes.c_long(-1)] * 6) == -1
+    return ctypes.get_errno()
+"""
+
+
+def reach_of_refused() -> str:
+    """Code that makes calls which the list alone refuses."""
+    numbers = header_numbers(MACHINE)
+    return REACH + REFUSED.replace("TEE", f"{numbers['tee']}").replace("MLOCKALL", f"{numbers['mlockall']}")
+
+
+def test_a_cell_that_fails_is_told_which_calls_were_refused(listed: SessionClient, thread: str) -> None:
+    failing = "refused('tee'), refused('mlockall'), refused('tee')\nraise RuntimeError('could not lock')"
+    result = listed.run(thread, "1", reach_of_refused() + failing)
+    assert result.notices[0] == notice("calls_refused", names="tee, mlockall")
+    assert "tee, mlockall" in worded(result, "en")
+    assert "calls_refused" not in {one.code for one in listed.run(thread, "2", "1 / 0").notices}
+
+
+def test_a_cell_that_goes_on_without_a_refused_call_is_told_nothing(listed: SessionClient, thread: str) -> None:
+    result = listed.run(thread, "1", reach_of_refused() + "print(errno.errorcode[refused('tee')])")
+    assert (result.status, result.stdout, result.notices) == ("ok", "EPERM\n", ())
+
+
+def test_a_command_that_fails_is_told_which_calls_were_refused(listed: SessionClient, thread: str) -> None:
+    result = listed.bash(thread, "1", "sync; false", approve=lambda _: True)
+    assert result.notices[0] == notice("calls_refused", names="sync")
+
+
+def test_no_session_holds_the_descriptor_that_could_let_a_call_through(listed: SessionClient, thread: str) -> None:
+    look = """
+import fcntl, os
+for number in range(1024):
+    try: print(os.readlink(f"/proc/self/fd/{number}"))
+    except OSError: pass
+    try: fcntl.ioctl(number, 0xC0182101, bytes(24))
+    except OSError as error: assert error.errno != 2, number  # ENOENT: it answers calls, and none waits
+"""
+    result = listed.run(thread, "1", look)
+    assert result.status == "ok", result.error
+    assert "seccomp" not in result.stdout
+
+
+def test_calls_without_end_are_all_refused_and_keep_the_host_from_nobody(listed: SessionClient, thread: str) -> None:
+    """After a hundred the host answers no more, and the kernel refuses by itself."""
+    flood = "import threading\nseen = []\ndef flood(): seen.extend(refused('tee') for _ in range(5_000))\n"
+    flood += "many = [threading.Thread(target=flood) for _ in range(8)]\n[one.start() for one in many]\n"
+    flood += (
+        "[one.join() for one in many]\nprint(len(seen), {errno.errorcode[one] for one in seen} <= {'EPERM', 'ENOSYS'})"
+    )
+    assert listed.run(thread, "1", reach_of_refused() + flood).stdout == "40000 True\n"
+    assert listed.run(f"{thread}-neighbour", "1", "print(1)").stdout == "1\n"
+    assert listed.run(thread, "2", "print(refused('mlockall') in (errno.EPERM, errno.ENOSYS))").stdout == "True\n"
+
+
+def test_a_signal_that_comes_while_a_refused_call_waits_lets_nothing_through(
+    listed: SessionClient, thread: str
+) -> None:
+    code = "import signal\nsignal.signal(signal.SIGALRM, lambda *_: None)\n"
+    code += "signal.setitimer(signal.ITIMER_REAL, 0.001, 0.001)\n"
+    code += "print({refused('tee') for _ in range(2_000)} <= {errno.EPERM, errno.ENOSYS, errno.EINTR})"
+    assert listed.run(thread, "1", reach_of_refused() + code).stdout == "True\n"
+
+
+@pytest.mark.parametrize("machine", HEADERS)
+def test_every_call_that_only_the_list_refuses_has_its_name(machine: str) -> None:
+    known = {*allowed.numbers(machine), *seccomp.MACHINES[machine].calls, *" ".join(seccomp.DENIED.values()).split()}
+    numbers = {name: number for name, number in header_numbers(machine).items() if number < 424 and name not in known}
+    of_32_bits = {name for name in numbers if "time64" in name or name in OF_32_BITS}
+    assert allowed.named(machine) == {number: name for name, number in numbers.items() if name not in of_32_bits}
+
+
+OF_32_BITS = {
+    *("clock_gettime64", "clock_settime64", "clock_adjtime64", "clock_getres_time64", "arch_specific_syscall"),
+    *("timer_gettime64", "timer_settime64", "timerfd_gettime64", "timerfd_settime64"),
+}
+
+
+def test_where_the_kernel_tells_nobody_the_calls_are_refused_all_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    put_on: list[bytes] = []
+
+    def without_listener(code: bytes) -> int:
+        raise OSError(errno.EINVAL, "before Linux 5.0")
+
+    monkeypatch.setattr(seccomp, "attach_with_listener", without_listener)
+    monkeypatch.setattr(seccomp, "attach_raw", put_on.append)
+    assert allowed.install(put_on.append).endswith("nobody is told which")  # type: ignore[arg-type]
+    assert put_on == [seccomp.raw(seccomp.only(seccomp.MACHINES[MACHINE], allowed.numbers(MACHINE).values()))]
