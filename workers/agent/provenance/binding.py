@@ -48,6 +48,11 @@ class Scene:
                     self._labels[label] = True
                     for form in _inflected(label):
                         self._forms.setdefault(form, label)
+        self._longest: dict[str, int] = defaultdict(int)
+        """By first word the length of the longest label, in words: most words of a report begin none."""
+        for key in (*self._labels, *self._forms):
+            if key:
+                self._longest[key[0]] = max(self._longest[key[0]], min(len(key), _LONGEST))
         self.mentions = self._find(reading.text, prose=True)
         self._starts = [mention.start for mention in self.mentions]
         self.bare = _without(reading.text, self.mentions)
@@ -69,7 +74,7 @@ class Scene:
         at = 0
         while at < len(words):
             step = 1
-            for length in range(min(_LONGEST, len(words) - at), 0, -1):
+            for length in range(min(self._longest.get(words[at][2], 0), len(words) - at), 0, -1):
                 key = tuple(word for _, _, word in words[at : at + length])
                 key = key if key in self._labels else self._forms.get(key, key)
                 if key not in self._labels:
@@ -265,7 +270,7 @@ def _stands_alone(text: str, start: int, end: int, key: Key) -> bool:
         return key[0] == "a" and word == "A" and _is_marked(text, start, end)
     if len(word) == 1 and word.isascii():
         return word.isupper() and _is_marked(text, start, end)
-    if word.islower() and word.isascii() and len(word) <= 2:
+    if word.islower() and word.isascii() and word.isalpha() and len(word) <= 2:
         return False
     return text[end : end + 1] != "%"
 

@@ -129,7 +129,11 @@ def read_report(report: str) -> Reading:
         own = [n for n in numerals if span[0] <= n.start < span[1]]
         reading.claims += [_claim(one, text, span) for one in own]
     reading.headings = [match.span() for match in _HEADING.finditer(text)]
-    reading.claims = [claim for claim in reading.claims if not _is_in(claim.start, reading.headings)]
+    reading.claims = [
+        claim
+        for claim in reading.claims
+        if not (_is_in(claim.start, reading.headings) or _is_basis(claim.numeral, text))
+    ]
     reading.claims.sort(key=lambda claim: claim.start)
     return reading
 
@@ -150,6 +154,16 @@ def _with_shared_units(numerals: list[Numeral], text: str) -> list[Numeral]:
         if alike and _RANGE.match(text[one.end : behind.start]):
             found[at] = replace(one, unit=behind.unit, bare=False)
     return found
+
+
+_BASIS = re.compile(r"(?:\b(?:per|je|pro|par|por)|每)[\s\u2060]*$", re.IGNORECASE)
+
+
+def _is_basis(one: Numeral, text: str) -> bool:
+    """Whether a number is the basis of a rate: "per 100 km", "je 1.000 Einwohner"."""
+    digits = re.sub(r"\D", "", one.text)
+    round_one = digits.rstrip("0") == "1" and one.unit not in ("%", "eur", "usd", "gbp", "cny")
+    return round_one and _BASIS.search(text, max(0, one.start - 8), one.start) is not None
 
 
 def _is_in(place: int, spans: Sequence[tuple[int, int]]) -> bool:

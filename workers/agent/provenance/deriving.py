@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations, pairwise, permutations
 from typing import NamedTuple
 
+from workers.agent.provenance.alike import per_many
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
 from workers.agent.provenance.columns import is_ratio, pairs, significant, small_grids, steps_before, totals
@@ -392,7 +393,10 @@ def _rates(bench: Workbench) -> Iterator[Derived]:
 def _row_ratios(bench: Workbench) -> Iterator[Derived]:
     """One column for each of another, of the row that the sentence names, or in all: €5.50 a parcel."""
     for a, b in pairs(bench.claim, bench):
-        if is_ratio(bench.claim, bench, a, b):
+        many = per_many(bench.sentence)
+        if many and (a.named or b.named):
+            yield Derived("ratio", (*a.facts, *b.facts), a.value / b.value * many)
+        elif is_ratio(bench.claim, bench, a, b):
             yield Derived("ratio", (*a.facts, *b.facts), a.value / b.value)
 
 
@@ -472,7 +476,8 @@ def _sums(claim: Claim, bench: Workbench, *, percent: bool) -> Iterator[Derived]
     if len(said) > 1:
         yield Derived("sum", _facts(*said), sum(o.value for o in said))
     for a, b in combinations(said, 2):
-        if len(said) > 2:
+        straddles = min(a.place, b.place) < claim.start < max(a.place, b.place) and not claim.in_table
+        if len(said) > 2 and not straddles:
             yield Derived("sum", _facts(a, b), a.value + b.value)
     for _, _, column in bench.columns():
         scale = 100.0 if percent and all(fact.unit != "%" and abs(fact.value) <= 1 for fact in column) else 1.0

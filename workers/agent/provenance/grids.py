@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from workers.agent.provenance.facts import Fact, Family, Grid, Label, Place, What
-from workers.agent.provenance.numerals import Day, Marks, Numeral, scan, scan_dates
-from workers.agent.provenance.words import key_of
+from workers.agent.provenance.numerals import Day, Marks, Numeral, month_of, scan, scan_dates
+from workers.agent.provenance.words import SCALES, key_of
 
 _PLAIN = re.compile(r"([-−])?(\d{1,18}(?:\.\d{1,15})?)", re.ASCII)
 _UNIT_IN_NAME = re.compile(
@@ -17,6 +17,10 @@ _UNIT_IN_NAME = re.compile(
     r"rmb|€|\$|£|¥|%|pct|percent|prozent|kg|km|min|minutes|hours|h|days|万元|亿元|千元|元)(?:[)\]_ ,./]|$)",
     re.IGNORECASE,
 )
+_SCALE_IN_NAME = re.compile(
+    r"[ (\[（](?P<scale>k|tsd|thousands?|mn|mio|millions?|千|万|百万|亿)[)\]）]?$", re.IGNORECASE
+)
+"""The scale that a name ends with, without a unit: "users_k", "Besucher (Tsd)"."""
 _NAMED_UNITS = {
     "k€": ("eur", 1e3), "t€": ("eur", 1e3), "keur": ("eur", 1e3), "teur": ("eur", 1e3), "kusd": ("usd", 1e3),
     "k$": ("usd", 1e3), "m€": ("eur", 1e6), "mio€": ("eur", 1e6), "mio.€": ("eur", 1e6), "meur": ("eur", 1e6),
@@ -80,6 +84,8 @@ def number_in(cell: str, marks: Marks) -> Numeral | None:
 def label_of(text: str) -> Label:
     """A label as it is compared: a date when it is one, else its words."""
     stripped = text.strip()
+    if month := month_of(stripped):
+        return Day(month=month)
     if any(map(str.isdigit, stripped)) and len(stripped) < 40:
         found = scan(stripped, "point")
         if len(found) == 1 and found[0].kind == "date" and found[0].end - found[0].start >= len(stripped) - 1:
@@ -116,6 +122,8 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
     for place, ((line, row), numbers) in enumerate(zip(rows, values, strict=True)):
         keys: list[tuple[Family, Label]] = []
         shown: list[str] = []
+        if sum(map(bool, map(str.strip, row))) == 1 and not any(numbers):
+            continue  # a remark below the rows, such as "(TWh)", names none
         for at in labels:
             text = row[at].strip() if at < len(row) else ""
             if not text and len(labels) > 1:
@@ -169,6 +177,8 @@ def unit_of(name: str) -> tuple[str, float]:
     """The unit and the scale that a column's name tells: "revenue_k_eur" → ("eur", 1000)."""
     flat = name.replace("_", " ")
     match = _UNIT_IN_NAME.search(flat)
+    if match is None and (scale := _SCALE_IN_NAME.search(flat)):
+        return "", SCALES[scale["scale"].casefold()]
     return _NAMED_UNITS.get(match["unit"].casefold().replace(" ", ""), ("", 1.0)) if match else ("", 1.0)
 
 

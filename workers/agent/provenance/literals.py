@@ -61,7 +61,7 @@ def _names_measures(value: Mapping[object, object]) -> bool:
     """
     numbers = [item for item in value.values() if isinstance(item, int | float) and not isinstance(item, bool)]
     mixed = len({isinstance(item, int) for item in numbers}) > 1
-    return mixed and len(numbers) == len(value) and any("_" in str(name) for name in value)
+    return mixed and len(numbers) == len(value)
 
 
 @dataclass(slots=True)

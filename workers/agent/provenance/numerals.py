@@ -76,6 +76,7 @@ _MONTHS = {
     for name in names.split()
 }  # fmt: skip
 _MONTH = "|".join(sorted(_MONTHS, key=len, reverse=True))
+_RANKS = {"fi": 1, "er": 1, "se": 2, "zw": 2, "th": 3, "dr": 3, "fo": 4, "vi": 4}
 _QUARTERS = {"一": 1, "二": 2, "三": 3, "四": 4}
 _YEAR = r"(?:19|20)\d\d"
 _DATES = (
@@ -89,6 +90,14 @@ _DATES = (
     ("yq", re.compile(rf"(?<![A-Za-z0-9_.,])({_YEAR})[ /-]?Q([1-4])(?![A-Za-z0-9_])")),
     ("qy", re.compile(rf"(?<![A-Za-z0-9])Q([1-4])[ /-]?({_YEAR})?(?![A-Za-z0-9_])")),
     ("gq", re.compile(rf"(?<![A-Za-z0-9_.,])([1-4])\. Quartal(?: ({_YEAR}))?")),
+    (
+        "wq",
+        re.compile(
+            rf"\b(first|second|third|fourth|erste[rsn]?|zweite[rsn]?|dritte[rsn]?|vierte[rsn]?) (?:quarter|Quartals?)"
+            rf"(?:(?: of| in)? ({_YEAR}))?\b",
+            re.IGNORECASE,
+        ),
+    ),
     (
         "mdy",
         re.compile(rf"\b({_MONTH})\.? (\d{{1,2}})(?:st|nd|rd|th)?(?:,? ({_YEAR}))?(?![\d.,]*\d|\s?%)\b", re.IGNORECASE),
@@ -106,7 +115,7 @@ _DATES = (
     ("time", re.compile(r"(?<![\d:.,])([01]?\d|2[0-3]):([0-5]\d)(?::[0-5]\d(?:\.\d+)?)?(?![\d:])")),
     ("y", re.compile(rf"(?<![A-Za-z0-9_.,$€£¥+−-])({_YEAR})(?![\d]|[.,]\d|\s?[%$€£¥元万]|-\d|[A-Za-z_])")),
 )  # fmt: skip
-_MAYBE_DATE = re.compile(rf"{_YEAR}|\d\.\s?\d?\d\.|\d/\d|\d:\d\d|月|季|Q[1-4]|Quartal|\b(?:{_MONTH})", re.IGNORECASE)
+_MAYBE_DATE = re.compile(rf"{_YEAR}|\d\.\s?\d?\d\.|\d/\d|\d:\d\d|月|季|Q[1-4]|Quart|\b(?:{_MONTH})", re.IGNORECASE)
 """What a text without any date has nowhere: looking for it first saves the patterns above their work."""
 _MONTH_ALONE = re.compile(rf"\b({_MONTH})\b", re.IGNORECASE)
 _UNIT_WORDS = "|".join(
@@ -170,6 +179,11 @@ def scan(text: str, marks: Marks, *, months: bool = False) -> list[Numeral]:
     return sorted(found, key=lambda one: one.start)
 
 
+def month_of(text: str) -> int | None:
+    """The month that a text is the name of."""
+    return _MONTHS.get(text.rstrip(".").casefold()) if text[:1].isupper() else None
+
+
 def scan_dates(text: str) -> list[Numeral]:
     """The dates and times of a text."""
     return _dates(text)[0]
@@ -228,6 +242,8 @@ def _day(name: str, given: list[str | None]) -> Day | None:  # noqa: PLR0912 - o
             day = Day(number(0), None, None, number(1))
         case "qy" | "gq":
             day = Day(number(1), None, None, number(0))
+        case "wq":
+            day = Day(number(1), None, None, _RANKS[(given[0] or "")[:2].casefold()])
         case "mdy":
             day = Day(number(2), _MONTHS[(given[0] or "").casefold()], number(1))
         case "dmonthy":

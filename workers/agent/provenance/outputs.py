@@ -28,6 +28,7 @@ _MILLIONS = re.compile(r"(?<![A-Za-z])(?:Mio\.? ?€?|M€|M ?EUR|MEUR|MUSD|mill
 _WAN = re.compile(r"万元")
 _NAME = re.compile(r"^(?:Freq: [\w-]+, )?Name: (?P<name>.+?), (?:Length: \d+, )?dtype: ", re.MULTILINE)
 _EARLIER_CELLS = 40
+_PERCENTILE = re.compile(r"[pq](\d\d)")
 _SIZES = re.compile(r"\[?(\d[\d,]*) rows x (\d+) columns\]?|\((\d+), (\d+)\)")
 
 
@@ -65,7 +66,16 @@ def facts_of(turns: Sequence[Sequence[Step]]) -> Facts:  # noqa: PLR0912 - one c
         if fact.unit in _CURRENCY_CODES and not fact.given:
             facts.currencies.add(fact.unit)
     settle(facts)
+    _percentiles(facts)
     return facts
+
+
+def _percentiles(facts: Facts) -> None:
+    """Note what the names of columns say: "p95_h" is for 95 % of the cases."""
+    places = {word: fact.place for fact in facts.facts if fact.turn == 0 for word in fact.words if word[:1] in "pq"}
+    for word, place in places.items():
+        if match := _PERCENTILE.fullmatch(word):
+            facts.facts.append(Fact(float(match[1]), 0, place, unit="%", given=True, percent=True))
 
 
 _CURRENCY_CODES = set(CURRENCIES.values())

@@ -27,6 +27,8 @@ _MAX_RUN = 400
 _MOST_MEASURES = 24
 _SPLIT = re.compile(r"[,;|]\s+|\s{2,}|\t|\)\s|\s\(")
 _TOLD = re.compile(r"^[^|]{1,60}?[:=]\s")
+_PAIR = re.compile(r"^(?=\S)(?!.*\s\s)[^\d:=,|(\[{]{1,40} [-−]?[$€£¥]?\d[\d,.]*[%€万元]?$")
+"""A line of a name and its figure, one blank between them, so that a list of them is not aligned."""
 _LABEL_END = re.compile(r"[:=]")
 _LABELLED = re.compile(r"(?:[:=]|[a-z_]{3,}|[\u3400-\u9fff])\s*$", re.IGNORECASE)
 
@@ -42,6 +44,11 @@ def read_text(text: str, reader: Reader) -> Found:
         return found
     at = 0
     while at < len(lines):
+        end = _while(lines, at, lambda line: _PAIR.match(line) is not None)
+        if end - at >= 2 and _PAIR.match(lines[at]) and len({len(line) for line in lines[at:end]}) > 1:
+            _lines(lines[at:end], reader, at + 1, found)
+            at = end
+            continue
         end = _run_end(lines, at)
         block = lines[at:end]
         if len(block) >= 2 and _table(block, reader, at + 1, found):
@@ -210,7 +217,9 @@ def _figures(line: str, marks: Marks) -> list[Numeral]:
     return found
 
 
-def _lines(lines: Sequence[str], reader: Reader, first: int, found: Found) -> None:
+def _lines(  # noqa: PLR0912 - one loop over the lines and their numbers
+    lines: Sequence[str], reader: Reader, first: int, found: Found
+) -> None:
     """The facts of lines such as "North: revenue 12, orders 3". Lines of the same shape are rows of one family."""
     family = Family(binds=len(lines) > 1)
     heads: list[str] = []
@@ -223,6 +232,8 @@ def _lines(lines: Sequence[str], reader: Reader, first: int, found: Found) -> No
                 note_day(one, reader.place(number, line), found)
         parsed.append((number, line, [one for one in numbers if one.kind in ("number", "ordinal")]))
         heads.append(_head(line, numbers))
+    if len(lines) == 1 and _listed(*parsed[0], reader, found):
+        return
     shared = set(key_of(heads[0])) if len(lines) > 1 else set()
     for head in heads[1:]:
         shared &= set(key_of(head))
@@ -259,6 +270,49 @@ def _lines(lines: Sequence[str], reader: Reader, first: int, found: Found) -> No
         grid.record = _are_measures(grid)
         family.binds = family.binds and not grid.record
         found.grids.append(grid)
+
+
+_AND = re.compile(r"^[\s,;|]+(?:and\s+)?")
+_FEWEST = 3
+
+
+def _listed(number: int, line: str, numbers: Sequence[Numeral], reader: Reader, found: Found) -> bool:
+    """Read "monthly mean: Jan 1.4, Feb 4.9, Mar 7.6" as a table of one column; whether the line is such a list."""
+    colon = line.find(": ")
+    numbers = [one for one in numbers if one.start > colon]
+    if colon < 1 or len(numbers) < _FEWEST or len({(one.unit, one.readings[0][1] > 0) for one in numbers}) > 1:
+        return False
+    names: list[str] = []
+    previous = colon + 1
+    for one in numbers:
+        piece = line[previous : one.start]
+        if names and not re.match(r"\s?[,;|]", piece):
+            return False
+        names.append(_AND.sub("", piece).strip(" :$€£"))
+        previous = one.end
+    head = line[:colon].strip(" -•*")
+    labels = [label_of(name) for name in names]
+    if (
+        not all(labels)
+        or len(set(labels)) < len(labels)
+        or "=" in line
+        or not head
+        or len(line.rstrip()) - previous > 1
+    ):
+        return False
+    family, grid, words = Family(), Grid(rows=len(numbers), names=((), key_of(head))), set(key_of(head))
+    unit, scale = unit_of(head)
+    for row, (one, name, label) in enumerate(zip(numbers, names, labels, strict=True)):
+        family.add(label, name)
+        own = words | (set() if isinstance(label, Day) else set(label))
+        fact = make_fact(one, reader.place(number, line.strip()), reader.turn, ((family, label),), own)
+        if not fact.unit and fact.scale == 1.0:
+            fact.unit, fact.scale = unit, scale
+        fact.grid, fact.row, fact.column = grid, row, 1
+        grid.facts.append(fact)
+        found.facts.append(fact)
+    found.grids.append(grid)
+    return True
 
 
 def _are_measures(grid: Grid) -> bool:

@@ -6,19 +6,29 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from workers.agent.provenance.alike import Alike
 from workers.agent.provenance.arithmetic import arithmetic, number
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.charted import against, chart_facts
 from workers.agent.provenance.claims import Claim, read_report
-from workers.agent.provenance.deriving import derive
+from workers.agent.provenance.columns import significant
+from workers.agent.provenance.deriving import Derived, derive
 from workers.agent.provenance.facts import Fact, Facts, Label, Place
 from workers.agent.provenance.matching import Candidate, Reason, bounds, candidates
+from workers.agent.provenance.numerals import Day
+from workers.agent.provenance.pools import Said, from_pool
 from workers.agent.provenance.tokens import Token, find_tokens
+from workers.agent.provenance.words import CURRENCIES
+from workers.agent.provenance.workbench import Workbench
 
 State = Literal["sourced", "derived", "given", "unsourced", "left"]
 """`left`: too small, or of a kind that is no claim; nothing is said about it."""
 _NEAREST = 3
 _MOST_PLACES = 4
+_MOST_BEFORE = 10
+_SURE_DIGITS = 3
+"""Digits from which a value is found by its digits alone, where names mislead."""
+_MONEY = frozenset(CURRENCIES.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +93,68 @@ def trace(report: str, facts: Facts) -> Provenance:
     for claim in reading.claims:
         token = next((by_end[at] for at in range(claim.end, claim.end + 4) if at in by_end), None)
         _trace_one(claim, token, work, waiting)
-    for _ in range(3):
-        left = [(claim, found) for claim, found in waiting if not _derive(claim, found, work)]
-        if len(left) == len(waiting):
-            break
-        waiting = left
+    waiting = _derive_all(waiting, work)
+    if waiting and _derive_alike(waiting, work):
+        waiting = _derive_all([each for each in waiting if id(each[0]) not in work.backed], work, late=True)
+    if waiting and _derive_alone(waiting, work):
+        waiting = _derive_all([each for each in waiting if id(each[0]) not in work.backed], work, late=True)
     for claim, found in waiting:
         _settle_unsourced(claim, found, work)
     return Provenance(plain, tuple(work.states[id(claim)] for claim in reading.claims))
+
+
+def _derive_all(
+    waiting: list[tuple[Claim, list[Candidate]]], work: _Work, *, late: bool = False
+) -> list[tuple[Claim, list[Candidate]]]:
+    """Derive what can be derived, again while it helps; what is left."""
+    for _ in range(3):
+        left = [(claim, found) for claim, found in waiting if not _derive(claim, found, work, late=late)]
+        if len(left) == len(waiting):
+            break
+        waiting = left
+    return left if waiting else []
+
+
+def _derive_alike(waiting: Sequence[tuple[Claim, list[Candidate]]], work: _Work) -> bool:
+    """Derive what one formula explains together with other figures; whether there was such a figure."""
+    backed = {key: (one.value, one.fact) for key, one in work.backed.items()}
+    alike = Alike(work.scene.reading.claims, backed, work.scene, work.facts)
+    some = False
+    for claim, found in waiting:
+        one = alike.of(claim)
+        if one is None or _is_wrong(claim, found, work, late=True):
+            continue
+        _note_derived(claim, Derived(one.how, one.facts, one.value), work)
+        some = True
+    return some
+
+
+def _derive_alone(waiting: Sequence[tuple[Claim, list[Candidate]]], work: _Work) -> bool:
+    """Derive what few values of the claim's own row, or of the sentences before, give; whether there was such a one."""
+    some = False
+    for claim, found in waiting:
+        if _is_wrong(claim, found, work, late=True) or claim.numeral.kind != "number":
+            continue
+        bench = Workbench(claim, _others(claim, work), work.scene, work.facts)
+        one = from_pool(claim, bench, _before(claim, work))
+        if one is not None:
+            _note_derived(claim, Derived(one.how, one.facts, one.value), work)
+            some = True
+    return some
+
+
+def _before(claim: Claim, work: _Work) -> list[Said]:
+    """The backed figures of the sentences before, the nearest first."""
+    earlier = [
+        other
+        for other in work.scene.reading.claims
+        if id(other) in work.backed and not other.in_table and other.span[1] <= claim.span[0]
+    ]
+    last = earlier[-1].span if earlier else None
+    return [
+        Said(other, work.backed[id(other)].value, work.backed[id(other)].fact, other.span == last)
+        for other in reversed(earlier[-_MOST_BEFORE:])
+    ]
 
 
 def _trace_one(claim: Claim, token: Token | None, work: _Work, waiting: list[tuple[Claim, list[Candidate]]]) -> None:
@@ -103,7 +167,7 @@ def _trace_one(claim: Claim, token: Token | None, work: _Work, waiting: list[tup
     if token is not None:
         _trace_token(claim, token, work)
         return
-    found = candidates(claim, work.scene, work.facts)
+    found = _found(claim, work)
     best = _best(found, claim, work)
     if best is not None and (other := against(claim, best.fact, work.charted, work.scene)) is not None:
         _note(claim, work, "unsourced", reason="chart", near=(_shown(other), _shown(best.fact)))
@@ -115,6 +179,14 @@ def _trace_one(claim: Claim, token: Token | None, work: _Work, waiting: list[tup
         waiting.append((claim, found))
 
 
+def _found(claim: Claim, work: _Work, only_cell: int = 0) -> list[Candidate]:
+    """The facts with the claim's value. One of another row than the nearest name may do, when that one is told."""
+    return [
+        each._replace(against="") if each.against == "row" and _is_told_already(claim, each.fact, work) else each
+        for each in candidates(claim, work.scene, work.facts, only_cell)
+    ]
+
+
 def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | None:
     """The best fact that nothing speaks against.
 
@@ -122,12 +194,43 @@ def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | 
     """
     fits = [each for each in found if not each.against]
     wrong = [each for each in found if each.against == "row" and each.fact.turn == 0]
-    if wrong and fits and not fits[0].strong and not fits[0].fact.given:
+    if wrong and fits and not fits[0].strong and not (fits[0].fact.given and fits[0].fact.place.what != "file"):
         if any(each.strong for each in fits):
             return next(each for each in fits if each.strong)
         if any(_has_own(claim, each.fact, work) for each in wrong):
             return None
     return fits[0] if fits else None
+
+
+def _is_told_already(claim: Claim, fact: Fact, work: _Work) -> bool:
+    """Whether the row that a claim seems to be about has its figure of this column in the clauses before already.
+
+    "7,150 are activated and 1,430 pay": the second one cannot be of the first row too, and its clause names no other.
+    """
+    if claim.in_table or fact.grid is None or significant(claim) < _SURE_DIGITS:
+        return False
+    for family, label in fact.keys:
+        allowed = work.scene.allowed(claim, family) if family.binds else None
+        if allowed is None or label in allowed:
+            continue
+        if family.columns or isinstance(label, Day):
+            return False
+        rows = [own for own, _ in fact.keys if not own.columns]
+        if any(m.label in own.labels for m in work.scene.within(*claim.clause) for own in rows):
+            return False
+        told = {
+            other_label
+            for other in work.scene.reading.claims
+            if other.span == claim.span
+            and other.start < claim.start
+            and (one := work.backed.get(id(other))) is not None
+            if one.fact is not None and one.fact.grid is fact.grid and one.fact.column == fact.column
+            for own, other_label in one.fact.keys
+            if own is family
+        }
+        if not allowed <= told:
+            return False
+    return True
 
 
 def _has_own(claim: Claim, fact: Fact, work: _Work) -> bool:
@@ -185,7 +288,7 @@ def _trace_ordinal(claim: Claim, work: _Work) -> None:
 def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
     """A token binds: the cell must have shown its value, the figure must be that value, and its row must fit."""
     if token.cell is not None and token.value is not None:
-        for each in candidates(claim, work.scene, work.facts, token.cell):
+        for each in _found(claim, work, token.cell):
             fact = each.fact
             if not each.against and abs(abs(fact.value) - abs(token.value)) <= max(
                 fact.slack / fact.scale, token.slack
@@ -195,7 +298,8 @@ def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
     _note(claim, work, "unsourced", reason="tag", near=_nearest(claim, (), work))
 
 
-def _derive(claim: Claim, found: Sequence[Candidate], work: _Work) -> bool:
+def _others(claim: Claim, work: _Work) -> list[tuple[Claim, float, float, Fact | None]]:
+    """The backed figures of the claim's sentence, or of its row and column."""
     others = []
     for other in work.scene.reading.claims:
         backed = work.backed.get(id(other))
@@ -206,12 +310,40 @@ def _derive(claim: Claim, found: Sequence[Candidate], work: _Work) -> bool:
                 others.append((other, backed.value, backed.slack, backed.fact))
         elif other.span == claim.span:
             others.append((other, backed.value, backed.slack, backed.fact))
-    wrong = any(each.against == "row" and each.fact.turn == 0 and _has_own(claim, each.fact, work) for each in found)
-    wrong = wrong and claim.numeral.unit not in ("%", "pp")
-    turned = any(each.against == "sign" and each.strong for each in found)
-    one = None if wrong or turned else derive(claim, others, work.scene, work.facts)
+    return others
+
+
+def _derive(claim: Claim, found: Sequence[Candidate], work: _Work, *, late: bool = False) -> bool:
+    others = _others(claim, work)
+    one = None if _is_wrong(claim, found, work, late=late) else derive(claim, others, work.scene, work.facts)
     if one is None:
         return _count(claim, work)
+    _note_derived(claim, one, work)
+    return True
+
+
+def _is_wrong(claim: Claim, found: Sequence[Candidate], work: _Work, *, late: bool = False) -> bool:
+    """Whether the value is that of another row of the same measure, or has the wrong sign: no step explains it then."""
+    wrong = any(
+        each.against == "row"
+        and each.fact.turn == 0
+        and not _is_of_another_kind(claim, each.fact)
+        and _has_own(claim, each.fact, work)
+        for each in found
+    )
+    turned = any(each.against == "sign" and (each.strong or late) for each in found)
+    return turned or (wrong and claim.numeral.unit not in ("%", "pp"))
+
+
+def _is_of_another_kind(claim: Claim, fact: Fact) -> bool:
+    """Whether a claim is an amount of money, and the fact is of a column without, beside one of money."""
+    unit = claim.numeral.unit
+    if unit not in _MONEY or fact.unit or fact.grid is None:
+        return False
+    return any(other.unit == unit for other in fact.grid.facts)
+
+
+def _note_derived(claim: Claim, one: Derived, work: _Work) -> None:
     work.backed[id(claim)] = _Backed(one.value, 0.0, None)
     bound = tuple(dict.fromkeys((_place(fact), fact.value) for fact in one.facts))[:_MOST_PLACES]
     _note(
@@ -223,7 +355,6 @@ def _derive(claim: Claim, found: Sequence[Candidate], work: _Work) -> bool:
         shown=arithmetic(one),
         values=tuple(value for _, value in bound),
     )
-    return True
 
 
 def _place(fact: Fact) -> Place:

@@ -69,7 +69,7 @@ CHANGE_WORDS = frozenset(
 DOWN = re.compile(
     r"\b(?:f[ae]ll(?:s|en|ing)?|decreas\w*|declin\w*|dropp?\w*|los[te]s?|los(?:ing|s(?:es)?)|"
     r"shr[aiu]nk\w*|sank|reduc\w*|"
-    r"down|low[e]rs?|less|fewer|below|under|short\w*|deficit|minus|negative|weaker|contract\w*|behind|cut|worse\w*|"
+    r"costs?(?=[\s\u2060]+\d)|down|low[e]rs?|less|fewer|below|under|short\w*|deficit|minus|negative|weaker|contract\w*|behind|cut|worse\w*|"
     r"slipp\w*|slid\w*|slump\w*|gesunken|sank\w*|sinkt|fiel\w*|fällt|gefallen|rückgang|zurück\w*|schrumpf\w*|"
     r"verlor\w*|verlier\w*|verlust\w*|büß\w*|baiss\w*|diminu\w*|recul\w*|chut\w*|inférieur\w*|perd\w*|"
     r"baj[aóo]\w*|disminu\w*|ca[eyí]\w*|reduj\w*|weniger|niedriger|minus|"
@@ -91,7 +91,8 @@ LEVEL_BEFORE = re.compile(
 """What stands before a level ("fell to 58"), in contrast to a change ("fell by 6")."""
 CHANGE = re.compile(
     r"\bagainst\b|\btoo (?:much|many|little|few)\b|exceed\w*|overs(?:pen|hoo)\w*|chang\w*|differ\w*|"
-    r"gap|lead|range|spread|versus|\bvs\b|compar\w*|relativ\w*|lift|than\b|gegenüber|ggü|verglichen|"
+    r"longer|shorter|faster|slower|larger|smaller|bigger|cheaper|dearer|länger|kürzer|größer|kleiner|schneller|"
+    r"langsamer|teurer|billiger|günstiger|gap|lead|range|spread|versus|\bvs\b|compar\w*|relativ\w*|lift|than\b|gegenüber|ggü|verglichen|"
     r"veränder\w*|unterschied|abstand|spanne|span\b|hinter|écart|différence|par rapport|(?:de )?(?:plus|moins) que|"
     r"diferencia|(?:más|menos) que|frente a|より|比べ|超出|超支|节省|结余|变化|相差|差距|差|相比|同比|环比|比|较",
     re.IGNORECASE,

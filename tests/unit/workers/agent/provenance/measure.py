@@ -8,8 +8,9 @@ from __future__ import annotations
 import random
 import re
 import sys
+import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -18,13 +19,14 @@ import yaml
 from generator import KINDS, Case, cases
 
 from core.steps import Asked, CellRan, Step
-from workers.agent.provenance import Facts, Provenance, facts_of, trace
+from workers.agent.provenance import Facts, Provenance, Traced, facts_of, trace
 
 HELD_OUT = Path(__file__).with_name("held_out.yaml")
 HELD_OUT_2 = Path(__file__).with_name("held_out_2.yaml")
 HELD_OUT_3 = Path(__file__).with_name("held_out_3.yaml")
 HELD_OUT_4 = Path(__file__).with_name("held_out_4.yaml")
 HELD_OUT_5 = Path(__file__).with_name("held_out_5.yaml")
+HELD_OUT_6 = Path(__file__).with_name("held_out_6.yaml")
 SETTLED_ON = Path(__file__).with_name("settled_on.yaml")
 
 
@@ -70,13 +72,18 @@ def generated(count: int, first: int = 0) -> Measured:
 
 def by_hand(path: Path) -> Iterator[tuple[Facts, list[dict[str, Any]]]]:
     """The facts of each world of a set that was written by hand, and its reports."""
+    for steps, reports in _worlds(path):
+        yield facts_of([steps]), reports
+
+
+def _worlds(path: Path) -> Iterator[tuple[list[Step], list[dict[str, Any]]]]:
     for world in yaml.safe_load(path.read_text(encoding="utf-8")):
         steps: list[Step] = [Asked(user="U1", author="Ana", text=world["question"], ts="1.0")]
         for n, (text, title) in enumerate(zip(world["outputs"], world["titles"], strict=True), 1):
             steps.append(
                 CellRan(call_id=f"c{n}", cell_id=f"T/c{n}", title=title, code="show()", status="ok", stdout=text)
             )
-        yield facts_of([steps]), world["reports"]
+        yield steps, world["reports"]
 
 
 def held_out(path: Path = HELD_OUT) -> Measured:
@@ -89,6 +96,118 @@ def held_out(path: Path = HELD_OUT) -> Measured:
             old, new, kind = report["wrong"]
             measured.fault(kind, clean, trace(report["report"].replace(old, new, 1), facts))
     return measured
+
+
+@dataclass
+class Numbers:
+    """Figures one by one: how many are true and how many of these are flagged; the faults, and those flagged."""
+
+    true: int = 0
+    flagged: int = 0
+    faults: int = 0
+    found: int = 0
+
+    @property
+    def precision(self) -> float:
+        """The share of the flags that are right."""
+        return self.found / ((self.found + self.flagged) or 1)
+
+    @property
+    def recall(self) -> float:
+        """The share of the faults that are flagged."""
+        return self.found / (self.faults or 1)
+
+
+def numbers(reports: Iterable[tuple[Facts, str, Sequence[str]]]) -> tuple[Numbers, Numbers]:
+    """The same reports as they are, and with a token behind each figure that a cell shows.
+
+    `reports` are (facts, the true report, those with one fault).
+    """
+    untagged, tagged = Numbers(), Numbers()
+    for facts, true, faulty in reports:
+        clean = trace(true, facts)
+        marks = [(one.end, token) for one in clean.figures if (token := _token(one))]
+        with_tokens = trace(_put(true, true, marks), facts)
+        for counted, before in ((untagged, clean), (tagged, with_tokens)):
+            counted.true += len(before.figures)
+            counted.flagged += len(before.unsourced)
+        for wrong in faulty:
+            for counted, text, before in (
+                (untagged, wrong, clean),
+                (tagged, _put(true, wrong, marks), with_tokens),
+            ):
+                new = Counter(one.text for one in trace(text, facts).unsourced)
+                counted.faults += 1
+                counted.found += bool(new - Counter(one.text for one in before.unsourced))
+    return untagged, tagged
+
+
+def _token(one: Traced) -> str:
+    """The token that binds a sourced figure to its cell; "" for a figure that no cell shows."""
+    if one.state != "sourced" or not one.places or not one.places[0].cell or one.values[:1] in ((), (None,)):
+        return ""
+    return f" [={one.places[0].cell}:{one.values[0]!r}]"
+
+
+def _changed(true: str, wrong: str) -> tuple[int, int]:
+    """Where two texts differ: from here, to there in the first one."""
+    first = next((n for n, (a, b) in enumerate(zip(true, wrong, strict=False)) if a != b), min(len(true), len(wrong)))
+    same = 0
+    while same < min(len(true), len(wrong)) - first and true[-1 - same] == wrong[-1 - same]:
+        same += 1
+    return first, max(len(true) - same, first + 1)
+
+
+def _put(true: str, wrong: str, marks: Sequence[tuple[int, str]]) -> str:
+    """A report with tokens behind its figures, at the places that they have in the true one."""
+    _, ends = _changed(true, wrong) if true != wrong else (0, len(true) + 1)
+    text = wrong
+    for place, token in reversed(marks):
+        at = place + (len(wrong) - len(true) if true != wrong and place >= ends else 0)
+        text = text[:at] + token + text[at:]
+    return text
+
+
+def generated_numbers(count: int, first: int = 0) -> tuple[Numbers, Numbers]:
+    """`numbers` of the generated suite."""
+    return numbers(
+        (facts_of(one.turns), one.report, [wrong for kind in KINDS if (wrong := _planted(one, kind)) is not None])
+        for one in cases(count, first)
+    )
+
+
+def _planted(one: Case, kind: str) -> str | None:
+    return one.plant(kind, random.Random(one.seed * 7 + 1))
+
+
+def numbers_by_hand(path: Path) -> tuple[Numbers, Numbers]:
+    """`numbers` of a set by hand."""
+    return numbers(
+        (facts, report["report"], [report["report"].replace(*report["wrong"][:2], 1)])
+        for facts, reports in by_hand(path)
+        for report in reports
+    )
+
+
+def processor_ms(count: int, first: int = 0) -> list[float]:
+    """The processor time that each report takes, its outputs read anew, in ms and in order."""
+    taken = []
+    for one in cases(count, first):
+        started = time.process_time()
+        trace(one.report, facts_of(one.turns))
+        taken.append((time.process_time() - started) * 1_000)
+    return sorted(taken)
+
+
+def processor_ms_by_hand(path: Path) -> list[float]:
+    """The same for a set by hand; reading the outputs is counted for each report."""
+    taken = []
+    for steps, reports in _worlds(path):
+        for report in reports:
+            started = time.process_time()
+            trace(report["report"], facts_of([steps]))
+            taken.append((time.process_time() - started) * 1_000)
+    return sorted(taken)
 
 
 def random_passes_by_hand(path: Path, tries: int = 4) -> tuple[int, int]:
@@ -161,6 +280,7 @@ if __name__ == "__main__":
     COUNT, FIRST = (int(sys.argv[n]) if len(sys.argv) > n else default for n, default in ((1, 360), (2, 0)))
     _print("generated", generated(COUNT, FIRST))
     SETS = {"first": HELD_OUT, "second": HELD_OUT_2, "third": HELD_OUT_3, "fourth": HELD_OUT_4, "fifth": HELD_OUT_5}
+    SETS["sixth"] = HELD_OUT_6
     SETS["settled on"] = SETTLED_ON
     for NAME, PATH in SETS.items():
         _print(f"by hand, {NAME} set", held_out(PATH))
@@ -168,3 +288,16 @@ if __name__ == "__main__":
         print(f"  random numbers: {PASSED} of {TRIED} pass ({PASSED / TRIED:.4f})")
     PASSED, TRIED = random_passes(COUNT, FIRST)
     print(f"random numbers: {PASSED} of {TRIED} pass ({PASSED / TRIED:.4f})")
+    for NAME, FOUND in (
+        ("generated", generated_numbers(COUNT, FIRST)),
+        *((n, numbers_by_hand(p)) for n, p in SETS.items()),
+    ):
+        for KIND, ONE in zip(("without tokens", "with tokens"), FOUND, strict=True):
+            print(f"{NAME}, {KIND}: {ONE.true} figures, {ONE.flagged} false flags, {ONE.found} of {ONE.faults} faults; "
+                  f"precision {ONE.precision:.3f}, recall {ONE.recall:.3f}")  # fmt: skip
+    for NAME, TAKEN in (
+        ("generated", processor_ms(COUNT, FIRST)),
+        *((n, processor_ms_by_hand(p)) for n, p in SETS.items()),
+    ):
+        P50, P95 = TAKEN[len(TAKEN) // 2], TAKEN[len(TAKEN) * 95 // 100]
+        print(f"{NAME}: processor time p50 {P50:.1f} ms, p95 {P95:.1f} ms, max {TAKEN[-1]:.1f} ms")

@@ -363,3 +363,14 @@ def test_the_mark_of_a_key_line_hides_no_figure() -> None:
     printed = "→ North: 482310.40\n→ South: 371942.15\n"
     assert states("North made 482,310, South 371,942.", printed) == {"482,310": "sourced", "371,942": "sourced"}
     assert states("North made 371,942.", printed) == {"371,942": "unsourced"}
+
+
+def test_a_value_of_another_row_does_not_pass_because_the_samples_of_the_file_hold_it() -> None:
+    column = ColumnNote(name="units", dtype="int64", samples=("120", "100", "30"))
+    file = FileAbstract(
+        path="sales.csv", format="csv", size=1, sha256="0" * 64, tables=(TableNote(name="", columns=(column,), rows=3),)
+    )
+    output = "region\nnorth    120\nsouth    100\nwest      30\nName: units, dtype: int64"
+    steps = (Briefed(files=(file,)), shown(output))
+    assert first("South sold 120 units.", *steps).reason == "row"
+    assert first("North sold 120 units.", *steps).state == "sourced"
