@@ -8,6 +8,7 @@ BIN := .venv/bin
 # plugin that tries a test again talks to a server at each test, also when it tries nothing again.
 QUICK := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --dist loadfile --no-loadscope-reorder
 FAST := $(QUICK) -n 3 -p no:rerunfailures -m "not (process or integration or browser or attack or fault)"
+TYPES := $(BIN)/mypy && $(BIN)/lint-imports
 PROCESS := $(QUICK) -n 6 -m "process and not (integration or browser or attack or fault)"
 
 help:  ## show this list
@@ -42,18 +43,24 @@ run: install  ## start it all here, ask a sample question, stay up (Ctrl-C ends 
 demo: install  ## the same without a page: a file, a follow-up, a database; exits 0 only if all of it arrived
 	@$(BIN)/threadbook demo
 
-check: .venv/.dev  ## format, lint, types, import contracts
+check: lint types  ## format, lint, types, import contracts
+
+lint: .venv/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
-	$(BIN)/mypy
-	$(BIN)/lint-imports
+
+types: .venv/.dev
+	$(TYPES)
 
 fix: .venv/.dev  ## format the code and mend what the linter can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-test: check  ## check + the fast tests
-	$(FAST)
+# The types are checked beside the tests: the checker fills one core, and tests wait now and then. Its words come last.
+test: lint  ## check + the fast tests
+	@mkdir -p build
+	@($(TYPES)) >build/types.log 2>&1 & types=$$!; \
+	  $(FAST); tests=$$?; wait $$types; checked=$$?; cat build/types.log; exit $$((tests ? tests : checked))
 
 test-integration: .venv/.dev  ## real sessions, real Redis and Postgres, and the whole stack
 	$(PROCESS)
@@ -136,4 +143,4 @@ eval: .venv/.dev  ## our suite of questions: MODEL=offline, or any model that th
 	$(BIN)/python -m bench.suite .eval/suite
 	$(BIN)/threadbook eval .eval/suite/suite.jsonl --model $(or $(MODEL),offline) -j $(or $(JOBS),2) --out .eval/$(or $(MODEL),offline)
 
-.PHONY: fuzz mutate-walls help install run demo check fix test coverage test-again test-newcomer test-integration test-wheel test-browser test-faults soak soak-postgres soak-year test-all check-deploy check-trl docs sbom bench eval
+.PHONY: fuzz mutate-walls help install run demo check lint types fix test coverage test-again test-newcomer test-integration test-wheel test-browser test-faults soak soak-postgres soak-year test-all check-deploy check-trl docs sbom bench eval

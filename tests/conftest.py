@@ -8,16 +8,19 @@ import os
 import socket
 import sys
 import uuid
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 from types import ModuleType
 from urllib.parse import urlsplit
 
+import compiled_once
 import pytest
 import schema_template
 import shared_statements
 import without_syncs
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
+from hypothesis.internal.constants_ast import Constants
 from services import missing
 from sqlalchemy import create_engine, text
 
@@ -30,11 +33,29 @@ UNHURRIED = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("same", derandomize=True, **UNHURRIED)
 settings.register_profile("explore", max_examples=1_000, print_blob=True, **UNHURRIED)
 settings.load_profile("explore" if os.environ.get("EXPLORE") else "same")
+if not os.environ.get("EXPLORE"):
+    # Hypothesis also tries the literals of every file of ours that happens to be imported: other ones when other files
+    # are collected, and it goes through all of them for each strategy.
+    pytest.MonkeyPatch().setattr(providers, "_get_local_constants", Constants)
+
+
+def pytest_sessionstart(session: pytest.Session) -> None:
+    compiled_once.compile_share(session.config)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Imports and collected tests make millions of objects that stay: looking for garbage among them finds none."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    """Fourteen thousand collected tests are a million objects, which each full collection of garbage would walk."""
+    """Nine thousand collected tests are a million objects, which each full collection of garbage would walk."""
     gc.collect()
     gc.freeze()
 

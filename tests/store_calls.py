@@ -26,6 +26,7 @@ from core.store.history import History
 from core.store.installations import Installed
 from core.store.lineage import CopiedTurn
 from core.store.turns import new_turn
+from core.store.vectors import ThreadMark
 from core.values import IncomingMessage, Lease, StoredFile, ThreadKey
 
 NOT_CALLED = {"migrate", "close", "rolled_back", "ping"}
@@ -81,6 +82,12 @@ SAMPLES: Mapping[str, Any] = {
     "opens": new_turn(THREAD.id, 9, "en", "gpt-x"),
     "sent": [Sent(f"{TURN}:card", "100.000009", {})],
     "texts": ["how much?"],
+    "text": "how much?",
+    "near": ["T1:C1:300.000001"],
+    "mark": ThreadMark(THREAD.id, THREAD.team, 1, 0),
+    "dims": 1,
+    "vectors": b"ab",
+    "search_id": 1,
     "then": [REPLIED],
     "author": "Ana",
     "cell_id": "here cell",
@@ -104,6 +111,8 @@ SAMPLES: Mapping[str, Any] = {
     "name": TURN,
     "node_id": "here",
     "pinned": True,
+    "reader": "U1",
+    "states": ["waiting", "done"],
     "state": "0" * 64,
     "words": ["how", "流失", "it"],
     "payload": {"text": "working"},
@@ -136,6 +145,8 @@ OTHERWISE: Mapping[tuple[str, str], Any] = {
     ("end_clean_room", "outcome"): WAITING,
     ("end_run", "outcome"): RunOutcome(),
     ("forget_installation", "at"): datetime.now(UTC),
+    ("drop_old_searches", "at"): datetime.now(UTC),
+    ("without_vectors", "after"): 1,
     ("add_schedule", "shown"): [],
     **{("set_schedule_state", name): value for name, value in (("state", "paused"), ("reason", ""))},
     ("fork_thread", "key"): ThreadKey("T1", "C1", "300.000001"),

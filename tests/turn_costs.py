@@ -166,12 +166,13 @@ def whole_turn(world: World, thread: ThreadKey | None = None) -> tuple[ThreadKey
     key = thread or ThreadKey(world.slack.team, CHANNEL, posted["ts"])
     found = {}
     before = len(world.slack.calls)
+    wakes = world.wakes()
     with counted() as found[BOT]:
-        _mention(world, key, str(posted["ts"]), paced)
+        _mention(world, key, str(posted["ts"]), paced, wakes)
     found[BOT].slack.update(method for method, _ in world.slack.calls[before:])
     before = len(world.slack.calls)
+    worker = world.worker()
     with counted() as found[WORKER], world.watched(paced):
-        worker = world.worker()
         taken = worker.wakes.take(worker.context.settings.node_id)
         assert taken == key.id
         jobs.run(worker, taken)
@@ -180,7 +181,7 @@ def whole_turn(world: World, thread: ThreadKey | None = None) -> tuple[ThreadKey
     return key, found
 
 
-def _mention(world: World, key: ThreadKey, ts: str, paced: _Paced) -> None:
+def _mention(world: World, key: ThreadKey, ts: str, paced: _Paced, wakes: Wakes) -> None:
     """What the bot does with a mention."""
     message = IncomingMessage(
         team=key.team,
@@ -196,7 +197,7 @@ def _mention(world: World, key: ThreadKey, ts: str, paced: _Paced) -> None:
     handler = MessageHandler(
         settings=world.settings,
         store=world.store,
-        wakes=Wakes(world._redis, world.store),
+        wakes=wakes,
         slack=SlackWriter(world.slack.client(), world.store),
         later=AtOnce(),
         lookups=AtOnce(),

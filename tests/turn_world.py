@@ -26,7 +26,7 @@ from core.approvals import DECISION, Decision
 from core.blobs import Blobs
 from core.commands import command_in
 from core.leases import Leases
-from core.queue import Wakes
+from core.queue import Wakes, signatures_of
 from core.settings import Settings, load_settings
 from core.slack.fake import TOKEN, FakeSlack
 from core.slack.files import file_refs
@@ -344,7 +344,13 @@ class World:
         )
         leases = Leases(self._redis, self.store, LEASE_TTL_S)
         admission = Admission(self._redis, leases, settings.fairness)
-        return WorkerContext(context, leases, Wakes(self._redis, self.store), Backoff(self._redis), admission)
+        return WorkerContext(context, leases, self.wakes(), Backoff(self._redis), admission)
+
+    def wakes(self) -> Wakes:
+        """Those of a process that has read its key at its start."""
+        signatures = signatures_of(self.store.wake_key)
+        signatures.read()
+        return Wakes(self._redis, self.store, signatures)
 
     def run(self, key: ThreadKey, *, node: str = "here", death: Death | None = None) -> None:
         """What RQ does after a wake: a worker process advances the thread."""

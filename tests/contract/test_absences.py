@@ -5,48 +5,28 @@ from __future__ import annotations
 import ast
 import re
 import sys
-from collections.abc import Iterator
-from functools import cache
-from pathlib import Path
 
 import pytest
+from own_code import ROOT, files, imports_of, name_of, nodes_of
 
-ROOT = Path(__file__).parents[2]
 ROOMS = ("bot", "workers", "core", "executor", "playground", "tryout")
 INSIDE = "executor/inside/"
 """The only room whose code runs in a subprocess: heavy libraries and pickle are met there, if at all."""
 
 
-def product_files() -> Iterator[Path]:
-    yield ROOT / "threadbook.py"
-    for room in ROOMS:
-        yield from sorted((ROOT / room).rglob("*.py"))
-
-
-@cache
-def nodes(path: Path) -> tuple[ast.AST, ...]:
-    return tuple(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
-
-
-def imports(path: Path) -> Iterator[str]:
-    for node in nodes(path):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-            yield node.module
+PRODUCT = (ROOT / "threadbook.py", *files(*ROOMS))
 
 
 def all_imports(room: str) -> set[tuple[str, str]]:
     """(file, top-level package) for every import of a room."""
-    files = sorted((ROOT / room).rglob("*.py"))
-    return {(path.relative_to(ROOT).as_posix(), name.split(".")[0]) for path in files for name in imports(path)}
+    return {(name_of(path), name.split(".")[0]) for path in files(room) for name in imports_of(path)}
 
 
 def importers(package: str) -> set[str]:
     return {
-        path.relative_to(ROOT).as_posix()
-        for path in product_files()
-        if any(name == package or name.startswith(package + ".") for name in imports(path))
+        name_of(path)
+        for path in PRODUCT
+        if any(name == package or name.startswith(package + ".") for name in imports_of(path))
     }
 
 
@@ -68,12 +48,13 @@ def test_a_part_is_imported_only_in_its_room(package: str, allowed: tuple[str, .
 
 
 def test_the_process_environment_is_read_in_one_place() -> None:
+    names = {"environ", "getenv", "environb"}
     readers = {
-        path.relative_to(ROOT).as_posix()
-        for path in product_files()
-        for node in nodes(path)
-        if isinstance(node, ast.Attribute) and node.attr in ("environ", "getenv", "environb")
+        name_of(path)
+        for path, node in nodes_of(PRODUCT, names)
+        if isinstance(node, ast.Attribute) and node.attr in names
     }
+    assert "core/settings.py" in readers
     assert {path for path in readers if not path.startswith("executor/")} <= {"core/settings.py"}
 
 
@@ -90,11 +71,9 @@ def test_the_analysts_loop_reads_no_clock_and_starts_nothing() -> None:
     effects = {"time", "random", "os", "socket", "subprocess", "threading", "asyncio"}
     assert {(path, name) for path, name in all_imports("workers/agent") if name in effects} == set()
     clocks = re.compile(r"\bdatetime\.(now|utcnow|today)\b|\bdate\.today\b")  # a moment as a value is no clock
-    assert [path for path in sorted((ROOT / "workers/agent").rglob("*.py")) if clocks.search(path.read_text())] == []
+    assert [path for path in files("workers/agent") if clocks.search(path.read_text())] == []
 
 
 def test_the_playground_imports_nothing_of_ours() -> None:
-    ours = {
-        name for path in (ROOT / "playground").rglob("*.py") for name in imports(path) if name.split(".")[0] in ROOMS
-    }
+    ours = {name for path in files("playground") for name in imports_of(path) if name.split(".")[0] in ROOMS}
     assert {name for name in ours if not name.startswith("playground")} == set()

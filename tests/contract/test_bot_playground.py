@@ -32,7 +32,7 @@ from core.slack.approvals import approval_message, field_id
 from core.slack.client import web_client
 from core.slack.menu import CHOICE
 from core.slack.writer import SlackWriter
-from core.steps import Approval, Asked, Questioned
+from core.steps import Approval, Asked, Draft, Questioned
 from core.store import Store, StoreUnreachable
 from core.values import Lease, ThreadKey
 from playground import Address, Options, running
@@ -660,7 +660,7 @@ def approval(workspace: Workspace) -> tuple[str, str]:
     asked = Asked(user=mail[0].user, author="Ana", text="revenue by region", ts=ts)
     store.take_mail(lease, turn.id, [each.id for each in mail], [asked, step])
     store.set_turn_status(lease, turn.id, "waiting")
-    message = approval_message(step, turn.id, "en")
+    message = approval_message(Draft(step), turn.id, "en")
     writer = SlackWriter(web_client(workspace.settings), store)
     posted = writer.post(lease, key, f"{turn.id}:question:0", message.text, message.blocks)
     workspace.redis.flushall()

@@ -9,16 +9,15 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from own_code import ROOT, files, nodes_of
 
 from core.settings import environment_names
 from workers.service.supervisor import STOP_S
 
-ROOT = Path(__file__).parents[2]
 DEPLOY = ROOT / "deploy"
 KINDS = {
     "Counter": ("_total",),
@@ -35,21 +34,19 @@ OF_PROMETHEUS = {"job", "instance", "le"}
 def metrics() -> dict[str, set[str]]:
     """Series → labels, of everything that our processes show."""
     found: dict[str, set[str]] = {}
-    for room in ("core", "workers", "bot"):
-        for path in (ROOT / room).rglob("*.py"):
-            for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-                if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id not in KINDS:
-                    continue
-                texts = [part for part in ast.walk(node) if isinstance(part, ast.Tuple | ast.List)]
-                labels = {
-                    each.value
-                    for part in texts
-                    for each in part.elts
-                    if isinstance(each, ast.Constant)
-                    if isinstance(each.value, str)
-                }
-                if node.args and isinstance(node.args[0], ast.Constant):
-                    found |= {f"{node.args[0].value}{ending}": labels for ending in KINDS[node.func.id]}
+    for _, node in nodes_of(files("core", "workers", "bot"), KINDS.keys()):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id not in KINDS:
+            continue
+        texts = [part for part in ast.walk(node) if isinstance(part, ast.Tuple | ast.List)]
+        labels = {
+            each.value
+            for part in texts
+            for each in part.elts
+            if isinstance(each, ast.Constant)
+            if isinstance(each.value, str)
+        }
+        if node.args and isinstance(node.args[0], ast.Constant):
+            found |= {f"{node.args[0].value}{ending}": labels for ending in KINDS[node.func.id]}
     return found
 
 

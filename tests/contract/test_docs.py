@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
+from functools import cache
 
 import pytest
+from own_code import ROOT, files, nodes_of
 from slack_sdk import WebClient
 from typer.testing import CliRunner
 
 import threadbook
 from playground.api.registry import METHODS
 
-ROOT = Path(__file__).parents[2]
 DOCUMENTS = ["README.md", "ARCHITECTURE.md", "AGENTS.md", "CONTRIBUTING.md", "CHANGELOG.md", "SECURITY.md"]
 DOCUMENTS += ["examples/README.md", "executor/PROTOCOL.md", "playground/README.md", "prompts/README.md"]
 DOCUMENTS += [path.relative_to(ROOT).as_posix() for path in sorted((ROOT / "docs").rglob("*.md"))]
@@ -83,17 +83,16 @@ def test_lines_of_prose_have_at_most_120_characters(name: str) -> None:
     assert [line for line in prose.splitlines() if len(line) > 120 and not line.startswith(("|", "- ✗"))] == []
 
 
-def slack_methods_called() -> set[str]:
+@cache
+def slack_methods_called() -> frozenset[str]:
     """Web API methods that our code calls, by the SDK's naming: `client.chat_postMessage(...)` → chat.postMessage."""
     named = {method.replace(".", "_"): method for method in METHODS}
     names = {name for name in dir(WebClient) if "_" in name and not name.startswith("_")} - {"api_call"}
-    return {
+    return frozenset(
         named.get(node.attr, node.attr)
-        for room in ("bot", "core", "workers")
-        for path in (ROOT / room).rglob("*.py")
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        for _, node in nodes_of(files("bot", "core", "workers"), names)
         if isinstance(node, ast.Attribute) and node.attr in names
-    }
+    )
 
 
 def test_the_playground_offers_every_slack_method_that_we_call() -> None:

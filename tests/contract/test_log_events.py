@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
-from pathlib import Path
+from functools import cache
 
 import pytest
+from own_code import files, name_of, nodes_of
 
-ROOT = Path(__file__).parents[2]
 ROOMS = ("bot", "core", "workers", "tryout")
 LEVELS = {"debug", "info", "warning", "error", "exception", "critical"}
 NAME = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
 
 
-def log_calls(tree: ast.Module) -> Iterator[ast.Call]:
-    for node in ast.walk(tree):
-        match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="log" | "logger"), attr=level)) if level in LEVELS:
-                yield node
+def log_call(node: ast.AST) -> ast.Call | None:
+    match node:
+        case ast.Call(func=ast.Attribute(value=ast.Name(id="log" | "logger"), attr=level)) if level in LEVELS:
+            return node
+    return None
+
+
+@cache
+def log_calls() -> list[tuple[str, ast.Call]]:
+    """Every call that writes a log line, with its file."""
+    found = nodes_of(files(*ROOMS), {"log", "logger"})
+    return [(name_of(path), call) for path, node in found if (call := log_call(node))]
 
 
 def quotes_an_error(call: ast.Call) -> bool:
@@ -42,19 +48,18 @@ def fault(call: ast.Call) -> str | None:
             return f"line {call.lineno}: no event"
 
 
-def files() -> list[Path]:
-    return [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
+def test_a_log_event_is_a_snake_case_name() -> None:
+    assert {"bot", "core", "workers"} <= {name.partition("/")[0] for name, _ in log_calls()}
+    assert [f"{name}, {found}" for name, call in log_calls() if (found := fault(call))] == []
 
 
-@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_log_event_is_a_snake_case_name(path: Path) -> None:
-    assert [found for call in log_calls(ast.parse(path.read_text("utf-8"))) if (found := fault(call))] == []
+def test_a_log_line_never_gets_the_text_of_an_error() -> None:
+    assert [f"{name}, line {call.lineno}" for name, call in log_calls() if quotes_an_error(call)] == []
 
 
-@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(ROOT)))
-def test_a_log_line_never_gets_the_text_of_an_error(path: Path) -> None:
-    calls = log_calls(ast.parse(path.read_text("utf-8")))
-    assert [call.lineno for call in calls if quotes_an_error(call)] == []
+def parsed(code: str) -> ast.Call:
+    (call,) = filter(None, map(log_call, ast.walk(ast.parse(code))))
+    return call
 
 
 @pytest.mark.parametrize(
@@ -69,10 +74,8 @@ def test_a_log_line_never_gets_the_text_of_an_error(path: Path) -> None:
     ],
 )
 def test_the_check_finds_sentences_and_built_names(code: str) -> None:
-    (call,) = log_calls(ast.parse(code))
-    assert fault(call) is not None
+    assert fault(parsed(code)) is not None
 
 
 def test_a_name_with_fields_passes() -> None:
-    (call,) = log_calls(ast.parse('log.info("cell_ended", status=status)'))
-    assert fault(call) is None
+    assert fault(parsed('log.info("cell_ended", status=status)')) is None

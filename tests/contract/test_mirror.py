@@ -24,6 +24,7 @@ INSIDE_ANOTHER = {
     "workers/builder/critics": "workers/builder",
     "workers/memory/functions": "workers/memory",
     "workers/memory/imports": "workers/memory",
+    "workers/memory/meaning": "workers/memory",
     "workers/memory/playbooks": "workers/memory",
     "workers/offline/intent": "workers/offline",
     "workers/offline/templates": "workers/offline",

@@ -24,6 +24,11 @@ SELDOM = {
     "issue_state": "when somebody installs the app; it deletes the states that have expired, by their index",
     "imported_threads": "`load` of an imported conversation looks it up once, when a person asks for it",
     "find_threads": "`find` and `threadbook threads` look through all threads, when a person asks for it",
+    "without_vectors": "a process of its own reads all steps when it starts, and later the new ones",
+    "vectors_of": "a search by meaning looks through vectors, when a person asks for it",
+    "open_searches": "searches are few: each stays for a moment",
+    "drop_old_searches": "searches are few: each stays for a moment",
+    "drop_orphaned_vectors": "a process of its own, at times",
     "schedules": "`threadbook schedules` lists all of them",
     "channel_files": "a scheduled run looks for the newest file of a channel",
     "tombstones": "`threadbook threads` looks for a thread that was deleted",
@@ -59,25 +64,27 @@ def open_indexes() -> set[str]:
 def fill(url: str) -> None:
     """Put `ROWS` rows into each table, new ones too: a column gets a value by its name, else by its type."""
     database = Database(url)
+    named = [_named(number) for number in range(ROWS)]
     with database.writing() as db:
         for table in t.metadata.sorted_tables:
-            db.execute(table.insert(), [_row(table, number) for number in range(ROWS)])
+            db.execute(table.insert(), [_row(table, number, named[number]) for number in range(ROWS)])
     database.close()
 
 
-def _row(table: Table, number: int) -> dict[str, Any]:
+def _row(table: Table, number: int, named: dict[str, Any]) -> dict[str, Any]:
     return {
-        column.key: _value(table.name, column, number)
+        column.key: _value(table.name, column, number, named)
         for column in table.columns
         if not (column.primary_key and isinstance(column.type, Integer))
     }
 
 
-def _value(table: str, column: Column[Any], number: int) -> Any:
+def _named(number: int) -> dict[str, Any]:
+    """The values of a row that have a meaning: by the table's and the column's name, or by the column's alone."""
     at = YEAR_AGO + timedelta(hours=2) * number
     is_open = number >= ROWS - OPEN
     thread = f"T9:C{number % 50}:{number}.000001"
-    named = {
+    return {
         "threads.id": thread,
         "turns.id": f"{thread}/t1",
         "turns.status": "running" if is_open else "done",
@@ -90,8 +97,6 @@ def _value(table: str, column: Column[Any], number: int) -> Any:
         "installations.team": f"T{number}",
         "installation_teams.team": f"T{number}",
         "steps.body": {"kind": "asked", "user": "U1", "author": "", "text": "?", "ts": "1.1"},
-    }
-    common = {
         "thread_id": thread,
         "turn_id": f"{thread}/t1",
         "team": "T9",
@@ -100,20 +105,24 @@ def _value(table: str, column: Column[Any], number: int) -> Any:
         "root_ts": f"{number}.000001",
         "user": f"U{number % 300}",
     }
-    if (name := f"{table}.{column.key}") in named:
-        return named[name]
-    if column.key in common:
-        return common[column.key]
-    return _value_of_type(column.type, number, at)
 
 
-def _value_of_type(kind: Any, number: int, at: datetime) -> Any:
+def _value(table: str, column: Column[Any], number: int, named: dict[str, Any]) -> Any:
+    for name in (f"{table}.{column.key}", column.key):
+        if name in named:
+            return named[name]
+    return _value_of_type(column.type, number)
+
+
+def _value_of_type(kind: Any, number: int) -> Any:
     if isinstance(kind, JSON):
         return {}
     if isinstance(kind, Boolean):
         return False
     if isinstance(kind, t.UtcDateTime):
-        return at
+        return YEAR_AGO + timedelta(hours=2) * number
+    if kind.python_type is bytes:
+        return b"\x00\x3c"
     return number if kind.python_type is int else f"x{number}"
 
 

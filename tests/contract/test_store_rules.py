@@ -238,10 +238,13 @@ UNFENCED = {
     *("raise_fence", "audit"),
     *("purge_thread", "purge_order_done", "contents_deleted"),
     *("save_vote", "save_reason", "mark_example", "unmark_example"),
-    "import_thread",
-    *("save_preferences", "forget_preferences"),
+    *("import_thread", "wake_key"),
+    *("save_preferences", "forget_preferences", "pin_for", "unpin_for"),
     *("claim_clean_room", "end_clean_room", "free_clean_rooms"),
     *("set_schedule_state", "begin_run", "claim_run", "end_run", "free_runs"),
+    # Vectors are counted by `changed` instead: an older reading of a thread changes nothing.
+    *("begin_vectors", "keep_vectors", "drop_orphaned_vectors"),
+    *("begin_search", "answer_search", "end_search", "drop_old_searches"),
 }
 """The bot holds no lease (of a person's votes the last one counts), what is imported is written at once, a clean room
 and a scheduled run work beside the lease (the number of their try is their fence), a lease is only made by raising the

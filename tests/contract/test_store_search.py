@@ -115,6 +115,52 @@ def test_threads_are_found_by_person_channel_time_and_pin(store: Store) -> None:
     assert ids(pinned=True) == []
 
 
+def test_a_thread_is_found_by_how_far_it_is(store: Store) -> None:
+    def found_as(*states: str) -> list[tuple[str, str]]:
+        return [(one.thread_id, one.state) for one in store.find_threads(states=states)]
+
+    running = [(OTHER, "running"), (CHURN, "running")]
+    assert found_as("running") == running, "what somebody wrote waits to be read"
+    at = datetime(2024, 2, 3, tzinfo=UTC)
+    for number, status in ((1, "failed"), (2, "done")):
+        key = ThreadKey("T1", "C1", f"import-{number}")
+        row = TurnRow(f"{key.id}/t1", key.id, 1, status, "en", "imported", at, at)
+        assert store.import_thread(key, CopiedTurn(row, []), "birds", "cli:ana@here")
+    assert found_as("done") == [("T1:C1:import-2", "done")]
+    assert {state for _, state in found_as("done", "failed")} == {"done", "failed"}
+    assert found_as("waiting") == []
+    assert {one.thread_id: one.state for one in store.find_threads()} == dict(running + found_as("done", "failed"))
+
+
+def test_a_pin_of_ones_own_counts_for_that_person_alone(store: Store) -> None:
+    def pinned(reader: str) -> list[tuple[str, bool, str]]:
+        found = store.find_threads(pinned=True, reader=reader)
+        return [(one.thread_id, one.is_own_pin, one.pinned_by) for one in found]
+
+    assert [store.pin_for(OTHER, "U3") for _ in range(2)] == [True, False]
+    assert pinned("U3") == [(OTHER, True, "")]
+    assert pinned("U4") == pinned("") == []
+    store.pin_thread(lease_of(store), "U4")
+    assert pinned("U3") == [(OTHER, True, ""), (CHURN, False, "U4")]
+    assert [store.unpin_for(OTHER, "U4"), store.unpin_for(OTHER, "U3"), store.unpin_for(OTHER, "U3")] == [
+        False,
+        True,
+        False,
+    ]
+    assert pinned("U3") == [(CHURN, False, "U4")]
+
+
+def test_nobody_pins_what_is_not_there_and_a_purge_of_thread_or_person_takes_own_pins(store: Store) -> None:
+    assert not store.pin_for("T1:C1:999.000001", "U3")
+    for user in ("U3", "U4"):
+        assert store.pin_for(CHURN, user)
+    assert store.forget_preferences("U3") == 1
+    assert store.purge_counts(CHURN)["own_pins"] == 1
+    store.purge_thread(CHURN)
+    assert "own_pins" not in store.purge_counts(CHURN)
+    assert not store.pin_for(CHURN, "U3"), "the id of a purged thread stays, and nothing else"
+
+
 def test_what_people_changed_or_deleted_is_found_no_longer(store: Store) -> None:
     store.change_message("T1", "C2", "200.000001", "Which refunds?")
     assert (found(store, "churn"), found(store, "refunds")) == ([CHURN], [OTHER])

@@ -103,7 +103,7 @@ def attributes(file: str) -> frozenset[str]:
             found.add(node.name)
         elif isinstance(node, ast.ImportFrom):
             found |= {each.name for each in node.names}
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "getattr":
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "getattr":
             found |= strings(node.args[1])
         elif isinstance(node, ast.Subscript):
             found |= strings(node.slice)
@@ -136,14 +136,16 @@ def foreign_private_names(file: str) -> set[str]:
     """The private names of something else that a file reads, imports or gets by name."""
     found = set()
     for node in ast.walk(tree_of(file)):
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) not in ("self", "cls", "super()"):
-            found.add(node.attr)
+        if isinstance(node, ast.Attribute):
+            if is_private(node.attr) and ast.unparse(node.value) not in ("self", "cls", "super()"):
+                found.add(node.attr)
         elif isinstance(node, ast.Import):
             found |= {part for each in node.names for part in each.name.split(".")}
         elif isinstance(node, ast.ImportFrom):
             found |= {*(node.module or "").split("."), *(each.name for each in node.names)}
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) in ("getattr", "setattr", "hasattr"):
-            found |= strings(node.args[1])
+        elif isinstance(node, ast.Call):
+            if isinstance(node.func, ast.Name) and node.func.id in ("getattr", "setattr", "hasattr"):
+                found |= strings(node.args[1])
         elif isinstance(node, ast.Subscript) and ast.unparse(node.value).startswith("vars("):
             found |= strings(node.slice)
     return {name for name in found if is_private(name)} - defined(file) - DOCUMENTED_PRIVATE
@@ -168,6 +170,9 @@ def own_classes() -> list[tuple[str, type]]:
 def inherited_private_names(cls: type) -> set[str]:
     """The private names of another library's class that ours, which inherits from it, replaces or uses."""
     foreign = [each for each in cls.__mro__[1:-1] if each.__module__.partition(".")[0] not in PACKAGES]
+    theirs = {name for each in foreign for name in fields_of(each) if is_private(name)}
+    if not theirs:
+        return set()
     tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
     used = {
         node.attr
@@ -176,8 +181,7 @@ def inherited_private_names(cls: type) -> set[str]:
     }
     replaced = {name for name in vars(cls) if is_private(name)}
     made = {node.name for node in tree.body[0].body if isinstance(node, ast.FunctionDef)}
-    theirs = {name for each in foreign for name in fields_of(each)}
-    return {name for name in (used | replaced & made) & theirs if is_private(name)}
+    return (used | replaced & made) & theirs
 
 
 @pytest.mark.parametrize("each", UNDOCUMENTED, ids=ids)

@@ -23,6 +23,7 @@ os.environ.setdefault("HF_HOME", tempfile.mkdtemp(prefix="trainers-"))
 import datasets
 import transformers
 import trl
+from loading import load_all
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
 from trl import DPOConfig, DPOTrainer, SFTConfig, SFTTrainer, chat_template_utils
@@ -30,17 +31,15 @@ from trl.data_utils import apply_chat_template, is_conversational
 
 TEMPLATES = ("qwen2_5", "qwen3", "llama3_1")
 """Chat templates of TRL that know calls of tools."""
-FORMATS = ("sft", "preferences", "messages", "openai-jsonl", "sharegpt")
 SPECIAL = ["<|endoftext|>", "<|im_start|>", "<|im_end|>"]
 
 
 def main(folder: Path) -> None:
     """Use each file in `folder`. Raises what goes wrong."""
     warnings.simplefilter("ignore", FutureWarning)  # what transformers will rename is TRL's to follow
-    datasets.disable_progress_bars()
     transformers.utils.logging.set_verbosity_error()
     print(f"datasets {datasets.__version__}, trl {trl.__version__}, transformers {transformers.__version__}")
-    loaded = {name: load(folder, name) for name in FORMATS}
+    loaded = load_all(folder)
     tokenizer = tokenizer_of(folder)
     for name in ("sft", "preferences"):
         for template in TEMPLATES:
@@ -48,28 +47,6 @@ def main(folder: Path) -> None:
     tokenizer.chat_template = chat_template_utils.qwen3_training_chat_template
     train_sft(loaded["sft"], tokenizer)
     train_dpo(loaded["preferences"], tokenizer)
-
-
-def load(folder: Path, name: str) -> datasets.DatasetDict:
-    """Both splits of a format by `datasets`; what it read is what the file says."""
-    files = {"train": str(folder / f"{name}.jsonl"), "test": str(folder / f"{name}.test.jsonl")}
-    found = datasets.load_dataset("json", data_files=files)
-    for split, file in files.items():
-        lines = [json.loads(line) for line in Path(file).read_text("utf-8").splitlines()]
-        assert len(lines) == len(found[split]) > 0, f"{file}: {len(lines)} lines, {len(found[split])} records"
-        for line, record in zip(lines, found[split], strict=True):
-            assert same(line, record), f"{file}: a record is not what its line says"
-    print(f"{name}: {len(found['train'])} + {len(found['test'])} records, columns {found['train'].column_names}")
-    return found
-
-
-def same(line: Any, record: Any) -> bool:
-    """Whether a loaded value is the written one; a table has nothing (None) where a line lacks a key."""
-    if isinstance(line, dict) and isinstance(record, dict):
-        return all(same(line.get(key), record.get(key)) for key in {*line, *record})
-    if isinstance(line, list) and isinstance(record, list):
-        return len(line) == len(record) and all(map(same, line, record))
-    return bool(line == record)
 
 
 def tokenizer_of(folder: Path) -> PreTrainedTokenizerFast:

@@ -110,3 +110,24 @@ def test_the_excerpt_is_around_the_word_in_an_answer_before_the_question(
     found = excerpt_of(texts, words)
     assert found.startswith(says)
     assert bool(found) == bool(says)
+
+
+def test_a_thread_found_by_its_meaning_is_shown_only_to_those_who_may_see_it_and_says_so(
+    new_bot: Callable[..., Bot],  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    bot = new_bot(team='[memory]\nembedding_model = "small"\n')
+    both = asked(bot, "attrition in March", CHANNEL)
+    meant = asked(bot, "How many customers cancelled?", CHANNEL, report="Of them 12 % cancelled.")
+    mine = asked(bot, "my leavers", f"D{ANA[1:]}")
+    monkeypatch.setattr("bot.finding.threads_near", lambda *_, **__: [meant, mine, both])
+    shown = find(bot, "attrition")
+    assert shown.index("attrition in March") < shown.index("How many customers cancelled?")
+    assert "by its words · by its meaning" in shown
+    assert "Of them 12 % cancelled." in shown, "without a word to show, the end of the thread is shown"
+    assert "my leavers" not in shown
+
+
+def test_without_an_embedding_model_nothing_is_said_of_meanings(threadbook: Bot) -> None:  # noqa: F811
+    asked(threadbook, "churn in March", CHANNEL)
+    assert "by its" not in find(threadbook, "churn")

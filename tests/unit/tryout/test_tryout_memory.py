@@ -102,7 +102,7 @@ def test_playbooks_are_listed_shown_and_checked(settings: Settings, capsys: pyte
     assert playbooks.run_check(settings, []) == 1
     shown = capsys.readouterr().out
     assert "everyone/playbooks/broken.md:1: unknown name 'wenn'" in shown
-    assert f"{file}:10: the code of stage “Count who left” is no Python" in shown
+    assert f"{file}:10: the code of stage “Count who left” is no Python: '(' was never closed in its line 1." in shown
 
 
 def use(status: TurnStatus, *, drift: tuple[str, ...] = (), votes: tuple[tuple[str, str], ...] = ()) -> PlaybookUse:

@@ -167,3 +167,29 @@ def test_the_model_of_the_settings_counts_unless_another_is_named(tmp_path: Path
 )
 def test_a_grade_counts_only_when_it_judges_every_criterion(reply: str, outcome: str) -> None:
     assert read_grade(reply, 2).outcome == outcome
+
+
+def test_what_a_team_has_learned_is_part_of_what_was_asked(
+    settings: Settings, suite: Path, asking: Asking, tmp_path: Path
+) -> None:
+    memory = tmp_path / "memory" / "everyone" / "playbooks"
+    memory.mkdir(parents=True)
+    page = memory / "churn.md"
+    page.write_text("---\nplaybook: Churn\n---\n")
+    options = Options(model="offline", out=tmp_path / "out", memory=tmp_path / "memory")
+    for _ in range(2):
+        assert run(settings, suite, options) == 0
+    assert len(asking.names) == len(LINES), "the same questions with the same playbooks are not asked again"
+    page.write_text("---\nplaybook: Refunds\n---\n")
+    assert run(settings, suite, options) == 0
+    assert len(asking.names) == 2 * len(LINES)
+
+
+def test_two_folders_of_what_a_team_has_learned_are_refused(
+    settings: Settings, suite: Path, asking: Asking, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    memory = settings.memory.model_copy(update={"folder": "elsewhere"})
+    both = settings.model_copy(update={"memory": memory})
+    assert run(both, suite, Options(model="offline", out=tmp_path / "out", memory=tmp_path)) == 2
+    assert "[memory] folder" in capsys.readouterr().err
+    assert asking.names == []

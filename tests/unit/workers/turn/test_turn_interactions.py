@@ -15,6 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from typing import Any
 
 import fakeredis
@@ -54,30 +55,36 @@ from core.interactions import (
     ModelButton,
     OptionButton,
     PageButton,
+    PinButton,
     PlaybookButton,
     RateForm,
     ReasonForm,
     ReportButton,
+    ScheduleButton,
     SettingsForm,
     SpeakForm,
     StepButton,
     StopButton,
     SuggestionButton,
+    ThreadsButton,
+    ThreadsForm,
     TourButton,
     VersionButton,
 )
 from core.queue import Wakes
+from core.schedules import ScheduleOrder
 from core.slack.approvals import field_id
 from core.slack.home import field_of
 from core.slack.menu import CHOICE
 from core.slack.report_views import reason_field
+from core.slack.thread_views import WORDS
 from core.slack.writer import SlackWriter
 from core.spool import Spool
 from core.steps import Proposed, dump_step
 from core.team_folder.entries import Entries, Note
 from core.team_folder.folder import TeamFolder
 from core.team_folder.pages import entries_of
-from core.values import ThreadKey
+from core.values import Lease, ThreadKey
 from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
@@ -117,6 +124,15 @@ class Bot:
         return str(reply.body or "")
 
 
+_IN_A_VIEW = (
+    *(PageButton, HomeButton, EntriesButton, EntryButton, TourButton, VersionButton),
+    *(ScheduleButton, ThreadsButton, PinButton),
+)
+"""Buttons of windows and of the app's home."""
+_ANSWERS_THERE = (HomeButton, EntriesButton, EntryButton, ScheduleButton, PinButton)
+"""Those that tell whoever may not in a window."""
+
+
 @dataclass
 class Scene:
     """A world in which the interaction is offered, and how it is used."""
@@ -142,7 +158,7 @@ class Scene:
             return {**body, "type": "view_submission", "view": {**view, **state}}
         action: Json = {"action_id": self.action or self.use.id, "block_id": "b", "type": "button", "action_ts": AT}
         pressed = {**body, "type": "block_actions", "actions": [{**action, "value": self.use.encode()}]}
-        if isinstance(self.use, PageButton | HomeButton | EntriesButton | EntryButton | TourButton | VersionButton):
+        if isinstance(self.use, _IN_A_VIEW):
             return {**pressed, "view": view, "container": {"type": "view", "view_id": "V1"}}
         container = {"type": "message", "channel_id": self.key.channel, "message_ts": self.shown}
         return {**pressed, "channel": {"id": self.key.channel}, "container": container}
@@ -185,7 +201,9 @@ def state(world: World) -> Json:
         "threads": found,
         "votes": sorted(rows_of(world, "SELECT user, vote, reason FROM votes")),
         "examples": sorted(rows_of(world, "SELECT turn_id, user FROM examples")),
-        "chosen": sorted(rows_of(world, "SELECT subject, body FROM preferences"), key=repr),
+        "pins": sorted(rows_of(world, "SELECT user FROM own_pins")),
+        "schedules": sorted(rows_of(world, "SELECT state, reason FROM schedules")),
+        "chosen": sorted(rows_of(world, "SELECT subject, body FROM preferences WHERE team <> ''"), key=repr),
         "memory": sorted(
             (
                 str(path.relative_to(folder)),
@@ -432,6 +450,32 @@ def tour(world: World) -> Scene:
     return Scene(world, at_home(world), TourButton(n=0))
 
 
+def schedule(world: World) -> Scene:
+    key = reported(world)
+    lease = Lease(thread_id=key.id, token=world.store.raise_fence(key.id), owner="w")
+    order = ScheduleOrder(cron="0 9 * * 1", zone="UTC", language="en")
+    more: Json = {"owner": ANA, "order": order, "next_at": datetime(2030, 1, 7, 8, tzinfo=UTC), "shown": []}
+    said = "every Monday 9:00 run this again"
+    world.store.add_schedule(lease, turn_of(world, key), said=said, schedule_id=f"{key.id}/s1", **more)
+    at_home(world)
+    return Scene(world, key, ScheduleButton(do="pause", thread=key.id, schedule=f"{key.id}/s1"))
+
+
+def found_threads(world: World) -> Scene:
+    reported(world)
+    return Scene(world, at_home(world), ThreadsButton(mine=True))
+
+
+def pin(world: World) -> Scene:
+    key = reported(world)
+    return Scene(world, at_home(world), PinButton(do="pin", thread=key.id))
+
+
+def threads_form(world: World) -> Scene:
+    reported(world)
+    return Scene(world, at_home(world), ThreadsForm(), {WORDS: {WORDS: {"value": "much"}}})
+
+
 def defaults(world: World) -> Scene:
     values = {field_of("instructions"): {field_of("instructions"): {"value": "always say how many rows"}}}
     return Scene(world, at_home(world), DefaultsForm(), values)
@@ -521,6 +565,10 @@ TABLE: dict[type[Interaction], Row] = {
     ChannelsForm: Row(channels, opens=True),
     InstructionsForm: Row(instructions),
     SettingsForm: Row(settings),
+    ScheduleButton: Row(schedule, "ana paused “every Monday 9:00 run this again” in the app's home"),
+    ThreadsButton: Row(found_threads, opens=True, own=True),
+    PinButton: Row(pin),
+    ThreadsForm: Row(threads_form, opens=True, own=True),
 }
 NOT_AT_ONCE: frozenset[type[Interaction]] = frozenset({TourButton})
 """It begins a thread in a direct message, and a post that begins a thread cannot be looked up before it is sent again:
@@ -582,7 +630,7 @@ def test_the_wrong_person_changes_nothing_and_is_told_once(kind: type[Interactio
     assert state(world) == before
     new = told(world) - read
     assert new.total() + ("errors" in ack) <= 1
-    assert not scene.world.slack.views or isinstance(scene.use, HomeButton | EntriesButton | EntryButton)
+    assert not scene.world.slack.views or isinstance(scene.use, _ANSWERS_THERE)
 
 
 @ROWS

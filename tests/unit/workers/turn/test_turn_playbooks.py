@@ -77,6 +77,54 @@ def test_a_report_becomes_a_playbook_with_functions_that_give_the_same(world: Wo
     assert "approved the playbook" in world.text(key)
 
 
+def drafted(world: World, *more: tuple[str, bytes], sum_up: str = SUM) -> Proposed:
+    """The draft of a playbook in a thread with these files too."""
+    world.model = ScriptedModel([cell(READ, "Read the sales"), cell(sum_up, "Add the units"), finish(REPORT)])
+    key = world.say(QUESTION, files={"sales.csv": SALES, **dict(more)})
+    world.settle(key)
+    world.say("keep this as a playbook", thread=key)
+    world.settle(key)
+    return proposed(world, key)
+
+
+def test_a_draft_is_proved_on_another_file_of_the_thread_too_and_shows_both_results(world: World) -> None:
+    draft = drafted(world, ("july.csv", b"region,units\nnorth,90\nsouth,40\neast,20\n"))
+    proof = "on a second input, july.csv: every stage ran and showed what it has to"
+    assert proof in draft.about
+    assert "220 → 150" in draft.about
+    book = read_playbook(draft.text)
+    assert book.proof.endswith(proof)
+    assert "✓ Reproduced" in book.proof
+    assert "150" not in draft.text, "the page holds no value of the data"
+
+
+def test_a_stage_that_fails_on_the_second_input_is_named(world: World) -> None:
+    rows = b"region,units\nnorth,90\nwest,40\nsouth,20\n"
+    code = SUM.replace("print", 'assert rows[1]["region"] == "south"\nprint')
+    draft = drafted(world, ("july.csv", rows), sum_up=code)
+    assert "on a second input, july.csv: stage 2 fails: AssertionError" in draft.about
+
+
+def test_without_another_file_of_the_same_shape_there_is_one_proof(world: World) -> None:
+    draft = drafted(world, ("plan.csv", b"month,goal\nMay,90\nJune,40\n"))
+    assert "second input" not in draft.text + draft.about
+    assert "✓ Reproduced" in draft.about
+
+
+def test_the_newest_file_of_the_channel_with_the_same_name_is_the_second_input(world: World) -> None:
+    ask(world, "how many?", b"region,units\nnorth,90\nsouth,40\neast,20\n")
+    draft = drafted(world)
+    assert "on a second input, sales.csv: every stage ran" in draft.about
+    assert "220 → 150" in draft.about
+
+
+def test_a_file_of_the_channel_with_another_shape_or_of_another_channel_is_none(world: World) -> None:
+    ask(world, "how many?", b"region,pieces\nnorth,90\nsouth,40\n")
+    world.model = ScriptedModel([finish("None.")])
+    world.settle(world.say("and?", channel="C0OTHER001", files={"sales.csv": SALES + b"west,1\n"}))
+    assert "second input" not in drafted(world).about
+
+
 def test_nothing_is_kept_before_somebody_approves_and_no_is_no(world: World) -> None:
     key = kept(world, do="drop")
     assert pages(world) == []

@@ -115,6 +115,7 @@ def payloads(kind: type[Interaction], bot: Bot, key: ThreadKey) -> Iterator[Inte
         "space": f"channels/{CHANNEL}",
         "file": f"channels/{CHANNEL}/notes.md",
         "key": "0" * 16,
+        "schedule": f"{key.id}/s1",
     }
     fields = {name: field for name, field in kind.model_fields.items() if field.is_required()}
     choices = {name: _literals(field.annotation) for name, field in fields.items() if name not in given}
