@@ -170,6 +170,10 @@ def evaluate(
     only: Annotated[list[str] | None, typer.Option(help="Only questions with this id or tag; several times.")] = None,
     at_least: Annotated[float | None, typer.Option(help="Exit code 3 below this share.", min=0, max=1)] = None,
     judge_model: Annotated[str, typer.Option(help="Model that judges by rubrics; else OPENAI_MODEL.")] = "",
+    memory: Annotated[
+        Path | None,
+        typer.Option(help="What the team has learned, as `[memory] folder` holds it.", exists=True, file_okay=False),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Ask a suite of questions with known answers, and say how many are right (docs/eval.md)."""
@@ -185,6 +189,7 @@ def evaluate(
         only=tuple(only or ()),
         at_least=at_least,
         judge_model=judge_model,
+        memory=memory,
         as_json=as_json,
     )
     _exit(eval_room.run(_quiet(_settings()), suite, options))

@@ -14,7 +14,7 @@ from redis import RedisError
 from sqlalchemy.exc import SQLAlchemyError
 
 from bot.desks import Desk, Desks
-from bot.finding import Finder
+from bot.finding import Sight
 from bot.message_handler import MessageHandler
 from bot.pressed import now, pressed
 from core.authorization import Authorizer
@@ -97,11 +97,10 @@ class Labelling:
         """The threads that the person may see; of `only` one, whether they may."""
         handler = self._desks.of(team).handler
         access = Authorizer(handler.settings, self._store, handler.slack)
-        finder = Finder(handler.settings, self._store, handler.slack, access)
-        message = pressed(ThreadKey(team, "", ""), user, "")
+        may_see = Sight(handler.settings, self._store, handler.slack, access).of(team, user)
         found = self._store.find_threads(team=team, channel=ThreadKey.parse(only).channel if only else "")
         wanted = [each for each in found if each.turns and only in ("", each.thread_id)][:MOST_THREADS]
-        return [each.thread_id for each in wanted if finder.may_see(message, each)]
+        return [each.thread_id for each in wanted if may_see(each.thread_id)]
 
     def _answers(self, thread_id: str, user: str) -> Iterator[Json]:
         steps = self._store.thread_steps(thread_id)

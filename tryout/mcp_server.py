@@ -20,7 +20,7 @@ from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import Field
 from redis import RedisError
 
-from bot.finding import LOOKED_AT, Finder
+from bot.finding import Sight, candidates
 from core.access import Verdict
 from core.actions import Action
 from core.authorization import Authorizer
@@ -141,16 +141,17 @@ class Doors:
         return gave_up or f"The question ended without a report ({turn.status})."
 
     def threads(self, words: str) -> list[dict[str, Any]]:
-        """The threads with these words that the person may see, the newest first. Raises NotAllowed."""
-        wanted = words_in(words)
-        if not wanted:
+        """The threads that the person may see with these words, the newest first. Raises NotAllowed.
+
+        With an embedding model, those that mean the same are among them.
+        """
+        if not words_in(words):
             raise NotAllowed("Give words to look for.")
-        finder = Finder(self.settings, self.store, self.slack, self._access)
-        message = self._message(ThreadKey(self.team, "", ""), "")
+        may_see = Sight(self.settings, self.store, self.slack, self._access).of(self.team, self.user)
         shown: list[dict[str, Any]] = []
         try:
-            for found in self.store.find_threads(wanted, team=self.team, limit=LOOKED_AT):
-                if len(shown) < MOST_THREADS and finder.may_see(message, found):
+            for found in candidates(self.settings, self.store, words, team=self.team):
+                if len(shown) < MOST_THREADS and may_see(found.thread_id):
                     shown.append(
                         {
                             "question": found.description or found.question,
@@ -158,6 +159,7 @@ class Doors:
                             "last": f"{found.last_at:%Y-%m-%d %H:%M}",
                             "turns": found.turns,
                             "link": self.slack.link(ThreadKey.parse(found.thread_id)),
+                            "found_by": list(found.by),
                         }
                     )
         except SlackUnreachable:

@@ -57,6 +57,7 @@ from core.steps import (
     Queried,
     Questioned,
     Recalled,
+    Redrafted,
     Replied,
     Resumed,
     RouteBegan,
@@ -280,6 +281,8 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912, PLR0915 - one case per kind 
             return _Shown("question", "magenta", [step.question, " / ".join(step.options)])
         case Agreed():
             return _Shown(f"agreed    {step.author or step.user}, more people are needed", "magenta", [])
+        case Redrafted():
+            return _Shown(f"changed   by {step.author or step.user}, asked again", "magenta", [step.code])
         case Decided():
             return _Shown(
                 f"decided   {step.outcome}, {step.author or step.user}".rstrip(", "), "magenta", [step.code, step.hint]

@@ -19,6 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from core.actions import Action
 from core.errors import SettingsError
+from core.meaning import threads_near
 from core.rows import FoundThread
 from core.settings import Settings
 from core.store import Store
@@ -78,8 +79,10 @@ def run(settings: Settings, words: Sequence[str], wanted: Filter, *, as_json: bo
                 return _print_history(thread_id, _states(store, thread_id), as_json=as_json)
             if verb == "show":
                 return _print_state(*_shown(store, history, names[0]), as_json=as_json)
+            said = " ".join(words)
             found = store.find_threads(
-                words_in(" ".join(words)),
+                words_in(said),
+                near=threads_near(settings, store, said),
                 user=wanted.person,
                 channel=wanted.channel,
                 since=wanted.since,
@@ -150,6 +153,7 @@ def _print_found(found: Sequence[FoundThread], *, as_json: bool) -> int:
     for one in found:
         pin = f" · pinned by {one.pinned_by}" if one.pinned_by else ""
         pin += " · imported" if ThreadKey.parse(one.thread_id).is_imported else ""
+        pin += " · found by its meaning" if "words" not in one.by else ""
         turns = f"{one.turns} {'turn' if one.turns == 1 else 'turns'}"
         by = f" · {one.author}" if one.author else ""
         head = f"{one.thread_id} · {one.last_at:%Y-%m-%d %H:%M}{by} · {turns}{pin}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 import tempfile
 import threading
 import time
@@ -59,17 +60,22 @@ class Manner:
     judge: Model | None
     environment: Mapping[str, str]
     at_once: int
+    memory: Path | None = None
+    """What the team has learned: each stack gets a copy of this folder."""
 
 
-def jobs_of(questions: Sequence[Question], folder: Path, repeats: int) -> tuple[Job, ...]:
+def jobs_of(questions: Sequence[Question], folder: Path, repeats: int, memory: Path | None = None) -> tuple[Job, ...]:
     """Every question, then every question once more, so that an interrupted run has asked all of them once."""
+    learned = sorted(path for path in memory.rglob("*") if path.is_file()) if memory is not None else []
+    known = [f"{path.relative_to(memory)}\0".encode() + _file_sha(path) for path in learned if memory is not None]
     shas = {name: _file_sha(folder / name) for question in questions for name in question.files}
-    told = {question.id: _data_sha(shas, question.files) for question in questions}
+    told = {question.id: _data_sha(shas, question.files, known) for question in questions}
     return tuple(Job(each, n, told[each.id]) for n in range(1, repeats + 1) for each in questions)
 
 
-def _data_sha(shas: Mapping[str, bytes], files: Sequence[str]) -> str:
-    return hashlib.sha256(b"".join(name.encode() + b"\0" + shas[name] for name in files)).hexdigest()[:16]
+def _data_sha(shas: Mapping[str, bytes], files: Sequence[str], known: Sequence[bytes]) -> str:
+    data = b"".join([*(name.encode() + b"\0" + shas[name] for name in files), *known])
+    return hashlib.sha256(data).hexdigest()[:16]
 
 
 def _file_sha(path: Path) -> bytes:
@@ -84,9 +90,18 @@ def ask_all(jobs: Sequence[Job], manner: Manner, say: Say) -> Iterator[Result]:
 
 
 @contextmanager
+def _with_memory(home: Path, memory: Path | None) -> Iterator[None]:
+    """Lays what the team has learned into the home folder of a stack that is about to start."""
+    if memory is not None:
+        shutil.copytree(memory, home / "memory")
+    yield
+
+
+@contextmanager
 def _stack(manner: Manner, say: Say) -> Iterator[Stack]:
     with (
         tempfile.TemporaryDirectory(prefix="threadbook-eval-", ignore_cleanup_errors=True) as folder,
+        _with_memory(Path(folder) / "home", manner.memory),
         running(Path(folder) / "home", say, environment=manner.environment) as stack,
     ):
         stack.slack.set_options(share_delay_s=0)

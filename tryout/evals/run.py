@@ -44,6 +44,7 @@ class Options:
     only: tuple[str, ...] = ()
     at_least: float | None = None
     judge_model: str = ""
+    memory: Path | None = None
     as_json: bool = False
 
 
@@ -53,6 +54,7 @@ def run(settings: Settings, suite: Path, options: Options) -> int:
     try:
         questions = _chosen(suite, set(options.only))
         before = right_by_name(_read_other(options.against)) if options.against else None
+        _refuse_two_memories(settings, options)
         environment, model = model_environment(settings, options.model)
     except (SuiteError, SettingsError) as error:
         print(f"threadbook eval: {error}", file=sys.stderr)
@@ -61,7 +63,7 @@ def run(settings: Settings, suite: Path, options: Options) -> int:
     out = options.out or Path(f"eval-{suite.stem}-{_slug(model)}")
     out.mkdir(parents=True, exist_ok=True)
     results_file = out / "results.jsonl"
-    jobs = jobs_of(questions, suite.parent, options.repeat)
+    jobs = jobs_of(questions, suite.parent, options.repeat, options.memory)
     kept = {r.name: r for r in read_results(results_file)}
     todo = [job for job in jobs if not _is_answered(job, kept.get(f"{job.question.id}#{job.repeat}"), plain=plain)]
     if len(todo) < len(jobs):
@@ -80,6 +82,7 @@ def run(settings: Settings, suite: Path, options: Options) -> int:
             judge=judge,
             environment=environment,
             at_once=min(options.at_once, len(DESKS)),
+            memory=options.memory,
         )
         try:
             _ask(todo, manner, results_file, console)
@@ -100,6 +103,11 @@ def run(settings: Settings, suite: Path, options: Options) -> int:
     if failure or len(results) < len(jobs) or counted.outcomes.get("error"):
         return NOT_ALL_ASKED
     return TOO_LOW if options.at_least is not None and counted.accuracy < options.at_least else ALL_ASKED
+
+
+def _refuse_two_memories(settings: Settings, options: Options) -> None:
+    if options.memory is not None and settings.memory.folder:
+        raise SettingsError("--memory: threadbook.toml names a [memory] folder; leave one of the two out.")
 
 
 def _chosen(suite: Path, wanted: set[str]) -> tuple[Question, ...]:

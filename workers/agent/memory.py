@@ -394,7 +394,7 @@ def _edited(turn: Turn, intent: Intent, episode: Episode, cell: CellRan, detail:
         return ""
     written = intent.code if isinstance(intent, RunPython) else intent.command
     lines = unified_diff(written.splitlines(), cell.code.splitlines(), "yours", "as it ran", lineterm="", n=1)
-    name = sanitize_name(decided.author or decided.user)
+    name = sanitize_name(decided.editor or decided.author or decided.user)
     return (
         turn.prompts.render("edited", author=name, diff=fenced_off("diff", clip("\n".join(lines), detail.code))) + "\n"
     )

@@ -42,6 +42,7 @@ from core.steps import (
     Planned,
     Queried,
     Questioned,
+    Redrafted,
     Replied,
     Resumed,
     Said,
@@ -269,6 +270,8 @@ def _text(step: Step) -> str:  # noqa: PLR0912 - one case per kind of step
             return "\n".join(each for each in (step.outcome, step.code, step.hint) if each)
         case Agreed():
             return "agreed"
+        case Redrafted():
+            return step.code
         case FilesHeld():
             return "\n".join(file.name for file in step.files)
         case FilesSettled():

@@ -18,7 +18,7 @@ from core.commands import RUN, SPEAK, commands
 from core.errors import OursToFix, SlackFailed
 from core.interactions import Reaction
 from core.phrases import say
-from core.slack.approvals import approval_message, decided_message
+from core.slack.approvals import approval_message, decided_message, outdated_message
 from core.slack.blocks import SlackMessage
 from core.slack.rates import decorative
 from core.slack.sanitize import sanitize
@@ -37,8 +37,8 @@ from core.steps import (
     Questioned,
     Resumed,
     Step,
-    agreed_on,
     answers_reset,
+    draft_of,
 )
 from core.store import CARD_SLOT, Store, TurnRow
 from core.telemetry import get_logger
@@ -47,7 +47,7 @@ from workers.delivery.card import Card
 from workers.delivery.endings import gave_up_blocks
 from workers.delivery.own_cells import own_cell_message
 from workers.delivery.progress import ProgressView, TurnState, bare_title, progress_blocks, progress_of
-from workers.delivery.questions import answered_blocks, question_blocks, question_slots
+from workers.delivery.questions import answered_blocks, current_slots, question_blocks, question_slots
 from workers.delivery.sharing import Copies, Sharing
 
 log = get_logger(__name__)
@@ -263,18 +263,21 @@ class Delivery:
     def question(self, steps: Sequence[Step], step: Questioned) -> None:
         """A question of these steps, with its buttons; once more when the turn was stopped there and goes on."""
         if step.approval:
-            names = [each.author or each.user for each in agreed_on(steps, step.call_id)]
-            message = approval_message(step, self._turn.id, self._turn.language, names)
+            message = approval_message(draft_of(steps, step), self._turn.id, self._turn.language)
         else:
             message = question_blocks(step.question, step.options, self._turn.id, step.call_id, self._turn.language)
         self._post(question_slots(steps, step)[-1], message, below_card=True)
 
     def agreed(self, steps: Sequence[Step], step: Questioned) -> None:
-        """The same question with who said yes so far, where more people have to."""
-        if not (ts := self.question_ts(steps, step)):
+        """Where more people have to say yes: the same question with who did so far. A message whose text somebody
+        changed since loses its buttons; the turn asks again below it before it rests."""
+        draft = draft_of(steps, step)
+        if ts := self.shown_ts(steps, step):
+            message = approval_message(draft, self._turn.id, self._turn.language)
+        elif ts := self.question_ts(steps, step):
+            message = outdated_message(draft, self._turn.language)
+        else:
             return
-        names = [each.author or each.user for each in agreed_on(steps, step.call_id)]
-        message = approval_message(step, self._turn.id, self._turn.language, names)
         try:
             self._slack.update(self._lease, self._thread, ts, message.text, message.blocks)
         except OursToFix as error:
@@ -298,8 +301,15 @@ class Delivery:
             log.warning("question_not_redrawn", error=error)
 
     def question_ts(self, steps: Sequence[Step], step: Questioned) -> str:
-        """The ts of the message that asks this, "" while there is none."""
-        for slot in reversed(question_slots(steps, step)):
+        """The ts of the last message that asks this, "" while there is none."""
+        return self._last_ts(question_slots(steps, step))
+
+    def shown_ts(self, steps: Sequence[Step], step: Questioned) -> str:
+        """The ts of the last message that asks this with the text as it reads now, "" while there is none."""
+        return self._last_ts(current_slots(steps, step))
+
+    def _last_ts(self, slots: Sequence[str]) -> str:
+        for slot in reversed(slots):
             if (sent := self._store.outbox_get(f"{self._turn.id}:{slot}")) is not None and sent.ts:
                 return sent.ts
         return ""

@@ -12,11 +12,11 @@ from functools import cache, lru_cache
 from importlib import resources
 from typing import Any, Final
 
-import yaml
 from jinja2 import Environment, StrictUndefined, Template
 
 from core.phrases import OWN_FILES, written
 from core.values import Language
+from core.yaml_text import read_yaml
 
 _BEHIND: Final = frozenset[Language]({"de", "es", "fr"})
 """The languages that set a sign of currency or of percent behind the number, after a space that does not break."""
@@ -50,7 +50,7 @@ def sentences() -> dict[str, Any]:
 
 
 def _read(name: str) -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
+    loaded: dict[str, Any] = read_yaml(resources.files(__package__).joinpath(name).read_text(encoding="utf-8"))
     return loaded
 
 

@@ -20,6 +20,7 @@ from jinja2 import Environment, StrictUndefined, Template, TemplateSyntaxError, 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from core.errors import OursToFix
+from core.yaml_text import read_yaml
 
 _ENVIRONMENT = Environment(
     undefined=StrictUndefined,
@@ -129,9 +130,7 @@ def load_prompts(folder: Traversable | None = None) -> Prompts:
     for entry in sorted(folder.iterdir(), key=lambda found: found.name):
         if entry.name.endswith(".yaml"):
             try:
-                files[entry.name.removesuffix(".yaml")] = PromptFile.model_validate(
-                    yaml.safe_load(entry.read_text("utf-8"))
-                )
+                files[entry.name.removesuffix(".yaml")] = PromptFile.model_validate(read_yaml(entry.read_text("utf-8")))
             except (yaml.YAMLError, ValidationError) as error:
                 raise PromptError(f"prompts/{entry.name}: {error}") from error
     return Prompts(files)

@@ -9,7 +9,7 @@ from typing import TypeGuard
 from core.authorization import Authorizer
 from core.commands import RUN, STARTUP
 from core.errors import SlackUnreachable
-from core.steps import Agreed, Asked, Commanded, Decided, Noted, Resumed, Step
+from core.steps import Agreed, Asked, Commanded, Decided, Noted, Redrafted, Resumed, Step
 from core.team_settings import SourceSettings
 from core.telemetry import get_logger
 from core.values import ThreadKey
@@ -44,7 +44,8 @@ def refusal_of(context: TurnContext, thread_id: str, steps: Sequence[Step], sour
 
 def people_of(steps: Sequence[Step]) -> frozenset[str]:
     """Who wrote in a turn, decided what runs in it, or had their own code run."""
-    said = (step for step in steps if isinstance(step, Asked | Noted | Resumed | Agreed | Decided) or _runs(step))
+    kinds = (Asked, Noted, Resumed, Agreed, Redrafted, Decided)
+    said = (step for step in steps if isinstance(step, kinds) or _runs(step))
     return frozenset(step.user for step in said if step.user)
 
 
