@@ -10,7 +10,7 @@ from pathlib import Path
 import fakeredis
 import pytest
 
-from core.queue import Wakes, nodes
+from core.queue import Wakes, nodes, signatures_of
 from core.settings import load_settings
 from core.store import Store
 from workers.service import clean_rooms, health, janitor, rq_worker, schedules
@@ -95,7 +95,7 @@ def test_a_node_is_announced_only_while_its_session_host_answers(
     supervisor._session_host = host  # type: ignore[assignment]
     supervisor._forks = Forks(3, supervisor._stopping.set)  # type: ignore[assignment]
     with fakeredis.FakeRedis(server=fakeredis.FakeServer()) as redis:
-        supervisor._watch(Wakes(redis, None))  # type: ignore[arg-type]
+        supervisor._watch(Wakes(redis, None, signatures_of(bytes)))  # type: ignore[arg-type]
         assert [node.id for node in nodes(redis)] == (["n1"] if answers else [])
 
 
