@@ -425,13 +425,17 @@ class SeriesData(Value):
 
 
 class ChartData(Value):
-    """What one pair of axes of a figure shows. `figure` is the name of the picture among the step's figures."""
+    """What one pair of axes of a figure shows. `figure` is the name of the picture among the step's figures.
+
+    With `more`, the picture shows what the series do not say: it cannot be drawn again from them.
+    """
 
     figure: str
     title: str
     x: str
     y: str
     series: tuple[SeriesData, ...]
+    more: bool = False
 
 
 class StatementRan(Value):

@@ -37,12 +37,16 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Chart:
-    """What one pair of axes of a figure shows: title, axis labels as drawn, and the data."""
+    """What one pair of axes of a figure shows: title, axis labels as drawn, and the data.
+
+    With `more`, the axes show what the series do not say (areas, bars on bars, a logarithmic scale).
+    """
 
     title: str
     x: str
     y: str
     series: tuple[Series, ...]
+    more: bool = False
 
 
 @dataclass(frozen=True, slots=True)

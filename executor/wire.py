@@ -253,6 +253,7 @@ def chart_from(items: list[Any]) -> tuple[Chart, ...]:
             text(item, "x"),
             text(item, "y"),
             tuple(_series(one) for one in sequence(item, "series", 10)),
+            item.get("more") is True,
         )
         for item in items[:4]
         if isinstance(item, dict)

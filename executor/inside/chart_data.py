@@ -1,6 +1,6 @@
 """What a figure shows, as data.
 
-Kind, title, labels and the points of each series, bounded. For whoever cannot see it.
+Kind, title, labels and the points of each series, bounded. For whoever cannot see it, and for who draws it again.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ def describe_chart(figure: Any) -> list[dict[str, Any]]:
                     "x": _text(axes.get_xlabel()),
                     "y": _text(axes.get_ylabel()),
                     "series": series,
+                    "more": _shows_more(axes),
                 }
             )
     return found
@@ -83,6 +84,28 @@ def _slices(axes: Any) -> list[dict[str, Any]]:
         return []
     shares = [(wedge.theta2 - wedge.theta1) / 360 for wedge in wedges]
     return [_series("pie", "", [wedge.get_label() for wedge in wedges], shares)]
+
+
+def _shows_more(axes: Any) -> bool:
+    """Whether the axes show what the series do not say, so that nobody draws the same chart from these alone.
+
+    That is: bars on top of others, error bars, areas, pictures, lines and spans across the axes, and a scale that is
+    not even. Words beside the points are not looked at.
+    """
+    if axes.get_xscale() != "linear" or axes.get_yscale() != "linear" or axes.images:
+        return True
+    if any(type(each).__name__ != "PathCollection" for each in axes.collections):
+        return True
+    if any(line.get_transform() != axes.transData for line in axes.lines):  # axhline and its like
+        return True
+    known: set[int] = set()
+    for container in axes.containers:
+        bars = [patch for patch in getattr(container, "patches", []) if hasattr(patch, "get_height")]
+        lies = getattr(container, "orientation", "vertical") == "horizontal"
+        if any((bar.get_x() if lies else bar.get_y()) != 0 for bar in bars):
+            return True
+        known.update(map(id, bars))
+    return any(id(patch) not in known and type(patch).__name__ != "Wedge" for patch in axes.patches)
 
 
 def _text(value: object) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import tempfile
 import time
 import traceback
 from pathlib import Path
@@ -45,7 +46,8 @@ def guided(door: str, seconds: float) -> None:
             traceback.print_exception(error)
             os._exit(1)
 
-    atheris.Setup(["door", str(folder), "-max_len=4096", "-verbosity=0", "-timeout=120"], one)
+    told = ["-max_len=4096", "-verbosity=0", "-timeout=120", f"-artifact_prefix={tempfile.gettempdir()}/"]
+    atheris.Setup(["door", str(folder), *told], one)
     atheris.Fuzz()
 
 

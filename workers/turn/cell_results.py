@@ -109,7 +109,8 @@ def charts_of(result: CellResult) -> tuple[ChartData, ...]:
             for one in chart.series:
                 series.append(_series(one, room))
                 room -= sum(map(_size, series[-1].points))
-            found.append(ChartData(figure=figure.name, title=chart.title, x=chart.x, y=chart.y, series=tuple(series)))
+            made = ChartData(figure=figure.name, title=chart.title, x=chart.x, y=chart.y, series=tuple(series))
+            found.append(made.model_copy(update={"more": chart.more}))
     return tuple(found)
 
 

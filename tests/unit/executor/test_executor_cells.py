@@ -465,6 +465,24 @@ def test_a_figure_comes_with_its_data(run) -> None:
     assert regions.series[0].points == (("north", 3), ("south", 4))
 
 
+def test_a_figure_says_whether_its_data_is_all_that_it_shows(run) -> None:
+    """A chart that is drawn again from its data must show no less, and nothing else."""
+    plain = ("left.bar(['a', 'b'], [1, 2])", "left.barh(['a'], [1])", "left.plot([1, 2])", "left.scatter([1], [2])")
+    fuller = (
+        "left.bar(['a'], [1]); left.bar(['a'], [2], bottom=[1])",
+        "left.barh(['a'], [1]); left.barh(['a'], [2], left=[1])",
+        "left.plot([1, 10]); left.set_yscale('log')",
+        "left.plot([1, 2]); left.fill_between([0, 1], [0, 1], [2, 3])",
+        "left.plot([1, 2]); left.axhline(1.5)",
+        "left.plot([1, 2]); left.axvspan(0, 1)",
+        "left.bar(['a'], [1], yerr=[0.5])",
+    )
+    for expected, drawings in ((False, plain), (True, fuller)):
+        drawn = "".join(f"fig, left = plt.subplots()\n{each}\n" for each in drawings)
+        result = run("import matplotlib.pyplot as plt\n" + drawn)
+        assert [made.chart[0].more for made in result.artifacts] == [expected] * len(drawings)
+
+
 def test_a_figure_that_the_cell_saved_itself_comes_once(run) -> None:
     result = run("import matplotlib.pyplot as plt\nplt.plot([1, 2])\nplt.savefig('mine.png')\nplt.show()")
     assert [(file.name, file.kind) for file in result.artifacts] == [("mine.png", "figure")]

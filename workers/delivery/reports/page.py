@@ -28,6 +28,7 @@ from core.thread_cells import NumberedCell
 from core.values import Language
 from workers.delivery.reports import compose
 from workers.delivery.reports.anchors import replaced, with_marks
+from workers.delivery.reports.page_chart import NARROW, WIDE, svg
 from workers.delivery.reports.page_markdown import to_html
 from workers.delivery.reports.second import second_line
 from workers.delivery.reports.tables import is_number
@@ -78,7 +79,7 @@ def page(given: ReportInput) -> str:
     )
 
 
-_WORDS = ("charts", "data", "file", "bytes", "code", "earlier")
+_WORDS = ("charts", "picture", "data", "file", "bytes", "code", "earlier")
 
 
 @cache
@@ -163,9 +164,15 @@ def _charts(given: ReportInput) -> Iterator[dict[str, Any]]:
             data = [chart for chart in cell.charts if chart.figure == figure.name]
             titles = [chart.title for chart in data if chart.title.strip()]
             picture = given.pictures.get(figure.sha256)
+            alt = say("page_chart_alt", given.language, title=titles[0] if titles else cell.title)
+            drawn = (
+                [svg(data[0], given.language, width, alt) for width in (WIDE, NARROW)] if len(data) == 1 else ["", ""]
+            )
             yield {
                 "title": titles[0] if titles else cell.title,
-                "alt": say("page_chart_alt", given.language, title=titles[0] if titles else cell.title),
+                "alt": alt,
+                "wide": Markup(drawn[0]),  # noqa: S704 - escaped
+                "narrow": Markup(drawn[1]),  # noqa: S704 - escaped
                 "picture": base64.b64encode(picture).decode() if picture else "",
                 "gone": say("page_chart_gone", given.language, name=figure.name),
                 "cell": _cell_id(number) if number else "",

@@ -26,6 +26,7 @@ from workers.delivery.reports.formats.prose import Grid, Line, parts_of
 from workers.delivery.reports.formats.tables import TEXT, Column, DataTable, Item, tables_of
 from workers.delivery.reports.tables import FORMULA
 from workers.delivery.reports.values import ReportInput
+from workers.delivery.reports.whole_charts import places
 
 _TITLE: Final = 31
 _TEXT: Final = 32_000
@@ -66,9 +67,7 @@ def _answer(sheet: Worksheet, given: ReportInput) -> None:
     for text, font in ((asked, _font(italic=True, color=_QUIET)), ("", None), *_lines(given)):
         if text:
             cell = _put(sheet, row, 1, text)
-            sheet.row_dimensions[row].height = _LINE * max(
-                1, sum(-(-_places(one) // _FITS) for one in text.split("\n"))
-            )
+            sheet.row_dimensions[row].height = _LINE * max(1, sum(-(-places(one) // _FITS) for one in text.split("\n")))
             cell.alignment = Alignment(wrap_text=True, vertical="top")
             if font is not None:
                 cell.font = font
@@ -159,7 +158,7 @@ def _put(sheet: Worksheet, row: int, column: int, value: Item) -> Cell:
 
 def _width(column: Column) -> float:
     shown = [_shown(value, column.format) for value in column.values[:500]]
-    longest = max((_places(line) for text in (column.name, *shown) for line in text.splitlines() or [""]), default=0)
+    longest = max((places(line) for text in (column.name, *shown) for line in text.splitlines() or [""]), default=0)
     return min(max(longest * 1.1 + 3, _NARROW), _WIDE)
 
 
@@ -174,11 +173,6 @@ def _shown(value: Item, form: str) -> str:
     decimals = len(form.partition(".")[2].partition('"')[0].rstrip("%;,+-"))
     text = f"{value:,.{min(decimals, 6)}f}" if form != "General" else str(value)
     return text + "    " if '"' in form or "%" in form else text
-
-
-def _places(text: str) -> int:
-    """The width of a text in characters; an ideograph takes two."""
-    return sum(2 if ord(letter) > 0x2E7F else 1 for letter in text)
 
 
 def _sheet_name(title: str, names: set[str]) -> str:

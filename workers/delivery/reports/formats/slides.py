@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import itertools
-import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -28,11 +27,12 @@ from core.figure_sources import source_line
 from core.phrases import say
 from core.slack.report_badge import badge
 from core.slack.text import clip
-from core.steps import CellRan, ChartData, FigureSource, Scalar
+from core.steps import CellRan, ChartData, FigureSource
 from workers.delivery.reports import compose
 from workers.delivery.reports.formats.prose import Grid, Line, Part, Run, parts_of
 from workers.delivery.reports.tables import alignments
 from workers.delivery.reports.values import ReportInput
+from workers.delivery.reports.whole_charts import bars_lie, is_whole, is_xy, labels_along, places
 
 _CHARTS: Any = chart_data
 _RGB: Any = color.RGBColor
@@ -46,10 +46,6 @@ _LINES, _CHARS, _CODE_CHARS = 14, 92, 100
 _ROWS, _COLUMNS, _CELL = 14, 9, 48
 _SLIDES = 60
 _TITLE = 150
-_MOST_BARS, _MOST_LABELS = 40, 400
-_SERIES_LIMIT = 10
-"""So many series of a chart are known at most (executor/inside/chart_data.py): with as many there may be more."""
-_SLICE_SUM = 1.0001
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +158,7 @@ def _charts(given: ReportInput) -> Iterator[Slide]:
             titles = [chart.title.strip() for chart in charts if chart.title.strip()]
             slide = Slide(" ".join((titles or [cell.title or figure.name])[0].split()), notes=_of_cell(cell, given))
             picture = given.pictures.get(figure.sha256, b"")
-            if len(charts) == 1 and _is_whole(charts[0]):
+            if len(charts) == 1 and is_whole(charts[0]):
                 yield replace(slide, chart=charts[0])
             elif size_of_png(picture):
                 yield replace(slide, picture=picture)
@@ -209,12 +205,12 @@ def _paged(title: str, lines: Sequence[Line], given: ReportInput, *, sources: bo
 
 def _height(line: Line) -> int:
     room = _CODE_CHARS if any(run.code for run in line.runs) else _CHARS - 4 * line.level
-    return sum(max(1, -(-_places(text) // room)) for text in line.text.splitlines() or [""])
+    return sum(max(1, -(-places(text) // room)) for text in line.text.splitlines() or [""])
 
 
 def _pieces(line: Line) -> Iterator[Line]:
     """The line, or pieces of it that fit a slide each."""
-    most = _CHARS * (_LINES - 1) // (2 if _places(line.text) > len(line.text) * 1.5 else 1)
+    most = _CHARS * (_LINES - 1) // (2 if places(line.text) > len(line.text) * 1.5 else 1)
     if _height(line) <= _LINES:
         yield line
         return
@@ -238,10 +234,6 @@ def _upto(line: Line, end: int) -> tuple[Run, ...]:
     return tuple(runs)
 
 
-def _places(text: str) -> int:
-    return sum(2 if ord(letter) > 0x2E7F else 1 for letter in text)
-
-
 # --- notes
 
 
@@ -262,42 +254,11 @@ def _checked(outcome: CleanRoom | None, given: ReportInput) -> str:
 # --- charts
 
 
-def _is_whole(chart: ChartData) -> bool:
-    """Whether a native chart can show all that the picture shows."""
-    series = chart.series
-    if not series or len(series) >= _SERIES_LIMIT or len({one.kind for one in series}) > 1:
-        return False
-    if any(one.total_points > len(one.points) or not one.points for one in series):
-        return False
-    if any(not _is_amount(y) for one in series for _, y in one.points):
-        return False
-    if all(_is_amount(x) and x is not None for one in series for x, _ in one.points) and series[0].kind != "bar":
-        return series[0].kind in ("line", "scatter")
-    labels = [[str(x) for x, _ in one.points] for one in series]
-    most = _MOST_BARS if series[0].kind == "bar" else _MOST_LABELS
-    shares = sum(float(y or 0) for _, y in series[0].points)
-    return (
-        all(each == labels[0] for each in labels)
-        and len(labels[0]) <= most
-        and series[0].kind in ("line", "bar", "pie")
-        and (series[0].kind != "pie" or (len(series) == 1 and 0 < shares <= _SLICE_SUM))
-    )
-
-
-def _is_amount(value: Scalar) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-
-
-def _is_xy(chart: ChartData) -> bool:
-    kind = chart.series[0].kind
-    return kind == "scatter" or (kind == "line" and all(_is_amount(x) for one in chart.series for x, _ in one.points))
-
-
 def _chart(slide: Any, chart: ChartData) -> None:
     left, width = _EDGE, _WIDTH - 2 * _EDGE
     kind = chart.series[0].kind
     data: Any
-    if _is_xy(chart):
+    if is_xy(chart):
         data = _CHARTS.XyChartData()
         for one in chart.series:
             points = data.add_series(one.name or chart.y or " ")
@@ -307,8 +268,8 @@ def _chart(slide: Any, chart: ChartData) -> None:
         form = XL_CHART_TYPE.XY_SCATTER if kind == "scatter" else XL_CHART_TYPE.XY_SCATTER_LINES_NO_MARKERS
     else:
         data = _CHARTS.CategoryChartData()
-        labels = _labels([x for x, _ in chart.series[0].points])
-        lies = kind == "bar" and (max(map(_places, labels), default=0) > 14 or len(labels) > 12)
+        labels = labels_along([x for x, _ in chart.series[0].points])
+        lies = kind == "bar" and bars_lie(labels)
         order = slice(None, None, -1 if lies else 1)  # bars that lie are counted from below
         data.categories = labels[order]
         for one in chart.series:
@@ -377,16 +338,6 @@ def _fill(form: Any, number: int) -> None:
     form.fill.fore_color.rgb = _RGB.from_string(_SERIES[number % len(_SERIES)])
 
 
-def _labels(values: Sequence[Scalar]) -> list[str]:
-    """The points along the chart as labels. Midnight is not said, and neither is the first day of each month."""
-    labels = ["" if value is None else str(value).removesuffix("T00:00:00") for value in values]
-    is_months = len(labels) > 1 and all(_FIRST_OF_MONTH.fullmatch(label) for label in labels)
-    return [label[:7] for label in labels] if is_months else labels
-
-
-_FIRST_OF_MONTH = re.compile(r"\d{4}-\d\d-01")
-
-
 # --- drawing
 
 
@@ -406,7 +357,7 @@ def _draw(deck: Any, planned: Slide, place: str) -> None:
     title.left, title.top, title.width, title.height = _EDGE, Inches(0.45), _WIDTH - 2 * _EDGE, Inches(1.0)
     frame = title.text_frame
     frame.word_wrap, frame.vertical_anchor = True, MSO_ANCHOR.MIDDLE
-    size = 28 if _places(planned.title) <= 70 else 24 if _places(planned.title) <= 100 else 20
+    size = 28 if places(planned.title) <= 70 else 24 if places(planned.title) <= 100 else 20
     _write(frame.paragraphs[0], (Run(planned.title, bold=True),), size)
     bar = slide.shapes.add_shape(1, _EDGE, Inches(1.45), Inches(0.9), Inches(0.05))
     bar.fill.solid()
@@ -454,7 +405,7 @@ def _write(paragraph: Any, runs: Iterable[Run], size: int, colour: Any = _INK) -
 
 def _grid(slide: Any, rows: Sequence[Sequence[str]]) -> None:
     columns = max(map(len, rows))
-    widths = [max(4, *(_places(row[place]) if place < len(row) else 0 for row in rows)) for place in range(columns)]
+    widths = [max(4, *(places(row[place]) if place < len(row) else 0 for row in rows)) for place in range(columns)]
     room = _WIDTH - 2 * _EDGE
     total = min(room, Inches(0.13) * sum(widths) + Inches(0.35) * columns)
     height = Inches(0.36)
