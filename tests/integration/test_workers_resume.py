@@ -220,6 +220,9 @@ OUTSIDE = {
     *("begin_run", "claim_run", "end_run", "free_runs"),  # those of scheduled runs: test_service_schedules.py
     *("save_installation", "forget_installation", "note_org_team"),  # the bot's: test_bot_oauth.py
     *("claim_refresh", "replace_secret", "issue_state", "use_state"),  # there is one workspace
+    "wake_key",  # read before a job begins: test_core_signatures.py
+    *("begin_vectors", "keep_vectors", "drop_orphaned_vectors"),  # those of the process that embeds threads
+    *("begin_search", "answer_search", "end_search", "drop_old_searches"),  # a search's: test_service_vectors.py
     *("begin_clean_room", "complete_report"),  # a clean room before the report: test_turn_clean_room.py
 }
 """Writes that no turn here does."""
