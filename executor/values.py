@@ -167,6 +167,11 @@ class Sandbox:
         """The list that system calls are held to."""
         return "allow" if self.layers.get("allow-list", "").startswith("on") else "deny"
 
+    @property
+    def missing(self) -> tuple[str, ...]:
+        """The layers that this host does not have. The allow-list is a choice, so it is never missing."""
+        return tuple(name for name, state in self.layers.items() if name != "allow-list" and not state.startswith("on"))
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:

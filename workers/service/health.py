@@ -62,7 +62,8 @@ def checks(settings: Settings, redis: Redis, history: History) -> dict[str, Chec
             host = SessionClient(settings.session_socket, answer_s=ANSWER_S).ping()
         except HostUnavailable as error:
             raise Missing(f"the session host does not answer: {error}") from error
-        return f"sandbox {host.sandbox.level}, system calls: {host.sandbox.syscalls}, {host.sessions} sessions"
+        without = f" without {', '.join(host.sandbox.missing)}" if host.sandbox.missing else ""
+        return f"sandbox {host.sandbox.level}{without}, system calls: {host.sandbox.syscalls}, {host.sessions} sessions"
 
     def workers_live() -> str:
         live = [lives for name, lives in live_processes(settings).items() if name.startswith("worker-")]
