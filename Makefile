@@ -125,6 +125,15 @@ build/trl/.installed: tests/training/requirements.txt
 check-trl: .venv/.dev build/trl/.installed  ## every format of `threadbook export` loaded by datasets, used by TRL's formatters and trainers
 	PYTHONPATH=.:tests $(BIN)/python tests/training/check_trl.py build/trl/bin/python
 
+build/litellm/.installed: tests/proxies/requirements.txt
+	@$(PYTHON) -m venv --clear build/litellm
+	@echo "[+] installing the LiteLLM proxy into build/litellm (750 MB)"
+	@build/litellm/bin/pip install -q --disable-pip-version-check -r tests/proxies/requirements.txt
+	@touch $@
+
+check-litellm: .venv/.dev build/litellm/.installed  ## models asked through a real LiteLLM proxy: its mock replies, an endpoint behind it
+	PYTHONPATH=.:tests $(BIN)/python tests/proxies/check_litellm.py build/litellm/bin/litellm
+
 docs: .venv/.deploy  ## the site of the documents in build/site; a link that leads nowhere is an error
 	$(BIN)/mkdocs build --strict --quiet
 
@@ -143,4 +152,4 @@ eval: .venv/.dev  ## our suite of questions: MODEL=offline, or any model that th
 	$(BIN)/python -m bench.suite .eval/suite
 	$(BIN)/threadbook eval .eval/suite/suite.jsonl --model $(or $(MODEL),offline) -j $(or $(JOBS),2) --out .eval/$(or $(MODEL),offline)
 
-.PHONY: fuzz mutate-walls help install run demo check lint types fix test coverage test-again test-newcomer test-integration test-wheel test-browser test-faults soak soak-postgres soak-year test-all check-deploy check-trl docs sbom bench eval
+.PHONY: fuzz mutate-walls help install run demo check lint types fix test coverage test-again test-newcomer test-integration test-wheel test-browser test-faults soak soak-postgres soak-year test-all check-deploy check-trl check-litellm docs sbom bench eval
