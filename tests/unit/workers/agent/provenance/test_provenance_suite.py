@@ -53,17 +53,18 @@ def test_reports_by_hand_hold_the_same_floors(by_hand: Measured) -> None:
     assert sum(by_hand.found.values()) / sum(by_hand.planted.values()) >= 0.98
 
 
-def test_the_second_set_by_hand_gets_no_worse_than_it_was_when_it_was_new() -> None:
+def test_the_second_set_by_hand_keeps_what_it_led_to() -> None:
     second = held_out(HELD_OUT_2)
-    assert second.flagged_reports <= 3
-    assert sum(second.found.values()) >= 18
+    assert second.flagged <= 2
+    assert second.flagged_reports <= 1
+    assert _found(second) >= 18
 
 
 def test_the_third_set_by_hand_keeps_what_it_led_to() -> None:
     third = held_out(HELD_OUT_3)
     assert third.reports == 13
     assert third.flagged == 0
-    assert sum(third.found.values()) == 13
+    assert _found(third) == 13
 
 
 def test_reports_that_compute_on_their_own_keep_what_they_led_to() -> None:
@@ -72,14 +73,17 @@ def test_reports_that_compute_on_their_own_keep_what_they_led_to() -> None:
     assert fourth.flagged == 0
     assert fifth.flagged == 0
     assert settled.flagged <= 1
-    assert [sum(each.found.values()) for each in (fourth, fifth, settled)] >= [43, 16, 28]
+    assert _found(fourth) == 44
+    assert _found(fifth) == 16
+    assert _found(settled) == 28
 
 
 def test_reports_over_cells_that_really_ran_keep_what_they_led_to() -> None:
     sixth = held_out(HELD_OUT_6)
     assert sixth.reports == 28
-    assert (sixth.flagged, sixth.flagged_reports) <= (9, 6)
-    assert sum(sixth.found.values()) >= 25
+    assert sixth.flagged <= 9
+    assert sixth.flagged_reports <= 6
+    assert _found(sixth) >= 25
 
 
 def test_a_token_costs_no_true_figure_and_finds_no_fewer_faults() -> None:
@@ -90,10 +94,10 @@ def test_a_token_costs_no_true_figure_and_finds_no_fewer_faults() -> None:
 
 
 def test_a_random_number_passes_in_reports_by_hand_in_at_most_2_percent() -> None:
-    sets = (HELD_OUT, HELD_OUT_2, HELD_OUT_3, HELD_OUT_4, HELD_OUT_5, SETTLED_ON)
+    sets = (HELD_OUT, HELD_OUT_2, HELD_OUT_3, HELD_OUT_4, HELD_OUT_5, HELD_OUT_6, SETTLED_ON)
     counted = [random_passes_by_hand(each, 2) for each in sets]
     passed, tried = (sum(column) for column in zip(*counted, strict=True))
-    assert tried >= 1_800
+    assert tried >= 2_300
     assert passed / tried <= 0.02
 
 
@@ -101,3 +105,7 @@ def test_a_random_number_of_the_same_digits_passes_in_at_most_2_percent() -> Non
     passed, tried = random_passes(150)
     assert tried >= 400
     assert passed / tried <= 0.02
+
+
+def _found(measured: Measured) -> int:
+    return sum(measured.found.values())
