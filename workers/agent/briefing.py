@@ -18,23 +18,24 @@ from workers.agent.text import clean, clip, one_line, shares
 
 
 class _Leaner(NamedTuple):
-    """How much the model is told of a file: head lines, sample values, levels of a column of words, columns with notes,
-    characters of text."""
+    """How much the model is told of a file: head lines, sample values, levels of a column of words, columns that are
+    described, characters of text, characters of the notes on the file."""
 
     head: int
     samples: int
     levels: int
     columns: int
     text: int
+    notes: int
 
 
 _STAGES = (
-    _Leaner(head=11, samples=5, levels=15, columns=80, text=2_000),
-    _Leaner(head=6, samples=3, levels=15, columns=60, text=1_000),
-    _Leaner(head=4, samples=2, levels=8, columns=40, text=500),
-    _Leaner(head=2, samples=1, levels=4, columns=30, text=250),
-    _Leaner(head=0, samples=0, levels=0, columns=20, text=120),
-    _Leaner(head=0, samples=0, levels=0, columns=0, text=0),
+    _Leaner(head=11, samples=5, levels=15, columns=80, text=2_000, notes=2_000),
+    _Leaner(head=6, samples=3, levels=15, columns=60, text=1_000, notes=1_600),
+    _Leaner(head=4, samples=2, levels=8, columns=40, text=500, notes=1_000),
+    _Leaner(head=2, samples=1, levels=4, columns=30, text=250, notes=600),
+    _Leaner(head=0, samples=0, levels=0, columns=20, text=120, notes=400),
+    _Leaner(head=0, samples=0, levels=0, columns=0, text=0, notes=400),
 )
 REPOSITORY = "repository"
 """The format of an archive of source code, whose text is an outline."""
@@ -85,7 +86,7 @@ def _document(file: FileAbstract, stage: _Leaner) -> dict[str, Any]:
     }
     tables = file.tables[:_MAX_TABLES]
     if file.note:
-        document["note"] = one_line(file.note, _LINE_CHARS)
+        document["note"] = one_line(file.note, stage.notes)
     document["tables"] = [_table(table, stage, file.tables[:place]) for place, table in enumerate(tables)]
     if len(file.tables) > _MAX_TABLES:
         document["more_tables"] = [one_line(t.name, _NAME_CHARS) for t in file.tables[_MAX_TABLES:][:_MAX_NAMES]]

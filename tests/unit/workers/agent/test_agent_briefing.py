@@ -84,6 +84,21 @@ def test_values_that_yaml_could_misread_stay_text() -> None:
     assert columns[0]["samples"] == ["no", "1e3", "null", "2024-01-01"]
 
 
+def test_the_notes_on_six_sheets_are_all_told() -> None:
+    notes = [
+        f"Sheet {sheet} has 2 merged cells (A2:A9, B2:B9): only the first cell of each has the value. "
+        f"Sheet {sheet} has 3 formulas without a stored value (D4, D5, D6): they read as missing. "
+        f"Sheet {sheet} has notes on cells: B2: without the tax of {sheet}."
+        for sheet in ("North", "South", "East", "West", "Web", "Old")
+    ]
+    book = wide(20).model_copy(update={"path": "book.xlsx", "note": " ".join(notes)})
+    assert yaml.safe_load(file_block(book, 12_000))["note"] == book.note
+    briefly = file_block(book, 2_500)
+    assert len(briefly) <= 2_500
+    assert "Sheet North" in briefly
+    assert "column 19" in briefly
+
+
 def test_when_space_is_short_column_names_stay_longest() -> None:
     for limit in (8_000, 3_000, 1_500):
         text = file_block(wide(60), limit)
