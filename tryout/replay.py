@@ -218,9 +218,10 @@ def as_lines(
     spent = _spent(steps)
     if spent.tokens:
         cost = "" if spent.cost_micros is None else f", cost {money(spent.cost_micros)}"
-        yield Text(
-            f"{spent.calls} model calls, {spent.tokens:,} tokens ({spent.cached_tokens:,} cached){cost}", style="dim"
-        )
+        cached = f"{spent.cached_tokens:,} cached"
+        if spent.cached_tokens:
+            cached += f", {spent.cached_tokens / max(spent.prompt_tokens, spent.cached_tokens):.0%} of the prompts"
+        yield Text(f"{spent.calls} model calls, {spent.tokens:,} tokens ({cached}){cost}", style="dim")
     if checked is not None:
         yield Text(printable(f"clean room: {badge(checked, 'en')}"), style="bold")
     if turn.ended_at:

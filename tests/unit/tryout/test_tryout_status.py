@@ -98,7 +98,7 @@ def test_the_status_names_the_tokens_of_the_day_and_a_replay_those_of_the_turn(
     assert status.run(settings) == 0
     assert "today: 1 model call, 1,230 tokens, about 0.0042 USD" in capsys.readouterr().out
     assert replay.run(settings, turn.id) == 0
-    assert "1,230 tokens (200 cached), cost 0.0042" in capsys.readouterr().out
+    assert "1,230 tokens (200 cached, 17% of the prompts), cost 0.0042" in capsys.readouterr().out
 
 
 def test_a_part_that_is_away_leaves_out_only_its_own_lines_and_shows_no_password(
