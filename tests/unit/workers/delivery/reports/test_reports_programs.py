@@ -21,6 +21,7 @@ from report_cases import CHART, FAILED, LOAD, SHORT, SUMMED, TIMED_OUT, case
 from core.steps import CellRan, StatementRan
 from workers.agent.program import program
 from workers.delivery.reports import render_report
+from workers.delivery.reports.values import PastReport
 
 pytestmark = pytest.mark.process
 
@@ -105,6 +106,13 @@ def test_the_notebook_shows_what_the_thread_showed() -> None:
     assert base64.b64decode(picture) == PNG
     assert "".join(book["cells"][0]["source"]).startswith("> Which region sold most?")
     assert "".join(book["cells"][-1]["source"]) == "R"
+
+
+def test_the_notebook_is_headed_by_all_questions_of_the_thread() -> None:
+    past = (PastReport("How many rows?\nCount doubles once.", "**3**."), PastReport(" ", "A playbook ran."))
+    book = json.loads(next(f for f in render_report(case("R", past=past)).files if f.name.endswith("ipynb")).data)
+    heading = "".join(book["cells"][0]["source"])
+    assert heading.startswith("> How many rows?\n> Count doubles once.\n\n> Which region sold most?")
 
 
 def test_the_same_turn_gives_the_same_files() -> None:
