@@ -281,7 +281,8 @@ def _as_number(claim: Claim, work: _Work) -> Fact | None:
 def _trace_ordinal(claim: Claim, work: _Work) -> None:
     """A rank is fine where some table has so many rows, or where the number itself is said."""
     rank = int(claim.numeral.readings[0][0])
-    known = any(grid.rows >= rank for grid in work.facts.grids) or bool(candidates(claim, work.scene, work.facts))
+    rows = max((*work.facts.counts, *(grid.rows for grid in work.facts.grids)), default=0)
+    known = rows >= rank or bool(candidates(claim, work.scene, work.facts))
     _note(claim, work, "left" if known or rank <= 10 else "unsourced", reason="" if known or rank <= 10 else "unknown")
 
 

@@ -46,6 +46,25 @@ def test_a_date_is_found_in_any_form_and_as_coarse_as_it_is_said(date: str) -> N
     assert first(f"It peaked on {date}.", "peak: 2024-04-16\n").state == "unsourced"
 
 
+@pytest.mark.parametrize(
+    ("report", "rank", "rows", "state"),
+    [
+        ("East is the 3rd of 5 regions.", "3rd", 5, "left"),
+        ("Osten liegt auf dem 3. Platz von 5.", "3.", 5, "left"),
+        ("It was the 400th order.", "400th", 450, "left"),
+        ("It was the 400th order.", "400th", 5, "unsourced"),
+        ("It was the 12th order.", "12th", 11, "unsourced"),
+    ],
+)
+def test_a_rank_above_ten_needs_a_table_with_as_many_rows(report: str, rank: str, rows: int, state: str) -> None:
+    first_lines = "order   amount\n" + "".join(f"A{row:05}   {90_000 - 7 * row}\n" for row in range(min(rows, 20)))
+    assert states(report, f"{first_lines}\n[{rows} rows x 2 columns]\n")[rank] == state
+
+
+def test_a_rank_that_an_output_names_needs_no_table() -> None:
+    assert states("It was the 400th order.", "rank of the first refund: 400\n") == {"400th": "left"}
+
+
 def test_a_figure_may_be_rounded_to_fewer_digits_and_not_to_more() -> None:
     assert first("It is 2.35.", "mean 2.3456\n").state == "sourced"
     assert first("It is 2.3456.", "mean 2.35\n").state == "unsourced"
