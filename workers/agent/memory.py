@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import NamedTuple
@@ -19,6 +19,7 @@ from core.steps import (
     CellRan,
     Corrected,
     Decided,
+    FigureSource,
     Finished,
     Forgot,
     FunctionNote,
@@ -49,6 +50,8 @@ _UNREADABLE_CHARS = 1_000
 _MAX_PROBLEMS = 20
 _MAX_MISSING = 30
 _PLAYBOOK_CHARS = 24_000
+FIGURES_CHARS = 600
+"""Of the figures of one report that is cut or left out."""
 
 
 class Detail(NamedTuple):
@@ -303,14 +306,40 @@ def _episode(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detai
     if reading.as_calls and turn.native_tools:
         calls = [_call(intent, detail) for intent in reading.intents]
         assistant: Message = {"role": "assistant", "content": clip(reading.text, detail.message), "tool_calls": calls}
+        for intent in reading.intents:
+            if isinstance(intent, Report) and (lost := _lost_figures(episode, intent.text, detail.report)):
+                outcomes[intent.call_id] = f"{outcomes[intent.call_id]} {lost}".strip()
         results = [
             {"role": "tool", "tool_call_id": call_id, "content": text or "Not run: the turn ended before."}
             for call_id, text in outcomes.items()
         ]
         return [assistant, *results, *aside]
     words = [reading.text, *(_fenced(intent) for intent in reading.intents if reading.as_calls)]
-    content = clip("\n".join(word for word in words if word), detail.code + detail.report) or "(empty reply)"
-    return [{"role": "assistant", "content": content}, *(user(text) for text in outcomes.values() if text), *aside]
+    whole = "\n".join(word for word in words if word)
+    lost = _lost_figures(episode, whole, detail.code + detail.report)
+    said: Message = {"role": "assistant", "content": clip(whole, detail.code + detail.report) or "(empty reply)"}
+    return [said, *(user(text) for text in (*outcomes.values(), lost) if text), *aside]
+
+
+def figures_told(sources: Iterable[FigureSource], limit: int) -> str:
+    """The figures of a report that something backs, each with what it is about, in one line."""
+    figures = (
+        f"{each.figure} ({each.places[0].about})" if each.places and each.places[0].about else each.figure
+        for each in sources
+        if each.state != "unsourced"
+    )
+    return one_line("; ".join(dict.fromkeys(figures)), limit)
+
+
+def _lost_figures(episode: Episode, text: str, limit: int) -> str:
+    """A sentence with the figures of the posted report that no longer stand in `text` when it is cut at `limit`."""
+    shown = clip(text, limit)
+    finished = next((step for step in episode.steps if isinstance(step, Finished)), None)
+    if finished is None or shown == text:
+        return ""
+    lost = [one for one in finished.sources if not re.search(rf"(?<!\d){re.escape(one.figure)}(?!\d)", shown)]
+    told = figures_told(lost, FIGURES_CHARS)
+    return f"Figures of the report that are left out above: {told}" if told else ""
 
 
 def _call(intent: Intent, detail: Detail) -> Message:

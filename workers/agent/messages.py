@@ -15,7 +15,19 @@ from core.steps import Asked, Briefed, CellRan, Finished, Step
 from core.values import Language
 from workers.agent import guards, plans, stages
 from workers.agent.actions import Message
-from workers.agent.memory import Beside, Block, Detail, Memory, files_text, questions, remember, sanitize_name, user
+from workers.agent.memory import (
+    FIGURES_CHARS,
+    Beside,
+    Block,
+    Detail,
+    Memory,
+    figures_told,
+    files_text,
+    questions,
+    remember,
+    sanitize_name,
+    user,
+)
 from workers.agent.observation import observation
 from workers.agent.pictures import PICTURE_CHARS, judged_charts, pictures_in, with_pictures
 from workers.agent.text import CHARS_PER_TOKEN, clip, one_line, quoted, shares, weight
@@ -37,7 +49,6 @@ _CHECK_CHARS = 22_000
 _CHECK_QUESTIONS = 3
 _LEFT_OUT_FILES = 20
 _LEFT_OUT_REPORTS = 20
-_REPORTED_CHARS = 600
 
 _SHORT = Detail(observation=600, code=1_500, report=2_000, message=1_000)
 _BARE = Detail(observation=200, code=300, report=500, message=400)
@@ -288,7 +299,7 @@ def _left_out_turns(turn: Turn, count: int) -> str:
     files = files_text(
         turn, briefings[-_LEFT_OUT_FILES:], min(turn.limits.files_chars // 2, turn.limits.context_chars // 8)
     )
-    limit = min(_REPORTED_CHARS, turn.context_chars // 16)
+    limit = min(FIGURES_CHARS, turn.context_chars // 16)
     reported = [line for steps in gone[-_LEFT_OUT_REPORTS:] if (line := _reported(steps, limit))]
     told = {"turns": count, "reported": reported, "files": files, "cells": [], "plan": ""}
     return turn.prompts.render("left_out", **told)
@@ -300,13 +311,8 @@ def _reported(steps: Sequence[Step], limit: int) -> str:
     if finished is None:
         return ""
     asked = next((step.text for step in steps if isinstance(step, Asked) and not step.left_out), "")
-    figures = (
-        f"{each.figure} ({each.places[0].about})" if each.places and each.places[0].about else each.figure
-        for each in finished.sources
-        if each.state != "unsourced"
-    )
-    answered = "; ".join(dict.fromkeys(figures)) or finished.report
-    return f"{one_line(asked, 120)} → {one_line(answered, limit)}"
+    answered = figures_told(finished.sources, limit) or one_line(finished.report, limit)
+    return f"{one_line(asked, 120)} → {answered}"
 
 
 def tokens_of(told: Sequence[Message]) -> int:

@@ -352,6 +352,29 @@ def test_the_figures_of_reports_that_are_left_out_stay() -> None:
     assert "→ 482,310 (North, revenue)" in told[1]["content"]
 
 
+@pytest.mark.parametrize("native", [True, False])
+def test_the_figures_that_are_cut_out_of_a_report_stay(native: bool) -> None:
+    place = SourcePlace(what="output", about="North, revenue", value="519204.40")
+    sources = (
+        FigureSource(figure="12", state="sourced"),
+        FigureSource(figure="519,204", state="sourced", places=(place,)),
+        FigureSource(figure="7.4 %", state="unsourced"),
+        FigureSource(figure="250", state="derived"),
+    )
+    report = "\n".join(
+        ("12 regions.", "It is so. " * 99, "North sells 519,204, 7.4 % of it.", "And so. " * 99, "250 more.")
+    )
+    reply = finish(report) if native else said(text=f"<finish>\n{report}\n</finish>")
+    one = (asked(), BRIEFED, run("x"), cell("x"), reply, Finished(report=report, sources=sources))
+    cut = 0
+    for chars in range(10_000, 30_000, 2_000):
+        now = turn(asked("And now?"), earlier=(one,) * 8, native_tools=native, limits=AgentLimits(context_chars=chars))
+        told = json.dumps(messages(now), ensure_ascii=False)
+        assert told.count("519,204") == 8
+        cut += told.count("left out above: 519,204 (North, revenue)")
+    assert cut > 8
+
+
 def test_left_out_cells_are_named() -> None:
     now = long_thread(0, 20)
     told = messages(turn(*now.steps, limits=AgentLimits(context_chars=40_000)))
