@@ -476,7 +476,7 @@ class ToolRan(Value):
 
 
 class DataCheck(Value):
-    """Something that a cell did to its tables and that is easily overlooked, for the model.
+    """Something that a cell did to its tables or charts and that is easily overlooked, for the model.
 
     `code` is one of `executor/said.py`, `names` are those of variables and columns ("#3" for a third column), `numbers`
     are counts. `prompts/noticed.yaml` words it.

@@ -32,8 +32,9 @@ CHECKS = {
     "two_orders": (1, 3),
     "mixed_currencies": (2, 1),
     "mixed_units": (2, 1),
+    "glyphs": (0, 2),
 }
-"""What a cell may have done to its tables: code → how many names at most, how many numbers."""
+"""What a cell may have done to its tables and charts: code → how many names at most, how many numbers."""
 _MANY_CHECKS = 8
 _NOT_DRAWN = {"too_many": "more figures were open than are taken"}
 
@@ -64,7 +65,7 @@ def _notice(item: Mapping[str, Any]) -> Notice:
 
 
 def checks_from(message: Mapping[str, Any]) -> tuple[DataCheck, ...]:
-    """What a `result` says of the cell's tables. Raises ProtocolError for another code than a subprocess has."""
+    """What a `result` says of tables and charts. Raises ProtocolError for another code than a subprocess has."""
     if "checks" not in message:
         return ()
     found = []

@@ -64,6 +64,11 @@ _COLOURS = [
 ]
 
 _saved: weakref.WeakKeyDictionary[Any, str] = weakref.WeakKeyDictionary()
+_ours: weakref.WeakSet[Any] = weakref.WeakSet()
+"""Figures that we save: what matplotlib says of their letters goes to the model as a check, not to the output."""
+_GLYPH = re.compile(r"Glyph (\d+) ")
+_without_glyph: set[int] = set()
+"""Code points that a figure of this cell needed and no font had."""
 
 
 def prepare_matplotlib(fonts: list[str]) -> None:
@@ -82,7 +87,13 @@ def prepare_matplotlib(fonts: list[str]) -> None:
     plain_savefig = figure_class.savefig
 
     def savefig(self: Any, fname: Any, *args: Any, **kwargs: Any) -> Any:
-        done = plain_savefig(self, fname, *args, **kwargs)
+        missing: dict[int, Warning | str] = {}
+        with warnings.catch_warnings():
+            _note_missing_glyphs(missing)
+            done = plain_savefig(self, fname, *args, **kwargs)
+        _without_glyph.update(missing)
+        for message in missing.values() if self not in _ours else ():
+            warnings.warn(message, UserWarning, stacklevel=2)
         if isinstance(fname, (str, os.PathLike)):
             _saved[self] = os.fspath(fname)
         return done
@@ -154,8 +165,30 @@ def _chart(figure: Any) -> list[dict[str, Any]]:
     return []
 
 
+def missing_glyphs() -> list[dict[str, Any]]:
+    """The check of letters that charts lack since it was last asked: how many, and the first one's code point."""
+    found, at = len(_without_glyph), min(_without_glyph, default=0)
+    _without_glyph.clear()
+    return [{"code": "glyphs", "names": [], "numbers": [found, at]}] if found else []
+
+
+def _note_missing_glyphs(missing: dict[int, Warning | str]) -> None:
+    """Take matplotlib's warnings of missing letters, whatever filters the cell has set, and pass on all others."""
+    plain_show = warnings.showwarning
+
+    def show(message: Warning | str, *args: Any, **kwargs: Any) -> None:
+        if found := _GLYPH.match(str(message)):
+            missing[int(found[1])] = message
+        else:
+            plain_show(message, *args, **kwargs)
+
+    warnings.filterwarnings("always", message=_GLYPH.pattern)
+    warnings.showwarning = show
+
+
 def discard_open_figures() -> None:
     """Close what is open without drawing it."""
+    _without_glyph.clear()
     plt = sys.modules.get("matplotlib.pyplot")
     if plt is not None:
         plt.close("all")
@@ -177,6 +210,7 @@ def _save(figure: Any, folder: str) -> str:
         raise ValueError(f"{width:.0f} x {height:.0f} inches is larger than {_MAX_SIDE_IN:.0f}")
     _arrange(figure)
     name = _free_name(folder, _title(figure))
+    _ours.add(figure)
     figure.savefig(os.path.join(folder, name), format="png", dpi=min(max(figure.dpi, 150), 200))
     _saved.pop(figure, None)
     return name

@@ -35,10 +35,10 @@ from executor.frames import (
     read_message,
 )
 from executor.inside.compiling import compile_cell, remember_source
-from executor.inside.data_checks import Watched
+from executor.inside.data_checks import MOST, Watched
 from executor.inside.display import show
 from executor.inside.failing_variables import describe_variables_at
-from executor.inside.figures import discard_open_figures, save_open_figures
+from executor.inside.figures import discard_open_figures, missing_glyphs, save_open_figures
 from executor.inside.host_requests import RequestRefused, request_functions
 from executor.inside.pickle_salvage import kind_of
 from executor.inside.streams import CellStream
@@ -237,6 +237,7 @@ class Runner:
 
     def _draw(self, outcome: Message) -> None:
         outcome["figures"], outcome["problems"] = save_open_figures(self._workspace)
+        self._checks = [*missing_glyphs(), *self._checks][:MOST]
 
     def _draw_after_error(self, outcome: Message) -> None:
         """A cell that failed half-way may have finished charts; one that was stopped gets no more of our time."""

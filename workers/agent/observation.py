@@ -43,7 +43,7 @@ def observation(turn: Turn, cell: CellRan, before: Sequence[Step], limit: int) -
 
 
 def noticed(turn: Turn, cell: CellRan) -> str:
-    """What the cell did to its tables, in sentences; "" when there is nothing to say of them."""
+    """What the cell did to its tables and charts, in sentences; "" when there is nothing to say of them."""
     if not cell.checks or cell.status == "undone":
         return ""
     checks = [{"code": each.code, "names": _columns(each), "numbers": list(each.numbers)} for each in cell.checks]

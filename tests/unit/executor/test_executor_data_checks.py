@@ -1,4 +1,4 @@
-"""What a cell did to its tables is counted in the session, as codes and numbers; what failed shows its variables."""
+"""What a cell did to its tables and charts is counted in the session, as codes and numbers; errors show variables."""
 
 from __future__ import annotations
 
@@ -66,6 +66,34 @@ def test_mixed_currencies_and_units_are_told_once(run) -> None:
     code = 'import pandas as pd\np = pd.DataFrame({"price": ["$5", "€6"], "net weight": ["5 kg", "3 lb"], "n": [1, 2]})'
     assert seen(run(code)) == [("mixed_currencies", ("p", "price"), (2,)), ("mixed_units", ("p", "#2"), (2,))]
     assert seen(run("q = p.assign(x=1)")) == []
+
+
+@pytest.mark.parametrize(
+    "ending",
+    [
+        "",
+        "\nfig.tight_layout()",
+        "\nimport warnings\nwarnings.filterwarnings('ignore')",
+        "\nimport warnings\nwarnings.filterwarnings('ignore')\nplt.savefig('own.png')\nplt.close()",
+    ],
+)
+def test_letters_that_no_font_has_are_counted_whatever_the_code_does(run, ending: str) -> None:
+    code = "import matplotlib.pyplot as plt\nfig, ax = plt.subplots()\nax.plot([1, 2])\nax.set_title('{}')"
+    result = run(code.format("𒀀𒀁 sales 销售额") + ending)
+    assert seen(result) == [("glyphs", (), (2, 0x12000))]
+    assert len(result.artifacts) == 1
+    assert seen(run(code.format("sales 销售额"))) == []
+
+
+def test_a_cell_that_looks_for_warnings_of_its_chart_still_gets_them(run) -> None:
+    result = run(
+        "import warnings, matplotlib.pyplot as plt\nplt.plot([1])\nplt.title('𒀀')\n"
+        "with warnings.catch_warnings(record=True) as caught:\n"
+        "    warnings.simplefilter('always')\n    plt.savefig('own.png')\n    warnings.warn('mine')\n"
+        "print(sorted({str(each.message)[:11] for each in caught}))"
+    )
+    assert (result.stdout, result.stderr) == ("['Glyph 73728', 'mine']\n", "")
+    assert seen(result) == [("glyphs", (), (1, 0x12000))]
 
 
 def test_a_warning_of_pandas_still_names_the_cell_and_its_functions_are_pickled_by_name(run) -> None:

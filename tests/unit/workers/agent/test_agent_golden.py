@@ -482,6 +482,8 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
                         {"code": "two_orders", "names": ["`Date`"], "numbers": [300, 8, 5]},
                         {"code": "mixed_currencies", "names": ["`df`", "`price`"], "numbers": [2]},
                         {"code": "mixed_units", "names": ["`df`", "column 4"], "numbers": [3]},
+                        {"code": "glyphs", "names": [], "numbers": [1, 73728]},
+                        {"code": "glyphs", "names": [], "numbers": [4, 9731]},
                     ],
                     "near": ["'Region' has no 'north'; it has 'North'"],
                 }
