@@ -150,6 +150,9 @@ def _is_decimal_mark(one: _Candidate, found: Sequence[_Candidate], text: str) ->
 
 def _layout(records: Sequence[_Record], separator: str, columns: int) -> Layout:
     head = next((n for n, record in enumerate(records) if _may_be_header(record, columns)), 0)
+    lower = records[head + 1] if head + 1 < len(records) else None
+    if lower and len(lower.cells) == len(records[head].cells):
+        head += is_upper_row(records[head].cells, lower.cells, [record.cells for record in records[head + 2 :]])
     body = [record.cells for record in records[head + 1 :] if any(record.cells)]
     names = records[head].cells
     trailing = len(names) == columns - 1 and all(not cells[-1].strip() for cells in body if len(cells) == columns)
@@ -175,6 +178,42 @@ def _layout(records: Sequence[_Record], separator: str, columns: int) -> Layout:
 def _may_be_header(record: _Record, columns: int) -> bool:
     filled = sum(bool(cell.strip()) for cell in record.cells)
     return len(record.cells) in (columns, max(columns - 1, 2)) and 2 * filled >= len(record.cells) > 0
+
+
+_NO_NAMES = frozenset({"na", "n/a", "#n/a", "nan", "null", "none", "nil", "-", "--", "?"})
+_YEAR = re.compile(r"(19|20)\d\d")
+
+
+def is_upper_row(upper: Sequence[str], lower: Sequence[str], body: Sequence[Sequence[str]]) -> bool:
+    """Whether the upper one of two rows only groups names, and the lower one is the header.
+
+    Over columns of numbers the lower row has names, and the upper one is blank or repeats itself over some of them.
+    Both together tell the columns apart: a row of units below repeated names does not.
+    """
+    named: list[tuple[str, str]] = []
+    group, groups = "", Counter(cell.strip() for cell in upper)
+    is_grouped = False
+    for column, name in enumerate(map(str.strip, lower)):
+        above = upper[column].strip() if column < len(upper) else ""
+        group = above or group
+        below = [cells[column].strip() for cells in body[:50] if column < len(cells) and cells[column].strip()]
+        if name and len(below) > 1 and _mostly(_NUMBER, below, 0.9):
+            if not _is_name(name, below):
+                return False
+            named.append((group, name))
+            is_grouped = is_grouped or groups[above] > 1 or not above
+    return is_grouped and len(named) > 1 and len(set(named)) == len(named)
+
+
+def _is_name(cell: str, below: Sequence[str]) -> bool:
+    """Whether a cell above numbers names their column: a word that is none of the values, or a year."""
+    if _YEAR.fullmatch(cell):
+        return not _mostly(_YEAR, below, 0.5)
+    return not _NUMBER.fullmatch(cell) and cell.casefold() not in _NO_NAMES and cell not in below
+
+
+def _mostly(pattern: re.Pattern[str], cells: Sequence[str], share: float) -> bool:
+    return sum(bool(pattern.fullmatch(cell)) for cell in cells) >= share * len(cells)
 
 
 def _is_data(names: Sequence[str], body: Sequence[Sequence[str]]) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from .bounds import Bounds
 from .frames import cut, describe_frame, exact
 from .kinds import Unusable
+from .layout import is_upper_row
 from .lines import call, note
 
 _CHUNK = 1 << 20
@@ -120,15 +121,25 @@ def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int]:
 
 
 def header_row(top: Any) -> int:
-    """The first row that is about as wide as the table and holds words: titles above it are narrow."""
+    """The first row that is about as wide as the table and holds words: titles above it are narrow.
+
+    Where that row only groups the names in the row below it, it is the row below.
+    """
     filled = top.notna().sum(axis=1)
     wide = 0.7 * filled.max()
     for number in range(len(top)):
         values = top.iloc[number].dropna()
         words = sum(isinstance(value, str) for value in values)
         if filled.iloc[number] >= wide and 2 * words >= len(values):
-            return number
+            written = top.iloc[number:].astype(object).where(top.iloc[number:].notna(), "")
+            rows = [[_written(value) for value in row] for row in written.itertuples(index=False)]
+            return number + (len(rows) > 1 and is_upper_row(rows[0], rows[1], rows[2:]))
     return 0
+
+
+def _written(value: Any) -> str:
+    """A cell as it stands in a text file."""
+    return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 
 # --- how large an .ods really is

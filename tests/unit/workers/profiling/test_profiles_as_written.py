@@ -7,6 +7,8 @@ from pathlib import Path
 
 import openpyxl
 import pandas as pd
+import pytest
+import xlwt
 from openpyxl.comments import Comment
 
 from core.steps import FileAbstract, FileProblem, TableNote
@@ -73,6 +75,69 @@ def test_lines_above_the_header_are_shown(describe: Describe, folder: Path) -> N
         book.active.append(row)
     book.save(folder / "u.xlsx")
     assert only_table(describe, "u.xlsx").above == ("Revenue", "USD thousands | as of May")
+
+
+TWO_ROWS = [
+    ["Region", "2023", "", "2024", ""],
+    ["", "Q1", "Q2", "Q1", "Q2"],
+    ["North", 10, 12, 14, 16],
+    ["South", 20, 22, 24, 26],
+    ["East", 30, 32, 34, 36],
+]
+FULL = [["Region", "Sales", "Sales", "Cost", "Cost"], ["Region", 2023, 2024, 2023, 2024], *TWO_ROWS[2:]]
+
+
+@pytest.mark.parametrize("rows", [TWO_ROWS, FULL], ids=["blanks", "repeats"])
+@pytest.mark.parametrize("kind", ["csv", "xlsx", "xls"])
+def test_the_lower_one_of_two_header_rows_names_the_columns(
+    describe: Describe, folder: Path, kind: str, rows: list[list[object]]
+) -> None:
+    (abstract,), problems = describe(_written(folder, rows, kind))
+    assert not problems
+    (table,) = abstract.tables
+    frame = eval(table.read or abstract.read_hint, {"pd": pd})
+    assert [column.dtype for column in table.columns[1:]] == ["int64"] * 4
+    assert [str(name) for name in frame.columns] == [column.name for column in table.columns]
+    assert [name.partition(".")[0] for name in frame.columns.astype(str)][1:] == [str(name) for name in rows[1][1:]]
+    assert (table.rows, len(table.above)) == (3, 1)
+    assert all(str(name) in table.above[0] for name in rows[0])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "region,a,a\nNorth,n/a,n/a\nSouth,1,2\nEast,3,4\n",  # a first row without values
+        "time,temp,temp\ns,C,C\n1,2,3\n2,3,4\n",  # a row of units
+        ",a,name\n1,2,x\n3,4,y\n",  # an index without a name
+        "region,2023,2024\nNorth,1,2\nSouth,3,4\n",
+        "region,first,second\nNorth,low,high\nSouth,3,4\nEast,5,6\n",  # nothing is grouped
+    ],
+)
+def test_a_first_row_that_groups_nothing_stays_the_header(describe: Describe, folder: Path, text: str) -> None:
+    (folder / "a.csv").write_text(text)
+    table = only_table(describe, "a.csv")
+    assert table.above == ()
+    assert [column.name for column in table.columns] == [*pd.read_csv("a.csv").columns]
+
+
+def _written(folder: Path, rows: list[list[object]], kind: str) -> str:
+    name = f"two.{kind}"
+    if kind == "csv":
+        (folder / name).write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
+    elif kind == "xlsx":
+        book = openpyxl.Workbook()
+        for row in rows:
+            book.active.append([cell if cell != "" else None for cell in row])
+        book.save(folder / name)
+    else:
+        old = xlwt.Workbook()
+        sheet = old.add_sheet("Sheet")
+        for place, row in enumerate(rows):
+            for column, cell in enumerate(row):
+                if cell != "":
+                    sheet.write(place, column, cell)
+        old.save(str(folder / name))
+    return name
 
 
 def test_rows_of_totals_are_named_with_their_place(describe: Describe, folder: Path) -> None:
