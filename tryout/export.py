@@ -32,6 +32,7 @@ from workers.agent.training import (
     conversation,
     imported,
     imported_preferences,
+    is_report_of_person,
     people_in,
     preferences,
     question_of,
@@ -54,6 +55,8 @@ ONLY: tuple[Only, ...] = ("", "approved", "examples")
 _CONTEXT_CHARS = 400_000
 """More than any endpoint's default: what was shortened in a prompt cannot be learned."""
 _prompts = cache(load_prompts)
+_ABOUT = ("thread", "turn", "votes", "by_person")
+"""What is said of a record: two that differ by nothing else are the same."""
 _SHAREGPT = {"user": "human", "tool": "observation"}
 
 
@@ -68,6 +71,7 @@ class Statistics:
     left_out: Counter[str] = field(default_factory=Counter)
     kinds: Counter[str] = field(default_factory=Counter)
     attempts_left_out: int = 0
+    by_person: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,7 +177,9 @@ def _own(
         return
     statistics.attempts_left_out += one.left_out if kind != "messages" else 0
     messages = thread.mask(one.whole if kind == "messages" else one.passing)
-    about = {"thread": thread.name, "turn": number, "votes": sum(_weight(vote) for vote in votes)}
+    by_person = one.by_person if kind == "messages" else one.passing_by_person
+    weight = sum(_weight(vote) for vote in votes)
+    about = {"thread": thread.name, "turn": number, "votes": weight, "by_person": list(by_person)}
     yield SHAPES[kind](messages, about, TOOLS)
 
 
@@ -186,7 +192,8 @@ def _imported(
         return
     head = taken.head
     weight = head.votes + sum(_weight(vote) for vote in votes)
-    about = {"thread": head.thread or thread.name, "turn": head.turn, "votes": weight}
+    name, by_person = head.thread or thread.name, list(taken.by_person)
+    about = {"thread": name, "turn": head.turn, "votes": weight, "by_person": by_person}
     record = SHAPES[kind](thread.mask(taken.messages), about, head.tools or ())
     if kind == "openai-jsonl" and head.parallel_tool_calls is not None:
         record["parallel_tool_calls"] = head.parallel_tool_calls
@@ -263,7 +270,7 @@ def _once(records: Iterable[tuple[Split, Json, str]], statistics: Statistics) ->
     """The records without duplicates: the same conversation in two threads counts once, in the split of the first."""
     seen: set[str] = set()
     for split, record, thread_id in records:
-        plain = {key: value for key, value in record.items() if key not in ("thread", "turn", "votes")}
+        plain = {key: value for key, value in record.items() if key not in _ABOUT}
         text = json.dumps(plain, ensure_ascii=False, sort_keys=True)
         key = hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()
         if key in seen:
@@ -273,9 +280,14 @@ def _once(records: Iterable[tuple[Split, Json, str]], statistics: Statistics) ->
         statistics.threads.add(thread_id)
         statistics.records[split] += 1
         statistics.characters[split] += len(text)
+        statistics.by_person += _count_by_person(record.get("by_person", ()))
         if "kind" in record:
             statistics.kinds[record["kind"]] += 1
         yield split, record
+
+
+def _count_by_person(said: Sequence[bool] | Mapping[str, Sequence[bool]]) -> int:
+    return sum(map(sum, said.values())) if isinstance(said, Mapping) else sum(said)
 
 
 # --- shapes
@@ -307,10 +319,14 @@ def _openai(messages: Sequence[Message], about: Json, tools: Tools) -> Json:
 
 
 def _sharegpt(messages: Sequence[Message], about: Json, tools: Tools) -> Json:
-    """People and observations stand at odd places, the model at even ones; what follows itself is joined."""
+    """People and observations stand at odd places, the model at even ones; what follows itself is joined.
+
+    What is joined is by a person when a part of it is.
+    """
     system = "\n\n".join(_text(message) for message in messages if message["role"] == "system")
     turns: list[Json] = []
-    for message in messages:
+    by_person: list[bool] = []
+    for message, is_of_person in zip(messages, about["by_person"], strict=True):
         if message["role"] == "system":
             continue
         side, text = _SHAREGPT.get(message["role"], "gpt"), _text(message)
@@ -324,9 +340,12 @@ def _sharegpt(messages: Sequence[Message], about: Json, tools: Tools) -> Json:
         is_model = side in ("gpt", "function_call")
         if turns and (turns[-1]["from"] in ("gpt", "function_call")) == is_model:
             turns[-1]["value"] = f"{turns[-1]['value']}\n\n{text}".strip()
+            by_person[-1] |= is_of_person
         else:
             turns.append({"from": side, "value": text})
-    return {"conversations": turns, "system": system, "tools": json.dumps(_functions(tools)), **about}
+            by_person.append(is_of_person)
+    tools_text = json.dumps(_functions(tools))
+    return {"conversations": turns, "system": system, "tools": tools_text, **about, "by_person": by_person}
 
 
 def _functions(tools: Tools) -> list[Json]:
@@ -356,6 +375,7 @@ def _pair(thread: _Thread, pair: Preference) -> Json:
         "kind": pair.kind,
         "thread": thread.name,
         "turn": pair.number,
+        "by_person": {side: list(said) for side, said in pair.by_person.items()},
     }
 
 
@@ -380,6 +400,7 @@ def _voted(better: tuple[_Thread, int], worse: tuple[_Thread, int]) -> Json:
     answers = [
         list(one.mask([{"role": "assistant", "content": report_of(one.turns[n - 1])}])) for one, n in (better, worse)
     ]
+    by_person = [[is_report_of_person(one.turns[n - 1])] for one, n in (better, worse)]
     return {
         "prompt": list(thread.mask([{"role": "user", "content": asked}])),
         "chosen": answers[0],
@@ -387,6 +408,7 @@ def _voted(better: tuple[_Thread, int], worse: tuple[_Thread, int]) -> Json:
         "kind": "vote",
         "thread": thread.name,
         "turn": number,
+        "by_person": {"prompt": [False], "chosen": by_person[0], "rejected": by_person[1]},
     }
 
 
@@ -435,6 +457,8 @@ def _card(settings: Settings, kind: Format, names: tuple[str, str], statistics: 
     if statistics.kinds:
         counted = ", ".join(f"{count} by {name}" for name, count in sorted(statistics.kinds.items()))
         lines.append(f"Pairs: {counted}.")
+    if statistics.by_person:
+        lines.append(f"{statistics.by_person} messages of the analyst were written or edited by a person.")
     if statistics.attempts_left_out:
         lines.append(f"{statistics.attempts_left_out} attempts that failed before one passed were left out.")
     if statistics.left_out:

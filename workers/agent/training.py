@@ -6,7 +6,8 @@ An example is made of the messages that the model would get (`messages.py`), so 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
@@ -29,7 +30,7 @@ from core.steps import (
     user_of,
 )
 from workers.agent.actions import Message
-from workers.agent.changes import REPORT
+from workers.agent.changes import REPORT, edited
 from workers.agent.effective_steps import effective_steps
 from workers.agent.messages import messages
 from workers.agent.program import program
@@ -46,32 +47,37 @@ people voted."""
 class Conversation:
     """One turn with the thread before it. `whole` has every attempt, `passing` only those that came to something.
 
-    Code that a person edited before it ran stands in `passing` as that person wrote it.
+    Code that a person edited before it ran stands in `passing` as that person wrote it. `by_person` and
+    `passing_by_person` say of each message whether a person wrote it in the analyst's place, or edited it.
     """
 
     number: int
     whole: tuple[Message, ...]
     passing: tuple[Message, ...]
     left_out: int
+    by_person: tuple[bool, ...]
+    passing_by_person: tuple[bool, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """What was better than what, after the same messages."""
+    """What was better than what, after the same messages. `by_person` says of each message of which side it is."""
 
     kind: Pair
     number: int
     prompt: tuple[Message, ...]
     chosen: tuple[Message, ...]
     rejected: tuple[Message, ...]
+    by_person: Mapping[str, tuple[bool, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class ImportedConversation:
-    """A conversation of another tool, word for word."""
+    """A conversation of another tool, word for word, and which messages of the assistant a person wrote there."""
 
     head: Imported
     messages: tuple[Message, ...]
+    by_person: tuple[bool, ...]
 
 
 def people_in(turns: Turns) -> frozenset[str]:
@@ -104,14 +110,16 @@ def conversation(view: Turn, turns: Turns, number: int) -> Conversation | None:
 
     `turns` are as they are stored. `view` gives language, limits, environment and prompts.
     """
-    *earlier, steps = effective_steps(turns[:number])
+    *earlier, steps = _marked(turns[:number])
     finished = next((step for step in steps if isinstance(step, Finished)), None)
     if finished is None or finished.partial or not any(isinstance(step, Asked) and step.text for step in steps):
         return None
     kept, left_out = passing(steps, _needed_partly([*earlier, steps]))
     whole = _messages(view, earlier, steps)
     is_same = _acted(kept) == _acted(steps)
-    return Conversation(number, whole, whole if is_same else _messages(view, earlier, kept), left_out)
+    learned = whole if is_same else _messages(view, earlier, kept)
+    by_person = _by_person(whole, [*earlier, steps])
+    return Conversation(number, whole, learned, left_out, by_person, _by_person(learned, [*earlier, kept]))
 
 
 def passing(steps: Sequence[Step], needed: frozenset[str] = frozenset()) -> tuple[tuple[Step, ...], int]:
@@ -136,7 +144,8 @@ def imported(steps: Sequence[Step]) -> ImportedConversation | None:
     head = next((step for step in steps if isinstance(step, Imported)), None)
     if head is None:
         return None
-    return ImportedConversation(head, tuple(step.message for step in steps if isinstance(step, Said)))
+    said = [step for step in steps if isinstance(step, Said)]
+    return ImportedConversation(head, tuple(step.message for step in said), tuple(map(_is_of_person, said)))
 
 
 def imported_preferences(steps: Sequence[Step], number: int) -> Iterator[Preference]:
@@ -147,7 +156,9 @@ def imported_preferences(steps: Sequence[Step], number: int) -> Iterator[Prefere
         if is_edit and step.before != step.message.get("content"):
             prompt = tuple(each.message for each in said[:place])
             worse = {**step.message, "content": step.before}
-            yield Preference("edit", number, prompt, (step.message,), (worse,))
+            before = tuple(map(_is_of_person, said[:place]))
+            sides = {"prompt": before, "chosen": (True,), "rejected": (False,)}
+            yield Preference("edit", number, prompt, (step.message,), (worse,), sides)
 
 
 def preferences(view: Turn, turns: Turns, number: int) -> Iterator[Preference]:
@@ -162,8 +173,10 @@ def preferences(view: Turn, turns: Turns, number: int) -> Iterator[Preference]:
         if better is None:
             continue
         kind, chosen = better
-        prompt = _messages(view, *_effective([*before, steps[:start]]))
-        yield Preference(kind, number, prompt, (said(chosen),), (said(reply),))
+        earlier, begun = _effective([*before, steps[:start]])
+        prompt = _messages(view, earlier, begun)
+        sides = _sides(_by_person(prompt, [*earlier, begun]), chosen, reply)
+        yield Preference(kind, number, prompt, (said(chosen),), (said(reply),), sides)
     yield from _edited_report(view, turns, number)
 
 
@@ -181,6 +194,12 @@ def said(reply: Replied) -> Message:
 def report_of(steps: Sequence[Step]) -> str:
     """The report that ends a turn; "" without one."""
     return next((step.report for step in reversed(steps) if isinstance(step, Finished)), "")
+
+
+def is_report_of_person(steps: Sequence[Step]) -> bool:
+    """Whether a person wrote the report that ends a turn."""
+    last = next((step for step in reversed(steps) if isinstance(step, Replied) and step.purpose == "act"), None)
+    return last is not None and bool(last.user)
 
 
 def question_of(steps: Sequence[Step]) -> str:
@@ -230,13 +249,56 @@ def _edited_report(view: Turn, turns: Turns, number: int) -> Iterator[Preference
     written = report_of(steps)
     if edit is None or not starts or not written or edit.text.strip() == written.strip():
         return
-    prompt = _messages(view, *_effective([*turns[: number - 1], steps[: starts[-1]]]))
-    yield Preference("edit", number, prompt, (_reporting(edit.text),), (_reporting(written),))
+    earlier, begun = _effective([*turns[: number - 1], steps[: starts[-1]]])
+    prompt = _messages(view, earlier, begun)
+    better = _reporting(edit.text).model_copy(update={"user": edit.user})
+    worse = _reporting(written).model_copy(update={"user": "person" if is_report_of_person(steps) else ""})
+    sides = _sides(_by_person(prompt, [*earlier, begun]), better, worse)
+    yield Preference("edit", number, prompt, (said(better),), (said(worse),), sides)
 
 
-def _reporting(text: str) -> Message:
+def _reporting(text: str) -> Replied:
     call = ToolCall(id="report", name=FINISH, arguments=_json({"report": text}))
-    return said(Replied(purpose="act", calls=(call,)))
+    return Replied(purpose="act", calls=(call,))
+
+
+# --- what a person wrote
+
+
+def _marked(turns: Turns) -> list[tuple[Step, ...]]:
+    """The effective steps, each report that a person edited with that person as its author."""
+    edits, found = edited(turns), []
+    for number, steps in enumerate(effective_steps(turns), start=1):
+        edit, kept = edits.get(f"{REPORT}{number}"), list(steps)
+        acted = [n for n, step in enumerate(steps) if isinstance(step, Replied) and step.purpose == "act"]
+        if edit is not None and acted:
+            kept[acted[-1]] = steps[acted[-1]].model_copy(update={"user": edit.user})
+        found.append(tuple(kept))
+    return found
+
+
+def _by_person(told: Sequence[Message], turns: Turns) -> tuple[bool, ...]:
+    """Of each message, whether it is a reply that a person wrote or edited."""
+    wrote: dict[str, list[bool]] = defaultdict(list)
+    for reply in (step for steps in turns for step in steps):
+        if isinstance(reply, Replied) and reply.purpose == "act":
+            wrote[reply.calls[0].id if reply.calls else reply.text.strip()].append(bool(reply.user))
+    found = []
+    # From the end: a server may give the same id to several calls, and a long prompt lacks its beginning.
+    for message in reversed(told):
+        calls = message.get("tool_calls")
+        same = wrote.get(calls[0]["id"] if calls else str(message["content"]).strip(), [])
+        found.append(message["role"] == "assistant" and bool(same) and same.pop())
+    return tuple(reversed(found))
+
+
+def _sides(prompt: tuple[bool, ...], chosen: Replied, rejected: Replied) -> Mapping[str, tuple[bool, ...]]:
+    return {"prompt": prompt, "chosen": (bool(chosen.user),), "rejected": (bool(rejected.user),)}
+
+
+def _is_of_person(step: Said) -> bool:
+    """Whether a person wrote a message that the assistant says in the other tool."""
+    return step.message.get("role") == "assistant" and step.type in ("manual", "edit")
 
 
 def _as_it_ran(reply: Replied, after: Sequence[Step]) -> Replied:
@@ -246,7 +308,8 @@ def _as_it_ran(reply: Replied, after: Sequence[Step]) -> Replied:
         about = asked.approval
         is_cell = about is None or about.what in ("python", "bash")
         if is_cell and decided is not None and decided.outcome == "edited" and decided.code:
-            return _with_code(reply, about.call if about is not None else "", decided.code)
+            written = _with_code(reply, about.call if about is not None else "", decided.code)
+            return written.model_copy(update={"user": decided.user})
     return reply
 
 
@@ -257,8 +320,8 @@ def _with_code(reply: Replied, call_id: str, code: str) -> Replied:
     place = next((n for n, call in enumerate(reply.calls) if call.id == call_id), 0)
     call = reply.calls[place]
     key = "command" if call.name == RUN_BASH else "code"
-    edited = call.model_copy(update={"arguments": _json({**_arguments(call), key: code})})
-    return reply.model_copy(update={"calls": (*reply.calls[:place], edited, *reply.calls[place + 1 :])})
+    changed = call.model_copy(update={"arguments": _json({**_arguments(call), key: code})})
+    return reply.model_copy(update={"calls": (*reply.calls[:place], changed, *reply.calls[place + 1 :])})
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:
@@ -302,7 +365,7 @@ def _needed_partly(turns: Turns) -> frozenset[str]:
 
 
 def _effective(turns: Turns) -> tuple[list[tuple[Step, ...]], tuple[Step, ...]]:
-    *earlier, steps = effective_steps(turns)
+    *earlier, steps = _marked(turns)
     return earlier, steps
 
 

@@ -97,11 +97,58 @@ def test_code_that_a_person_edited_is_learned_as_that_person_wrote_it(
     called_with = json.loads(record["messages"][2]["tool_calls"][0]["function"]["arguments"])
     assert called_with == {"code": "print(12)", "title": "Totals"}
     assert "print(11)" not in json.dumps(record["messages"])
+    assert record["by_person"] == [False, False, True, False, False]
     (record,) = exported(capsys, settings, "messages")
     assert "print(11)" in json.dumps(record)
+    assert not any(record["by_person"]), "the model wrote what it shows"
     kinds = {pair["kind"]: pair for pair in exported(capsys, settings, "preferences")}
     assert "print(12)" in json.dumps(kinds["edit"]["chosen"])
     assert "print(11)" in json.dumps(kinds["edit"]["rejected"])
+
+
+def test_what_a_person_wrote_in_the_analysts_place_is_marked_in_each_format_that_has_room(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = settings_in(tmp_path)
+    spoken = changed(called("run_python", "by-1.0", code="print(12)"), user="U2", author="Ben")
+    write(settings, [ASKED, *FAILED, spoken, changed(PASSED[1], call_id="by-1.0"), *REPORTED], vote="up")
+    (record,) = exported(capsys, settings, "sft")
+    marked = [said for said, by_person in zip(record["messages"], record["by_person"], strict=True) if by_person]
+    assert [said["tool_calls"][0]["id"] for said in marked] == ["by-1.0"]
+    (record,) = exported(capsys, settings, "messages")
+    assert record["by_person"] == [False, False, False, False, True, False, False]
+    (record,) = exported(capsys, settings, "sharegpt")
+    assert record["by_person"] == [False, True, False, False]
+    assert "print(12)" in record["conversations"][1]["value"]
+    (pair,) = exported(capsys, settings, "preferences")
+    assert pair["by_person"] == {"prompt": [False, False], "chosen": [True], "rejected": [False]}
+    assert export.run(settings, "sft", out=tmp_path / "data.jsonl") == 0
+    card = (tmp_path / "data.README.md").read_text()
+    assert "1 messages of the analyst were written or edited by a person." in card
+
+
+def test_an_answer_that_a_person_wrote_or_edited_is_marked(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = settings_in(tmp_path, "[export]\ntest_percent = 0\n")
+    spoken = changed(called("finish", "by-2.0", report="South: 1"), user="U2", author="Ben")
+    edit = Changed(do="edit", target="report:1", text="North: 12 k", user="U2", author="Ben", ts="9.9")
+    write(settings, [ASKED, *PASSED, *REPORTED, edit], vote="up")
+    write(settings, [ASKED, *PASSED, spoken, Finished(report="South: 1")], channel="C2", vote="down")
+    for record in exported(capsys, settings, "sft"):
+        assert record["by_person"] == [False, False, False, False, True]
+    edited, voted = sorted(exported(capsys, settings, "preferences"), key=lambda pair: str(pair["kind"]))
+    assert (edited["by_person"]["chosen"], edited["by_person"]["rejected"]) == ([True], [False])
+    assert (voted["by_person"]["chosen"], voted["by_person"]["rejected"]) == ([False], [True])
+
+
+def test_a_server_that_names_all_its_calls_alike_is_not_taken_for_a_person(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    settings = settings_in(tmp_path)
+    edit = Changed(do="edit", target="report:1", text="North: 12 k", user="U2", author="Ben", ts="9.9")
+    ran_first = [called("run_python", "c0", code="print(12)"), ran("c0")]
+    write(settings, [ASKED, *ran_first, called("finish", "c0", report="North: 12"), REPORTED[1], edit])
+    (record,) = exported(capsys, settings, "sft")
+    assert record["by_person"] == [False, False, False, False, True]
 
 
 def test_a_question_to_people_and_its_answer_stay_beside_a_failed_attempt(

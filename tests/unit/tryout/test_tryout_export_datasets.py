@@ -39,7 +39,7 @@ def test_each_format_is_loaded_and_each_record_is_what_its_line_says(exported: P
     assert done.returncode == 0, done.stderr
     said = done.stdout.splitlines()
     assert [line.partition(":")[0] for line in said] == ["sft", "preferences", "messages", "openai-jsonl", "sharegpt"]
-    assert "columns ['messages', 'tools', 'thread', 'turn', 'votes']" in said[0]
+    assert "columns ['messages', 'tools', 'thread', 'turn', 'votes', 'by_person']" in said[0]
 
 
 def test_a_file_that_cannot_be_loaded_is_noticed(exported: Path) -> None:

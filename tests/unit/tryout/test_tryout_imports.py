@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from other_tools import HELLO, first_schema, lines, second_schema
 from test_tryout_export import ASKED, TURN, exported, settings_in, write
+from turn_kit import changed
 
 from core.errors import SettingsError
 from core.settings import Settings, load_settings
@@ -39,9 +40,11 @@ def test_what_is_exported_imported_and_exported_again_is_the_same(
         folder.mkdir()
     settings, other = settings_in(first), settings_in(second)
     write(settings, TURN, vote="up")
-    write(settings, [ASKED.model_copy(update={"text": "what sold worst?"}), *TURN[1:]], channel="C2")
+    spoken = changed(TURN[-2], user="U2", author="Ben")
+    write(settings, [changed(ASKED, text="what sold worst?"), *TURN[1:-2], spoken, TURN[-1]], channel="C2")
     records = exported(capsys, settings, kind)
     assert len(records) == 2
+    assert kind == "openai-jsonl" or [record["by_person"][-1] for record in records] == [False, True]
     taken(capsys, other, lines(tmp_path / "out.jsonl", *records))
     again = exported(capsys, other, kind)
     if kind == "openai-jsonl":  # it does not say which thread a record is of, so only what has one beginning is kept

@@ -28,7 +28,9 @@ from workers.memory.imports.messages import NoMessage, message_of
 LINE_BYTES = 40_000_000
 TOOLS_CHARS = 500_000
 _TIMES = ("created_at", "timestamp", "created", "datetime")
-_KNOWN = frozenset({"messages", "tools", "parallel_tool_calls", "thread", "turn", "votes", "split", *_TIMES})
+_KNOWN = frozenset(
+    {"messages", "tools", "parallel_tool_calls", "thread", "turn", "votes", "by_person", "split", *_TIMES}
+)
 
 
 def read(path: Path, user: str, now: datetime) -> Reading:
@@ -84,11 +86,13 @@ def _conversation(  # noqa: PLR0917 - what a file shares, and one line of it
         raise NoMessage(f"it has no message, or more than {MESSAGES}")
     at = _time(record) or now
     said: list[tuple[datetime, Said]] = []
-    for each in given:
+    by_person = _by_person(record.get("by_person"), len(given))
+    for each, is_of_person in zip(given, by_person, strict=True):
         fields = each if isinstance(each, Mapping) else {}
         at = _time(fields) or at
         plain = {name: value for name, value in fields.items() if name not in _TIMES}
-        said.append((at, Said(message=message_of(plain if fields else each, dropped))))
+        message = message_of(plain if fields else each, dropped)
+        said.append((at, Said(message=message, type="manual" if is_of_person else "unknown")))
     messages = [step.message for _, step in said]
     if sum(len(step.text) for _, step in said) > CONVERSATION_CHARS:
         raise NoMessage(f"it has more than {CONVERSATION_CHARS} characters")
@@ -136,6 +140,12 @@ def _tools(given: object) -> tuple[dict[str, Any], ...] | None:
 
 def _flag(given: object) -> bool | None:
     return given if isinstance(given, bool) else None
+
+
+def _by_person(given: object, messages: int) -> list[bool]:
+    """Which messages an export says that a person wrote; none where it says nothing."""
+    is_list = isinstance(given, list) and len(given) == messages
+    return [each is True for each in given] if is_list and isinstance(given, list) else [False] * messages
 
 
 def _count(given: object, otherwise: int) -> int:
