@@ -15,6 +15,7 @@ from turn_world import ANA, BEN, CHANNEL, Death, Json, Meanwhile, NewWorld, Worl
 
 from bot.menu import MessageMenu
 from bot.message_handler import MessageHandler
+from core.blobs import Blobs
 from core.interactions import FORM_FIELD, AgainButton, Menu
 from core.queue import Wakes
 from core.slack.menu import CHOICE
@@ -265,8 +266,17 @@ def test_whoever_may_not_ask_starts_nothing_by_the_menu(new_world: NewWorld) -> 
     assert world.turns(key) == []
 
 
+def notebook(world: World, key: ThreadKey) -> str:
+    """The words between the cells of the notebook that came with the last report."""
+    report = world.store.report(world.turns(key)[-1].id)
+    assert report is not None
+    (file,) = (file for file in report.files if file.name == "analysis.ipynb")
+    cells = json.loads(Blobs(world.settings.files).get(file.sha256))["cells"]
+    return "\n".join(each["source"] for each in cells if each["cell_type"] == "markdown")
+
+
 def test_a_person_writes_the_analysts_answer_to_an_open_question_and_is_named(world: World) -> None:
-    office = Office(world, question("Which year?"))
+    office = Office(world, cell("print(12)"), question("Which year?"))
     key = office.say("how many?")
     view = office.choose(key.root_ts, key, "speak")["view"]
     assert office.fill(view, "There are 12 of them.", key, what="message") == {}
@@ -276,6 +286,7 @@ def test_a_person_writes_the_analysts_answer_to_an_open_question_and_is_named(wo
     assert (end["report"], end["author"]) == ("There are 12 of them.", "ana")
     assert "Written by ana in the analyst's place" in world.text(key)
     assert "[" not in world.text(key).split("Which year?")[1].split("\n")[1]
+    assert "Written by ana in the analyst's place" in notebook(world, key)
 
 
 def test_a_person_writes_the_analysts_next_cell_and_the_analyst_goes_on(new_world: NewWorld) -> None:
@@ -291,6 +302,7 @@ def test_a_person_writes_the_analysts_next_cell_and_the_analyst_goes_on(new_worl
     assert "ana in the analyst's place" in ran["title"]
     assert world.statuses(key) == ["done"]
     assert world.steps(key, "decided") == []
+    assert "### 1. ana in the analyst's place" in notebook(world, key)
 
 
 def test_only_the_asker_or_an_admin_speaks_for_the_analyst(world: World) -> None:
