@@ -10,10 +10,12 @@ import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
+from itertools import count
 from pathlib import PurePosixPath
 
 from core.phrases import say
 from workers.agent.program import parsed
+from workers.delivery.reports.formats.tables import DataTable, chart_table
 from workers.delivery.reports.tables import to_csv
 from workers.delivery.reports.tools import NEEDS, PACKAGE
 from workers.delivery.reports.values import ReportFile, ReportInput
@@ -78,14 +80,36 @@ def _contents(given: PackInput) -> Iterator[tuple[str, bytes]]:
         for figure in cell.figures:
             if picture := given.report.pictures.get(figure.sha256):
                 yield f"charts/{safe_path(figure.name) or figure.sha256}", picture
+    for name, chart in _chart_files(given.report):
+        shown = [[column.name for column in chart.columns], *(map(_as_text, row) for row in chart.rows)]
+        yield name, to_csv([list(row) for row in shown])
     for number, one in enumerate(given.report.numbered.values(), 1):
         for place, table in enumerate(one.cell.tables):
-            rows = [["" if item is None else str(item) for item in row] for row in table.rows]
+            rows = [list(map(_as_text, row)) for row in table.rows]
             name = f"tables/cell-{number}{f'-{place + 1}' if place else ''}.csv"
             yield name, to_csv([list(table.columns), *rows])
     for name, data in given.made.items():
         if safe := safe_path(name):
             yield f"made/{safe}", data
+
+
+def _chart_files(given: ReportInput) -> Iterator[tuple[str, DataTable]]:
+    """The data of each chart with the name of its file, which is that of its picture."""
+    names: set[str] = set()
+    for cell in (*given.earlier, *given.cells):
+        for chart in cell.charts:
+            table = chart_table(chart, chart.title or cell.title, "", given.language)
+            if not table.columns or not table.rows:
+                continue
+            stem = PurePosixPath(safe_path(chart.figure) or "chart").with_suffix("").name
+            free = (f"charts/{stem}{f'-{number}' if number > 1 else ''}.csv" for number in count(1))
+            name = next(each for each in free if each not in names)
+            names.add(name)
+            yield name, table
+
+
+def _as_text(item: object) -> str:
+    return "" if item is None else str(item)
 
 
 def safe_path(path: str) -> str:
@@ -169,6 +193,7 @@ def _readme(given: PackInput, *, has_code: bool) -> str:
         say("pack_intro", language),
         "```sh\nmake\n```" if has_code else "",
         say("pack_run", language) if has_code else "",
+        _cut_charts(given.report),
         _left_out(given),
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -179,3 +204,9 @@ def _left_out(given: PackInput) -> str:
         return ""
     lines = [f"- {' '.join(name.split())} (SHA-256 {sha256})" for name, sha256 in given.left_out.items()]
     return "\n".join([say("pack_left_out", given.report.language), "", *lines])
+
+
+def _cut_charts(given: ReportInput) -> str:
+    """The files of charts that lack points, one a line."""
+    lines = (f"- `{name}`: {chart.missing}" for name, chart in _chart_files(given) if chart.missing)
+    return "\n".join(dict.fromkeys(lines))

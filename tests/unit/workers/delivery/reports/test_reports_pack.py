@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from report_cases import CHART, LOAD, SHORT, SUMMED, case
 
-from core.steps import CellRan, TableData
+from core.steps import CellRan, ChartData, SeriesData, TableData
 from workers.delivery.reports import render_report
 from workers.delivery.reports.pack import PackInput, pack, requirements, safe_path
 
@@ -60,6 +60,27 @@ def test_the_pack_holds_report_code_charts_tables_data_and_how_to_run_it() -> No
     archive = zipfile.ZipFile(io.BytesIO(data))
     assert f"- big.csv (SHA-256 {'f' * 64})" in archive.read("README.md").decode()
     assert "'=cmd|x" in archive.read("tables/cell-2.csv").decode("utf-8-sig")
+
+
+def test_the_data_of_each_chart_is_a_file_beside_its_picture() -> None:
+    def series(name: str, *points: tuple[str, float], total: int = 0) -> SeriesData:
+        return SeriesData(kind="bar", name=name, points=points, total_points=total or len(points))
+
+    def drawn(*given: SeriesData, figure: str = CHART.name) -> ChartData:
+        return ChartData(figure=figure, title="Units", x="region", y="units", series=given)
+
+    first = drawn(series("2025", ("North", 3), ("=South", 3.5)), series("2026", ("North", 4), ("=South", 5)))
+    second = drawn(series("2026", ("2026-01-01", 4), total=500))
+    strange = drawn(series("", ("x", 1)), figure="../../x.png")
+    cell = SUMMED.model_copy(update={"charts": (first, second, drawn(), strange)})
+    report = case(SHORT.report, cells=(LOAD, cell), pictures={CHART.sha256: b"PNG"})
+    archive = zipfile.ZipFile(io.BytesIO(pack(PackInput(report, render_report(report).files))))
+    charts = [name for name in archive.namelist() if name.startswith("charts/")]
+    stem = CHART.name.removesuffix(".png")
+    assert charts == [f"charts/{CHART.name}", f"charts/{stem}.csv", f"charts/{stem}-2.csv", "charts/chart.csv"]
+    said = archive.read(f"charts/{stem}.csv").decode("utf-8-sig")
+    assert said.split() == ["region,2025,2026", "North,3,4", "'=South,3.5,5"]
+    assert f"- `charts/{stem}-2.csv`: Kept: 1 of 500 points" in archive.read("README.md").decode()
 
 
 def test_the_same_thread_gives_the_same_bytes() -> None:
