@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
+import test_turn_playbooks
 from slack_sdk.oauth.installation_store import Installation
 from sqlalchemy import text as sql
 from test_turn_fork import LOAD, SALES, link, script, told
+from tools_world import served, table
 from turn_world import ANA, BEN, Death, Killed, NewWorld, World, cell, finish, question
 from workspaces_world import A, B, TwoWorkspaces
 
@@ -267,6 +270,55 @@ def test_what_a_workspace_remembers_is_in_a_folder_of_its_own(two: TwoWorkspaces
     folders = sorted(path.name for path in (two.world.settings.memory_folder / "workspaces").iterdir())
     assert A in folders
     assert not list((two.world.settings.memory_folder / "workspaces").glob(f"{B}/**/*.md"))
+
+
+def test_a_playbook_of_another_workspace_is_not_followed(two: TwoWorkspaces) -> None:
+    test_turn_playbooks.kept(two.at(A))
+    theirs, model = test_turn_playbooks.ask(two.at(A), test_turn_playbooks.QUESTION)
+    assert followed(two.world, theirs) == [test_turn_playbooks.QUESTION.removesuffix("?")]
+    assert "The team's playbook" in test_turn_playbooks.prompt(model)
+
+    world = two.at(B)
+    mine, model = test_turn_playbooks.ask(world, test_turn_playbooks.QUESTION)
+    assert world.statuses(mine) == ["done"]
+    assert followed(world, mine) == []
+    prompts = [test_turn_playbooks.prompt(model, number) for number in range(len(model.requests))]
+    assert not any("The team's playbook" in prompt or "add_the_units" in prompt for prompt in prompts), (
+        "the same channel's id"
+    )
+    for said in ("playbooks", "memory"):
+        world.say(said, thread=mine)
+        world.settle(mine)
+    shown = world.text(mine)
+    assert "I follow" not in shown
+    assert "All regions sold 220" not in shown
+    assert "did all regions sell" not in shown.replace(test_turn_playbooks.QUESTION, "")
+
+
+def followed(world: World, key: ThreadKey) -> list[str]:
+    """The playbooks that a thread follows."""
+    recalled = [step["playbook"] for step in world.steps(key, "recalled")]
+    return [playbook["name"] for playbook in recalled if playbook]
+
+
+@pytest.mark.process
+def test_a_tool_of_another_workspace_does_not_exist(new_world: NewWorld, tmp_path: Path) -> None:
+    team = table("tickets", tmp_path, "search", more='ask = "never"\ndescription = "The desk of heron"\n')
+    two = TwoWorkspaces(new_world(), f'{team}[workspaces.{A}]\nmcp = ["tickets"]\n')
+    two.install(A)
+    two.install(B)
+    search = cell("print(tool('tickets.search', customer='Ana')['tickets'][0]['hours'])")
+    with served(two.world.settings):
+        theirs = ask(two, A, "How many hours?", search, finish("Done."))
+        assert "The desk of heron" in told(two.world)
+        assert two.at(A).steps(theirs, "cell")[0]["stdout"] == "3.5\n"
+        mine = ask(two, B, "How many hours?", search, finish("Done."))
+    world = two.at(B)
+    (ran,) = world.steps(mine, "cell")
+    assert (ran["status"], ran["stdout"], ran["tool_calls"]) == ("error", "", [])
+    assert "heron" not in told(world)
+    assert "tickets: " not in told(world)
+    assert [line.resource for line in world.store.audit_lines() if line.action == "call"] == ["tickets.search"]
 
 
 def test_the_words_of_one_workspace_reach_no_prompt_of_the_other(two: TwoWorkspaces) -> None:
