@@ -193,7 +193,9 @@ class Home:
         self._store.note_thread(person.place)
         key = f"{person.place.id}/tour:{number}:{ts}"
         shown = escape(say("tour_begins", person.language, question=question, file=SAMPLE.name))
-        thread = self._slack.begin_privately(None, person.place, person.user, key, shown)
+        thread = self._slack.begin_pressed(person.place, person.user, key, shown)
+        if thread is None:  # another bot has the same press
+            return
         message = pressed(thread, person.user, thread.root_ts, text=question)
         self._handler.take_decision(message.model_copy(update={"files": (SAMPLE,)}))
 

@@ -145,7 +145,7 @@ class SlackWriter(Niceties):
         row = self._outbox.outbox_begin(lease, key, _POST, dict(message), thread_id=thread.id, sent=owed)
         if row.status == "sent":
             return Posted(row.ts or "", new=False)
-        if pressed and not row.fresh and row.status == "sending" and _is_young(row):
+        if pressed and _is_on_its_way(row):
             return Posted("", new=False)
         waited = self._shares.settle(lease, thread)
         found = None if row.fresh else self._find(lease, thread, row)
@@ -162,6 +162,18 @@ class SlackWriter(Niceties):
         """
         return self.begin_thread(lease, thread, self.direct_message(user), key, text)
 
+    def begin_pressed(self, thread: ThreadKey, user: str, key: str, text: str) -> ThreadKey | None:
+        """The same for what somebody pressed for, where no lease keeps two bots apart.
+
+        None when another one is posting it at this moment.
+        """
+        channel = self.direct_message(user)
+        message = _new(_message(text, None, TEXT_POSTED), to_channel=False)
+        row = self._outbox.outbox_begin(None, key, _POST, dict(message), thread_id=thread.id)
+        if _is_on_its_way(row):
+            return None
+        return self._begin(None, ThreadKey(thread.team, channel, row.ts or ""), row, message)
+
     def begin_thread(
         self,
         lease: Lease | None,
@@ -175,20 +187,24 @@ class SlackWriter(Niceties):
         """Begin a thread in a channel, as `begin_privately` does in a direct message. `known`: see `post_once`."""
         message = _new(_message(text, None, TEXT_POSTED, known), to_channel=False)
         row = self._outbox.outbox_begin(lease, key, _POST, dict(message), thread_id=thread.id)
+        return self._begin(lease, ThreadKey(thread.team, channel, row.ts or ""), row, message)
+
+    def _begin(self, lease: Lease | None, begun: ThreadKey, row: OutboxRow, message: NewMessage) -> ThreadKey:
+        """Post this row where no thread is; `begun` has the ts of one that was sent before."""
         if row.status == "sent":
-            return ThreadKey(thread.team, channel, row.ts or "")
+            return begun
         try:
-            ts = self._post_once(lease, ThreadKey(thread.team, channel, ""), row, message)
+            ts = self._post_once(lease, ThreadKey(begun.team, begun.channel, ""), row, message)
         except _ReplyLost as error:
-            raise SlackUnreachable(f"{_POST} for {key} got no reply") from error
+            raise SlackUnreachable(f"{_POST} for {row.key} got no reply") from error
         except Crowded as error:
             self._unsent(lease, row, str(error), lost=not row.fresh)
             raise SlackBusy(str(error)) from error
         except SlackApiError as error:
             self._unsent(lease, row, error_name(error), lost=not row.fresh)
             raise refusal(_POST, error) from error
-        self._outbox.outbox_done(lease, key, ts, {"ts": ts})
-        return ThreadKey(thread.team, channel, ts)
+        self._outbox.outbox_done(lease, row.key, ts, {"ts": ts})
+        return ThreadKey(begun.team, begun.channel, ts)
 
     def direct_message(self, user: str) -> str:
         """The channel of the direct message with a person, cached. Raises SlackFailed, SlackUnreachable."""
@@ -367,8 +383,9 @@ class SlackWriter(Niceties):
         self._outbox.outbox_dropped(lease, row.key)
 
 
-def _is_young(row: OutboxRow) -> bool:
-    return datetime.now(UTC) - row.created_at < IN_FLIGHT
+def _is_on_its_way(row: OutboxRow) -> bool:
+    """Whether somebody else began this post a moment ago."""
+    return not row.fresh and row.status == "sending" and datetime.now(UTC) - row.created_at < IN_FLIGHT
 
 
 def _message(text: str, blocks: list[dict[str, Any]] | None, limit: int, known: Collection[str] = ()) -> Message:

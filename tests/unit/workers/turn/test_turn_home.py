@@ -490,6 +490,14 @@ def test_the_tour_asks_a_question_about_the_sample_data_in_a_direct_message(lobb
     assert "Which region has the most revenue" in first["text"]
 
 
+def test_a_press_that_two_bots_get_at_once_begins_one_tour(lobby: Lobby) -> None:
+    world = lobby.world
+    world.slack.fault("chat.postMessage", then=lambda: lobby.tour(0))
+    lobby.tour(0)
+    assert len(world.store.threads_of(world.slack.team, ANA, LONG_AGO, 9)) == 1
+    assert len([1 for method, _ in world.slack.calls if method == "chat.postMessage"]) == 1
+
+
 def test_who_may_not_ask_gets_no_tour(lobby: Lobby) -> None:
     lobby.world.slack.flags[ANA] = {"is_restricted": True}
     lobby.tour()

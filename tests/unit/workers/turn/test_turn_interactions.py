@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import fakeredis
@@ -91,6 +92,7 @@ from workers.models.scripted import ScriptedModel
 Values = Mapping[str, Any]
 ONLY_ANA = "[access]\n" + "".join(f'{action.value} = ["{ANA}"]\n' for action in Action)
 EVERY = '[approvals]\nask = "every cell"\n'
+PLAN = '[approvals]\nask = "plan"\n'
 FILES = '[approvals]\nfiles = "always"\n'
 LOOK = cell('print("North 120")', "Totals")
 REPORT = "North sold 120 units."
@@ -157,7 +159,9 @@ class Scene:
             state = {"state": {"values": dict(self.values)}, "private_metadata": self.use.encode()}
             return {**body, "type": "view_submission", "view": {**view, **state}}
         action: Json = {"action_id": self.action or self.use.id, "block_id": "b", "type": "button", "action_ts": AT}
-        pressed = {**body, "type": "block_actions", "actions": [{**action, "value": self.use.encode()}]}
+        value: Json = {"value": self.use.encode()}
+        action |= {"selected_option": value} if self.action == ReportButton.MENU else value
+        pressed = {**body, "type": "block_actions", "actions": [action]}
         if isinstance(self.use, _IN_A_VIEW):
             return {**pressed, "view": view, "container": {"type": "view", "view_id": "V1"}}
         container = {"type": "message", "channel_id": self.key.channel, "message_ts": self.shown}
@@ -215,10 +219,12 @@ def state(world: World) -> Json:
 
 
 def told(world: World) -> Counter[str]:
-    """Every sentence that somebody can read: in threads, in whispers, in windows."""
+    """Every sentence that somebody can read: in threads with the names of files, in whispers, in windows."""
     found: Counter[str] = Counter()
     for key in threads(world):
-        found.update(message_text(message) for message in world.messages(key, ours=True))
+        for message in world.messages(key, ours=True):
+            files = [file["name"] for file in message.get("files") or ()]
+            found["\n".join([message_text(message), *files])] += 1
     found.update(text for _, text in world.slack.whispers)
     found.update(message_text({"blocks": view["blocks"]}) for view in world.slack.views)
     return found
@@ -268,10 +274,26 @@ def leave(world: World) -> Scene:
     return Scene(world, key, LeaveButton(thread=key.id), shown=showing(world, key, "North"))
 
 
-def approval(world: World) -> Scene:
+def approval(world: World, do: Any = "run") -> Scene:
     key = asked(world, LOOK, finish(REPORT))
-    use = ApprovalButton(turn=turn_of(world, key), call="approve:1", do="run")
+    use = ApprovalButton(turn=turn_of(world, key), call="approve:1", do=do)
     return Scene(world, key, use, shown=showing(world, key, "May this code run?"))
+
+
+def plan(world: World) -> Scene:
+    listed = finish("1. Load — a clean table\n2. Compare — the winner")
+    key = asked(world, listed, cell("rows = [1, 2]", "Load"), finish("The table is clean."))
+    use = ApprovalButton(turn=turn_of(world, key), call="approve:1", do="run")
+    return Scene(world, key, use, shown=showing(world, key, "My plan"))
+
+
+def stage(world: World) -> Scene:
+    scene = plan(world)
+    world.decide(scene.key, "run")
+    scene.settle()
+    scene.use = ApprovalButton(turn=turn_of(world, scene.key), call="approve:2", do="run")
+    scene.shown = showing(world, scene.key, "Result of stage")
+    return scene
 
 
 def held_files(world: World) -> Scene:
@@ -351,9 +373,11 @@ def suggestion(world: World) -> Scene:
     return Scene(world, key, use, shown=showing(world, key, "3 rows"))
 
 
-def vote(world: World) -> Scene:
+def report_button(world: World, do: Any = "up") -> Scene:
     key = reported(world)
-    return Scene(world, key, ReportButton(turn=turn_of(world, key), do="up"), shown=showing(world, key, "👍"))
+    action = ReportButton.MENU if do == "download" else ""
+    use = ReportButton(turn=turn_of(world, key), do=do)
+    return Scene(world, key, use, shown=showing(world, key, "👍"), action=action)
 
 
 def page(world: World) -> Scene:
@@ -519,7 +543,8 @@ def turn_stopped(scene: Scene) -> None:
 class Row:
     """How an interaction is offered, and the words of its one message ("" where the state alone tells).
 
-    `opens`: each press opens or turns a window for whoever pressed, and changes nothing. `own`: it is about whoever
+    `opens`: each press opens or turns a window for whoever pressed, and changes nothing. `posts`: a message is all that
+    comes of it. `own`: it is about whoever
     presses, so nobody is the wrong person; their press changes nothing of another's.
     """
 
@@ -527,6 +552,7 @@ class Row:
     said: str = ""
     team: str = ""
     opens: bool = False
+    posts: bool = False
     own: bool = False
     late: Callable[[Scene], None] = pressed_before
 
@@ -548,7 +574,7 @@ TABLE: dict[type[Interaction], Row] = {
     SpeakForm: Row(speak_form, "It is 42, I counted."),
     AgainButton: Row(again),
     SuggestionButton: Row(suggestion),
-    ReportButton: Row(vote, "👍 1"),
+    ReportButton: Row(report_button, "👍 1"),
     PageButton: Row(page, opens=True),
     StepButton: Row(step, opens=True),
     ReasonForm: Row(reason, "the year is missing"),
@@ -570,21 +596,37 @@ TABLE: dict[type[Interaction], Row] = {
     PinButton: Row(pin),
     ThreadsForm: Row(threads_form, opens=True, own=True),
 }
-NOT_AT_ONCE: frozenset[type[Interaction]] = frozenset({TourButton})
-"""It begins a thread in a direct message, and a post that begins a thread cannot be looked up before it is sent again:
-two bots that get the same press at the very same moment may begin two."""
+VARIANTS: dict[str, Row] = {
+    "ReportButton share": Row(partial(report_button, do="share"), "ana shares a report from this thread", posts=True),
+    "ReportButton again": Row(partial(report_button, do="again"), "asked again: how much?"),
+    "ReportButton download": Row(partial(report_button, do="download"), "analysis.zip", posts=True),
+    "ApprovalButton skip": Row(partial(approval, do="skip"), "ana skipped it", team=EVERY, late=turn_stopped),
+    "ApprovalButton reject": Row(partial(approval, do="reject"), "ana rejected it", team=EVERY, late=turn_stopped),
+    "ApprovalButton redo": Row(partial(approval, do="redo"), team=EVERY, opens=True, late=turn_stopped),
+    "ApprovalButton go": Row(plan, "ana said go", team=PLAN, late=turn_stopped),
+    "ApprovalButton approve": Row(stage, "ana approved it", team=PLAN, late=turn_stopped),
+}
+"""What else a class of the table does, where it goes another way."""
+CASES: dict[str, Row] = {kind.__name__: row for kind, row in TABLE.items()} | VARIANTS
+ROWS = pytest.mark.parametrize("case", CASES)
 
-ROWS = pytest.mark.parametrize("kind", TABLE, ids=lambda kind: kind.__name__)
+_ONCE: dict[str, tuple[Json, Json, int]] = {}
 
 
-def once(new_world: NewWorld, row: Row) -> tuple[Json, Json, int]:
-    """The state before and after one press by the right person, and how often its words are read then."""
-    world = new_world(team=row.team)
-    scene = row.scene(world)
-    before = state(world)
-    press(scene)
-    scene.settle()
-    return before, state(world), times(world, row.said) if row.said else 0
+def once(new_world: NewWorld, case: str) -> tuple[Json, Json, int]:
+    """The state before and after one press by the right person, and how often its words are read then.
+
+    It is the same each time, so it is found out once.
+    """
+    if case not in _ONCE:
+        row = CASES[case]
+        world = new_world(team=row.team)
+        scene = row.scene(world)
+        before = state(world)
+        press(scene)
+        scene.settle()
+        _ONCE[case] = before, state(world), times(world, row.said) if row.said else 0
+    return _ONCE[case]
 
 
 def test_every_interaction_of_the_registry_has_its_row() -> None:
@@ -608,16 +650,16 @@ def test_a_form_that_becomes_a_message_carries_the_moment_it_was_opened(new_worl
 
 
 @ROWS
-def test_the_right_person_gets_one_state_and_one_message(kind: type[Interaction], new_world: NewWorld) -> None:
-    row = TABLE[kind]
-    before, after, read = once(new_world, row)
-    assert (after == before) is row.opens
+def test_the_right_person_gets_one_state_and_one_message(case: str, new_world: NewWorld) -> None:
+    row = CASES[case]
+    before, after, read = once(new_world, case)
+    assert (after == before) is (row.opens or row.posts)
     assert read == (1 if row.said else 0)
 
 
 @ROWS
-def test_the_wrong_person_changes_nothing_and_is_told_once(kind: type[Interaction], new_world: NewWorld) -> None:
-    row = TABLE[kind]
+def test_the_wrong_person_changes_nothing_and_is_told_once(case: str, new_world: NewWorld) -> None:
+    row = CASES[case]
     world = new_world(team=f"{row.team}{ONLY_ANA}")
     scene = row.scene(world)
     before, read = state(world), told(world)
@@ -634,9 +676,9 @@ def test_the_wrong_person_changes_nothing_and_is_told_once(kind: type[Interactio
 
 
 @ROWS
-def test_a_second_press_changes_nothing_more(kind: type[Interaction], new_world: NewWorld) -> None:
-    row = TABLE[kind]
-    _, after, read = once(new_world, row)
+def test_a_second_press_changes_nothing_more(case: str, new_world: NewWorld) -> None:
+    row = CASES[case]
+    _, after, read = once(new_world, case)
     world = new_world(team=row.team)
     scene = row.scene(world)
     bot = Bot(world)
@@ -648,8 +690,8 @@ def test_a_second_press_changes_nothing_more(kind: type[Interaction], new_world:
 
 
 @ROWS
-def test_a_late_press_changes_nothing_and_is_told_at_most_once(kind: type[Interaction], new_world: NewWorld) -> None:
-    row = TABLE[kind]
+def test_a_late_press_changes_nothing_and_is_told_at_most_once(case: str, new_world: NewWorld) -> None:
+    row = CASES[case]
     world = new_world(team=row.team)
     scene = row.scene(world)
     row.late(scene)
@@ -661,10 +703,10 @@ def test_a_late_press_changes_nothing_and_is_told_at_most_once(kind: type[Intera
 
 
 @ROWS
-def test_a_restart_in_between_loses_nothing(kind: type[Interaction], new_world: NewWorld) -> None:
+def test_a_restart_in_between_loses_nothing(case: str, new_world: NewWorld) -> None:
     """The press meets a bot that just started, Slack sends it once more to the next one, and workers are new too."""
-    row = TABLE[kind]
-    _, after, read = once(new_world, row)
+    row = CASES[case]
+    _, after, read = once(new_world, case)
     world = new_world(team=row.team)
     scene = row.scene(world)
     press(scene, bot=Bot(world))
@@ -674,10 +716,10 @@ def test_a_restart_in_between_loses_nothing(kind: type[Interaction], new_world: 
     assert not row.said or times(world, row.said) == read
 
 
-@pytest.mark.parametrize("kind", [kind for kind in TABLE if kind not in NOT_AT_ONCE], ids=lambda kind: kind.__name__)
-def test_two_at_once_are_one(kind: type[Interaction], new_world: NewWorld) -> None:
-    row = TABLE[kind]
-    _, after, read = once(new_world, row)
+@ROWS
+def test_two_at_once_are_one(case: str, new_world: NewWorld) -> None:
+    row = CASES[case]
+    _, after, read = once(new_world, case)
     world = new_world(team=row.team)
     scene = row.scene(world)
     both, faults = threading.Barrier(2), list[BaseException]()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import threading
 from typing import Any
 
 import fakeredis
@@ -35,6 +36,12 @@ class Review:
     def __init__(self, world: World, *script: Json, text: str = "which region wins?") -> None:
         world.model = Meanwhile(ScriptedModel(list(script or SCRIPT)), {})
         self.world = world
+        self.bot = self.new_bot()
+        self.key: ThreadKey = world.say(text)
+        world.settle(self.key)
+
+    def new_bot(self) -> Approvals:
+        world = self.world
         slack = SlackWriter(world.slack.client(), world.store)
         handler = MessageHandler(
             settings=world.settings,
@@ -44,20 +51,22 @@ class Review:
             later=AtOnce(),
             lookups=AtOnce(),
         )
-        self.bot = Approvals(world.store, slack, handler)
-        self.key: ThreadKey = world.say(text)
-        world.settle(self.key)
+        return Approvals(world.store, slack, handler)
+
+    def pressing(self, do: Any, *, user: str = ANA, call: str = "") -> Json:
+        """What Slack sends for a press of a button of the newest question, or of `call`."""
+        call = call or self.world.steps(self.key, "questioned")[-1]["call_id"]
+        payload = ApprovalButton(turn=self.world.turns(self.key)[-1].id, call=call, do=do).encode()
+        action = {"value": payload, "action_ts": self.world.slack._next_ts()}
+        container = {"channel_id": self.key.channel, "message_ts": self.asking(call)["ts"]}
+        return {"actions": [action], "container": container, "user": {"id": user}, "trigger_id": "1.2.x"}
 
     def press(self, do: Any, *, text: str = "", user: str = ANA, call: str = "", settle: bool = True) -> str:
         """Press a button of the newest question, or of `call`; forms are filled in with `text`."""
         call = call or self.world.steps(self.key, "questioned")[-1]["call_id"]
         turn = self.world.turns(self.key)[-1].id
         with self.world._unwatched():
-            payload = ApprovalButton(turn=turn, call=call, do=do).encode()
-            action = {"value": payload, "action_ts": self.world.slack._next_ts()}
-            container = {"channel_id": self.key.channel, "message_ts": self.asking(call)["ts"]}
-            body = {"actions": [action], "container": container, "user": {"id": user}, "trigger_id": "1.2.x"}
-            outcome = self.bot.press(body, self.key.team)
+            outcome = self.bot.press(self.pressing(do, user=user, call=call), self.key.team)
             if outcome == "form":
                 form = (EditForm if do == "edit" else HintForm)(turn=turn, call=call)
                 values = {field_id(0): {field_id(0): {"value": text}}}
@@ -211,11 +220,27 @@ def test_a_late_double_or_replayed_press_changes_nothing_and_redraws(new_world: 
     assert "[Go]" not in message_text(review.asking("approve:1"))
 
 
-def test_of_two_who_press_at_once_the_first_counts(new_world: NewWorld) -> None:
+def test_of_two_who_press_at_once_one_counts(new_world: NewWorld) -> None:
     review = Review(new_world(team=PLAN + '\n[access]\napprove = ["members"]\n'))
-    review.press("run", settle=False)
-    review.press("reject", user=BEN)
-    assert [(s["outcome"], s["user"]) for s in review.world.steps(review.key, "decided")] == [("run", ANA)]
+    with review.world._unwatched():
+        bodies = [review.pressing("run"), review.pressing("reject", user=BEN)]
+    both, outcomes = threading.Barrier(2), list[str]()
+
+    def run(bot: Approvals, body: Json) -> None:
+        both.wait()
+        outcomes.append(bot.press(body, review.key.team))
+
+    pair = [threading.Thread(target=run, args=(review.new_bot(), body)) for body in bodies]
+    for each in pair:
+        each.start()
+    for each in pair:
+        each.join()
+    assert len(outcomes) == 2
+    review.world.settle(review.key)
+    decided = [(step["outcome"], step["user"]) for step in review.world.steps(review.key, "decided")]
+    assert decided in ([("run", ANA)], [("reject", BEN)])
+    cells = review.world.steps(review.key, "cell")
+    assert (len(cells), review.status()) == ((1, "waiting") if decided == [("run", ANA)] else (0, "stopped"))
 
 
 @pytest.mark.parametrize("at", range(1, 24, 2))
