@@ -20,7 +20,8 @@ TITLE_CHARS = 80
 QUESTION_CHARS = 2_000
 MAX_OPTIONS = 8
 _MAX_PARALLEL = 16
-OPTION_CHARS = 70  # a Slack button holds 75
+OPTION_CHARS = 300
+"""An option may be a whole question. What is longer than a button stands above the buttons."""
 
 
 def _tool(name: str, description: str, required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:
@@ -65,7 +66,8 @@ TOOLS: tuple[dict[str, Any], ...] = (
         options={
             "type": "array",
             "items": {"type": "string"},
-            "description": "Two to five short answers to choose from, if it helps.",
+            "description": "Two to five answers to choose from, if it helps. Where the question is vague: three whole "
+            "questions that people may have meant; pressing one asks it.",
         },
     ),
     _tool(
@@ -279,9 +281,12 @@ def _question(call_id: str, value: Any) -> Intent:
 
 
 def read_options(given: Any) -> tuple[str, ...]:
-    """Answers to choose from, as short distinct lines, from a list, a list of objects, or one text."""
+    """Answers to choose from, as distinct lines, from a list, a list of objects, or one text.
+
+    A text of several lines is split at its lines only: a whole question may have a comma.
+    """
     if isinstance(given, str):
-        given = re.split(r"\n|;|,(?=\s)", given)
+        given = given.splitlines() if "\n" in given.strip() else re.split(r";|,(?=\s)", given)
     if isinstance(given, Mapping):
         given = list(given.values())
     if not isinstance(given, list | tuple):

@@ -16,14 +16,19 @@ from core.values import Language
 def question_blocks(
     question: str, options: Sequence[str], turn_id: str, call_id: str, language: Language = "en"
 ) -> SlackMessage:
-    """A question with a button per option. Options too long for a button stand in full above them."""
+    """A question with a button per option.
+
+    Where one is too long for a button, all stand in full above the buttons, and these show their numbers.
+    """
     blocks: list[Block] = [kit.paragraph(clip(question, Limit.SECTION))]
-    numbered = [(n, option) for n, option in enumerate(options) if option.strip()][: Limit.BUTTONS]
-    if any(len(option) > Limit.BUTTON_TEXT for _, option in numbered):
+    numbered = list(enumerate(option for option in options if option.strip()))[: Limit.BUTTONS]
+    is_long = any(len(option) > Limit.BUTTON_TEXT for _, option in numbered)
+    if is_long:
         each = max(60, 6_000 // len(numbered))
         blocks.append(kit.paragraph("\n".join(f"{n + 1}. {clip(option, each)}" for n, option in numbered)))
     if numbered:
-        blocks.append(kit.actions(*(_option_button(n, option, turn_id, call_id) for n, option in numbered)))
+        labels = [(n, f"{n + 1}" if is_long else option) for n, option in numbered]
+        blocks.append(kit.actions(*(_option_button(n, label, turn_id, call_id) for n, label in labels)))
     blocks.append(kit.context(escape(say("question_hint" if numbered else "question_open_hint", language))))
     listed = "\n".join(f"{n + 1}. {option}" for n, option in numbered)
     return SlackMessage(kit.fallback(f"{question}\n{listed}".strip()), blocks)

@@ -130,7 +130,14 @@ def test_a_report_is_found_in_any_known_shape(arguments: str) -> None:
 
 @pytest.mark.parametrize(
     "options",
-    [["2023", "2024"], "2023, 2024", "2023\n2024", [{"label": "2023"}, {"text": "2024"}], ["2023", "2023", "- 2024"]],
+    [
+        ["2023", "2024"],
+        "2023, 2024",
+        "2023; 2024",
+        "2023\n2024",
+        [{"label": "2023"}, {"text": "2024"}],
+        ["2023", "2023", "- 2024"],
+    ],
 )
 def test_options_are_read_as_short_distinct_answers(options: object) -> None:
     assert native("ask_user", json.dumps({"question": "Year?", "options": options})) == Question(
@@ -138,11 +145,23 @@ def test_options_are_read_as_short_distinct_answers(options: object) -> None:
     )
 
 
-def test_options_are_few_and_fit_a_button() -> None:
-    intent = native("ask_user", json.dumps({"question": "Which?", "options": [f"{n} " + "x" * 200 for n in range(40)]}))
+def test_options_are_few() -> None:
+    intent = native("ask_user", json.dumps({"question": "Which?", "options": [f"{n} " + "x" * 900 for n in range(40)]}))
     assert isinstance(intent, Question)
     assert len(intent.options) == 8
-    assert all(len(option) <= 75 for option in intent.options)
+    assert all(len(option) == 300 for option in intent.options)
+
+
+WHOLE = (
+    "How did the monthly revenue (column amount, without returns) change from 2023 to 2024, for each region?",
+    "Which ten customers (column customer_id) bought the most by amount in 2024, and what did they buy most often?",
+    "In which weeks of 2024 were there more returns than in the same week of 2023, counted by order_date?",
+)
+
+
+@pytest.mark.parametrize("options", [list(WHOLE), "\n".join(WHOLE), [{"label": each} for each in WHOLE]])
+def test_an_option_may_be_a_whole_question(options: object) -> None:
+    assert native("ask_user", json.dumps({"question": "Which?", "options": options})) == Question("c1", "Which?", WHOLE)
 
 
 def test_a_parallel_wrapper_is_several_calls() -> None:

@@ -252,13 +252,25 @@ def test_data_in_a_card_cannot_ping() -> None:
 
 
 def test_a_question_has_a_button_per_option(golden: Golden) -> None:
-    message = question_blocks("Which column is the date?", ["order_date", "x" * 90], "T1:C1:1.0/t2", "call-1", "en")
+    message = question_blocks("Which column is the date?", ["order_date", "paid_on"], "T1:C1:1.0/t2", "call-1", "en")
     golden("blocks/question.json", drawn(message))
-    buttons = message.blocks[2]["elements"]
+    buttons = message.blocks[1]["elements"]
     assert [button["action_id"] for button in buttons] == ["answer:0", "answer:1"]
+    assert [button["text"]["text"] for button in buttons] == ["order_date", "paid_on"]
     assert json.loads(buttons[1]["value"]) == {"turn": "T1:C1:1.0/t2", "call": "call-1", "n": 1}
-    assert len(buttons[1]["text"]["text"]) == 75
-    assert "x" * 90 in str(message.blocks[1]), "the full option stands above the buttons"
+
+
+def test_options_too_long_for_a_button_stand_whole_above_their_numbers(golden: Golden) -> None:
+    options = [f"{place} question with all its columns ".ljust(300, "x") for place in ("A", "The second", "The last")]
+    message = question_blocks("What do you mean?", [*options, "no"], "T1:C1:1.0/t2", "call-1", "en")
+    golden("blocks/question_long.json", drawn(message))
+    assert [button["text"]["text"] for button in message.blocks[2]["elements"]] == ["1", "2", "3", "4"]
+    assert all(option in str(message.blocks[1]) for option in options)
+
+
+def test_an_empty_option_has_no_button_and_no_number() -> None:
+    message = question_blocks("Which?", ["net", " ", "both"], "t", "c", "en")
+    assert [button["action_id"] for button in message.blocks[1]["elements"]] == ["answer:0", "answer:1"]
 
 
 def test_a_question_without_options_asks_for_words() -> None:

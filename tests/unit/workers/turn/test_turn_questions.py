@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from turn_world import BEN, World, cell, finish, question
+from turn_world import BEN, Meanwhile, World, cell, finish, question
 
-from core.values import ThreadKey
+from bot.answers import to_answer
+from core.values import IncomingMessage, ThreadKey
 from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
 
@@ -84,3 +85,28 @@ def test_a_question_that_is_stopped_loses_its_buttons_and_is_asked_again_after_c
     world.press(key, "net")
     world.settle(key)
     assert world.statuses(key) == ["done"]
+
+
+def test_whole_questions_are_shown_whole_and_the_pressed_one_is_the_answer(world: World) -> None:
+    whole = [f"{word} whole question, with its columns, of".ljust(119, "m") + "?" for word in ("One", "A", "The")]
+    model = Meanwhile(ScriptedModel([question("Sales?", *whole), cell("print(7)"), finish("**7**.")]), {})
+    world.model = model
+    key = world.say("sales?")
+    world.settle(key)
+    asks = next(m for m in world.messages(key, ours=True) if "[1]" in message_text(m))
+    assert all(f"{n}. {each}" in message_text(asks) for n, each in enumerate(whole, start=1))
+    (row,) = [block for block in asks["blocks"] if block["type"] == "actions"]
+    assert [button["text"]["text"] for button in row["elements"]] == ["1", "2", "3"]
+
+    container = {"type": "message", "channel_id": key.channel, "message_ts": asks["ts"], "thread_ts": key.root_ts}
+    pressed = {"type": "block_actions", "user": {"id": BEN}, "container": container, "actions": [row["elements"][1]]}
+    with world._unwatched():
+        answer = to_answer(pressed, key.team, world.store)
+        assert isinstance(answer, IncomingMessage)
+        world.store.record_message(answer)
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert world.steps(key, "asked")[-1]["text"] == whole[1]
+    after = [request for request in model.requests if request.purpose == "act"][1]
+    assert whole[1] in after.messages[-1]["content"]
+    assert f"ben answered: {whole[1]}" in world.text(key)
