@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
+import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -479,8 +480,13 @@ def _names(items: Sequence[Json] | None) -> list[str]:
     return [str(item["name"]) for item in items or ()]
 
 
+_TOOK = re.compile(r"(?: ·|:) [\d.]+ s$")
+"""How long a step of the card took."""
+
+
 def _timeless(text: str) -> str:
-    return "\n".join(line for line in text.splitlines() if " cells · " not in line and " cell · " not in line)
+    lines = (line for line in text.splitlines() if " cells · " not in line and " cell · " not in line)
+    return "\n".join(_TOOK.sub("", line) for line in lines)
 
 
 def new_database(folder: Path) -> Path:

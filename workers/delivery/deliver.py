@@ -46,7 +46,7 @@ from core.values import Lease, StoredFile, ThreadKey, TurnStatus
 from workers.delivery.card import Card
 from workers.delivery.endings import gave_up_blocks
 from workers.delivery.own_cells import own_cell_message
-from workers.delivery.progress import ProgressView, TurnState, bare_title, progress_blocks, progress_of
+from workers.delivery.progress import ProgressView, TurnState, bare_title, progress_blocks
 from workers.delivery.questions import answered_blocks, current_slots, question_blocks, question_slots
 from workers.delivery.sharing import Copies, Sharing
 
@@ -122,7 +122,7 @@ class Delivery:
 
     def rest(self, steps: Sequence[Step], status: TurnStatus) -> None:
         """Show that the turn came to rest: the card's last state, no status line, the outcome on what was asked."""
-        view = progress_of(steps, self._turn.language, status)
+        view = self._view(status)
         if not _is_silent(steps):
             self._above(view)
         is_checked = self._slack.note_now(self._lease) and view == self._drawn

@@ -25,15 +25,18 @@ from core.steps import (
     Preferred,
     Questioned,
     Recalled,
+    Replied,
     Resumed,
     StatementRan,
     Step,
     Undone,
+    total_spent,
 )
 from core.values import Language
 from workers.agent.about_steps import cells_run, repairs_of, statements_of
 from workers.agent.actions import RunCell
 from workers.agent.plans import lines_of
+from workers.delivery.amounts import duration, spending
 
 TurnState = Literal["running", "waiting", "done", "stopped", "failed"]
 
@@ -45,7 +48,8 @@ _DETAILS = 600
 _OUTPUT = 200
 _BARE_TITLE = 90
 _BARE_OUTPUT = 80
-_STOPPED_CELLS = 8
+_SHORTEST_S = 0.1
+"""A step that took less says no time."""
 KEY_MARK = "→"
 """Begins the line of a cell's output that the model names as its key line."""
 STOPPED = "stopped"
@@ -55,25 +59,31 @@ _SIGN = {"pending": "○", "in_progress": "◐", "complete": "✓", "error": "�
 
 @dataclass(frozen=True, slots=True)
 class TaskView:
-    """One line of the card: a cell, the reading of files, a question. `output` and `details` are raw text."""
+    """One line of the card: a cell, the reading of files, a question. `output` and `details` are raw text.
+
+    `seconds` is how long it took, where that is known.
+    """
 
     id: str
     title: str
     status: TaskStatus
     output: str = ""
     details: str = ""
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class ProgressView:
     """All that the card shows. `note` is one line about this moment ("Thinking about the result"); `cells`: how many
-    have run, as the line under the report counts them."""
+    have run, as the line under the report counts them; `spent`: what the model calls took so far, until a report
+    says it."""
 
     language: Language
     state: TurnState
     tasks: tuple[TaskView, ...] = ()
     note: str = ""
     cells: int = 0
+    spent: str = ""
 
 
 def progress_of(
@@ -81,12 +91,16 @@ def progress_of(
     language: Language,
     state: TurnState = "running",
     *,
+    currency: str = "",
     running: RunCell | None = None,
     live_output: str = "",
     where: str = "",
     note: str = "",
 ) -> ProgressView:
-    """The view of a turn: its stored steps, and the cell that runs right now with its line and its last output."""
+    """The view of a turn: its stored steps, and the cell that runs right now with its line and its last output.
+
+    `currency` is the one that prices are in.
+    """
     opening = next(
         (n for n, step in enumerate(steps) if not isinstance(step, Asked | Noted | Moved | Preferred)), len(steps)
     )
@@ -98,8 +112,13 @@ def progress_of(
         if n >= opening and not (isinstance(step, CellRan) and step.cell_id in mended)
         for task in _tasks_of(n, step, language)
     ]
+    took = {step.cell_id: step.duration_s for step in steps if isinstance(step, CellRan)}
     tasks = [
-        replace(task, title=say("progress_repaired", language, title=bare_title(task.title), count=len(tries)))
+        replace(
+            task,
+            title=say("progress_repaired", language, title=bare_title(task.title), count=len(tries)),
+            seconds=task.seconds + sum(took[cell] for cell in tries),
+        )
         if (tries := repairs.get(task.id))
         else task
         for task in tasks
@@ -113,7 +132,9 @@ def progress_of(
         tasks += _open_steps(steps, running)
     if state != "running":
         tasks = [replace(task, status=_settled(task.status)) for task in tasks]
-    return ProgressView(language, state, tuple(tasks), note, cells_run(steps))
+    spent = total_spent([step for step in steps if isinstance(step, Replied)])
+    so_far = "" if state == "done" else spending(spent, currency, language)
+    return ProgressView(language, state, tuple(tasks), note, cells_run(steps), so_far)
 
 
 def progress_blocks(view: ProgressView, turn_id: str = "", *, leaves: str = "") -> SlackMessage:
@@ -129,17 +150,18 @@ def progress_blocks(view: ProgressView, turn_id: str = "", *, leaves: str = "") 
         return SlackMessage(
             _text(view, title, tasks), [kit.section(f"*{escape(title)}*"), *_foot(view, turn_id, leaves)]
         )
-    blocks = [kit.plan(title, [_card(task) for task in tasks])]
+    blocks = [kit.plan(title, [_card(task, view.language) for task in tasks])]
     if kit.characters(blocks) > _CARD_BUDGET:
-        blocks = [kit.plan(title, [_card(replace(task, details="")) for task in tasks])]
+        blocks = [kit.plan(title, [_card(replace(task, details=""), view.language) for task in tasks])]
     if kit.characters(blocks) > _CARD_BUDGET:
         short = [replace(t, details="", output=clip(t.output, _BARE_OUTPUT), title=bare_title(t.title)) for t in tasks]
-        blocks = [kit.plan(title, [_card(task) for task in short])]
+        blocks = [kit.plan(title, [_card(task, view.language) for task in short])]
     return SlackMessage(_text(view, title, tasks), blocks + _foot(view, turn_id, leaves))
 
 
 def _foot(view: ProgressView, turn_id: str, leaves: str) -> list[Block]:
-    """What stands under the card: while its turn runs a line about this moment and Stop; its steps, and Leave."""
+    """What stands under the card: while its turn runs a line about this moment and Stop; what was spent, its steps,
+    and Leave."""
     runs = view.state == "running"
     buttons = []
     if runs and turn_id:
@@ -148,7 +170,8 @@ def _foot(view: ProgressView, turn_id: str, leaves: str) -> list[Block]:
         buttons.append(kit.button(say("step_button", view.language), StepButton(turn=turn_id)))
     if leaves:
         buttons.append(kit.button(say("leave_button", view.language), LeaveButton(thread=leaves)))
-    foot = [kit.context(escape(view.note))] if runs and view.note else []
+    lines = [escape(line) for line in (view.note if runs else "", view.spent) if line]
+    foot = [kit.context(*lines)] if lines else []
     return [*foot, kit.actions(*buttons)] if buttons else foot
 
 
@@ -176,7 +199,7 @@ def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
             title = step.title or say("progress_cell", language)
             ended: TaskStatus = "complete" if step.status == "ok" else "error"
             output = _joined(queries_line(step.statements, language), outcome_line(step))
-            return [TaskView(step.cell_id, title, ended, output, step.code)]
+            return [TaskView(step.cell_id, title, ended, output, step.code, step.duration_s)]
         case Planned(why=why) if why:
             return [TaskView(f"replanned-{number}", say("progress_replanned", language), "complete", why)]
         case Questioned():
@@ -250,8 +273,10 @@ def _folded(view: ProgressView) -> tuple[TaskView, ...]:
     return (fold, *view.tasks[hidden:])
 
 
-def _card(task: TaskView) -> Block:
-    output = kit.paragraph(clip(task.output, _OUTPUT)) if task.output.strip() else None
+def _card(task: TaskView, language: Language) -> Block:
+    took = duration(task.seconds, language) if task.seconds >= _SHORTEST_S else ""
+    shown = _joined(clip(task.output, _OUTPUT) if task.output.strip() else "", took)
+    output = kit.paragraph(shown) if shown else None
     details = kit.code(clip(task.details, _DETAILS)) if task.details.strip() else None
     return kit.task_card(task.id, task.title, task.status, output=output, details=details)
 

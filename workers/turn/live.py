@@ -96,7 +96,7 @@ def show_progress(
     turn: OpenTurn, status: str, *, running: RunCell | None = None, output: str = "", where: str = ""
 ) -> None:
     """Show the turn's card as it is now. `status` is the phrase of the status line."""
-    view = partial(progress_of, turn.steps, turn.language)
+    view = partial(progress_of, turn.steps, turn.language, currency=turn.context.settings.budget.currency)
     if running is None:
         turn.show.progress(view(note=clip(output.strip().rpartition("\n")[2], NOTE_CHARS)), status)
     else:

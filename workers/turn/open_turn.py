@@ -54,7 +54,7 @@ class OpenTurn:
             lease=lease,
             turn=row,
             interval_s=context.settings.slack.progress_interval_s,
-            view=lambda state: progress_of(self.steps, row.language, state),
+            view=lambda state: progress_of(self.steps, row.language, state, currency=context.settings.budget.currency),
             resumed=bool(self.steps),
             is_talk=state.is_talk,
         )

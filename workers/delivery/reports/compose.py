@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping, Sequence
 
 from core.figure_sources import source_line
-from core.phrases import UNSPACED, decimal, number, say, written
-from core.rows import money
+from core.phrases import UNSPACED, decimal, number, say
 from core.slack.folding import METHOD
 from core.slack.markdown import escape_markdown, headings
 from core.slack.report_badge import badge
 from core.steps import CellRan, FileAbstract, TableNote
 from core.values import Language
 from workers.agent.about_steps import cells_run, failed_cells, repairs_of
+from workers.delivery.amounts import duration, spending
 from workers.delivery.reports.second import second_line
 from workers.delivery.reports.values import ReportInput
 
@@ -89,9 +89,8 @@ def footer(given: ReportInput) -> str:
     parts = [
         say("report_spoken", given.language, author=given.author) if given.author else given.model,
         say("report_cells", given.language, **counts) if given.cells else "",
-        _duration(given) if given.duration_s > 0 else "",
-        _tokens(given),
-        _cost(given),
+        duration(given.duration_s, given.language) if given.duration_s > 0 else "",
+        spending(given.spent, given.currency, given.language),
     ]
     return " · ".join(part for part in parts if part)
 
@@ -214,25 +213,3 @@ def _colon(language: Language) -> str:
 
 def _code(name: str) -> str:
     return " ".join(name.replace("`", "'").split())
-
-
-def _duration(given: ReportInput) -> str:
-    seconds = round(given.duration_s, 1) if given.duration_s < 10 else round(given.duration_s)
-    if seconds < 60:
-        return say("report_seconds", given.language, seconds=number(seconds, given.language))
-    return say("report_minutes", given.language, minutes=int(seconds) // 60, seconds=int(seconds) % 60)
-
-
-def _tokens(given: ReportInput) -> str:
-    return (
-        say("report_tokens", given.language, count=number(given.spent.tokens, given.language))
-        if given.spent.tokens
-        else ""
-    )
-
-
-def _cost(given: ReportInput) -> str:
-    if given.spent.cost_micros is None:
-        return ""
-    amount = written(money(given.spent.cost_micros), given.language)
-    return say("report_cost", given.language, amount=amount, currency=given.currency)

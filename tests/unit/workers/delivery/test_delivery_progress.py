@@ -24,9 +24,11 @@ from core.steps import (
     Queried,
     Questioned,
     Recalled,
+    Replied,
     StatementRan,
     Step,
     TeamNote,
+    Usage,
 )
 from core.values import Language, StoredFile
 from workers.agent.actions import RunCell
@@ -181,6 +183,44 @@ def test_the_card_shows_what_cells_asked_of_data_sources_without_the_sql(golden:
     shown = json.dumps(message.blocks)
     assert "SELECT" not in shown
     assert "REFUSED" not in shown
+
+
+ASKED_MODEL = Replied(
+    purpose="act", usage=Usage(prompt_tokens=12_000, completion_tokens=345), cost_micros=31_000, model="gpt-x"
+)
+LONG = RAN.model_copy(update={"cell_id": "c4", "title": "Draw", "stdout": "x" * 900, "duration_s": 83.4})
+
+
+@pytest.mark.parametrize("language", ["en", "zh", "de"])
+def test_each_step_says_how_long_it_took_and_the_card_what_was_spent_so_far(golden: Golden, language: Language) -> None:
+    slow = (RAN.model_copy(update={"duration_s": 2.41}), LONG)
+    steps = (ASKED, FAILED.model_copy(update={"duration_s": 0.03}), ASKED_MODEL, *slow, ASKED_MODEL)
+    running = RunCell("4", "c5", "Compare years", "compare(2022, 2023)")
+    view = progress_of(steps, language, currency="EUR", running=running, note="…")
+    golden(f"blocks/progress_costs_{language}.json", drawn(progress_blocks(view, "T1:C1:1.0/t1")))
+
+
+def test_a_repaired_step_took_as_long_as_all_its_tries() -> None:
+    tries = [FAILED.model_copy(update={"cell_id": f"c{n}", "title": RAN.title, "duration_s": 2.0}) for n in (5, 6)]
+    message = progress_blocks(progress_of((ASKED, *tries, RAN.model_copy(update={"duration_s": 0.5})), "en"))
+    (task,) = message.blocks[0]["tasks"]
+    assert str(task["output"]).count("4.5 s") == 1
+
+
+@pytest.mark.parametrize("state", ["waiting", "stopped", "failed"])
+def test_a_card_whose_turn_has_no_report_says_what_was_spent(state: TurnState) -> None:
+    blocks = progress_blocks(progress_of((*STEPS, ASKED_MODEL), "en", state, currency="EUR")).blocks
+    assert [element["text"] for element in blocks[-1]["elements"]] == ["12,345 tokens · about 0.03 EUR"]
+
+
+def test_a_card_above_a_report_leaves_what_was_spent_to_it() -> None:
+    assert "tokens" not in json.dumps(progress_blocks(progress_of((*STEPS, ASKED_MODEL), "en", "done")).blocks)
+
+
+def test_without_a_price_the_card_says_tokens_and_without_a_count_nothing() -> None:
+    free = ASKED_MODEL.model_copy(update={"cost_micros": None})
+    assert progress_of((*STEPS, free), "en").spent == "12,345 tokens"
+    assert progress_of((*STEPS, free.model_copy(update={"usage": Usage()})), "en").spent == ""
 
 
 def test_the_card_of_a_finished_turn_shows_nothing_as_going_on(golden: Golden) -> None:

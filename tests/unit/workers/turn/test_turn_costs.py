@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from turn_costs import BOT, THREE_CELLS, WORKER, Costs, quick_cards, table, whole_turn
-from turn_world import NewWorld, World
+from turn_world import NewWorld, World, cell, question
 
 from core.store import Store
 from workers.models.scripted import ScriptedModel
@@ -47,6 +47,19 @@ def test_the_second_turn_of_a_thread_costs_two_reads_more(world: World) -> None:
     _, second = whole_turn(world, key)
     for name in (BOT, WORKER):
         assert second[name].statements.total() <= first[name].statements.total() + 2, table(second)
+
+
+def test_the_card_says_what_a_turn_spent_so_far_in_no_more_calls(new_world: NewWorld) -> None:
+    calls = []
+    for price in ("", "[prices.scripted]\ninput = 10\noutput = 100\n"):
+        world = new_world(team=price)
+        usage = {"usage": {"prompt_tokens": 1_000, "completion_tokens": 100}} if price else {}
+        world.model = ScriptedModel([{**reply, **usage} for reply in (cell("x = 1"), question("Which year?"))])
+        key = world.say("how much?")
+        world.settle(key)
+        assert ("2,200 tokens · about 0.04 USD" in world.text(key)) == bool(price)
+        calls.append(len(world.slack.calls))
+    assert calls[0] == calls[1]
 
 
 @pytest.mark.integration
