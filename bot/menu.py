@@ -15,7 +15,7 @@ from bot import reports
 from bot.payloads import TS, read_form, read_press
 from bot.pressed import now, pressed
 from bot.versions import answer_of, versions_of
-from core.commands import CONTEXT, FORK_HERE, NOTE, SPEAK, argument_of
+from core.commands import CONTEXT, FORK_HERE, NOTE, SPEAK, argument_of, commands
 from core.errors import SlackFailed, SlackUnreachable
 from core.forking import ForkPoint
 from core.interactions import (
@@ -48,6 +48,8 @@ from core.values import FileRef, IncomingMessage, Language, ThreadKey
 log = get_logger(__name__)
 
 _ERRORS: Final = "errors"
+_ABOUT_THREAD: Final = ("status", "plan", "cost", "explain", "help")
+"""What the menu says of a thread; each is the command of that name."""
 
 
 class Takes(reports.Takes, Protocol):
@@ -179,7 +181,7 @@ class MessageMenu:
 
     def _choices(self, thread: ThreadKey, ts: str) -> list[str]:
         if not self._store.turns(thread.id):
-            return ["analyse", "ask"]
+            return ["analyse", "ask", "help"]
         found = [
             "analyse",
             "ask",
@@ -187,6 +189,7 @@ class MessageMenu:
             "edit",
             "speak",
             "fork",
+            "thread",
         ]
         found += ["rate"] if answer_of(self._store, thread, ts) else []
         return [*found, *(["versions"] if len(self._versions(thread, ts)[0]) > 1 else [])]
@@ -232,7 +235,16 @@ class MessageMenu:
             case "speak":
                 return _then(drawn.speak_view(SpeakForm(thread=form.thread, at=now()), used.language))
             case _:
-                return {}
+                return self._chosen_of_thread(choice, form, used)
+
+    def _chosen_of_thread(self, choice: str | None, form: MenuForm, used: _Used) -> Ack:
+        if choice == "thread":
+            return _then(drawn.menu_view(form, _ABOUT_THREAD, used.language, "menu_thread_label"))
+        if choice == "help":
+            return self._help(used, form.ts)
+        if choice in _ABOUT_THREAD:
+            self._command(used, choice, "")
+        return {}
 
     def _rate(self, view: Any, form: RateForm, used: _Used) -> Ack:
         rating, texts = drawn.choice_in(view), drawn.texts_in(view) or [""]
@@ -309,6 +321,22 @@ class MessageMenu:
 
     def _command(self, used: _Used, kind: str, text: str) -> None:
         self._handler.take_decision(pressed(used.thread, used.user, used.at, text=text, kind=kind))
+
+    def _help(self, used: _Used, ts: str) -> Ack:
+        """Post the help, as the word for it does in the person's language."""
+        if (wrong := self._unseen(used, ts)) is not None:
+            return wrong
+        self._command(used, "help", min(commands()["help"].words[used.language]))
+        return {}
+
+    def _unseen(self, used: _Used, ts: str) -> Ack | None:
+        """What to say where the bot cannot see the message, and so cannot answer it."""
+        try:
+            is_seen = self._slack.message(used.thread, ts) is not None
+        except SlackUnreachable as error:
+            log.info("not_answered", error=error)
+            return _wrong(drawn.CHOICE, say("menu_away", used.language))
+        return None if is_seen else _wrong(drawn.CHOICE, say("menu_not_here", used.language))
 
     def _ask(self, used: _Used, ts: str, question: str, field: str) -> Ack:
         """Ask about a message, in the name of the person who chose that. `field` shows what goes wrong."""

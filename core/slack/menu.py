@@ -22,8 +22,8 @@ _TITLE = 24
 _OPTION = 75
 
 
-def menu_view(form: MenuForm, choices: Sequence[str], language: Language) -> View:
-    """The menu with these choices, keys of phrases behind "menu_"."""
+def menu_view(form: MenuForm, choices: Sequence[str], language: Language, label: str = "menu_label") -> View:
+    """The menu with these choices, keys of phrases behind "menu_"; at most ten. `label` is the phrase above them."""
     options = [
         {
             "text": _plain(say(f"menu_{each}", language), _OPTION),
@@ -32,7 +32,7 @@ def menu_view(form: MenuForm, choices: Sequence[str], language: Language) -> Vie
         }
         for each in choices
     ]
-    choice = _choice(say("menu_label", language), options)
+    choice = _choice(say(label, language), options)
     return _form(form, "menu_title", "menu_next", [choice], language)
 
 

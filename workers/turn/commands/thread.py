@@ -77,8 +77,8 @@ class CommandThread:
         return (step,)
 
     def sign(self, *, done: bool) -> None:
-        """Mark the command's message as dealt with. What came by a form has no message."""
-        if commands()[self.command.command].by_form:
+        """Mark the command's message as dealt with. What came by a form or a button has no message."""
+        if commands()[self.command.command].by_form or not self.command.text:
             return
         slack, ts = self.context.slack, self.command.ts
         slack.unreact(self.key, ts, Reaction.RECEIVED, lease=self.lease)

@@ -6,7 +6,7 @@ The presses go through the bot's own listeners, on the Slack of whole turns.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Any, get_args
 
 import fakeredis
 import pytest
@@ -16,12 +16,18 @@ from turn_world import ANA, BEN, CHANNEL, Death, Json, Meanwhile, NewWorld, Worl
 from bot.menu import MessageMenu
 from bot.message_handler import MessageHandler
 from core.blobs import Blobs
+from core.commands import commands
 from core.interactions import FORM_FIELD, AgainButton, Menu
+from core.phrases import language_of
 from core.queue import Wakes
 from core.slack.menu import CHOICE
 from core.slack.writer import SlackWriter
-from core.values import ThreadKey
+from core.values import Language, ThreadKey
+from tryout.blocks_text import message_text
 from workers.models.scripted import ScriptedModel
+
+CHEN = "U0CHEN0001"
+"""Reads Chinese."""
 
 
 class Office:
@@ -363,3 +369,68 @@ def test_a_form_that_is_none_of_ours_does_nothing(world: World, body: Any) -> No
     assert office.menu.submit(body, "T0FAKE0001") == {}
     assert office.menu.open(body, "T0FAKE0001") == "malformed"
     assert office.menu.again(body, "T0FAKE0001") == "malformed"
+
+
+def said(world: World, key: ThreadKey) -> list[str]:
+    return [message_text(message) for message in world.messages(key, ours=True)]
+
+
+def chosen(choice: str) -> Json:
+    return {CHOICE: {CHOICE: {"selected_option": {"value": choice}}}}
+
+
+@pytest.mark.parametrize("choice", ["status", "plan", "cost", "explain"])
+def test_what_words_say_of_a_thread_its_menu_says_once_however_often_the_form_is_sent(
+    world: World, choice: str
+) -> None:
+    office = Office(world, cell("print(7)", "Count"), finish("It is **7**."))
+    key = office.say("how much?")
+    office.say(choice, thread=key)
+    *before, by_word = said(world, key)
+    view = office.choose(key.root_ts, key, "thread")["view"]
+    assert [each["value"] for each in view["blocks"][0]["element"]["options"]] == [
+        "status", "plan", "cost", "explain", "help",
+    ]  # fmt: skip
+    calls = len(world.slack.calls)
+    for _ in range(2):
+        assert office.submit(view, chosen(choice), key) == {}
+    world.settle(key)
+    assert said(world, key) == [*before, by_word, by_word]
+    assert not [call for call in world.slack.calls[calls:] if call[0].startswith("reactions.")]
+    assert world.statuses(key) == ["done"]
+
+
+def test_the_menu_shows_how_a_turn_stands_while_it_runs(world: World) -> None:
+    office = Office(world, question("Which year?"), finish("Done."))
+    key = office.say("how much?")
+    view = office.choose(key.root_ts, key, "thread", user=BEN)["view"]
+    office.submit(view, chosen("status"), key, user=BEN)
+    world.settle(key)
+    assert "I wait for an answer: Which year?" in world.text(key)
+    assert world.statuses(key) == ["waiting"]
+
+
+def test_help_comes_once_in_the_persons_language_below_any_message(world: World) -> None:
+    office = Office(world, finish("Done."))
+    inside = office.say("how much?")
+    thread = office.choose(inside.root_ts, inside, "thread", user=CHEN)["view"]
+    outside = ThreadKey(world.slack.team, CHANNEL, world.slack.say("herons: 4", user=BEN)["ts"])
+    office.choose(outside.root_ts, outside, "help", user=CHEN)
+    for key, view in ((inside, thread), (outside, world.slack.views[-1])):
+        for _ in range(2):
+            assert office.submit(view, chosen("help"), key, user=CHEN) == {}
+        world.settle(key)
+        assert world.text(key).count("我认识的词") == 1
+        assert len(world.turns(key)) == (key == inside)
+
+
+def test_help_is_not_promised_where_the_bot_cannot_answer(world: World) -> None:
+    office = Office(world)
+    key = ThreadKey(world.slack.team, CHANNEL, "1.000001")
+    ack = office.choose(key.root_ts, key, "help")
+    assert "I am not in this conversation" in ack["errors"][CHOICE]
+
+
+@pytest.mark.parametrize("language", get_args(Language))
+def test_the_word_for_help_is_answered_in_its_own_language(language: Language) -> None:
+    assert language_of(min(commands()["help"].words[language]), language) == language
