@@ -368,11 +368,15 @@ class Home:
         return AdminPage(entries, tuple(by_channel), self._health(person.language))
 
     def _health(self, language: Language) -> tuple[str, ...]:
+        """How the installation fares. Of one that many workspaces share an admin of one learns whether it runs."""
+        is_shared = self._handler.settings.many_workspaces
         try:
             seen = self._handler.seen()
         except RedisError as error:
             log.warning("health_unknown", error=error)
-            return (say("home_no_redis", language),)
+            return (say("home_runs_not" if is_shared else "home_no_redis", language),)
+        if is_shared:
+            return (say("home_runs" if seen.nodes else "home_runs_not", language),)
         lines = [
             say(
                 "home_node",

@@ -465,6 +465,20 @@ def test_admins_see_usage_by_channel_and_health(lobby: Lobby) -> None:
     assert "alpha: seen 0 s ago, 4 workers, sandbox strong" in lobby.open()
 
 
+def test_where_many_workspaces_share_it_an_admin_of_one_sees_only_whether_it_runs(lobby: Lobby) -> None:
+    world = lobby.world
+    world.settings = world.settings.model_copy(update={"slack_client_id": "1.2"})
+    admin(world)
+    health = [lobby.open().partition("Health")[2]]
+    Wakes(lobby.redis, world.store).announce_node("alpha", about={"workers": 4, "sandbox": "strong"})
+    health.append(lobby.open().partition("Health")[2])
+    lobby.redis.connection_pool.connection_kwargs["server"].connected = False
+    health.append(lobby.open().partition("Health")[2])
+    assert ["Threadbook is running." in text for text in health] == [False, True, False]
+    assert ["Threadbook is not running now" in text for text in health] == [True, False, True]
+    assert not [word for word in ("alpha", "workers", "queued", "threads have work", "worker") if word in str(health)]
+
+
 def test_another_workspaces_choices_are_its_own(lobby: Lobby) -> None:
     admin(lobby.world)
     lobby.submit(SettingsForm(), team="T0OTHER", approvals__ask="never")
