@@ -169,6 +169,7 @@ class _Note(_Said):
         "no_columns",
         "no_header",
         "no_value",
+        "not_looked_for",
         "pdf_no_text",
         "pdf_pages",
         "pdf_tables",

@@ -23,7 +23,7 @@ class Bounds:
     """Rows read of a sheet, of JSON lines or of Parquet when the file is sampled."""
     sheets: int = 20
     workbook: int = 3_000_000
-    """Workbooks up to this size are opened a second time for what is hidden, merged, noted or not computed."""
+    """Workbooks up to this size are opened a second time for what is merged, noted or not computed."""
     columns: int = 60
     more_names: int = 1_000
     """Columns beyond those described are named only."""

@@ -347,7 +347,9 @@ def _workbook(path: str, size: int, bounds: Bounds) -> Described:
         # openpyxl raises whatever its XML and zip readers raise
         raise Unusable("corrupt", detail=cut(error, 160)) from None
     with book:
-        sheets = [_sheet(book, str(name), bounds) for name in book.sheet_names[: bounds.sheets]]
+        names = [str(name) for name in book.sheet_names[: bounds.sheets]]
+        sheets = [_sheet(book, name, bounds) for name in names]
+        hidden = [_note("hidden_sheet", sheet=cut(name, 60)) for name in names if _is_hidden(book.book[name])]
         more = len(book.sheet_names) - len(sheets)
         several = len(book.sheet_names) > 1
     notes = [_note("more_sheets", count=more)] if more else []
@@ -361,8 +363,8 @@ def _workbook(path: str, size: int, bounds: Bounds) -> Described:
             first = ({"sheet_name": table["name"]} if several else {}) | ({"header": header} if header else {})
     if several:
         notes.append(_note("sheets"))
-    if size <= bounds.workbook:
-        notes += _book_notes(path, [table["name"] for table in tables])
+    seen = _book_notes(path, names) if size <= bounds.workbook else None
+    notes += ([_note("not_looked_for"), *hidden] if seen is None else [*hidden, *seen])[:_MOST_BOOK_NOTES]
     return {"format": "xlsx", "tables": tables, "read_hint": _call("pd.read_excel", path, first), "notes": notes}
 
 
@@ -386,17 +388,21 @@ def _sheet(book: Any, name: str, bounds: Bounds) -> tuple[dict[str, Any], int]:
     return describe_frame(frame, name, bounds, rows=rows, sampled=sampled, above=above), header
 
 
-def _book_notes(path: str, sheets: list[str]) -> list[dict[str, Any]]:
-    """What a reader of a workbook sees and pandas does not: hidden sheets, merged cells, notes, formulas without value.
+def _is_hidden(sheet: Any) -> bool:
+    return getattr(sheet, "sheet_state", "visible") != "visible"  # a sheet of charts need not say
 
-    A file that openpyxl cannot open this way has no such notes.
+
+def _book_notes(path: str, sheets: list[str]) -> list[dict[str, Any]] | None:
+    """What a reader of a workbook sees and pandas does not: merged cells, notes, formulas without value.
+
+    None for a file that openpyxl cannot open this way.
     """
     import openpyxl  # noqa: PLC0415 - as above
 
     try:
         written, computed = (openpyxl.load_workbook(path, data_only=values) for values in (False, True))
     except Exception:
-        return []  # openpyxl raises whatever its XML reader raises; the sheets were read already
+        return None  # openpyxl raises whatever its XML reader raises; the sheets were read already
     notes = []
     for name in sheets:
         if name not in written.sheetnames or not hasattr(written[name], "iter_rows"):
@@ -407,8 +413,6 @@ def _book_notes(path: str, sheets: list[str]) -> list[dict[str, Any]]:
         remarks = [f"{cell.coordinate}: {cut(cell.comment.text, 80)}" for cell in cells if cell.comment]
         merged = [str(area) for area in sheet.merged_cells.ranges]
         shown = cut(name, 60)
-        if sheet.sheet_state != "visible":
-            notes.append(_note("hidden_sheet", sheet=shown))
         if merged:
             notes.append(_note("merged", sheet=shown, count=len(merged), names=cut(", ".join(sorted(merged)), 120)))
         if empty:
@@ -416,10 +420,10 @@ def _book_notes(path: str, sheets: list[str]) -> list[dict[str, Any]]:
             notes.append(_note("no_value", sheet=shown, count=len(empty), names=places))
         if remarks:
             notes.append(_note("remarks", sheet=shown, count=len(remarks), names=cut("; ".join(remarks), 200)))
-    return notes[:_MOST_BOOK_NOTES]
+    return notes
 
 
-_MOST_BOOK_NOTES = 12
+_MOST_BOOK_NOTES = 18
 
 
 def _nothing() -> Any:

@@ -76,7 +76,7 @@ def _sheets(path: str, kind: str, bounds: Bounds) -> dict[str, Any]:
             raise Unusable("password") from None
         raise Unusable("corrupt", detail=cut(error, 160)) from None  # calamine has no list of what it raises
     tables: list[dict[str, Any]] = []
-    notes: list[dict[str, Any]] = []
+    notes = [note("not_looked_for")]
     with book:
         names = [str(name) for name in book.sheet_names]
         opened: Any = book.book
