@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from playground.api.views import change_view, new_hash
+from playground.api.views import change_view, put_on
 from playground.blocks import check_view, filled
 from playground.errors import SlackError
 from playground.hub import Playground
-from playground.identity import new_id
 from playground.shapes import view_object
 from playground.workspace import Channel, Json, Message, User, View
 
@@ -39,9 +38,16 @@ def _interactive(value: Any, block_id: str) -> Iterator[tuple[str, Json]]:
 async def press(
     hub: Playground, user: User, message: Message, action_id: str, *, block_id: str = "", value: str = ""
 ) -> Json:
-    """One person presses a button or chooses an option of a message. Returns what the app answered to the click."""
-    owner, element = find_element(message.blocks, action_id, block_id)
+    """One person presses a button or chooses an option of a message. Returns what the app answered to the click.
+
+    Raises SlackError message_not_found for a message that only another person sees, and not_in_channel.
+    """
     channel = hub.space.channels[message.channel]
+    if message.only_for not in ("", user.id):
+        raise SlackError("message_not_found")
+    if user.id not in channel.members:
+        raise SlackError("not_in_channel")
+    owner, element = find_element(message.blocks, action_id, block_id)
     payload = {
         **_payload(hub, user, "block_actions"),
         "container": {
@@ -88,7 +94,7 @@ async def press_in_view(hub: Playground, view: View, action_id: str, values: Jso
     owner, element = find_element(view.payload.get("blocks", []), action_id)
     user = hub.space.user(view.user)
     payload = {
-        **_payload(hub, user, "block_actions"),
+        **_payload(hub, user, "block_actions", view),
         "container": {"type": "view", "view_id": view.id},
         "view": {**view_object(hub.space, view), "state": {"values": values}},
         "actions": [_action(hub, owner, element, value)],
@@ -128,7 +134,7 @@ async def submit(hub: Playground, view: View, values: Json) -> Json:
     user = hub.space.user(view.user)
     state = _state(view, values)
     payload = {
-        **_payload(hub, user, "view_submission"),
+        **_payload(hub, user, "view_submission", view),
         "view": {**view_object(hub.space, view), "state": {"values": state}},
         "response_urls": [],
     }
@@ -139,7 +145,7 @@ async def submit(hub: Playground, view: View, values: Json) -> Json:
         case "update":
             change_view(hub, view, _given_view(answer))
         case "push":
-            hub.show_view(View(new_id("V"), view.user, _given_view(answer), new_hash()))
+            put_on(hub, view, _given_view(answer))
         case "clear":
             for each in [each for each in hub.space.views.values() if each.open and each.user == view.user]:
                 close_silently(hub, each)
@@ -230,7 +236,7 @@ def stop(hub: Playground, user: User, channel: Channel, thread_ts: str) -> None:
     hub.emit("agent_session_stopped", event)
 
 
-def _payload(hub: Playground, user: User, kind: str) -> Json:
+def _payload(hub: Playground, user: User, kind: str, view: View | None = None) -> Json:
     space = hub.space
     return {
         "type": kind,
@@ -238,7 +244,7 @@ def _payload(hub: Playground, user: User, kind: str) -> Json:
         "user": {"id": user.id, "username": user.name, "name": user.name, "team_id": space.team_id},
         "api_app_id": space.app_id,
         "token": "playground",
-        "trigger_id": space.new_trigger(user.id),
+        "trigger_id": space.new_trigger(user.id, view.id if view else ""),
         "enterprise": None,
         "is_enterprise_install": False,
     }

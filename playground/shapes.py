@@ -205,7 +205,7 @@ def _thread_fields(space: Workspace, message: Message) -> Json:
 
 def view_object(space: Workspace, view: View) -> Json:
     """The view object that views.* answer and that interaction payloads carry."""
-    given = view.payload
+    given, stack = view.payload, space.stack(view)
     return {
         "id": view.id,
         "team_id": space.team_id,
@@ -221,8 +221,8 @@ def view_object(space: Workspace, view: View) -> Json:
         "notify_on_close": bool(given.get("notify_on_close", False)),
         "state": {"values": {}},
         "hash": view.hash,
-        "root_view_id": view.id,
-        "previous_view_id": None,
+        "root_view_id": stack[0].id if stack else view.id,
+        "previous_view_id": view.below or None,
         "app_id": space.app_id,
         "bot_id": space.bot_id,
         "app_installed_team_id": space.team_id,

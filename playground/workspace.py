@@ -96,22 +96,27 @@ class File:
 
 @dataclass
 class View:
-    """A modal or a home tab as the app gave it; `user` is who sees it, `open` False once closed."""
+    """A modal or a home tab as the app gave it; `user` is who sees it, `open` False once closed.
+
+    `below` is the id of the modal that this one was pushed on.
+    """
 
     id: str
     user: str
     payload: Json
     hash: str
     open: bool = True
+    below: str = ""
 
 
 @dataclass
 class Trigger:
-    """The right to open one modal for one person."""
+    """The right to open one modal for one person, or to push one on the modal `view` in which it arose."""
 
     user: str
     born: float
     used: bool = False
+    view: str = ""
 
 
 @dataclass
@@ -226,11 +231,16 @@ class Workspace:
         """The messages of a thread below its head, oldest first."""
         return [each for each in channel.messages.values() if each.is_reply and each.thread_ts == root_ts]
 
-    def new_trigger(self, user_id: str) -> str:
-        """A trigger id for one modal for this person."""
+    def new_trigger(self, user_id: str, view_id: str = "") -> str:
+        """A trigger id for one modal for this person; `view_id` is the modal in which they did something."""
         trigger_id = f"{new_id('', 11)}.{new_id('', 11)}.{new_id('', 32).lower()}"
-        self.triggers[trigger_id] = Trigger(user_id, self.time.now())
+        self.triggers[trigger_id] = Trigger(user_id, self.time.now(), view=view_id)
         return trigger_id
+
+    def stack(self, view: View) -> list[View]:
+        """The open modals from the lowest up to this one."""
+        below = self.views.get(view.below)
+        return [*(self.stack(below) if below else []), view] if view.open else []
 
     def new_response(self, channel_id: str, ts: str, user_id: str) -> str:
         """The secret part of a response_url for a click on this message."""

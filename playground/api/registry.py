@@ -90,5 +90,6 @@ METHODS: dict[str, Method] = {
     "users.info": Method(people.users_info, (Arg("user", required=True),), "users:read"),
     "views.open": Method(views.open_view, (Arg("trigger_id"), Arg("interactivity_pointer"), VIEW)),
     "views.publish": Method(views.publish_view, (Arg("user_id", required=True), VIEW, Arg("hash"))),
+    "views.push": Method(views.push_view, (Arg("trigger_id"), Arg("interactivity_pointer"), VIEW)),
     "views.update": Method(views.update_view, (Arg("view_id"), Arg("external_id"), VIEW, Arg("hash"))),
 }

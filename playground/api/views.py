@@ -9,7 +9,7 @@ from playground.errors import SlackError, invalid_arguments
 from playground.hub import Playground
 from playground.identity import new_id
 from playground.shapes import view_object
-from playground.workspace import Json, View
+from playground.workspace import Json, Trigger, View
 
 
 def _checked(call: Call, kind: str) -> Json:
@@ -18,17 +18,46 @@ def _checked(call: Call, kind: str) -> Json:
     return {**view, "blocks": filled(view["blocks"])}
 
 
+STACK = 3
+"""Modals on top of each other, the first one counted."""
+
+
 def open_view(call: Call) -> Json:
     """Opens a modal for the person whose trigger this is."""
     hub = call.hub
+    payload, trigger = _taken(call)
+    view = hub.show_view(View(new_id("V"), trigger.user, payload, new_hash()))
+    return {"view": view_object(hub.space, view)}
+
+
+def push_view(call: Call) -> Json:
+    """Puts a modal on the one in which this trigger arose."""
+    hub = call.hub
+    payload, trigger = _taken(call)
+    below = hub.space.views.get(trigger.view)
+    if below is None:
+        raise SlackError("not_found")
+    return {"view": view_object(hub.space, put_on(hub, below, payload))}
+
+
+def put_on(hub: Playground, below: View, payload: Json) -> View:
+    """Puts a modal on another one. Raises SlackError not_found or push_limit_reached."""
+    stack = hub.space.stack(below)
+    if not stack:
+        raise SlackError("not_found")
+    if len(stack) >= STACK:
+        raise SlackError("push_limit_reached")
+    return hub.show_view(View(new_id("V"), below.user, payload, new_hash(), below=below.id))
+
+
+def _taken(call: Call) -> tuple[Json, Trigger]:
+    """A modal that was checked, and the trigger that it uses up."""
     trigger_id = call.text("trigger_id") or call.text("interactivity_pointer")
     if not trigger_id:
         raise invalid_arguments("missing required field: trigger_id")
     payload = _checked(call, "modal")
     _refuse_twin(call, payload, None)
-    trigger = hub.use_trigger(trigger_id)
-    view = hub.show_view(View(new_id("V"), trigger.user, payload, new_hash()))
-    return {"view": view_object(hub.space, view)}
+    return payload, call.hub.use_trigger(trigger_id)
 
 
 def update_view(call: Call) -> Json:

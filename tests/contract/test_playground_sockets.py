@@ -329,6 +329,26 @@ def test_a_modal_can_be_refused_with_errors_and_then_accepted(
     assert people.get("/views").json()["views"] == []
 
 
+def test_an_answer_that_pushes_a_fourth_modal_is_refused(server: Address, people: httpx.Client) -> None:
+    text = {"type": "plain_text", "text": "Go"}
+    button = {"type": "button", "action_id": "go", "text": text}
+    ts = api(server, "chat.postMessage", channel=SALES, text="Go?", blocks=[{"type": "actions", "elements": [button]}])
+    view = {"type": "modal", "callback_id": "x", "title": text, "submit": text, "blocks": []}
+    with socket(server) as connection:
+        hear(connection)
+        with _beside(people, "/press", {"channel": SALES, "ts": ts["ts"], "user": "ben", "action_id": "go"}):
+            click = frame(connection)
+            top = api(server, "views.open", trigger_id=click["payload"]["trigger_id"], view=view)["view"]["id"]
+            ack(connection, click)
+        for number in range(3):
+            with _beside(people, f"/views/{top}/submit", {}) as result:
+                ack(connection, frame(connection), {"response_action": "push", "view": view})
+            views = people.get("/views").json()["views"]
+            assert len(views) == min(number + 2, 3)
+            assert result.get("error", "") == ("push_limit_reached" if number == 2 else "")
+            top = views[-1]["id"]
+
+
 @contextlib.contextmanager
 def _beside(people: httpx.Client, path: str, body: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """Does something as a person while the block plays the app; the result is there after the block."""

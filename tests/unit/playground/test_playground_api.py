@@ -49,6 +49,7 @@ def test_the_methods_are_those_that_are_promised() -> None:
         "users.list",
         "views.open",
         "views.publish",
+        "views.push",
         "views.update",
     ]
 
@@ -331,6 +332,49 @@ def test_a_view_changes_only_by_its_last_hash(api: Api, hub: Playground) -> None
     changed = api("views.update", view_id=opened["id"], hash=opened["hash"], view=view)["view"]
     assert changed["hash"] != opened["hash"]
     assert api("views.update", external_id="one", hash=opened["hash"], view=view)["error"] == "hash_conflict"
+
+
+def test_at_most_three_modals_are_on_top_of_each_other(api: Api, hub: Playground, people: Api) -> None:
+    view = {"type": "modal", "title": {"type": "plain_text", "text": "Hi"}, "blocks": []}
+    assert api("views.push", trigger_id=hub.space.new_trigger(ANA), view=view)["error"] == "not_found"
+    first = api("views.open", trigger_id=hub.space.new_trigger(ANA), view=view)["view"]
+    assert (first["root_view_id"], first["previous_view_id"]) == (first["id"], None)
+    ids = [first["id"]]
+    for _ in range(2):
+        pushed = api("views.push", trigger_id=hub.space.new_trigger(ANA, ids[-1]), view=view)["view"]
+        assert (pushed["root_view_id"], pushed["previous_view_id"]) == (first["id"], ids[-1])
+        ids.append(pushed["id"])
+    assert api("views.push", trigger_id=hub.space.new_trigger(ANA, ids[-1]), view=view)["error"] == "push_limit_reached"
+    people(f"views/{ids[-1]}/close")
+    assert api("views.push", trigger_id=hub.space.new_trigger(ANA, ids[-1]), view=view)["error"] == "not_found"
+    assert api("views.push", trigger_id=hub.space.new_trigger(ANA, ids[1]), view=view)["ok"] is True
+
+
+BUTTON = {"type": "button", "action_id": "go", "text": {"type": "plain_text", "text": "Go"}}
+ACTIONS = [{"type": "actions", "elements": [BUTTON]}]
+
+
+def test_a_message_for_one_person_is_pressed_by_nobody_else(api: Api, people: Api) -> None:
+    ts = api("chat.postEphemeral", channel=SALES, user=ANA, text="Only you", blocks=ACTIONS)["message_ts"]
+    press = {"channel": SALES, "ts": ts, "action_id": "go"}
+    assert people("press", user="ben", **press)["error"] == "message_not_found"
+    assert people("press", user="ana", **press).get("error") != "message_not_found"
+
+
+def test_only_members_of_a_channel_press_there(api: Api, hub: Playground, people: Api) -> None:
+    ts = api("chat.postMessage", channel=SALES, text="Go?", blocks=ACTIONS)["ts"]
+    channel = hub.space.channels[SALES]
+    channel.members = [each for each in channel.members if each != ANA]
+    assert people("press", channel=SALES, ts=ts, action_id="go", user="ana")["error"] == "not_in_channel"
+
+
+def test_a_home_is_published_only_by_its_last_hash(api: Api) -> None:
+    view = {"type": "home", "blocks": []}
+    first = api("views.publish", user_id=ANA, view=view)["view"]
+    second = api("views.publish", user_id=ANA, view=view, hash=first["hash"])["view"]
+    assert second["hash"] != first["hash"]
+    assert api("views.publish", user_id=ANA, view=view, hash=first["hash"])["error"] == "hash_conflict"
+    assert api("views.publish", user_id=ANA, view=view)["ok"] is True
 
 
 def test_a_published_home_is_kept_per_person(api: Api, door: TestClient) -> None:
