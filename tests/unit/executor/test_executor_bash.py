@@ -113,6 +113,11 @@ def test_stdout_and_stderr_are_kept_apart_and_free_of_colours(bash: Bash) -> Non
     assert (result.stdout, result.stderr) == ("red\n", "oops\n")
 
 
+def test_a_command_has_no_terminal_and_waits_for_no_answer(bash: Bash) -> None:
+    result = bash("for n in 0 1 2; do test -t $n && echo terminal; done; read -r -p 'continue? ' key || echo no answer")
+    assert (result.stdout, result.stderr) == ("no answer\n", "")
+
+
 def test_long_output_keeps_head_and_tail_and_the_whole_as_a_file(bash: Bash) -> None:
     result = bash("seq 1 100000")
     assert result.stdout.startswith("1\n2\n")
