@@ -80,11 +80,11 @@ def snap(page: Page, name: str) -> None:
 
 
 @contextmanager
-def talk(browser: Browser, folder: Path, script: Sequence[object], channel: str) -> Iterator[Page]:
+def talk(browser: Browser, folder: Path, script: Sequence[object], channel: str, team: str = TEAM) -> Iterator[Page]:
     """The channel in the browser, with a team's settings and a script behind."""
     (folder / "script.json").write_text(json.dumps(script))
     (folder / "sales.csv").write_text(SALES)
-    (folder / "threadbook.toml").write_text(TEAM)
+    (folder / "threadbook.toml").write_text(team)
     environment = {
         "THREADBOOK_MODEL": f"scripted:{folder}/script.json",
         "THREADBOOK_CONFIG": f"{folder}/threadbook.toml",
