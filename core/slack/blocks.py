@@ -7,7 +7,7 @@ the numbers; where Slack's documents and its servers disagree, the smaller one.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from core.interactions import Interaction
@@ -17,6 +17,8 @@ Block = dict[str, Any]
 """One block, as Slack's JSON has it."""
 
 TaskStatus = Literal["pending", "in_progress", "complete", "error"]
+TASK_SIGNS: Final[Mapping[str, str]] = {"pending": "○", "in_progress": "◐", "complete": "✓", "error": "✗"}
+"""A task's status in plain text."""
 Align = Literal["left", "center", "right"]
 
 
@@ -268,6 +270,39 @@ def task_card(
 def plan(title: str, tasks: Iterable[Block]) -> Block:
     """The tasks of one piece of work under a title. The caller folds above `Limit.TASKS`."""
     return {"type": "plan", "title": clip(_shown(title), Limit.TASK_FIELD), "tasks": list(tasks)}
+
+
+def as_plain_plans(blocks: Sequence[Block]) -> list[Block]:
+    """The same blocks for a workspace without plans: a title, and a line for each task. What a plan keeps folded, the
+    details of its tasks, is left out."""
+    return [part for block in blocks for part in (_plain_plan(block) if block.get("type") == "plan" else [block])]
+
+
+def _plain_plan(block: Block) -> list[Block]:
+    title = {"type": "text", "text": block["title"], "style": {"bold": True}}
+    lines = [
+        clip(": ".join(filter(None, (f"{TASK_SIGNS[task['status']]} {task['title']}", _output(task)))), Limit.SECTION)
+        for task in block["tasks"]
+    ]
+    parts: list[str] = []
+    for line in lines:
+        if parts and len(parts[-1]) + 1 + len(line) <= Limit.SECTION:
+            parts[-1] = f"{parts[-1]}\n{line}"
+        else:
+            parts.append(line)
+    return [rich_text({"type": "rich_text_section", "elements": [title]}), *(paragraph(part) for part in parts)]
+
+
+def _output(task: Block) -> str:
+    return " ".join(" ".join(_texts(task.get("output"))).split())
+
+
+DATA_TABLE, PLAN = "data_table", "plan"
+PLAINER: Final[Mapping[str, Callable[[Sequence[Block]], list[Block]]]] = {
+    DATA_TABLE: as_plain_tables,
+    PLAN: as_plain_plans,
+}
+"""The kinds of blocks that not every workspace has, with what makes others of them."""
 
 
 def characters(blocks: Iterable[Block]) -> int:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from slack_sdk import WebClient
 from slack_sdk.errors import SlackApiError, SlackClientError
 
+from core.slack.blocks import PLAINER
 from core.slack.client import LOST, NOT_OFFERED, describe, error_name, rates_of
 from core.slack.outbox import Outbox
 from core.slack.outgoing import (
@@ -38,8 +39,6 @@ log = get_logger(__name__)
 AgentSession = Literal["processing", "suspended", "active"]
 
 UPLOAD = "files.getUploadURLExternal"
-DATA_TABLE = "data_table"
-"""A kind of block that not every workspace has; it is remembered like a method."""
 _REACT, _UNREACT = "reactions.add", "reactions.remove"
 _WHISPER, _FORM, _PAGE = "chat.postEphemeral", "views.open", "views.update"
 _HOME = "views.publish"
@@ -57,7 +56,8 @@ class Niceties(SlackReader):
         self._outbox = outbox
         rates = rates_of(client)
         refusable = (_REACT, _UNREACT, _STATUS, _SESSION, _WHISPER, _FORM, _PAGE, _HOME, _TITLE, _PROMPTS)
-        self._without = Without(rates.redis if rates else None, (*refusable, UPLOAD, DATA_TABLE))
+        # A kind of block that a workspace does not have is remembered like a method.
+        self._without = Without(rates.redis if rates else None, (*refusable, UPLOAD, *PLAINER))
 
     def react(self, key: ThreadKey, ts: str, name: str, *, lease: Lease | None = None) -> None:
         """Add an emoji to a message."""

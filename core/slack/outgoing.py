@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NewType
 from slack_sdk import WebClient
 from slack_sdk.web import SlackResponse
 
-from core.slack.blocks import as_plain_tables
+from core.slack.blocks import PLAINER
 from core.slack.sanitize import sanitize
 from core.slack.text import clip, without_pings
 from core.slack.web_addresses import find
@@ -62,9 +62,9 @@ def slack_blocks(blocks: list[dict[str, Any]], known: Collection[str] = ()) -> S
     return SlackBlocks([_safe(block, known) for block in blocks])
 
 
-def with_plain_tables(blocks: SlackBlocks) -> SlackBlocks:
-    """The same blocks for a workspace without data tables. Slack parses nothing in a cell."""
-    return SlackBlocks(as_plain_tables(blocks))
+def without_kind(blocks: SlackBlocks, kind: str) -> SlackBlocks:
+    """The same blocks for a workspace without this kind of `PLAINER`. Slack parses nothing in what takes its place."""
+    return SlackBlocks(PLAINER[kind](blocks))
 
 
 def slack_view(view: dict[str, Any]) -> SlackView:

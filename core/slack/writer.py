@@ -24,10 +24,10 @@ from slack_sdk.errors import SlackApiError
 from core.errors import SlackBusy, SlackUnreachable, outline
 from core.retry import retry_call
 from core.rows import OutboxRow, Sent
-from core.slack.blocks import as_plain_tables
+from core.slack.blocks import DATA_TABLE, PLAINER, PLAN
 from core.slack.client import LOST, error_details, error_name, ours, passes_by_itself, perhaps_done, refusal, web_client
 from core.slack.lookup import Lookup, metadata_of
-from core.slack.niceties import DATA_TABLE, AgentSession, Niceties
+from core.slack.niceties import AgentSession, Niceties
 from core.slack.outbox import Outbox
 from core.slack.outgoing import (
     SlackBlocks,
@@ -36,7 +36,7 @@ from core.slack.outgoing import (
     slack_blocks,
     slack_text,
     update_message,
-    with_plain_tables,
+    without_kind,
 )
 from core.slack.owed import Owed
 from core.slack.rates import Crowded, decorative
@@ -91,6 +91,13 @@ class NewMessage(Message):
     """The same for one that is posted: whether it stands in the channel too."""
 
     reply_broadcast: NotRequired[bool]
+
+
+class _Lack(NamedTuple):
+    """A kind of block that a workspace may not have, and the error that says so."""
+
+    kind: str
+    error: str
 
 
 class Posted(NamedTuple):
@@ -256,12 +263,12 @@ class SlackWriter(Niceties):
             self._outbox.outbox_unsent(lease, row.key, why)
 
     def _post_once(
-        self, lease: Lease | None, thread: ThreadKey, row: OutboxRow, message: NewMessage, *, lacks: str = ""
+        self, lease: Lease | None, thread: ThreadKey, row: OutboxRow, message: NewMessage, *, lacks: _Lack | None = None
     ) -> str:
-        """The ts of the new message; with plain tables, or as text, when Slack refuses its blocks.
+        """The ts of the new message; with plainer blocks, or as text, when Slack refuses its blocks.
 
-        `lacks`: Slack's error for the same message with a data table. Raises _ReplyLost: it may be posted. Raises
-        Crowded or SlackApiError: it is not.
+        `lacks`: what Slack said of the same message with a kind of block more. Raises _ReplyLost: it may be posted.
+        Raises Crowded or SlackApiError: it is not.
         """
         try:
             reply = post_message(
@@ -288,15 +295,18 @@ class SlackWriter(Niceties):
         self._note_lack(thread, message, lacks)
         return str(reply["ts"])
 
-    def _note_lack(self, thread: ThreadKey, message: Message, lacks: str) -> None:
-        """Remember that this workspace takes a message with plain tables and refused it with data tables."""
-        if lacks and "blocks" in message:
-            log.info("data_tables_not_offered", team=thread.team, error=lacks)
-            self._without.note(thread.team, DATA_TABLE, lacks)
+    def _note_lack(self, thread: ThreadKey, message: Message, lacks: _Lack | None) -> None:
+        """Remember that this workspace takes a message without a kind of block and refused it with that."""
+        if lacks is not None and "blocks" in message:
+            log.info("blocks_not_offered", team=thread.team, kind=lacks.kind, error=lacks.error)
+            self._without.note(thread.team, lacks.kind, lacks.error)
 
     def _offered(self, thread: ThreadKey, blocks: list[dict[str, Any]] | None) -> list[dict[str, Any]] | None:
         """The blocks as this workspace takes them, as far as we know."""
-        return as_plain_tables(blocks) if blocks and self._without.error(thread.team, DATA_TABLE) else blocks
+        for kind, plainer in PLAINER.items():
+            if blocks and _has(kind, blocks) and self._without.error(thread.team, kind):
+                blocks = plainer(blocks)
+        return blocks
 
     def _find(self, lease: Lease | None, thread: ThreadKey, row: OutboxRow) -> str | None:
         known = self._outbox.outbox_known(thread.id)
@@ -317,23 +327,24 @@ class SlackWriter(Niceties):
     ) -> None:
         """Redraw a message from its full state. It is idempotent, so it is repeated when a reply is lost.
 
-        With `whole`, blocks that Slack refuses are an error: their text alone would be cut. `known`: see `post_once`.
+        With `whole`, blocks that Slack refuses in every form are an error: their text alone would be cut. `known`: see
+        `post_once`.
 
         A message that people deleted is left alone. With `may_wait=False` it raises SlackBusy instead of waiting for
         the rate limit: a frame that will soon be outdated is not worth the wait. Raises SlackFailed, SlackUnreachable,
         LeaseLost.
         """
         message = _message(text, self._offered(thread, blocks), TEXT_EDITABLE, known)
-        lacks = ""
+        lacks: _Lack | None = None
         pace: AbstractContextManager[None] = nullcontext() if may_wait else decorative(SPARED_FRAMES)
         with pace:
-            for _ in range(3):
+            for _ in range(2 + len(PLAINER)):
                 self._check(lease)
                 try:
                     update_message(self._repeatable, channel=thread.channel, ts=ts, **message)
                 except SlackApiError as error:
                     name = error_name(error)
-                    if name in _BLOCKS_REFUSED and "blocks" in message and (_has_data_table(message) or not whole):
+                    if name in _BLOCKS_REFUSED and "blocks" in message and (_optional_in(message) or not whole):
                         log.warning("blocks_refused", ts=ts, error=name, why=error_details(error))
                         lacks, message = _lack_of(message, error), _simpler(message, TEXT_EDITABLE)
                         continue
@@ -403,25 +414,35 @@ def _new(message: Message, *, to_channel: bool) -> NewMessage:
     return made
 
 
-def _has_data_table(message: Message) -> bool:
-    return any(block.get("type") == DATA_TABLE for block in message.get("blocks", ()))
+def _has(kind: str, blocks: Sequence[dict[str, Any]]) -> bool:
+    return any(block.get("type") == kind for block in blocks)
 
 
-def _lack_of(message: Message, error: SlackApiError) -> str:
-    """Slack's error when it may mean that it knows no data tables; "" when it is about what stands in one."""
-    name, about = error_name(error), error_details(error)
-    return name if name in _KINDS_REFUSED and _has_data_table(message) and not _IN_TABLE.search(about) else ""
+def _optional_in(message: Message) -> str:
+    """A kind of block in this message that the workspace may not have; "" without one."""
+    return next((kind for kind in PLAINER if _has(kind, message.get("blocks", ()))), "")
+
+
+def _lack_of(message: Message, error: SlackApiError) -> _Lack | None:
+    """What the workspace may not have; None when Slack's error is about what stands in such a block."""
+    name, kind = error_name(error), _optional_in(message)
+    if not kind or name not in _KINDS_REFUSED or _INSIDE[kind].search(error_details(error)):
+        return None
+    return _Lack(kind, name)
 
 
 _KINDS_REFUSED = {"invalid_blocks", "invalid_blocks_format", "invalid_attachments"}
-_IN_TABLE = re.compile(r"/(?:rows|caption|page_size)\b")
+_INSIDE = {
+    DATA_TABLE: re.compile(r"/(?:rows|caption|page_size)\b"),
+    PLAN: re.compile(r"/(?:title|details|output|status|task_id)\b|/tasks\b(?!/)"),
+}
 
 
 def _simpler(message: Message, limit: int) -> Message:
-    """A refused message in a form that Slack may take: with plain tables, else as text."""
-    if not _has_data_table(message):
+    """A refused message in a form that Slack may take: without a kind of block that it may not have, else as text."""
+    if not (kind := _optional_in(message)):
         return _as_text(message, limit)
-    return {"text": message["text"], "blocks": with_plain_tables(message["blocks"])}
+    return {"text": message["text"], "blocks": without_kind(message["blocks"], kind)}
 
 
 def _as_text(message: Message, limit: int) -> Message:

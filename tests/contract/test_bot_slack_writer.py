@@ -46,6 +46,18 @@ DATA_TABLE: dict[str, Any] = {
     "rows": [[{"type": "raw_text", "text": "region"}], [CELL]],
 }
 
+PLAN: dict[str, Any] = {
+    "type": "plan",
+    "title": "Working on it",
+    "tasks": [{"type": "task_card", "task_id": "c1", "title": "Load", "status": "in_progress"}],
+}
+STOP: dict[str, Any] = {
+    "type": "actions",
+    "elements": [
+        {"type": "button", "text": {"type": "plain_text", "text": "Stop"}, "action_id": "stop", "value": "T1:C1:1.0/t1"}
+    ],
+}
+
 
 class Thread:
     """A thread in a stand-in for Slack, with a lease on it. `http` is the stand-in's control API."""
@@ -278,6 +290,33 @@ def test_a_message_whose_tables_are_refused_in_both_forms_arrives_as_text(thread
     assert "north" in thread.replies()[0]["text"]
     thread.post("t1:two", "South leads.", [DATA_TABLE])
     assert thread.replies()[1]["blocks"][0]["type"] == "data_table"  # nothing was learned of the workspace
+
+
+def test_a_workspace_without_plans_gets_their_lines_keeps_the_buttons_and_is_asked_once(thread: Thread) -> None:
+    thread.fault("chat.postMessage", "error", error="invalid_blocks")
+    ts = thread.post("t1:one", "Working on it", [PLAN, STOP])
+    for sentence in ("Load", "Load & draw"):
+        task = {**PLAN["tasks"][0], "title": sentence}
+        thread.slack.update(thread.lease, thread.key, ts, "Working on it", [{**PLAN, "tasks": [task]}, STOP])
+    (message,) = thread.replies()
+    assert [block["type"] for block in message["blocks"]] == ["rich_text", "rich_text", "actions"]
+    assert "◐ Load & draw" in str(message["blocks"][1])
+    assert (thread.calls("chat.postMessage"), thread.calls("chat.update")) == (2, 2)
+
+
+def test_a_card_that_is_redrawn_falls_back_too(thread: Thread) -> None:
+    ts = thread.post("t1:one", "Wait")
+    thread.fault("chat.update", "error", error="invalid_blocks")
+    for _ in range(2):
+        thread.slack.update(thread.lease, thread.key, ts, "Working on it", [PLAN, STOP])
+    assert [block["type"] for block in thread.replies()[0]["blocks"]] == ["rich_text", "rich_text", "actions"]
+    assert thread.calls("chat.update") == 3
+
+
+def test_a_plan_that_is_wrong_in_itself_says_nothing_of_the_workspace(thread: Thread) -> None:
+    thread.post("t1:one", "Working on it", [{**PLAN, "tasks": PLAN["tasks"] * 60}, STOP])
+    thread.post("t1:two", "Working on it", [PLAN, STOP])
+    assert [message["blocks"][0]["type"] for message in thread.replies()] == ["rich_text", "plan"]
 
 
 def test_a_post_as_text_is_found_by_its_words_too(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ from typing import Literal
 from core.interactions import LeaveButton, StepButton, StopButton
 from core.phrases import say
 from core.slack import blocks as kit
-from core.slack.blocks import Block, SlackMessage, TaskStatus
+from core.slack.blocks import TASK_SIGNS, Block, SlackMessage, TaskStatus
 from core.slack.text import clip, escape
 from core.steps import (
     Asked,
@@ -54,7 +54,6 @@ KEY_MARK = "→"
 """Begins the line of a cell's output that the model names as its key line."""
 STOPPED = "stopped"
 """The reason of a turn that a person stopped."""
-_SIGN = {"pending": "○", "in_progress": "◐", "complete": "✓", "error": "✗"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +286,7 @@ def bare_title(title: str) -> str:
 
 
 def _text(view: ProgressView, title: str, tasks: Sequence[TaskView]) -> str:
-    lines = [title, *(f"{_SIGN[task.status]} {bare_title(task.title)}" for task in tasks), view.note]
+    lines = [title, *(f"{TASK_SIGNS[task.status]} {bare_title(task.title)}" for task in tasks), view.note]
     return kit.fallback("\n".join(filter(None, lines)))
 
 

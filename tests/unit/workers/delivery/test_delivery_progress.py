@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from core.phrases import say
-from core.slack.blocks import SlackMessage, broken_limits, characters
+from core.slack.blocks import SlackMessage, as_plain_plans, broken_limits, characters
 from core.steps import (
     Asked,
     Briefed,
@@ -281,6 +281,16 @@ def test_any_card_fits(given_tasks: list[TaskView], note: str) -> None:
     message = progress_blocks(view)
     drawn(message)
     assert characters(message.blocks) <= 10_500
+    assert broken_limits(as_plain_plans(message.blocks)) == [], "where Slack has no plans"
+
+
+def test_a_card_without_a_plan_has_its_lines_and_its_buttons(golden: Golden) -> None:
+    running = RunCell(call_id="4", cell_id="c3", title="Compare <!here>", code="compare(2022, 2023)")
+    view = progress_of(STEPS, "en", running=running, live_output="step 1\n", note="…")
+    message = progress_blocks(view, "T1:C1:1.0/t1", leaves="T1:C1:1.0")
+    plain = as_plain_plans(message.blocks)
+    golden("blocks/progress_without_plans.json", drawn(message._replace(blocks=plain)))
+    assert plain[-2:] == message.blocks[-2:]
 
 
 def test_data_in_a_card_cannot_ping() -> None:
