@@ -28,7 +28,7 @@ def as_it_is(text: str) -> str:
 def source_line(one: FigureSource, cells: Cells, language: Language, quote: Callable[[str], str] = as_it_is) -> str:
     """Where a figure comes from, as one line. `quote` makes text of the data safe for where the line will stand."""
     if one.state == "unsourced":
-        return say("source_none", language)
+        return say("sources_why_rank" if one.reason == "rank" else "source_none", language)
     places = ("；" if language in UNSPACED else "; ").join(
         place_line(place, cells, language, quote) for place in one.places
     )

@@ -200,7 +200,7 @@ def _figure(one: FigureSource, cells: Cells, language: Language, *, lines: bool)
     return kit.rich_text(_with(head), *parts)
 
 
-_WHY = frozenset({"row", "unit", "sign", "earlier", "chart", "tag"})
+_WHY = frozenset({"row", "unit", "sign", "earlier", "chart", "rank", "tag"})
 
 
 def _cell(one: NumberedCell, language: Language) -> list[list[Block]]:

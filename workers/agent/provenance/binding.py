@@ -215,6 +215,10 @@ class Scene:
             return [*self.of_text(claim.row), *self.of_text(claim.column)]
         return self.within(*claim.span)
 
+    def is_of_rows(self, mention: Mention) -> bool:
+        """Whether a mention may name a row of some table, not only a column."""
+        return any(not family.columns for family in self._families_of(mention.label))
+
     def _families_of(self, label: Label) -> Iterable[Family]:
         if not isinstance(label, Day):
             return self._of.get(label, ())

@@ -24,9 +24,9 @@ from workers.agent.provenance.words import (
     has_word,
 )
 
-Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag", "chart"]
+Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag", "chart", "rank"]
 """Why no fact backs a claim: its value is of another row, unit, sign or turn, or nowhere; its token is wrong; a chart
-shows another value."""
+shows another value; its sentence says that its row is first or last, and another one is."""
 
 _PLAN = re.compile(r"\b(?:budget|plan|target|limit|soll|ziel)|预算|目标", re.IGNORECASE)
 _MONEY = set(CURRENCIES.values())

@@ -14,6 +14,7 @@ from workers.agent.provenance.claims import Claim, read_report
 from workers.agent.provenance.columns import significant
 from workers.agent.provenance.deriving import Derived, derive
 from workers.agent.provenance.facts import Fact, Facts, Label, Place
+from workers.agent.provenance.leading import misplaced
 from workers.agent.provenance.matching import Candidate, Reason, bounds, candidates
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.pools import Said, from_pool
@@ -100,6 +101,7 @@ def trace(report: str, facts: Facts) -> Provenance:
         waiting = _derive_all([each for each in waiting if id(each[0]) not in work.backed], work, late=True)
     for claim, found in waiting:
         _settle_unsourced(claim, found, work)
+    _check_ranks(work)
     return Provenance(plain, tuple(work.states[id(claim)] for claim in reading.claims))
 
 
@@ -284,6 +286,13 @@ def _trace_ordinal(claim: Claim, work: _Work) -> None:
     rows = max((*work.facts.counts, *(grid.rows for grid in work.facts.grids)), default=0)
     known = rows >= rank or bool(candidates(claim, work.scene, work.facts))
     _note(claim, work, "left" if known or rank <= 10 else "unsourced", reason="" if known or rank <= 10 else "unknown")
+
+
+def _check_ranks(work: _Work) -> None:
+    """Take back the figures of sentences that name the wrong row as the first or the last."""
+    shown = {key: one.fact for key, one in work.backed.items() if one.fact is not None and not one.fact.given}
+    for claim, own, leader in misplaced(work.scene, work.facts, shown):
+        _note(claim, work, "unsourced", reason="rank", near=(_shown(leader), _shown(own)))
 
 
 def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
