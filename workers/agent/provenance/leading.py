@@ -25,16 +25,21 @@ from workers.agent.provenance.rank_words import (
     CJK_BAD,
     CJK_FUNCTION,
     CJK_GOOD,
+    CJK_INTRO,
     COMPARED,
     COPULA,
+    FOLLOWED,
     FUNCTION,
     GOOD,
+    INTRO,
     KINDS,
     NUMBER_OF,
+    OPENS,
     PREDICATE,
     RANK,
     RANKED,
     RESTRICTS,
+    WITHIN,
 )
 from workers.agent.provenance.words import tokens
 
@@ -140,7 +145,9 @@ def _clauses(text: str, span: tuple[int, int], claims: Sequence[Claim], scene: S
         if not own and rest and _is_figure_alone(text, rest[0], claims, scene):
             end = rest[0][1]
             own = _figures(claims, start, end, ranks[0])
-        if len(own) == 1:
+        if len(own) == 1 and not _goes_on(
+            text, end, next(iter(each for each in pieces if each[0] >= end), None), scene
+        ):
             yield _Clause(text, start, end, ranks[0], own[0])
 
 
@@ -151,8 +158,17 @@ def _figures(claims: Sequence[Claim], start: int, end: int, rank: re.Match[str])
 def _says_its_own(piece: tuple[int, int], text: str, claims: Sequence[Claim], scene: Scene) -> bool:
     """Whether a part of a sentence has a figure of its own, or says nothing: "overall,"."""
     if any(piece[0] <= claim.start < piece[1] for claim in claims):
-        return True
+        return OPENS.match(text, *piece) is None and WITHIN.search(text[piece[0] : piece[1]]) is None
     return not scene.within(*piece) and not _unknown(text, piece)
+
+
+def _goes_on(text: str, end: int, piece: tuple[int, int] | None, scene: Scene) -> bool:
+    """Whether the part behind a clause may narrow it: "(100) of the new customers", ", in the premium segment"."""
+    if piece is None or FOLLOWED.match(text, *piece):
+        return False
+    if text[end : end + 1] not in (")", "）") and not OPENS.match(text, *piece):
+        return False
+    return bool(scene.within(*piece) or _unknown(text, piece))
 
 
 def _names_row(start: int, end: int, scene: Scene) -> bool:
@@ -201,7 +217,7 @@ def _unknown(
     for start, end in taken:
         a, b = max(start - piece[0], 0), max(end - piece[0], 0)
         chars[a:b] = " " * len(chars[a:b])
-    blanked = CJK_FUNCTION.sub(lambda match: " " * len(match[0]), "".join(chars))
+    blanked = CJK_FUNCTION.sub(_blank, "".join(chars))
     found: list[tuple[int, int, str]] = []
     for start, end, word in tokens(blanked):
         if word in FUNCTION or word in KINDS or word in known or word.isdigit():
@@ -212,6 +228,10 @@ def _unknown(
         else:
             found.append((a, b, word))
     return found
+
+
+def _blank(match: re.Match[str]) -> str:
+    return " " * len(match[0])
 
 
 def _is_cjk(text: str) -> bool:
@@ -345,7 +365,12 @@ def _is_narrowed(row: _Row, clause: _Clause, scene: Scene) -> bool:
     span, text = clause.claim.span, clause.text
     line = text.rfind("\n", 0, span[0]) + 1
     if not text[line : span[0]].strip(_MARKS):
-        line = _intro(text, line)
+        above = _intro(text, line)
+        if _unknown(
+            CJK_INTRO.sub(_blank, text[above:line]), (0, line - above), (), row.words | _row_words(row.fact) | INTRO
+        ):
+            return True
+        line = above
     mentions = [m for m in scene.within(line, span[1]) if not clause.start <= m.start < clause.end]
     heading = _heading(span, scene)
     mentions += scene.within(*heading) if heading else []
@@ -360,15 +385,13 @@ def _is_narrowed(row: _Row, clause: _Clause, scene: Scene) -> bool:
 
 
 def _intro(text: str, line: int) -> int:
-    """Where the line begins that introduces the list of this one, such as "By region:"; this line for none."""
+    """Where the line begins that introduces this one or its list, such as "By region:"; this line for none."""
     end = line - 1
     while end > 0 and line - end < _LONGEST:
         start = text.rfind("\n", 0, end) + 1
         own = text[start:end].strip()
-        if own.endswith((":", "：")):
-            return start
         if own and not own.startswith(("-", "*", "•", "+")) and not own[:1].isdigit():
-            break
+            return line if own.startswith(("#", "|")) or own.endswith((".", "!", "?", "。", "！", "？", ")")) else start
         end = start - 1
     return line
 

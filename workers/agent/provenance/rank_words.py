@@ -45,11 +45,13 @@ ARTICLE = re.compile(r"\b(?:el|la|los|las)\b", re.IGNORECASE)
 RESTRICTS = re.compile(
     r"\b(?:among|amongst|within|inside|excluding|exclud\w+|except|without|apart|aside|unless|if|when|where|"
     r"only(?!\W+\d)|besides|remaining|rest|other|others|outside|ignoring|leaving|filter\w*|restrict\w*|limited|"
-    r"least \d|tied|ties?|jointly|equal\w*|"
-    r"unter|ohne|außer|ausgenommen|abgesehen|nur(?!\W+\d)|innerhalb|wenn|falls|übrige[nrsm]?|andere[nrsm]?|gleichauf|"
-    r"entre|dentro|sin|salvo|excepto|excluyendo|sólo(?!\W+\d)|solo(?!\W+\d)|si|demás|empat\w+|"
-    r"parmi|sans|sauf|hors|hormis|excepté|seulement(?!\W+\d)|autres?|ex aequo)\b|"
-    r"除了|除|以外|之外|不含|不计|不包括|仅限|只看|其中|如果|其他|其余|并列|のうち|除く|除い|除き|のみ|だけ|以外|同率|もし|その他",
+    r"(?:more|less|fewer) than|at (?:least|most)|(?:over|above|below|under) \d|tied|ties?|jointly|equal\w*|"
+    r"mindestens|höchstens|(?:mehr|weniger) als|(?:über|ab) \d|unter|ohne|außer|ausgenommen|"
+    r"abgesehen|nur(?!\W+\d)|innerhalb|wenn|falls|übrige[nrsm]?|andere[nrsm]?|gleichauf|"
+    r"(?:más|menos) de|al menos|entre|dentro|sin|salvo|excepto|excluyendo|"
+    r"sólo(?!\W+\d)|solo(?!\W+\d)|si|demás|empat\w+|"
+    r"(?:plus|moins) de \d|au moins|parmi|sans|sauf|hors|hormis|excepté|seulement(?!\W+\d)|autres?|ex aequo)\b|"
+    r"超过|至少|以上|以下|不到|不足|低于|高于|未満|除了|除|以外|之外|不含|不计|不包括|仅限|只看|其中|如果|其他|其余|并列|のうち|除く|除い|除き|のみ|だけ|以外|同率|もし|その他",
     re.IGNORECASE,
 )
 """Says that not all rows are compared, or that several are equal."""
@@ -58,7 +60,8 @@ _EUROPEAN = """
 the a an is was are were be has had have with at of in by for as and from on about around roughly approximately nearly
 almost just only some over exactly total overall all that which also again still clearly narrowly far comes came goes
 went belongs recorded reached posted made earned brought brings generated generates sold sells achieved shows showed saw
-delivered contributed placed takes took stands stood number value amount figure level sum count result
+delivered contributed closed won held holds received handled booked placed takes took stands stood number
+value amount figure level sum count result
 der die das dem den des ein eine einem einer ist war sind waren hat hatte haben hatten mit bei von vom im am an auf für
 und liegt lag liegen lagen kommt kam erreicht erreichte erzielt erzielte verzeichnet verzeichnete macht machte bringt
 brachte verkauft verkaufte steht stand rund etwa ca circa knapp fast über genau nur insgesamt klar deutlich auch
@@ -83,9 +86,32 @@ FUNCTION = frozenset(map(stem, _EUROPEAN.split()))
 """Words that narrow nothing."""
 KINDS = frozenset(map(stem, _KINDS.split()))
 """Words for what rows are of: "the weakest month"."""
+OPENS = re.compile(
+    r"\s*(?:(?:of|with|among|for|in|at|from|above|over|under|by|after|before|since|until|during|to|behind|on|per|given|"
+    r"von|mit|bei|für|im|unter|über|ab|nach|vor|seit|während|auf|aus|an|am|zum|zur|hinter|"
+    r"de|del|con|para|en|entre|desde|tras|a|sobre|por|parmi|pour|avec|dans|chez|depuis|après|sur|à|au|aux)\b|"
+    r"[在从对于以当按])",
+    re.IGNORECASE,
+)
+"""Opens a part of a sentence that may narrow what the rest says."""
+WITHIN = re.compile(r"[中里内时后で]\s*$")
+"""Ends such a part in Chinese and Japanese."""
+FOLLOWED = re.compile(
+    r"\s*(?:followed by|ahead of|gefolgt von|seguid[oa]s? (?:de|por)|suivie?s? (?:de|par))", re.IGNORECASE
+)
+INTRO = frozenset(
+    map(
+        stem,
+        "key main finding findings highlight highlights summary takeaway takeaways overview point points insight "
+        "insights short brief ergebnis ergebnisse überblick wichtigste wichtigsten zusammenfassung kurz erkenntnisse "
+        "punkte resumen hallazgos principales resultados puntos clave résumé résultats principaux points clés".split(),
+    )
+)
+CJK_INTRO = re.compile(r"要点|结论|主要发现|总结|概览|结果|摘要|まとめ|結果|概要|結論")
+"""Words above a list that narrow nothing."""
 COPULA = re.compile(
-    r"\b(?:is|was|are|were|has|had|have|comes|came|goes|went|belongs|ist|war|sind|waren|hat|hatte|liegt|lag|kommt|kam|"
-    r"entfällt|entfielen|fällt|fiel|es|fue|son|tiene|tuvo|est|était|sont|a|avait)\b|:|：|是|为|為|は|が",
+    r"\b(?:is|was|are|were|comes|came|goes|went|belongs|ist|war|sind|waren|hat|hatte|liegt|lag|kommt|kam|"
+    r"entfällt|entfielen|fällt|fiel|es|fue|son|est|était|sont)\b|:|：|是|为|為|は|が",
     re.IGNORECASE,
 )
 """Stands between "the weakest month" and the name of the month."""
