@@ -69,8 +69,10 @@ def _marks(provenance: Provenance, language: Language) -> list[tuple[int, str]]:
 
 
 def _phrase(figure: Traced) -> str:
-    if figure.reason in {"chart", "rank"}:
-        return f"unsourced_{figure.reason}"
+    if figure.reason == "chart":
+        return "unsourced_chart"
+    if figure.reason == "rank":
+        return "unsourced_rank"
     return "unsourced_other" if figure.reason in _OF_THE_OUTPUT else "unsourced_mark"
 
 

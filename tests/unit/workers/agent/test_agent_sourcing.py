@@ -69,6 +69,16 @@ def test_the_right_value_of_the_wrong_row_is_marked_as_that_of_something_else() 
     assert end.report == "South sold 4,321 (⚠ not computed here: the outputs show it for something else)."
 
 
+def test_a_sentence_that_names_the_wrong_leader_goes_back_with_the_right_one_then_it_is_marked() -> None:
+    action = decide(turn(*OPENING, finish("South leads with 1,234.")))
+    assert isinstance(action, CorrectModel)
+    assert "by the outputs another row is" in action.text
+    assert action.text.index("4321 (cell 1, line 2: North") < action.text.index("1234 (cell 1, line 3: South")
+    end = _end(_played(*["South leads with 1,234."] * 3))
+    assert end.report == "South leads with 1,234 (⚠ by the outputs another row is first or last here)."
+    assert [(one.figure, one.reason) for one in end.sources] == [("1,234", "rank")]
+
+
 def test_the_mark_is_in_the_language_of_the_thread() -> None:
     assert "⚠ 此数字未经计算" in _end(_played(*["北区卖了5,678件。"] * 3, language="zh")).report
 
