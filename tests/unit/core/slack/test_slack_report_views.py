@@ -30,6 +30,15 @@ def cell(n: int, code: str = "x = 1", stdout: str = HOSTILE) -> CellRan:
 CELLS = numbered_cells([[cell(1)]])
 
 
+def test_a_row_that_is_not_first_is_named_with_the_one_that_is() -> None:
+    near = ("120 (cell 1, line 2: North)", "100 (cell 1, line 3: South)")
+    view = str(
+        sources_view(TURN, [FigureSource(figure="100", state="unsourced", reason="rank", near=near)], CELLS, "en", 0)
+    )
+    assert "by the outputs another row is first or last here" in view
+    assert view.index(near[0]) < view.index(near[1])
+
+
 @pytest.mark.parametrize("count", [0, 1, 60, 300])
 def test_every_page_of_sources_is_within_the_limits(count: int) -> None:
     sources = [WORST.model_copy(update={"figure": f"{n} {'9' * 50}"}) for n in range(count)]

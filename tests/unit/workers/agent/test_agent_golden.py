@@ -379,7 +379,8 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
                     {"figure": "4,711", "sentence": "North sold 4,711.", "reason": reason, "near": near}
                     for reason, near in [
                         ("unknown", []), ("row", ["4711 (cell 2, line 3: South)"]), ("unit", []), ("sign", []),
-                        ("earlier", []), ("rank", ["4800 (cell 1: South)", "4711 (cell 1: North)"]), ("tag", ["4711 (cell 2, line 3: South)", "12 (cell 1: North)"]),
+                        ("earlier", []), ("rank", ["4800 (cell 1: South)", "4711 (cell 1: North)"]),
+                        ("tag", ["4711 (cell 2, line 3: South)", "12 (cell 1: North)"]),
                     ]
                 ],
                 "more": 3,
