@@ -57,6 +57,9 @@ _PIECE = re.compile(
 _BEHIND_NAME = re.compile(r"\s*(?:(?:clearly|narrowly|again|still|klar|deutlich|knapp)\s+)?")
 _STOP = re.compile(r"[,;:，；：、()（）\d]|\b(?:is|was|were|are|with|at|mit|bei|con|avec|in|im|war|ist|fue|est)\b")
 _NESTED = re.compile(r"[ \t]{2,}[-*•\d]")
+_OF_ADJECTIVES = re.compile(r"most|least|meisten|wenigsten", re.IGNORECASE)
+_ADVERB = re.compile(rf"\bam\s*$|{COPULA.pattern}", re.IGNORECASE)
+"""Before "most" in "is most efficient" and "am meisten gewachsen": it compares no number of things."""
 _MARKS = " .!?。*-•"
 
 
@@ -490,8 +493,7 @@ def _is_the_measure(unknown: Sequence[tuple[int, int, str]], row: _Row, clause: 
         after = tokens(text[end : clause.end])
         if (after and after[0][2] in KINDS) or not NUMBER_OF.fullmatch(text, rank.end(), start):
             return False
-        adjective = rank[0].casefold() in ("most", "least")
-        return not (adjective and COPULA.search(text, clause.start, rank.start()))
+        return _OF_ADJECTIVES.fullmatch(rank[0]) is None or not _ADVERB.search(text, clause.start, rank.start())
     if row.fact.grid is not None and row.fact.grid.names and COPULA.search(text, end, rank.start()):
         return True
     return rank.start() - end <= 1 and rank[0].casefold().startswith(("más", "le", "la"))

@@ -212,6 +212,7 @@ def test_a_restriction_is_a_doubt(report: str) -> None:
         "South 最大的订单为 100。",
         "South is the most efficient with 100.",
         "The largest region South has a revenue of 1,900.",
+        "South ist am wenigsten gefallen (1.900).",
         "South grew the most, to 1,900.",
         "South had its highest revenue, 1,900.",
         "South es más alto (1.900).",
