@@ -11,6 +11,7 @@ from workers.agent.provenance.numerals import FILLER, Marks, Numeral, marks_of, 
 from workers.agent.provenance.words import SCALES, UNITS
 
 MAX_REPORT = 60_000
+_LONGEST = 1_500
 SMALL = 12
 """A bare whole number up to this in a sentence ("the 5 regions") is no claim that could be told from a word."""
 
@@ -208,9 +209,20 @@ def _spans(text: str, inside: Sequence[tuple[int, int]]) -> Iterator[tuple[int, 
                 text, max(start, match.start() - 12), match.start()
             ):
                 continue
-            yield start, match.start() + (match[0][0] in "。！？")
+            yield from _pieces(text, start, match.start() + (match[0][0] in "。！？"))
             start = match.end()
-        yield start, stop
+        yield from _pieces(text, start, stop)
+
+
+def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """A sentence, or the pieces of one that is longer than any person writes: each figure is held against all others
+    of its sentence, so one of thousands would take minutes."""
+    while end - start > _LONGEST:
+        cut = max(text.rfind(sign, start + _LONGEST // 2, start + _LONGEST) for sign in (",", ";", "，", "、", " "))
+        cut = cut + 1 if cut > start else start + _LONGEST
+        yield start, cut
+        start = cut
+    yield start, end
 
 
 def _tables(text: str) -> Iterator[tuple[int, int, list[list[_Cell]]]]:
