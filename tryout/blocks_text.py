@@ -32,6 +32,8 @@ def block_text(block: Json) -> str:
             return f"[picture: {block.get('alt_text', '')}]"
         case "table" | "data_table":
             return _table(block.get("rows") or [])
+        case "data_visualization":
+            return _chart(block)
         case "plan":
             tasks = [block_text({"type": "task_card", **task}) for task in block.get("tasks") or ()]
             return "\n".join([f"**{block.get('title', '')}**", "", *tasks])
@@ -48,6 +50,17 @@ def _table(rows: list[list[Json]]) -> str:
     lines = ["| " + " | ".join(_cell(cell).replace("\n", " ") for cell in row) + " |" for row in rows]
     rule = "|" + " --- |" * len(rows[0]) if rows else ""
     return "\n".join([*lines[:1], rule, *lines[1:]])
+
+
+def _chart(block: Json) -> str:
+    """A chart as a table: a column for each series."""
+    drawn = block.get("chart") or {}
+    series = drawn.get("series") or [{"name": "", "data": drawn.get("segments") or []}]
+    labels = [str(point.get("label", "")) for point in series[0].get("data") or ()]
+    columns = [[str(point.get("value", "")) for point in each.get("data") or ()] for each in series]
+    rows = [["", *(str(each.get("name", "")) for each in series)], *map(list, zip(labels, *columns, strict=False))]
+    cells = [[{"text": text} for text in row] for row in rows]
+    return f"**{block.get('title', '')}**\n\n{_table(cells)}"
 
 
 def _last_line(output: Json | None) -> str:

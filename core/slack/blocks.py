@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from core.interactions import Interaction
+from core.slack.charts import CHART, CHARTS, chart_faults, without_charts
 from core.slack.text import clip, escape
 
 Block = dict[str, Any]
@@ -299,10 +300,11 @@ def _output(task: Block) -> str:
 
 DATA_TABLE, PLAN = "data_table", "plan"
 PLAINER: Final[Mapping[str, Callable[[Sequence[Block]], list[Block]]]] = {
+    CHART: without_charts,
     DATA_TABLE: as_plain_tables,
     PLAN: as_plain_plans,
 }
-"""The kinds of blocks that not every workspace has, with what makes others of them."""
+"""The kinds of blocks that not every workspace has, with what makes others of them; the least needed first."""
 
 
 def characters(blocks: Iterable[Block]) -> int:
@@ -322,6 +324,8 @@ def broken_limits(blocks: Sequence[Block]) -> list[str]:
         faults.append(f"/blocks: {marked} characters of markdown, at most {Limit.MARKDOWN}")
     if sum(block["type"] in ("table", "data_table") for block in blocks) > 1:
         faults.append("/blocks: more than one table")
+    if (charts := sum(block["type"] == CHART for block in blocks)) > CHARTS:
+        faults.append(f"/blocks: {charts} charts, at most {CHARTS} are taken")
     for index, block in enumerate(blocks):
         faults += [f"/blocks/{index}{fault}" for fault in _faults(block)]
     return faults
@@ -368,6 +372,8 @@ def _faults(block: Block) -> list[str]:
                 + _length("/rows", "".join(cell["text"] for row in block["rows"] for cell in row), Limit.TABLE)
                 + ["/rows: an empty cell" for row in block["rows"] for cell in row if not cell["text"]]
             )
+        case "data_visualization":
+            return chart_faults(block)
         case "plan":
             return (
                 _length("/title", block["title"], Limit.TASK_FIELD)

@@ -25,6 +25,7 @@ from core.errors import SlackBusy, SlackUnreachable, outline
 from core.retry import retry_call
 from core.rows import OutboxRow, Sent
 from core.slack.blocks import DATA_TABLE, PLAINER, PLAN
+from core.slack.charts import CHART
 from core.slack.client import LOST, error_details, error_name, ours, passes_by_itself, perhaps_done, refusal, web_client
 from core.slack.lookup import Lookup, metadata_of
 from core.slack.niceties import AgentSession, Niceties
@@ -433,6 +434,7 @@ def _lack_of(message: Message, error: SlackApiError) -> _Lack | None:
 
 _KINDS_REFUSED = {"invalid_blocks", "invalid_blocks_format", "invalid_attachments"}
 _INSIDE = {
+    CHART: re.compile(r"/(?:chart|title)\b"),
     DATA_TABLE: re.compile(r"/(?:rows|caption|page_size)\b"),
     PLAN: re.compile(r"/(?:title|details|output|status|task_id)\b|/tasks\b(?!/)"),
 }

@@ -24,6 +24,7 @@ import core.slack.writer
 import core.store.outbox
 from core.errors import LeaseLost, SlackFailed, SlackUnreachable
 from core.settings import load_settings
+from core.slack.charts import chart
 from core.slack.client import web_client
 from core.slack.fake import FakeSlack
 from core.slack.rates import Crowded
@@ -57,6 +58,9 @@ STOP: dict[str, Any] = {
         {"type": "button", "text": {"type": "plain_text", "text": "Stop"}, "action_id": "stop", "value": "T1:C1:1.0/t1"}
     ],
 }
+
+
+CHART = chart("bar", "Units", ["North", "South"], [("2026", [3.0, 4.5])])
 
 
 class Thread:
@@ -317,6 +321,30 @@ def test_a_plan_that_is_wrong_in_itself_says_nothing_of_the_workspace(thread: Th
     thread.post("t1:one", "Working on it", [{**PLAN, "tasks": PLAN["tasks"] * 60}, STOP])
     thread.post("t1:two", "Working on it", [PLAN, STOP])
     assert [message["blocks"][0]["type"] for message in thread.replies()] == ["rich_text", "plan"]
+
+
+def test_a_workspace_without_charts_gets_the_message_without_them_and_is_asked_once(thread: Thread) -> None:
+    thread.fault("chat.postMessage", "error", error="invalid_blocks")
+    thread.post("t1:one", "North leads.", [*BLOCKS, CHART, STOP])
+    thread.post("t1:two", "South leads.", [*BLOCKS, CHART, STOP])
+    thread.slack.update(thread.lease, thread.key, thread.replies()[1]["ts"], "East leads.", [CHART, STOP])
+    first, second = ([block["type"] for block in message["blocks"]] for message in thread.replies())
+    assert (first, second) == ([*(block["type"] for block in BLOCKS), "actions"], ["actions"])
+    assert thread.calls("chat.postMessage") == 3
+
+
+def test_a_workspace_with_charts_and_without_data_tables_keeps_both_apart(thread: Thread) -> None:
+    thread.fault("chat.postMessage", "error", error="invalid_blocks", times=2)
+    thread.post("t1:one", "North leads.", [CHART, DATA_TABLE])
+    thread.post("t1:two", "South leads.", [CHART, DATA_TABLE])
+    kinds = [[block["type"] for block in message["blocks"]] for message in thread.replies()]
+    assert kinds == [["table"], [CHART["type"], "table"]], "only the tables were refused"
+
+
+def test_a_chart_that_is_wrong_in_itself_says_nothing_of_the_workspace(thread: Thread) -> None:
+    thread.post("t1:one", "North leads.", [{**CHART, "title": "x" * 90}, STOP])
+    thread.post("t1:two", "South leads.", [CHART, STOP])
+    assert [message["blocks"][0]["type"] for message in thread.replies()] == ["actions", CHART["type"]]
 
 
 def test_a_post_as_text_is_found_by_its_words_too(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from core.formats import Format
 from core.phrases import say
 from core.slack import blocks as kit
 from core.slack.blocks import Block, Limit, SlackMessage
+from core.slack.charts import CHART
 from core.slack.folding import folded
 from core.slack.markdown import Table, cut_markdown, headings, plain_text, split_tables, with_emphasis
 from core.slack.report_badge import badge_block
@@ -16,6 +17,7 @@ from core.slack.sanitize import addresses, sanitize
 from core.slack.text import clip, escape
 from workers.delivery.reports import compose
 from workers.delivery.reports.formats.tables import with_numbers
+from workers.delivery.reports.native_charts import native_charts
 from workers.delivery.reports.notebook import notebook, script
 from workers.delivery.reports.page import page
 from workers.delivery.reports.second import second_line
@@ -55,6 +57,8 @@ def render_report(given: ReportInput) -> Report:
     thread.add_markdown(with_emphasis(sanitize(report, addresses(given.question))))
     if rest:
         thread.add(kit.context(escape(say("report_rest_in_file", given.language))))
+    if charts := native_charts(given):
+        thread.add(*charts)
     if limits := compose.limits(given):
         thread.add_markdown(sanitize(limits))
     if quiet := [line for line in (compose.files_line(given), compose.footer(given)) if line]:
@@ -187,5 +191,7 @@ def _summary(blocks: list[Block]) -> str:
             lines.append(plain_text(block["text"]))
         elif block["type"] in ("table", "data_table"):
             lines += [" | ".join(cell["text"] for cell in row) for row in block["rows"]]
+        elif block["type"] == CHART:
+            lines.append(block["title"])
     text = "\n".join(line for line in lines if line.strip())
     return kit.fallback(text or "…")
