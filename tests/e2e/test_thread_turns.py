@@ -53,6 +53,8 @@ def test_a_question_with_a_file_ends_in_a_report_with_chart_and_files(start: Sta
     assert "report.html" in names
     assert {"report.md", "analysis.ipynb", "analysis.py"} <= set(talk.kept)
     assert any(file["mimetype"] == "image/png" for file in talk.files)
+    (chart,) = (block for each in talk.messages for block in each.get("blocks") or () if "chart" in block)
+    assert (chart["title"], chart["chart"]["type"]) == ("Sales by region", "bar")
     assert talk.reactions() == {"white_check_mark"}
 
 
