@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
 from core.slack.blocks import Block
 from core.slack.charts import CHARTS, LABEL, POINTS, SERIES, ChartKind, chart, pie
 from core.steps import CellRan, ChartData, Scalar, SeriesData
 from workers.delivery.reports.values import ReportInput
+from workers.delivery.reports.whole_charts import is_amount
 
 _MIDNIGHT = "T00:00:00"
 
@@ -31,7 +31,7 @@ def native_charts(given: ReportInput) -> list[Block]:
 def native_chart(data: ChartData, cell: CellRan) -> Block | None:
     """A chart as Slack's block; None for one that Slack cannot draw as it is."""
     kinds = {series.kind for series in data.series}
-    if not 0 < len(data.series) <= SERIES or len(kinds) > 1 or "scatter" in kinds:
+    if data.more or not 0 < len(data.series) <= SERIES or len(kinds) > 1 or "scatter" in kinds:
         return None
     title = data.title or cell.title
     points = [_points(series) for series in data.series]
@@ -54,9 +54,8 @@ def native_chart(data: ChartData, cell: CellRan) -> Block | None:
 def _points(series: SeriesData) -> list[tuple[str, float]]:
     """The points with their labels; none when one of them cannot be shown as it is, or is missing."""
     found = [(_label(x), y) for x, y in series.points]
-    shown = [(x, float(y)) for x, y in found if x and isinstance(y, int | float) and not isinstance(y, bool)]
-    is_all = len(shown) == series.total_points and all(math.isfinite(value) for _, value in shown)
-    return shown if is_all else []
+    shown = [(x, float(y)) for x, y in found if x and isinstance(y, int | float) and is_amount(y)]
+    return shown if len(shown) == series.total_points else []
 
 
 def _label(given: Scalar) -> str:

@@ -126,3 +126,14 @@ def test_what_was_taken_back_or_left_out_is_not_drawn() -> None:
     for change in ({"status": "undone"}, {"left_out": True}):
         cell = SUMMED.model_copy(update={"charts": (BARS,), **change})
         assert native_charts(case("North leads.", cells=(cell,))) == []
+
+
+@pytest.mark.parametrize("value", [10**400, float("inf"), True])
+def test_a_value_that_no_chart_can_show_is_not_drawn(value: float) -> None:
+    assert native_chart(drawn(series(NORTH, ("South", value))), SUMMED) is None
+
+
+def test_a_chart_that_shows_more_than_its_series_stays_a_picture() -> None:
+    plain = drawn(series(NORTH, SOUTH))
+    assert native_chart(plain, SUMMED) is not None
+    assert native_chart(plain.model_copy(update={"more": True}), SUMMED) is None
