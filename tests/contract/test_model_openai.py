@@ -178,6 +178,13 @@ def test_a_reply_that_ran_out_of_tokens_says_so(model: Make) -> None:
     assert (reply.text, reply.finish) == ("The total is", "length")
 
 
+def test_a_refusal_in_place_of_the_content_is_read_as_text(model: Make) -> None:
+    pieces = (chunk({"content": None, "refusal": "I cannot "}), chunk({"refusal": "help with that."}))
+    with endpoint(stream(*pieces, chunk(finish="stop"))) as server:
+        reply, _ = ask(model(server))
+    assert (reply.text, reply.finish) == ("I cannot help with that.", "stop")
+
+
 def test_a_reply_without_a_word_is_a_reply(model: Make) -> None:
     with endpoint(stream(chunk({"role": "assistant"}), chunk(finish="stop"))) as server:
         assert ask(model(server))[0] == ModelReply()
