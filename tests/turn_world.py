@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib
 import pkgutil
-import re
 import shutil
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -21,6 +20,7 @@ from typing import Any
 import fakeredis
 import pytest
 import without_syncs
+from timeless import timeless
 
 import workers.turn
 from core.approvals import DECISION, Decision
@@ -442,7 +442,7 @@ class World:
     def seen(self, key: ThreadKey) -> list[tuple[str, list[str], list[str]]]:
         """The thread as people see it: words, names of files, reactions. Without lines that tell how long it took."""
         return [
-            (_timeless(message_text(message)), _names(message.get("files")), _names(message.get("reactions")))
+            (timeless(message_text(message)), _names(message.get("files")), _names(message.get("reactions")))
             for message in self.messages(key)
         ]
 
@@ -478,15 +478,6 @@ NewWorld = Callable[..., World]
 
 def _names(items: Sequence[Json] | None) -> list[str]:
     return [str(item["name"]) for item in items or ()]
-
-
-_TOOK = re.compile(r"(?: ·|:) [\d.]+ s$")
-"""How long a step of the card took."""
-
-
-def _timeless(text: str) -> str:
-    lines = (line for line in text.splitlines() if " cells · " not in line and " cell · " not in line)
-    return "\n".join(_TOOK.sub("", line) for line in lines)
 
 
 def new_database(folder: Path) -> Path:

@@ -14,6 +14,7 @@ import httpx
 import pytest
 from harness import PATIENT_SLACK, Json, session_host, settings_for
 from patience import PATIENCE_S
+from timeless import timeless
 
 from core.blobs import Blobs
 from core.commands import command_in
@@ -163,7 +164,7 @@ def seen(people: LocalSlack, key: ThreadKey) -> list[tuple[str, list[str]]]:
     """The thread as people read it, without the times that the report and the card name."""
 
     def words(message: Json) -> str:
-        return "\n".join(line for line in message_text(message).splitlines() if " cells · " not in line)
+        return timeless(message_text(message))
 
     return [(words(message), [file["name"] for file in message.get("files") or ()]) for message in people.thread(key)]
 
