@@ -132,6 +132,7 @@ class Facts:
     cells: int = 0
     _plain: _Index | None = None
     _shares: _Index | None = None
+    _scaled: list[Fact] | None = None
 
     def near(self, low: float, high: float, *, percent: bool) -> Iterator[Fact]:
         """The facts whose size may lie between these bounds. `percent`: fractions, taken times 100."""
@@ -141,6 +142,12 @@ class Facts:
                 [fact for fact in self.facts if fact.unit in ("", "%") and abs(fact.value) <= 20], 100.0
             )
         yield from (self._shares if percent else self._plain).between(low, high)
+
+    def scaled(self) -> Iterator[Fact]:
+        """The facts that are written with a scale beside them, "1.2 M"."""
+        if self._scaled is None:
+            self._scaled = [fact for fact in self.facts if fact.scale != 1.0]
+        yield from self._scaled
 
     def known_day(self, day: Day) -> Place | None:
         """Where this date, or one that lies in it, is said."""

@@ -263,6 +263,9 @@ def _lines(  # noqa: PLR0912 - one loop over the lines and their numbers
                 fact.grid, fact.row, fact.column = grid, place, at
                 grid.facts.append(fact)
             found.facts.append(fact)
+            for part in _parts(line, one, reader.marks):
+                apart = make_fact(part, reader.place(number, line.strip()), reader.turn, keys, set(key_of(head)))
+                found.facts.append(apart)
             previous = one.end
     if len(columns.labels) < 2:
         columns.binds = False
@@ -270,6 +273,15 @@ def _lines(  # noqa: PLR0912 - one loop over the lines and their numbers
         grid.record = _are_measures(grid)
         family.binds = family.binds and not grid.record
         found.grids.append(grid)
+
+
+_APART = re.compile(r"^\d{1,3}(?: \d{3})+(?=$|\.\d)")
+
+
+def _parts(line: str, one: Numeral, marks: Marks) -> list[Numeral]:
+    """The numbers of "30 660", one blank between them: `print(name, 30, 660)` writes them so, as well as 30,660."""
+    written = line[one.start : one.digits_end]
+    return scan(written.replace(" ", "  "), marks) if _APART.match(written) else []
 
 
 _AND = re.compile(r"^[\s,;|]+(?:and\s+)?")

@@ -1,4 +1,4 @@
-"""Tokens with which a model binds a figure to what a cell showed: `482,310 [=2:482310.40]`, cell 2 and its value.
+"""Tokens with which a model binds a figure: `482,310 [=2:482310.40]`, cell 2 and its value, or a formula over such.
 
 They are taken out of the report before anybody reads it. A token that does not hold leaves its figure unsourced.
 """
@@ -8,20 +8,18 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-_TOKEN = re.compile(r"[ \t]?\[=([^\[\]\n]{0,60})\]")
-_BODY = re.compile(r"^\s*(?:c|cell ?)?(\d{1,4})\s*[:|,]\s*([-−+]?)\s*(\d[\d,]*(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*%?\s*$")
+from workers.agent.provenance.formulas import Formula, Operand, read_formula, read_operand
+
+_TOKEN = re.compile(r"[ \t]?\[=([^\[\]\n]{0,1200})\]")
 
 
 class Token(NamedTuple):
-    """A token: its place in the report without tokens, the cell, the value, half a unit of its last place.
-
-    `cell` and `value` are None for one that cannot be read.
-    """
+    """A token and its place in the report without tokens. `operand` and `formula` are None for one that cannot be read,
+    otherwise one of them is."""
 
     place: int
-    cell: int | None
-    value: float | None
-    slack: float
+    operand: Operand | None
+    formula: Formula | None = None
 
 
 def find_tokens(report: str) -> tuple[str, list[Token]]:
@@ -33,13 +31,7 @@ def find_tokens(report: str) -> tuple[str, list[Token]]:
         kept.append(report[at : match.start()])
         length += match.start() - at
         at = match.end()
-        body = _BODY.match(match[1])
-        if body is None:
-            found.append(Token(length, None, None, 0.0))
-            continue
-        digits = body[3].replace(",", "")
-        decimals = len(digits.partition(".")[2]) if "e" not in digits.lower() else 12
-        value = float(digits) * (-1 if body[2] in ("-", "−") else 1)
-        found.append(Token(length, int(body[1]), value, 0.5 * 10.0**-decimals))
+        operand = read_operand(match[1])
+        found.append(Token(length, operand, None if operand is not None else read_formula(match[1])))
     kept.append(report[at:])
     return "".join(kept), found

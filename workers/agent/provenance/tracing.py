@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,10 +11,11 @@ from workers.agent.provenance.alike import Alike
 from workers.agent.provenance.arithmetic import arithmetic, number
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.charted import against, chart_facts
-from workers.agent.provenance.claims import Claim, read_report
+from workers.agent.provenance.claims import Claim, Reading, read_report
 from workers.agent.provenance.columns import significant
 from workers.agent.provenance.deriving import Derived, derive
 from workers.agent.provenance.facts import Fact, Facts, Label, Place
+from workers.agent.provenance.formula_tokens import bind, shows
 from workers.agent.provenance.leading import misplaced
 from workers.agent.provenance.matching import Candidate, Reason, bounds, candidates
 from workers.agent.provenance.numerals import Day
@@ -29,6 +31,8 @@ _MOST_PLACES = 4
 _MOST_BEFORE = 10
 _SURE_DIGITS = 3
 """Digits from which a value is found by its digits alone, where names mislead."""
+_TOKEN_REACH = 40
+"""Characters between a figure and its token."""
 _MONEY = frozenset(CURRENCIES.values())
 
 
@@ -89,11 +93,10 @@ def trace(report: str, facts: Facts) -> Provenance:
     reading = read_report(plain)
     scene = Scene(reading, facts)
     work = _Work(scene, facts, chart_facts(facts))
-    by_end = {token.place: token for token in tokens}
+    bound = _by_claim(tokens, reading)
     waiting: list[tuple[Claim, list[Candidate]]] = []
     for claim in reading.claims:
-        token = next((by_end[at] for at in range(claim.end, claim.end + 4) if at in by_end), None)
-        _trace_one(claim, token, work, waiting)
+        _trace_one(claim, bound.get(id(claim)), work, waiting)
     waiting = _derive_all(waiting, work)
     if waiting and _derive_alike(waiting, work):
         waiting = _derive_all([each for each in waiting if id(each[0]) not in work.backed], work, late=True)
@@ -103,6 +106,20 @@ def trace(report: str, facts: Facts) -> Provenance:
         _settle_unsourced(claim, found, work)
     _check_ranks(work)
     return Provenance(plain, tuple(work.states[id(claim)] for claim in reading.claims))
+
+
+def _by_claim(tokens: Sequence[Token], reading: Reading) -> dict[int, Token]:
+    """The token of each claim by its id: the one behind it, or behind the words that follow it ("50 pieces [=…]")."""
+    found: dict[int, Token] = {}
+    numbers = [claim for claim in reading.claims if claim.numeral.kind == "number"]
+    for token in tokens:
+        before = next((claim for claim in reversed(numbers) if claim.end <= token.place), None)
+        if before is None or id(before) in found:
+            continue
+        between = reading.text[before.end : token.place]
+        if len(between) <= _TOKEN_REACH and not re.search(r"[|\n]|[.!?;] |[。！？；]", between):
+            found[id(before)] = token
+    return found
 
 
 def _derive_all(
@@ -296,16 +313,23 @@ def _check_ranks(work: _Work) -> None:
 
 
 def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
-    """A token binds: the cell must have shown its value, the figure must be that value, and its row must fit."""
-    if token.cell is not None and token.value is not None:
-        for each in _found(claim, work, token.cell):
-            fact = each.fact
-            if not each.against and abs(abs(fact.value) - abs(token.value)) <= max(
-                fact.slack / fact.scale, token.slack
-            ) * 1.001 + 1e-9 * abs(fact.value):
-                _back(claim, fact, work)
+    """A token binds: the cell must have shown its value, the figure must be that value, and its row must fit.
+
+    With a formula the cells must have shown its numbers, and the figure must be what it gives.
+    """
+    near: tuple[str, ...] = ()
+    if token.formula is not None:
+        bound = bind(claim, token.formula, work.scene, work.facts)
+        if bound.derived is not None:
+            _note_derived(claim, bound.derived, work, bound.arithmetic)
+            return
+        near = (bound.arithmetic,) if bound.arithmetic else ()
+    elif token.operand is not None:
+        for each in _found(claim, work, token.operand.cell):
+            if not each.against and shows(each.fact, token.operand, signed=False):
+                _back(claim, each.fact, work)
                 return
-    _note(claim, work, "unsourced", reason="tag", near=_nearest(claim, (), work))
+    _note(claim, work, "unsourced", reason="tag", near=(*near, *_nearest(claim, (), work))[:_NEAREST])
 
 
 def _others(claim: Claim, work: _Work) -> list[tuple[Claim, float, float, Fact | None]]:
@@ -353,7 +377,7 @@ def _is_of_another_kind(claim: Claim, fact: Fact) -> bool:
     return any(other.unit == unit for other in fact.grid.facts)
 
 
-def _note_derived(claim: Claim, one: Derived, work: _Work) -> None:
+def _note_derived(claim: Claim, one: Derived, work: _Work, shown: str = "") -> None:
     work.backed[id(claim)] = _Backed(one.value, 0.0, None)
     bound = tuple(dict.fromkeys((_place(fact), fact.value) for fact in one.facts))[:_MOST_PLACES]
     _note(
@@ -362,7 +386,7 @@ def _note_derived(claim: Claim, one: Derived, work: _Work) -> None:
         "derived",
         tuple(place for place, _ in bound),
         how=one.how,
-        shown=arithmetic(one),
+        shown=shown or arithmetic(one),
         values=tuple(value for _, value in bound),
     )
 

@@ -1,0 +1,134 @@
+"""A formula behind a figure: each of its numbers is looked up, and it is computed anew. No wrong figure passes."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+from provenance_kit import first, shown, states, traced
+
+from workers.agent.provenance.formulas import Amount, compute, read_formula, read_operand, written
+from workers.agent.provenance.tokens import find_tokens
+
+TABLE = (
+    "region  units  revenue_eur\nNorth     120       2400.5\nSouth     100       1890.0\nWest       30        660.0\n"
+)
+RATES = "conversion\ncontrol    0.0415\nvariant    0.0463\n"
+
+
+@pytest.mark.parametrize(
+    ("report", "arithmetic"),
+    [
+        ("North sold 20 % [=(1:120-1:100)/1:100*100] more than South.", "(120 − 100) / 100 × 100 = 20"),
+        ("North earned 20.00 € [=1:2400.5/1:120] per unit.", "2,400.5 / 120 = 20.004167"),
+        ("All earned **4,950.50 €** [=sum(1:2400.5, 1:1890.0, 1:660.0)].", "sum(2,400.5, 1,890, 660) = 4,950.5"),
+        ("On average a region sold 83.3 [=mean(1:120,1:100,1:30)].", "mean(120, 100, 30) = 83.333333"),
+        ("South and West are 52 % [=(1:100+1:30)/(1:120+1:100+1:30)] of all.", "(100 + 30) / (120 + 100 + 30) = 0.52"),
+        ("South sold 20 [=1:100−1:120] fewer than North.", "100 − 120 = -20"),
+        ("Each of 12 months brings 200.04 € [=1:2400.5 ÷ 12] in the North.", "2,400.5 / 12 = 200.041667"),
+        ("The goal of 130 is 10 [=q:130-cell 1:120] above the North.", "130 − 120 = 10"),
+    ],
+)
+def test_a_figure_follows_by_the_formula_behind_it(report: str, arithmetic: str) -> None:
+    found = next(one for one in traced(report, TABLE, question="Did we sell 130?").figures if one.state == "derived")
+    assert (found.how, found.arithmetic.replace("−20", "-20")) == ("formula", arithmetic)
+    assert all(place.cell == 1 for place in found.places if place.what == "output")
+
+
+@pytest.mark.parametrize(
+    "report",
+    [
+        "North sold 20 % [=(1:120-1:99)/1:100*100] more than South.",  # no cell shows 99
+        "North sold 20 % [=(2:120-1:100)/1:100*100] more than South.",  # not in that cell
+        "North sold 21 % [=(1:120-1:100)/1:100*100] more than South.",  # it gives another value
+        "North lost -20 % [=(1:120-1:100)/1:100*100] against South.",  # another sign
+        "North rose by 17 % [=(1:100-1:120)/1:120*100].",  # it fell, by that formula
+        "West alone earned 22.67 € [=(1:2400.5+1:1890.0)/(1:120+1:100)+1:120*0] per unit.",  # a free number
+        "West grew by 20 % [=(1:120-1:100)/1:100*100].",  # only other rows than the one it names
+        "North earned 1.2 € [=1:120/1:100] per unit.",  # no amount of money comes out
+        "North earned 20.00 $ [=1:2400.5/1:120] per unit.",  # another currency
+        "It is 7 % [=7] of it.",  # no number of a cell
+        "It is 7 % [=7*1/100] of it.",
+        "It is 120 % [=1:120**1] of it.",
+        "It is 120 % [=1:120 if 1 else 2] of it.",
+        "It is 120 % [=__import__('os').system('true')+1:120] of it.",
+        "It is 120 % [=(lambda: 1:120)()] of it.",
+        "It is 120 % [=1:120/(1:100-1:100)] of it.",
+    ],
+)
+def test_a_formula_that_does_not_hold_leaves_its_figure_unsourced(report: str) -> None:
+    found = [one for one in traced(report, TABLE).figures if one.state == "unsourced"]
+    assert [one.reason for one in found] == ["tag"]
+    assert "[=" not in traced(report, TABLE).report
+
+
+def test_the_model_is_told_what_its_formula_gives() -> None:
+    found = first("North sold 21 % [=(1:120-1:100)/1:100*100] more than South.", TABLE)
+    assert found.near[0] == "(120 − 100) / 100 × 100 = 20"
+
+
+def test_fractions_and_points_follow_by_a_formula() -> None:
+    better = "0.48 percentage points [=(1:0.0463-1:0.0415)*100]"
+    report = f"The variant is {better} better, 11.6 % [=1:0.0463/1:0.0415-1] by itself."
+    assert set(states(report, RATES).values()) == {"derived"}
+
+
+def test_a_number_written_with_its_scale_and_one_that_looks_like_a_year_are_found() -> None:
+    out = "North: revenue 1.2 M, pieces 1900\nSouth: revenue 0.8 M, pieces 1950\n"
+    report = "North sold 50 pieces [=1:1950-1:1900] fewer, and took 400,000 [=1:1.2-1:0.8] more."
+    assert set(states(report, out).values()) == {"derived"}
+
+
+def test_a_line_of_print_with_one_blank_between_its_figures_shows_each_of_them() -> None:
+    out = "North 120 400\nSouth 100 380\nWest 30 660\n"
+    assert set(states("West sold 30 and earned 660, North 120 and 400.", out).values()) == {"sourced"}
+
+
+def test_an_earlier_figure_of_the_same_value_is_bound_to_the_row_that_the_sentence_names() -> None:
+    out = "region  units  planned\nNorth     120      100\nSouth     100      120\n"
+    found = first("South stays 17 % [=(1:120-1:100)/1:120] below its plan.", out)
+    assert {place.about.split()[0] for place in found.places} == {"South"}
+
+
+def test_formulas_in_the_cells_of_a_table_are_checked_and_taken_out() -> None:
+    report = (
+        "| region | share |\n|---|---|\n"
+        "| North | 48 % [=1:120/(1:120+1:100+1:30)*100] |\n| South | 45 % [=1:100/(1:120+1:100+1:30)*100] |\n"
+    )
+    assert states(report, TABLE) == {"48 %": "derived", "45 %": "unsourced"}
+    assert "=" not in traced(report, TABLE).report
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_random_figure_does_not_pass_by_a_formula_of_other_numbers(seed: int) -> None:
+    """The value is computed, so only the figure that the formula gives passes."""
+    dice = random.Random(seed)
+    a, b = dice.sample(dice.choice((("120", "100", "30"), ("2400.5", "1890.0", "660.0"))), 2)
+    true = float(a) / float(b) * 100
+    wrong = true * dice.choice((0.9, 0.97, 1.04, 1.2))
+    formula = f"[=1:{a}/1:{b}*100]"
+    said = states(f"It is {true:.2f} % {formula}.", TABLE), states(f"It is {wrong:.2f} % {formula}.", TABLE)
+    assert (list(said[0].values()), list(said[1].values())) == (["derived"], ["unsourced"])
+
+
+@pytest.mark.parametrize("hostile", ["(" * 1_000 + "1:1", "1:1" + "+1" * 590, "-" * 1_000 + "1:1", "1:1e308*1:1e308"])
+def test_a_formula_of_any_shape_is_read_within_bounds(hostile: str) -> None:
+    report, tokens = find_tokens(f"It is 5 [={hostile}] here.")
+    assert "[=" not in report
+    assert len(tokens) == 1
+    formula = tokens[0].formula
+    assert formula is None or compute(formula, [Amount(1e308, 0)] * len(formula.operands)) is None
+
+
+def test_an_operand_and_a_formula_are_told_apart() -> None:
+    assert read_operand(" cell 2: 1,482,310.40 ") is not None
+    assert read_operand("2:1+2:3") is None
+    formula = read_formula("-abs(2:-1.5) * 100")
+    assert formula is not None
+    assert compute(formula, [Amount(-1.5, 1)]) == Amount(-150.0, 1)
+    assert written(formula, ["(−1.5)"]) == "- abs((−1.5)) × 100".replace("- abs", "− abs").lstrip()
+
+
+def test_a_formula_may_use_cells_of_earlier_turns() -> None:
+    cells = (shown(TABLE), shown("region  units\nNorth     150\nSouth     100\n", number=2))
+    assert states("North rose by 25 % [=(2:150-1:120)/1:120*100].", *cells)["25 %"] == "derived"

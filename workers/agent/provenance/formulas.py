@@ -1,0 +1,150 @@
+"""Formulas with which a model shows how a figure follows from what cells showed.
+
+`20 % [=(2:120-2:100)/2:100*100]`: cell 2 shows 120 and 100, and the change between them is said. `q:130` is a number
+that a person or a file gave. The formula is computed here, never by `eval`.
+"""
+
+from __future__ import annotations
+
+import ast
+import math
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import NamedTuple
+
+MOST_OPERANDS = 40
+_OPERAND = re.compile(
+    r"(?<![\w.])(?:(?P<cell>(?:c|cell ?)?\d{1,4})|(?P<given>q)) ?[:|] ?(?P<sign>[-−+]?)"
+    r"(?P<digits>\d+(?:,\d{3})*(?:\.\d+)?(?:[eE][+-]?\d+)?)"
+)
+_SIGNS = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/"})
+_CALLS: Mapping[str, Callable[[Sequence[float]], float]] = {
+    "sum": math.fsum,
+    "mean": lambda values: math.fsum(values) / len(values),
+    "min": min,
+    "max": max,
+}
+_PLAIN = frozenset((*range(1, 13), 24, 52, 60, 100, 365, 1_000, 3_600, 10_000, 1_000_000, 1_000_000_000))
+"""Numbers that may stand in a formula without a cell: how many values a mean has, units of time, percent and scale.
+Any other number has to come from a cell or a person: with free numbers a formula could give whatever is wanted."""
+_MOST_CHARS = 1_200
+_MOST_PARTS = 400
+
+
+class Operand(NamedTuple):
+    """A number of a formula: its cell, its value, half a unit of its last place.
+
+    The cell is 0 for a number that a person or a file gave.
+    """
+
+    cell: int
+    value: float
+    slack: float
+
+
+class Formula(NamedTuple):
+    """A formula that could be read. `source` is Python with the names `v0`, `v1` … for its operands."""
+
+    source: str
+    operands: tuple[Operand, ...]
+
+
+class Amount(NamedTuple):
+    """A computed value, and its power of money: 1 for an amount, 0 for a share of two amounts."""
+
+    value: float
+    money: int
+
+
+def read_operand(text: str) -> Operand | None:
+    """One number with its cell, `2:482310.40`; None for what is none."""
+    match = _OPERAND.fullmatch(text.strip().removesuffix("%").strip())
+    return None if match is None else _operand(match)
+
+
+def _operand(match: re.Match[str]) -> Operand:
+    digits = match["digits"].replace(",", "")
+    decimals = len(digits.partition(".")[2]) if "e" not in digits.lower() else 12
+    value = float(digits) * (-1 if match["sign"] in ("-", "−") else 1)
+    cell = 0 if match["given"] else int(re.sub(r"\D", "", match["cell"]))
+    return Operand(cell, value, 0.5 * 10.0**-decimals)
+
+
+def read_formula(text: str) -> Formula | None:
+    """A formula over numbers with their cells; None for what is none, or uses what is not allowed."""
+    operands: list[Operand] = []
+
+    def name(match: re.Match[str]) -> str:
+        operands.append(_operand(match))
+        return f" v{len(operands) - 1} "
+
+    if len(text) > _MOST_CHARS or "v" in text:
+        return None
+    source = _OPERAND.sub(name, text).replace("%", "").translate(_SIGNS).strip()
+    if not 0 < len(operands) <= MOST_OPERANDS:
+        return None
+    try:
+        body = ast.parse(source, mode="eval").body
+        if sum(1 for _ in ast.walk(body)) > _MOST_PARTS:
+            return None
+        _walk(body, [Amount(1.0, 0)] * len(operands))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    return Formula(source, tuple(operands))
+
+
+def compute(formula: Formula, amounts: Sequence[Amount]) -> Amount | None:
+    """What a formula gives with these amounts for its operands; None where it divides by zero or grows too large."""
+    try:
+        result = _walk(ast.parse(formula.source, mode="eval").body, amounts)
+    except OverflowError:
+        return None
+    return result if result is not None and math.isfinite(result.value) else None
+
+
+def written(formula: Formula, shown: Sequence[str]) -> str:
+    """The formula as people read it, with these texts for its operands."""
+    text = re.sub(r"\bv(\d+)\b", lambda match: shown[int(match[1])], formula.source)
+    text = re.sub(r"\s*([-+*/])\s*", r" \1 ", text).replace("*", "×").replace(" - ", " − ")
+    return re.sub(r"\(\s+|\s+\)", lambda match: match[0].strip(), " ".join(text.split())).replace(" ,", ",")
+
+
+def _walk(node: ast.expr, amounts: Sequence[Amount]) -> Amount | None:
+    """The amount of a part of a formula. Raises ValueError for a part that is not allowed."""
+    match node:
+        case ast.Name(id=one) if one[1:].isdigit():
+            return amounts[int(one[1:])]
+        case ast.Constant(value=int() | float() as value) if not isinstance(value, bool) and value in _PLAIN:
+            return Amount(float(value), 0)
+        case ast.UnaryOp(op=ast.USub(), operand=inner):
+            turned = _walk(inner, amounts)
+            return None if turned is None else Amount(-turned.value, turned.money)
+        case ast.BinOp(left=left, op=op, right=right):
+            return _binary(op, _walk(left, amounts), _walk(right, amounts))
+        case ast.Call(func=ast.Name(id="abs"), args=[inner], keywords=[]):
+            size = _walk(inner, amounts)
+            return None if size is None else Amount(abs(size.value), size.money)
+        case ast.Call(func=ast.Name(id=call), args=args, keywords=[]) if call in _CALLS and args:
+            parts = [_walk(each, amounts) for each in args]
+            known = [each for each in parts if each is not None]
+            if len(known) < len(parts):
+                return None
+            return Amount(_CALLS[call]([each.value for each in known]), max(each.money for each in known))
+        case _:
+            raise ValueError("not a part of a formula")
+
+
+def _binary(op: ast.operator, left: Amount | None, right: Amount | None) -> Amount | None:
+    if left is None or right is None:
+        return None
+    match op:
+        case ast.Add():
+            return Amount(left.value + right.value, max(left.money, right.money))
+        case ast.Sub():
+            return Amount(left.value - right.value, max(left.money, right.money))
+        case ast.Mult():
+            return Amount(left.value * right.value, left.money + right.money)
+        case ast.Div():
+            return Amount(left.value / right.value, left.money - right.money) if right.value else None
+        case _:
+            raise ValueError("not a part of a formula")
