@@ -87,6 +87,7 @@ from workers.agent.startup import startup_cell
 from workers.agent.text import CHARS_PER_TOKEN, one_line, quoted
 from workers.agent.tools import TOOLS, TOOLS_WITH_BASH, title_of
 from workers.agent.turn import Episode, Turn, episodes
+from workers.agent.unfinished import Stop, stopped_text, with_budget_note, with_note
 from workers.agent.verdict import read_verdict
 
 _UNREADABLE_VERDICTS = 2
@@ -419,9 +420,9 @@ def _post(turn: Turn, episode: Episode, report: Report) -> Action:
     text = marked(provenance, turn.language)
     last = next((step for step in episode.steps if isinstance(step, Checked)), None)
     if last is None and (reason := guards.last_refusal(turn)) is not None:
-        text = f"{text}\n\n{turn.prompts.render('unchecked', language=turn.language, reason=reason)}"
+        text = with_note(text, "unchecked", reason, turn)
     sources = sources_of(provenance, turn.language)
-    return Finish(_with_budget_note(turn, text), report.partial, sources, second=second, sections=report.sections)
+    return Finish(with_budget_note(turn, text), report.partial, sources, second=second, sections=report.sections)
 
 
 def _hold(turn: Turn, episode: Episode, figures: Sequence[str]) -> AskHuman:
@@ -451,10 +452,10 @@ def _stop_or_change(turn: Turn) -> Action | None:
         return _give_up(turn, "data_not_read" if unread else "nonsense_replies", futile)
     if again := guards.repetition(turn):
         if guards.corrections(turn, guards.CHANGE_OF_APPROACH):
-            return _give_up(turn, f"stuck_on_{again.what}", again.times)
+            return _give_up(turn, "stuck_on_error" if again.what == "error" else "stuck_on_code", again.times)
         return _correct(turn, guards.CHANGE_OF_APPROACH, None, what=again.what, count=again.times, detail=again.detail)
     if not guards.replies_left(turn):
-        reason = "out_of_budget" if guards.is_short_of_budget(turn) else "out_of_replies"
+        reason: Stop = "out_of_budget" if guards.is_short_of_budget(turn) else "out_of_replies"
         return _give_up(turn, reason, turn.limits.max_model_calls)
     return None
 
@@ -482,30 +483,14 @@ def _correct_malformed(turn: Turn, intent: Malformed) -> CorrectModel:
     return CorrectModel(intent.reason, text, intent.call_id)
 
 
-def _with_budget_note(turn: Turn, report: str) -> str:
-    """The report, with a line below it when a budget ended the turn."""
-    if turn.allowance is None or not guards.is_short_of_budget(turn):
-        return report
-    return f"{report}\n\n{turn.prompts.render('budget_note', language=turn.language, scope=turn.allowance.scope)}"
-
-
-def _give_up(turn: Turn, reason: str, count: int) -> GiveUp | Finish:
+def _give_up(turn: Turn, reason: Stop, count: int) -> GiveUp | Finish:
     """Stops with the last report that the judge sent back, marked as incomplete, or else with what is known."""
     if done := stages.results(turn.steps):
         note = say("stages_unfinished", turn.language, count=len(stages.plan_of(turn.steps) or ()))
         return Finish(f"{stages.report_of(done, turn.language)}\n\n{note}", partial=True)
     if reason != "data_not_read" and (refused := _refused_report(turn)) is not None:
         return refused
-    text = turn.prompts.render(
-        "give_up",
-        language=turn.language,
-        reason=reason,
-        count=count,
-        scope=turn.allowance.scope if turn.allowance else "",
-        known=[] if reason == "data_not_read" else guards.known_so_far(turn.steps),
-        last_error=guards.last_error(turn.steps),
-    )
-    return GiveUp(reason, text)
+    return GiveUp(reason, stopped_text(turn, reason, count))
 
 
 def _refused_report(turn: Turn) -> Finish | None:
@@ -520,6 +505,6 @@ def _refused_report(turn: Turn) -> Finish | None:
             provenance = trace_report(turn, report.text)
             text = marked(provenance, turn.language)
             if checked:
-                text += "\n\n" + turn.prompts.render("incomplete", language=turn.language, reason=checked.reason)
+                text = with_note(text, "incomplete", checked.reason, turn)
             return Finish(text, sources=sources_of(provenance, turn.language), sections=report.sections)
     return None
