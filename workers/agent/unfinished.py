@@ -46,11 +46,13 @@ def stopped_text(turn: Turn, reason: Stop, count: int) -> str:
 
 def with_note(report: str, note: Literal["unchecked", "incomplete"], reason: str, turn: Turn) -> str:
     """The report, with a line below it: what the final check missed (`reason`, "" when it gave none)."""
-    return f"{report}\n\n{say(f'report_{note}', turn.language, reason=reason)}"
+    line = say(f"report_{note}", turn.language, reason=reason)
+    return f"{report}\n\n{line}"
 
 
 def with_budget_note(turn: Turn, report: str) -> str:
     """The report, with a line below it when a budget ended the turn."""
     if turn.allowance is None or not guards.is_short_of_budget(turn):
         return report
-    return f"{report}\n\n{say('report_short_of_budget', turn.language, scope=turn.allowance.scope)}"
+    line = say("report_short_of_budget", turn.language, scope=turn.allowance.scope)
+    return f"{report}\n\n{line}"
