@@ -179,10 +179,14 @@ def _name(path: str) -> str:
     return unicodedata.normalize("NFC", PurePosixPath(path).name)
 
 
-def last_error(steps: Sequence[Step]) -> str:
-    """The last error of these steps in one line, "" when no cell failed."""
-    failed = (step for step in reversed(steps) if isinstance(step, CellRan) and step.status not in ("ok", "undone"))
-    return next(map(error_line, failed), "")
+_MOST_ERRORS = 3
+
+
+def failed_so_far(steps: Sequence[Step]) -> list[dict[str, str]]:
+    """The last different errors of these steps, newest last: the cell's title and the error in one line."""
+    failed = (step for step in steps if isinstance(step, CellRan) and step.status not in ("ok", "undone"))
+    by_error = {error_line(cell): one_line(cell.title, 120) for cell in failed}
+    return [{"title": title, "error": error} for error, title in list(by_error.items())[-_MOST_ERRORS:] if error]
 
 
 def known_so_far(steps: Sequence[Step]) -> list[dict[str, str]]:

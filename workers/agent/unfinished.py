@@ -20,7 +20,7 @@ Stop = Literal[
 
 
 def stopped_text(turn: Turn, reason: Stop, count: int) -> str:
-    """What happened, what is known so far, and what people can do next, as Markdown.
+    """What happened, what did not work, what is known so far, and what people can do next, as Markdown.
 
     `count` belongs to the reason: how many errors, replies, cells or model calls. Figures of a model that did not read
     the data are not repeated.
@@ -30,8 +30,9 @@ def stopped_text(turn: Turn, reason: Stop, count: int) -> str:
     values = {"scope": scope} if reason == "out_of_budget" else {"count": count}
     head = [say("unfinished_head", language), say(f"unfinished_{reason}", language, **values)]
     paragraphs = ["\n".join(head)]
-    if error := guards.last_error(turn.steps):
-        paragraphs.append(say("unfinished_last_error", language, error=error))
+    if failed := guards.failed_so_far(turn.steps):
+        lines = [say("unfinished_failed_line", language, **item) for item in failed]
+        paragraphs.append("\n".join([say("unfinished_failed", language), *lines]))
     if known := [] if reason == "data_not_read" else guards.known_so_far(turn.steps):
         lines = [say("unfinished_known_line", language, **item) for item in known]
         paragraphs.append("\n".join([say("unfinished_known", language), *lines]))
