@@ -173,6 +173,7 @@ def _is_index(
     )
 
 
+@lru_cache(maxsize=1_024)
 def unit_of(name: str) -> tuple[str, float]:
     """The unit and the scale that a column's name tells: "revenue_k_eur" → ("eur", 1000)."""
     flat = name.replace("_", " ")
