@@ -24,7 +24,9 @@ PERFECT = (
     "zh-top-region",
     "trap-women",
 )
-FLOOR = ("orders-total", "staff-since-2020", "visits-slowest-ward", "tickets-open", "trap-profit", "zh-total")
+RIGHT = 11
+"""What the built-in analyst gets right of the questions below, at least."""
+FIRM = ("orders-total", "staff-since-2020", "visits-slowest-ward", "tickets-open", "trap-profit", "zh-total")
 
 
 @pytest.fixture(scope="module")
@@ -73,8 +75,10 @@ def test_tags_in_a_real_report_are_scored_and_a_second_run_asks_nothing(suite: P
 
 
 def test_the_offline_analyst_is_right_or_says_that_it_cannot(suite: Path, tmp_path: Path) -> None:
-    assert run(load_settings(), suite, Options(model="offline", at_once=2, out=tmp_path / "out", only=FLOOR)) == 0
+    """One question in five of the whole suite. All of them: `make eval`, 30 right and none wrong of 146."""
+    asked = tuple(sorted({*[item.id for item in questions()][4::5], *FIRM}))
+    assert run(load_settings(), suite, Options(model="offline", at_once=3, out=tmp_path / "out", only=asked)) == 0
     outcomes = {result.id: result.outcome for result in read_results(tmp_path / "out" / "results.jsonl")}
-    assert set(outcomes) == set(FLOOR)
+    assert set(outcomes) == set(asked)
     assert "wrong" not in outcomes.values()
-    assert list(outcomes.values()).count("right") >= 3
+    assert list(outcomes.values()).count("right") >= RIGHT
