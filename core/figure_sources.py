@@ -20,6 +20,10 @@ _PLACES = {"output": "cell", "count": "cell"} | {
 _LINE = 300
 
 
+HOWS = frozenset(("difference", "change", "share", "sum", "ratio", "rest", "count", "formula"))
+"""The steps by which a figure follows from others, as `FigureSource.how` names them."""
+
+
 def as_it_is(text: str) -> str:
     """The text, for places where nothing is parsed."""
     return text
@@ -34,9 +38,13 @@ def source_line(one: FigureSource, cells: Cells, language: Language, quote: Call
     )
     if one.state != "derived":
         return places
-    how = say(f"source_how_{one.how}", language)
-    line = say("source_derived", language, how=how, places=places)
+    line = say("source_derived", language, how=how_words(one, language), places=places)
     return f"{line} — {quote(one.arithmetic)}" if one.arithmetic else line
+
+
+def how_words(one: FigureSource, language: Language) -> str:
+    """By which step a figure follows, in words. A step of a newer version, which we do not know, is a formula."""
+    return say(f"source_how_{one.how if one.how in HOWS else 'formula'}", language)
 
 
 def place_line(place: SourcePlace, cells: Cells, language: Language, quote: Callable[[str], str] = as_it_is) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal
 
-from core.figure_sources import Cells, counts_line, place_line, shown_there
+from core.figure_sources import Cells, counts_line, how_words, place_line, shown_there
 from core.formats import Format
 from core.interactions import FORM_FIELD, Interaction, PageButton, ReasonForm, ReportButton, StepButton
 from core.phrases import say
@@ -186,7 +186,7 @@ def _figure(one: FigureSource, cells: Cells, language: Language, *, lines: bool)
             parts = [_section(say("sources_near", language)), _pre(near)]
         return kit.rich_text(_with(head), *parts)
     if one.state == "derived":
-        head.append(_raw(f" ← {say(f'source_how_{one.how}', language)}"))
+        head.append(_raw(f" ← {how_words(one, language)}"))
         if one.arithmetic:
             head += [_raw(": "), _raw(one.arithmetic, code=True)]
     for place in one.places:

@@ -39,6 +39,14 @@ def test_a_row_that_is_not_first_is_named_with_the_one_that_is() -> None:
     assert view.index(near[0]) < view.index(near[1])
 
 
+@pytest.mark.parametrize("how", ["formula", "a step of next year"])
+def test_a_formula_and_a_step_of_a_newer_version_show_their_arithmetic(how: str) -> None:
+    one = FigureSource(figure="20 %", state="derived", how=how, arithmetic="(120 − 100) / 100 × 100 = 20")
+    view = str(sources_view(TURN, [one], CELLS, "en", 0))
+    assert "formula" in view
+    assert one.arithmetic in view
+
+
 @pytest.mark.parametrize("count", [0, 1, 60, 300])
 def test_every_page_of_sources_is_within_the_limits(count: int) -> None:
     sources = [WORST.model_copy(update={"figure": f"{n} {'9' * 50}"}) for n in range(count)]
