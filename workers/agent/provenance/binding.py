@@ -9,18 +9,32 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from workers.agent.provenance.claims import Claim, Reading
-from workers.agent.provenance.facts import Fact, Facts, Family, Label
+from workers.agent.provenance.facts import Fact, Facts, Family, Label, is_total_label
 from workers.agent.provenance.numerals import Day, scan
 from workers.agent.provenance.words import NOT_IN_PROSE, Key, key_of, tokens
 
 _LONGEST = 6
 _INFLECTED = 5
 """Characters of the shortest name whose other forms are known."""
-_ANOTHER = re.compile(r"\b(?:next|second|nächst\w*|zweit\w*)\b|第二|其次|仅次", re.IGNORECASE)
+_ANOTHER = re.compile(
+    r"\b(?:next|second|(?:any|all|every|each|the) others?|nächst\w*|zweit\w*|"
+    r"(?:alle|die|jede[rsmn]?) (?:ander|übrig)\w*|(?:les|tous les|toutes les) autres|(?:los|las) demás)\b|"
+    r"第二|其次|仅次|其他|其余",
+    re.IGNORECASE,
+)
 """Says that a figure is of another one than the clause before names: "North has 400, while the next largest is 46"."""
 _REMARK = re.compile(r" ?[(（][^()（）\n]*[)）]")
-_CONTRAST = re.compile(r"(?:\b(?:against|versus|vs\.?|than|gegen|zu|als)\b|对)[\s\u2060]*$", re.IGNORECASE)
+_CONTRAST = re.compile(
+    r"(?:\b(?:against|versus|vs\.?|than|instead of|rather than|gegen|zu|als|statt|anstatt|au lieu de|en lugar de)\b|"
+    r"对)[\s\u2060]*$",
+    re.IGNORECASE,
+)
 """Directly before a figure that stands against the one of the thing that is named."""
+
+
+_FROM = re.compile(r"(?:\b(?:from|von|de|desde|du|des)\b|从|由)[\s\u2060]*$", re.IGNORECASE)
+_BEFORE_BRACKET = 40
+"""Characters before a bracket that tell of whom it speaks."""
 
 
 class Mention(NamedTuple):
@@ -129,7 +143,7 @@ class Scene:
             return _chosen(family, inside)
         if own := _chosen(family, self._own_remark(claim)):
             return own
-        if _ANOTHER.search(self.reading.text, claim.clause[0], claim.start):
+        if _ANOTHER.search(self.reading.text, self._before_bracket(claim), claim.start):
             return None
         before = [m for m in self.within(claim.span[0], claim.clause[0]) if _chosen(family, [m])]
         if (
@@ -142,6 +156,19 @@ class Scene:
             return _chosen(family, before)
         after = [m for m in self.within(claim.clause[1], claim.span[1]) if not self._has_own_figure(m, claim)]
         return _chosen(family, after) or self._by_heading(claim, family)
+
+    def is_the_other(self, claim: Claim, family: Family) -> bool:
+        """ "B rises from 2.54 to 2.77": of two, the first figure is of the one that is not named."""
+        if sum(not is_total_label(label) for label in family.labels) > 2:
+            return False
+        return _FROM.search(self.reading.text, claim.clause[0], claim.start) is not None
+
+    def _before_bracket(self, claim: Claim) -> int:
+        """Where the clause of a claim begins; that of the words before the bracket for one in brackets."""
+        start = claim.clause[0]
+        if self.reading.text[start - 1 : start] not in ("(", "（"):
+            return start
+        return max(claim.span[0], start - _BEFORE_BRACKET)
 
     def _in_order(self, claim: Claim, family: Family) -> frozenset[Label] | None:
         """ "North and South are at 8 % and 7 %": as many names as figures, all names first, so each has its own."""
@@ -176,10 +203,10 @@ class Scene:
     def conflict(self, claim: Claim, fact: Fact) -> Label | None:
         """The label of the fact that the claim is not about: the claim names another of its family. None for none."""
         for family, label in fact.keys:
-            if not family.binds or (family.columns and not isinstance(label, Day)):
+            if not family.binds or (family.columns and not isinstance(label, Day)) or is_total_label(label):
                 continue
             allowed = self.allowed(claim, family)
-            if allowed is None or label in allowed:
+            if allowed is None or label in allowed or self.is_the_other(claim, family):
                 continue
             if not isinstance(label, Day) and all(isinstance(one, Day) for one in allowed):
                 continue  # "2023, 2024, diff": the difference is of both years

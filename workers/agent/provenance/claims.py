@@ -62,7 +62,7 @@ _ABBREVIATION = re.compile(
     r"(?:\b(?:vs|approx|ca|bzw|z\. ?B|e\.g|i\.e|Mio|Mrd|Tsd|ggü|No|Nr|St|inkl|max|min)|\b[A-Z]|\b\d{1,2})\.$"
 )
 _CLAUSE = re.compile(
-    r"[,;:](?=[\s\u2060])|[，；：、]|[()（）]|[ \u2060](?:and|while|whereas|but|und|während|aber|then|"
+    r"[,;:](?=[\s\u2060\u3400-\u9fff])|[，；：、]|[()（）]|[ \u2060](?:and|while|whereas|but|und|während|aber|then|"
     r"followed by|–|—|vs\.?|→)(?=[ \u2060])|而|其次"
 )
 
@@ -291,10 +291,16 @@ def _names_rows(c: int, body: Sequence[Sequence[_Cell]], held: dict[tuple[int, i
     if not cells:
         return False
     figures = sum(any(one.kind == "number" for one in found) and _is_figure(text) for text, found in cells)
+    if c == 0 and all(_CODED.match(text) for text, _ in cells):
+        return True
     if c == 0 and all(text.rstrip(".").isdigit() for text, _ in cells):
         counted = [int(text.rstrip(".")) for text, _ in cells]
         return counted == list(range(counted[0], counted[0] + len(counted))) or all(1900 < n < 2100 for n in counted)
     return figures * 2 < len(cells) or (c == 0 and all(found and found[0].kind == "date" for _, found in cells))
+
+
+_CODED = re.compile(r"^\d+[\s\u2060-]+[^\W\d_]{2,}[^\d]*$")
+"""A row's name with a number before it: "4100 Production"."""
 
 
 def _is_figure(text: str) -> bool:

@@ -133,7 +133,7 @@ def _match(
     limits = bounds(claim, bench.text)
     factor = 100.0 if claim.numeral.unit in ("%", "pp") else 1.0
     for one in found:
-        if not _money_fits(claim, one, bench.facts):
+        if not _money_fits(claim, one, bench.facts) or _is_nothing(one):
             continue
         rough = [fact for fact in one.facts[:2] if fact.decimals]
         slack = sum(fact.slack for fact in rough)
@@ -154,6 +154,11 @@ def _scale_of(claim: Claim, one: Derived, facts: Facts) -> float:
     said = claim.numeral.scale
     is_plain = one.how in ("sum", "difference") and all(fact.scale == 1.0 for fact in one.facts)
     return said if said in facts.scales and is_plain else 1.0
+
+
+def _is_nothing(one: Derived) -> bool:
+    """Whether a sum or difference has a zero in it: it is the other value itself, which was looked up before."""
+    return one.how in ("sum", "difference") and len(one.facts) == 2 and any(fact.value == 0 for fact in one.facts)
 
 
 def _money_fits(claim: Claim, one: Derived, facts: Facts) -> bool:

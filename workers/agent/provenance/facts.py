@@ -105,12 +105,20 @@ class Grid:
         return [fact for fact in self.facts if fact.row == at]
 
 
-_TOTAL = {("total",), ("all",), ("sum",), ("grand", "total"), ("gesamt",), ("summe",), ("合", "计"), ("总", "计")}
+_TOTAL = {
+    ("total",), ("all",), ("sum",), ("grand", "total"), ("overall",), ("gesamt",), ("summe",), ("insgesamt",),
+    ("合", "计"), ("总", "计"), ("全", "部"), ("总", "体"),
+}  # fmt: skip
 
 
 def is_total(fact: Fact) -> bool:
     """Whether the fact's row is labelled as the total of the others."""
-    return any(label in _TOTAL for family, label in fact.keys if not family.columns and not isinstance(label, Day))
+    return any(is_total_label(label) for family, label in fact.keys if not family.columns)
+
+
+def is_total_label(label: Label) -> bool:
+    """Whether a label says that its row is the total of the others."""
+    return label in _TOTAL
 
 
 @dataclass(slots=True)
@@ -183,8 +191,8 @@ def settle(facts: Facts) -> None:
             families.setdefault(id(family), family)
     facts.families = list(families.values())
     for family in facts.families:
-        words = [label for label in family.labels if not isinstance(label, Day)]
-        if len(family.labels) < 2 or any(is_statistic(label) for label in words):
+        labels = [label for label in family.labels if not is_total_label(label)]
+        if len(labels) < 2 or any(is_statistic(label) for label in labels if not isinstance(label, Day)):
             family.binds = False
     for fact in facts.facts:
         fact.percent = fact.percent or fact.unit in ("%", "pp") or has_word(tuple(fact.words), PERCENT_WORDS)

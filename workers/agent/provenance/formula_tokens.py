@@ -10,9 +10,9 @@ from workers.agent.provenance.arithmetic import number
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
 from workers.agent.provenance.deriving import Derived
-from workers.agent.provenance.facts import Fact, Facts
+from workers.agent.provenance.facts import Fact, Facts, is_total_label
 from workers.agent.provenance.formulas import Amount, Formula, Operand, compute, written
-from workers.agent.provenance.matching import bounds, direction, is_level
+from workers.agent.provenance.matching import bounds, direction, in_points, is_level
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.words import CURRENCIES
 
@@ -33,9 +33,12 @@ class Bound(NamedTuple):
 
 
 def shows(fact: Fact, operand: Operand, *, signed: bool = True) -> bool:
-    """Whether a fact is the number that a token names."""
-    own, said = (fact.value, operand.value) if signed else (abs(fact.value), abs(operand.value))
-    return abs(own - said) <= max(fact.slack / fact.scale, operand.slack) * 1.001 + 1e-9 * abs(own)
+    """Whether a fact is the number that a token names: as it is printed, or with its scale ("1.2 M", 1200000)."""
+    for value, slack in ((fact.value, fact.slack / fact.scale), (fact.scaled, fact.slack)):
+        own, said = (value, operand.value) if signed and operand.signed else (abs(value), abs(operand.value))
+        if abs(own - said) <= min(operand.slack, slack or operand.slack) * 1.001 + 1e-9 * abs(own):
+            return True
+    return False
 
 
 def bind(claim: Claim, formula: Formula, scene: Scene, facts: Facts) -> Bound:
@@ -50,11 +53,13 @@ def bind(claim: Claim, formula: Formula, scene: Scene, facts: Facts) -> Bound:
         if fact is None:
             return Bound(None)
         chosen.append(fact)
-    amounts = [Amount(fact.scaled, int(fact.unit in _MONEY)) for fact in chosen]
-    result = compute(formula, amounts)
+    values = [
+        fact.scaled if each.signed else abs(fact.scaled) for each, fact in zip(formula.operands, chosen, strict=True)
+    ]
+    result = compute(formula, [Amount(value, int(f.unit in _MONEY)) for value, f in zip(values, chosen, strict=True)])
     if result is None:
         return Bound(None)
-    arithmetic = f"{written(formula, [_shown(fact) for fact in chosen])} = {number(result.value)}"
+    arithmetic = f"{written(formula, [_shown(value) for value in values])} = {number(result.value)}"
     fits = (
         _value_fits(claim, result, scene, facts)
         and _unit_fits(claim, result, chosen, facts)
@@ -64,8 +69,8 @@ def bind(claim: Claim, formula: Formula, scene: Scene, facts: Facts) -> Bound:
     return Bound(Derived("formula", tuple(chosen), result.value) if fits else None, arithmetic)
 
 
-def _shown(fact: Fact) -> str:
-    return f"(−{number(-fact.scaled)})" if fact.scaled < 0 else number(fact.scaled)
+def _shown(value: float) -> str:
+    return f"(−{number(-value)})" if value < 0 else number(value)
 
 
 def _fact_of(operand: Operand, claim: Claim, scene: Scene, facts: Facts) -> Fact | None:
@@ -92,7 +97,10 @@ def _is_of_cell(fact: Fact, operand: Operand) -> bool:
 
 def _value_fits(claim: Claim, result: Amount, scene: Scene, facts: Facts) -> bool:
     percent = claim.numeral.unit in ("%", "pp")
-    factors = (1.0, 100.0) if percent else (1.0, *facts.scales) if claim.numeral.scale != 1.0 else (1.0,)
+    scale = claim.numeral.scale  # "299 k EUR": the formula may give 299,000 or 299
+    factors = (1.0, 100.0) if percent or in_points(claim, scene.reading.text) else (1.0,)
+    if scale != 1.0:
+        factors = (*factors, scale, *facts.scales)
     return any(
         abs(abs(result.value * factor) - bound.value) <= bound.slack * 1.001 + 1e-9 * max(1.0, abs(result.value))
         for bound in bounds(claim, scene.reading.text)
@@ -121,6 +129,11 @@ def _sign_fits(claim: Claim, value: float, scene: Scene) -> bool:
 
 
 def _rows_fit(claim: Claim, chosen: Iterable[Fact], scene: Scene) -> bool:
-    if any(scene.conflict(claim, fact) is None for fact in chosen):
-        return True
-    return not claim.in_table and _OTHERS.search(scene.reading.text, *claim.span) is not None
+    """Whether, where the claim names rows of a table, one of the numbers is of them. A total is of no row."""
+    fits: dict[int, bool] = {}
+    for fact in chosen:
+        for family, label in fact.keys:
+            allowed = scene.allowed(claim, family) if family.binds and not family.columns else None
+            if allowed is not None and not is_total_label(label):
+                fits[id(family)] = fits.get(id(family), False) or label in allowed or scene.is_the_other(claim, family)
+    return all(fits.values()) or (not claim.in_table and _OTHERS.search(scene.reading.text, *claim.clause) is not None)

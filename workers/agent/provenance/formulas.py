@@ -24,7 +24,7 @@ _CALLS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "min": min,
     "max": max,
 }
-_PLAIN = frozenset((*range(1, 13), 24, 52, 60, 100, 365, 1_000, 3_600, 10_000, 1_000_000, 1_000_000_000))
+_PLAIN = frozenset((*range(1, 13), 15, 24, 30, 52, 60, 100, 365, 1_000, 3_600, 10_000, 1_000_000, 1_000_000_000))
 """Numbers that may stand in a formula without a cell: how many values a mean has, units of time, percent and scale.
 Any other number has to come from a cell or a person: with free numbers a formula could give whatever is wanted."""
 _MOST_CHARS = 1_200
@@ -34,12 +34,14 @@ _MOST_PARTS = 400
 class Operand(NamedTuple):
     """A number of a formula: its cell, its value, half a unit of its last place.
 
-    The cell is 0 for a number that a person or a file gave.
+    The cell is 0 for a number that a person or a file gave. `signed`: it is written with its sign; without one it may
+    stand for a negative number, too.
     """
 
     cell: int
     value: float
     slack: float
+    signed: bool = False
 
 
 class Formula(NamedTuple):
@@ -67,7 +69,7 @@ def _operand(match: re.Match[str]) -> Operand:
     decimals = len(digits.partition(".")[2]) if "e" not in digits.lower() else 12
     value = float(digits) * (-1 if match["sign"] in ("-", "−") else 1)
     cell = 0 if match["given"] else int(re.sub(r"\D", "", match["cell"]))
-    return Operand(cell, value, 0.5 * 10.0**-decimals)
+    return Operand(cell, value, 0.5 * 10.0**-decimals, bool(match["sign"]))
 
 
 def read_formula(text: str) -> Formula | None:

@@ -14,7 +14,8 @@ from workers.agent.provenance.words import SCALES, key_of
 _PLAIN = re.compile(r"([-−])?(\d{1,18}(?:\.\d{1,15})?)", re.ASCII)
 _UNIT_IN_NAME = re.compile(
     r"(?:[(\[_ ,/]|^)(?P<unit>k€|t€|k ?eur|t ?eur|k ?usd|k\$|m€|mio\.? ?€|meur|musd|eur|usd|gbp|cny|"
-    r"rmb|€|\$|£|¥|%|pct|percent|prozent|kg|km|min|minutes|hours|h|days|万元|亿元|千元|元)(?:[)\]_ ,./]|$)",
+    r"rmb|€|\$|£|¥|%|pct|percent|prozent|kg|km|[kmgt]?wh|[kmg]w|min|minutes|hours|h|days|万元|亿元|千元|元)"
+    r"(?:[)\]_ ,./]|$)",
     re.IGNORECASE,
 )
 _SCALE_IN_NAME = re.compile(
@@ -30,6 +31,8 @@ _NAMED_UNITS = {
     "万元": ("cny", 1e4), "亿元": ("cny", 1e8), "千元": ("cny", 1e3), "%": ("%", 1.0), "pct": ("%", 1.0),
     "percent": ("%", 1.0), "prozent": ("%", 1.0), "min": ("min", 1.0), "minutes": ("min", 1.0), "hours": ("h", 1.0),
     "h": ("h", 1.0), "days": ("d", 1.0), "kg": ("kg", 1.0), "km": ("km", 1.0),
+    "wh": ("wh", 1.0), "kwh": ("kwh", 1.0), "mwh": ("mwh", 1.0), "gwh": ("gwh", 1.0), "twh": ("twh", 1.0),
+    "kw": ("kw", 1.0), "mw": ("mw", 1.0), "gw": ("gw", 1.0),
 }  # fmt: skip
 
 
@@ -105,7 +108,7 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
 ) -> Grid:
     """Add the facts of a table: `rows` are (line, cells), `values` the numbers among them."""
     width = max((len(row) for _, row in rows), default=0)
-    numeric = [sum(v[at] is not None for v in values if at < len(v)) * 2 > len(values) for at in range(width)]
+    numeric = [is_numeric(at, rows, values) for at in range(width)]
     labels = [at for at in range(width) if not numeric[at] or (at == 0 and _is_index(at, rows, header, numeric))]
     counts_up = width > 1 and [row[0] for _, row in rows] == [str(n) for n in range(len(rows))]
     if counts_up:
@@ -155,6 +158,20 @@ def add_grid(  # noqa: PLR0917 - a table is its header, rows and values
             found.facts.append(fact)
     found.grids.append(grid)
     return grid
+
+
+_MISSING = frozenset(("", "nan", "none", "null", "nat", "na", "n/a", "<na>", "-", "–", "—"))
+
+
+def is_numeric(at: int, rows: Sequence[tuple[int, Sequence[str]]], values: Sequence[Sequence[Numeral | None]]) -> bool:
+    """Whether a column holds numbers: more than half of its cells, those without a value not counted."""
+    cells = [
+        numbers[at] is not None
+        for (_, row), numbers in zip(rows, values, strict=True)
+        if at < len(row) and at < len(numbers)
+        if numbers[at] is not None or row[at].strip().casefold() not in _MISSING
+    ]
+    return sum(cells) * 2 > len(cells)
 
 
 def _is_index(

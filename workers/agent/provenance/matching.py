@@ -19,6 +19,7 @@ from workers.agent.provenance.words import (
     LEVEL_BEFORE,
     MAGNITUDE,
     PERCENT_WORDS,
+    STEPS,
     UNITS,
     UP,
     has_word,
@@ -72,29 +73,63 @@ def candidates(claim: Claim, scene: Scene, facts: Facts, only_cell: int = 0) -> 
     found: dict[int, Candidate] = {}
     words = scene.words_of(claim)
     for bound in bounds(claim, text):
-        for fact, fraction in _of_value(claim, bound, facts):
+        for fact, told in _of_value(claim, bound, facts, text):
             if id(fact) in found or (only_cell and fact.place.cell != only_cell):
                 continue
-            found[id(fact)] = _judged(claim, fact, scene, facts, words, fraction=fraction, coarse=bound.coarse)
+            found[id(fact)] = _judged(claim, fact, scene, facts, words, told=told, coarse=bound.coarse)
     return sorted(found.values(), key=lambda each: (each.against != "", -each.score))
 
 
-def _of_value(claim: Claim, bound: Bounds, facts: Facts) -> Iterator[tuple[Fact, bool]]:
-    """The facts within these bounds; True for a fraction that the claim gives in percent."""
+Told = Literal["", "fraction", "converted"]
+"""How a claim tells a fact: as it is, a fraction in percent or points, or in a smaller or larger unit."""
+
+
+def _of_value(claim: Claim, bound: Bounds, facts: Facts, text: str) -> Iterator[tuple[Fact, Told]]:
+    """The facts within these bounds, and how the claim tells each."""
     value, slack = bound.value, bound.slack
     margin = 1e-9 * max(abs(value), 1.0)
     for fact in facts.near(value - slack, value + slack, percent=False):
         if _is_within(abs(fact.scaled), value, slack, fact.slack, margin):
-            yield fact, False
+            yield fact, ""
     if claim.numeral.scale != 1.0 or facts.scales:
         for scale in facts.scales:
             for fact in facts.near((value - slack) / scale, (value + slack) / scale, percent=False):
                 if fact.scale == 1.0 and _is_within(abs(fact.value) * scale, value, slack, fact.slack * scale, margin):
-                    yield fact, False
-    if claim.numeral.unit in ("%", "pp"):
+                    yield fact, ""
+    if claim.numeral.unit in STEPS:
+        yield from _converted(claim, bound, facts)
+    if claim.numeral.unit in ("%", "pp") or in_points(claim, text):
         for fact in facts.near(value - slack, value + slack, percent=True):
             if _is_within(abs(fact.value) * 100, value, slack, fact.slack * 100, margin):
-                yield fact, True
+                yield fact, "fraction"
+
+
+def in_points(claim: Claim, text: str) -> bool:
+    """Whether the words behind a number make it one of points: "0.49 points", and 0.07 in "0.07 to 0.91 points"."""
+    return not claim.numeral.unit and _IN_POINTS.match(text, claim.end) is not None
+
+
+_IN_POINTS = re.compile(
+    r"[\s\u2060]*(?:(?:to|and|bis|und|–|-|à|a|y|et)[\s\u2060]*[\d.,]+[\s\u2060]*)?(?:points?|Punkten?|puntos?)\b",
+    re.IGNORECASE,
+)
+_FEWEST_DIGITS = 3
+"""Digits of a figure that is told in another unit than the output, which names none."""
+
+
+def _converted(claim: Claim, bound: Bounds, facts: Facts) -> Iterator[tuple[Fact, Told]]:
+    """The facts that the claim tells in another unit of the same kind: 4,240 kWh as 4.24 MWh."""
+    kind, own = STEPS[claim.numeral.unit]
+    digits = len(re.sub(r"\D", "", claim.numeral.text).strip("0"))
+    for unit, (other, size) in STEPS.items():
+        if other != kind or size == own:
+            continue
+        factor = own / size
+        value, slack = bound.value * factor, bound.slack * factor
+        for fact in facts.near(value - slack, value + slack, percent=False):
+            known = fact.unit == unit or (not fact.unit and not fact.given and digits >= _FEWEST_DIGITS)
+            if known and _is_within(abs(fact.scaled), value, slack, fact.slack, 1e-9 * max(value, 1.0)):
+                yield fact, "converted"
 
 
 def _is_within(size: float, value: float, slack: float, own: float, margin: float) -> bool:
@@ -105,13 +140,13 @@ def _is_within(size: float, value: float, slack: float, own: float, margin: floa
 
 
 def _judged(
-    claim: Claim, fact: Fact, scene: Scene, facts: Facts, words: frozenset[str], *, fraction: bool, coarse: bool
+    claim: Claim, fact: Fact, scene: Scene, facts: Facts, words: frozenset[str], *, told: Told, coarse: bool
 ) -> Candidate:
     agrees = scene.agrees(claim, fact)
     shared = len(fact.words & words)
     score = agrees * 4 + shared + (fact.turn == 0) * 2 - coarse * 3 - fact.given * 1
     against: Reason = ""
-    if not _unit_fits(claim, fact, scene, facts, words, fraction=fraction):
+    if not _unit_fits(claim, fact, scene, facts, words, told=told):
         against = "unit"
     elif scene.conflict(claim, fact) is not None:
         against = "row"
@@ -122,9 +157,11 @@ def _judged(
     return Candidate(fact, against, score, agrees > 0)
 
 
-def _unit_fits(claim: Claim, fact: Fact, scene: Scene, facts: Facts, words: frozenset[str], *, fraction: bool) -> bool:
-    unit, own = claim.numeral.unit, fact.unit
-    if unit in ("%", "pp"):
+def _unit_fits(claim: Claim, fact: Fact, scene: Scene, facts: Facts, words: frozenset[str], *, told: Told) -> bool:
+    unit, own, fraction = claim.numeral.unit, fact.unit, told == "fraction"
+    if told == "converted":
+        return True
+    if unit in ("%", "pp") or fraction:
         if own in _MONEY or (own in UNITS and not fraction):
             return False
         if fraction:

@@ -105,7 +105,8 @@ _DATES = (
     (
         "dmonthy",
         re.compile(
-            rf"(?<![A-Za-z0-9_.,])(\d{{1,2}})(?:st|nd|rd|th|\.)?(?: of)? ({_MONTH})\b\.?"
+            r"(?<![A-Za-z0-9_.,])(?<![A-Za-z_]-)(\d{1,2})(?:st|nd|rd|th|\.)?(?: of)? (?!(?-i:may|march)\b)"
+            rf"({_MONTH})\b\.?"
             rf"(?:,? ({_YEAR}))?",
             re.IGNORECASE,
         ),
@@ -136,7 +137,7 @@ _NUMBER = re.compile(
     r"(?P<digits>\d{1,3}(?:(?P<mark>[,.'’\u00a0\u202f ])\d{3}(?!\d))(?:(?P=mark)\d{3}(?!\d))*(?:[.,]\d+)?|"
     r"\d+(?:[.,]\d+)?|\.\d+)"
     r"(?P<exp>[eE][+-]?\d{1,3})?"
-    rf"(?P<tail>{_GAP}(?:(?P<scale>{_SCALE_WORDS})(?![a-zäöü]))?{_GAP}"
+    rf"(?P<tail>{_GAP}(?:(?P<scale>{_SCALE_WORDS})(?![a-zäöü]|W|Hz|VA|Pa|B\b|V\b|J\b|N\b))?{_GAP}"
     rf"(?:(?P<pp>(?:percentage points?|pp|ppt|Prozentpunkte?n?|%-Punkte?)(?![a-z])|个?百分点)"
     r"|(?P<percent>%|％|percent(?!a)|Prozent(?!p)|pct\b)"
     rf"|(?P<after>{_CURRENCY_WORD})"

@@ -20,7 +20,7 @@ from workers.agent.provenance.grids import (
 )
 from workers.agent.provenance.literals import literal_in, name_of, walk
 from workers.agent.provenance.numerals import Day, Marks, Numeral, scan
-from workers.agent.provenance.words import key_of
+from workers.agent.provenance.words import Key, key_of
 
 MAX_TEXT = 64_000
 _MAX_RUN = 400
@@ -243,7 +243,7 @@ def _lines(  # noqa: PLR0912 - one loop over the lines and their numbers
         label = label_of(head)
         keys: tuple[tuple[Family, Label], ...] = ()
         if label and len(lines) > 1:
-            own = label if isinstance(label, Day) else tuple(word for word in label if word not in shared) or label
+            own = label if isinstance(label, Day) else _distinct(label, shared)
             family.add(own, head)
             keys = ((family, own),)
         previous = 0
@@ -275,13 +275,20 @@ def _lines(  # noqa: PLR0912 - one loop over the lines and their numbers
         found.grids.append(grid)
 
 
+def _distinct(label: Key, shared: set[str]) -> Key:
+    """The words of a label that its neighbours do not have; the whole label where only a number would be left."""
+    own = tuple(word for word in label if word not in shared)
+    return label if all(word.isdigit() for word in own) else own
+
+
 _APART = re.compile(r"^\d{1,3}(?: \d{3})+(?=$|\.\d)")
 
 
 def _parts(line: str, one: Numeral, marks: Marks) -> list[Numeral]:
     """The numbers of "30 660", one blank between them: `print(name, 30, 660)` writes them so, as well as 30,660."""
-    written = line[one.start : one.digits_end]
-    return scan(written.replace(" ", "  "), marks) if _APART.match(written) else []
+    if not _APART.match(line[one.start : one.digits_end]):
+        return []
+    return scan(line[one.start : one.end].replace(" ", "  "), marks)
 
 
 _AND = re.compile(r"^[\s,;|]+(?:and\s+)?")

@@ -11,11 +11,12 @@ from workers.agent.provenance.alike import Alike
 from workers.agent.provenance.arithmetic import arithmetic, number
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.charted import against, chart_facts
-from workers.agent.provenance.claims import Claim, Reading, read_report
+from workers.agent.provenance.claims import Claim, read_report
 from workers.agent.provenance.columns import significant
 from workers.agent.provenance.deriving import Derived, derive
-from workers.agent.provenance.facts import Fact, Facts, Label, Place
+from workers.agent.provenance.facts import Fact, Facts, Label, Place, is_total
 from workers.agent.provenance.formula_tokens import bind, shows
+from workers.agent.provenance.formulas import Operand
 from workers.agent.provenance.leading import misplaced
 from workers.agent.provenance.matching import Candidate, Reason, bounds, candidates
 from workers.agent.provenance.numerals import Day
@@ -33,6 +34,8 @@ _SURE_DIGITS = 3
 """Digits from which a value is found by its digits alone, where names mislead."""
 _TOKEN_REACH = 40
 """Characters between a figure and its token."""
+_MOST_TOGETHER = 8
+"""Figures before a token that may be meant."""
 _MONEY = frozenset(CURRENCIES.values())
 
 
@@ -93,7 +96,7 @@ def trace(report: str, facts: Facts) -> Provenance:
     reading = read_report(plain)
     scene = Scene(reading, facts)
     work = _Work(scene, facts, chart_facts(facts))
-    bound = _by_claim(tokens, reading)
+    bound = _by_claim(tokens, work)
     waiting: list[tuple[Claim, list[Candidate]]] = []
     for claim in reading.claims:
         _trace_one(claim, bound.get(id(claim)), work, waiting)
@@ -108,18 +111,37 @@ def trace(report: str, facts: Facts) -> Provenance:
     return Provenance(plain, tuple(work.states[id(claim)] for claim in reading.claims))
 
 
-def _by_claim(tokens: Sequence[Token], reading: Reading) -> dict[int, Token]:
-    """The token of each claim by its id: the one behind it, or behind the words that follow it ("50 pieces [=…]")."""
+def _by_claim(tokens: Sequence[Token], work: _Work) -> dict[int, Token]:
+    """The token of each claim by its id.
+
+    It is that of the figure before it, or of an earlier one of its sentence that it fits: models put a token behind
+    the whole clause ("66 of 99 [=…]"). One that fits none stays with the nearest.
+    """
     found: dict[int, Token] = {}
+    reading = work.scene.reading
     numbers = [claim for claim in reading.claims if claim.numeral.kind == "number"]
     for token in tokens:
-        before = next((claim for claim in reversed(numbers) if claim.end <= token.place), None)
-        if before is None or id(before) in found:
+        before = [claim for claim in numbers if claim.end <= token.place and id(claim) not in found]
+        if not before or re.search(r"[|\n]|[.!?;] |[。！？；]", reading.text[before[-1].end : token.place]):
             continue
-        between = reading.text[before.end : token.place]
-        if len(between) <= _TOKEN_REACH and not re.search(r"[|\n]|[.!?;] |[。！？；]", between):
-            found[id(before)] = token
+        nearest = before[-1]
+        group = [claim for claim in before if _together(claim, nearest)][-_MOST_TOGETHER:]
+        fitting = (claim for claim in reversed(group) if _holds(claim, token, work))
+        if token.place - nearest.end <= _TOKEN_REACH:
+            found[id(next(fitting, nearest))] = token
     return found
+
+
+def _together(claim: Claim, nearest: Claim) -> bool:
+    """Whether two figures stand in one sentence, or in one cell of a table."""
+    return claim.clause == nearest.clause if nearest.in_table else claim.span == nearest.span and not claim.in_table
+
+
+def _holds(claim: Claim, token: Token, work: _Work) -> bool:
+    """Whether a token says what this figure says."""
+    if token.formula is not None:
+        return bind(claim, token.formula, work.scene, work.facts).derived is not None
+    return token.operand is not None and _shown_by(claim, token.operand, work) is not None
 
 
 def _derive_all(
@@ -213,7 +235,12 @@ def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | 
     """
     fits = [each for each in found if not each.against]
     wrong = [each for each in found if each.against == "row" and each.fact.turn == 0]
-    if wrong and fits and not fits[0].strong and not (fits[0].fact.given and fits[0].fact.place.what != "file"):
+    if (
+        wrong
+        and fits
+        and not (fits[0].strong or is_total(fits[0].fact))
+        and not (fits[0].fact.given and fits[0].fact.place.what != "file")
+    ):
         if any(each.strong for each in fits):
             return next(each for each in fits if each.strong)
         if any(_has_own(claim, each.fact, work) for each in wrong):
@@ -324,12 +351,16 @@ def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
             _note_derived(claim, bound.derived, work, bound.arithmetic)
             return
         near = (bound.arithmetic,) if bound.arithmetic else ()
-    elif token.operand is not None:
-        for each in _found(claim, work, token.operand.cell):
-            if not each.against and shows(each.fact, token.operand, signed=False):
-                _back(claim, each.fact, work)
-                return
+    elif token.operand is not None and (fact := _shown_by(claim, token.operand, work)) is not None:
+        _back(claim, fact, work)
+        return
     _note(claim, work, "unsourced", reason="tag", near=(*near, *_nearest(claim, (), work))[:_NEAREST])
+
+
+def _shown_by(claim: Claim, operand: Operand, work: _Work) -> Fact | None:
+    """The fact of this cell and value that the claim may be about."""
+    found = (each for each in _found(claim, work, operand.cell) if not each.against)
+    return next((each.fact for each in found if shows(each.fact, operand, signed=False)), None)
 
 
 def _others(claim: Claim, work: _Work) -> list[tuple[Claim, float, float, Fact | None]]:

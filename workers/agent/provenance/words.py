@@ -36,12 +36,24 @@ UNITS = {
         "tage "
         "weeks week wochen months month monate years year jahre 秒 分钟 小时 天 周 个月 年",
         "temperature": "°c °f °k",
-        "energy": "wh kwh mwh gwh kw mw",
+        "energy": "wh Wh kwh kWh MWh GWh TWh",
+        "power": "kw kW MW GW",
         "data": "kb mb gb tb",
     }.items()
     for unit in units.split()
 }
 """Units that exclude each other when both sides name one of the same kind."""
+STEPS = {
+    unit: (kind, 10.0**power)
+    for kind, units in {
+        "energy": {"wh": 0, "kwh": 3, "mwh": 6, "gwh": 9, "twh": 12},
+        "power": {"kw": 3, "mw": 6, "gw": 9},
+        "mass": {"mg": -3, "g": 0, "kg": 3, "t": 6},
+        "length": {"mm": -3, "cm": -2, "m": 0, "km": 3},
+    }.items()
+    for unit, power in units.items()
+}
+"""The units that one amount may be told in, each with its size: 4,240 kWh are 4.24 MWh."""
 SAME_UNIT = {
     "sec": "s", "secs": "s", "seconds": "s", "second": "s", "秒": "s",
     "mins": "min", "minutes": "min", "minute": "min", "minuten": "min", "分钟": "min",
@@ -63,17 +75,18 @@ STATISTICS = frozenset(
 )
 """Words that name a figure, not a thing: a list of such figures has no rows to be mixed up."""
 CHANGE_WORDS = frozenset(
-    "diff difference delta change changes growth increase gain pct yoy mom variance abweichung veränderung differenz "
+    "diff difference delta change changes growth increase gain yoy mom variance abweichung veränderung differenz "
     "wachstum 变化 增长 变 增".split()
 )
 DOWN = re.compile(
     r"\b(?:f[ae]ll(?:s|en|ing)?|decreas\w*|declin\w*|dropp?\w*|los[te]s?|los(?:ing|s(?:es)?)|"
-    r"shr[aiu]nk\w*|sank|reduc\w*|"
+    r"shr[aiu]nk\w*|sank|reduc\w*|sav(?:e[sd]?|ings?)|spar\w*|erspar\w*|gespart|économi\w*|ahorr\w*|"
     r"costs?(?=[\s\u2060]+\d)|down|low[e]rs?|less|fewer|below|under|short\w*|deficit|minus|negative|weaker|contract\w*|behind|cut|worse\w*|"
     r"slipp\w*|slid\w*|slump\w*|gesunken|sank\w*|sinkt|fiel\w*|fällt|gefallen|rückgang|zurück\w*|schrumpf\w*|"
     r"verlor\w*|verlier\w*|verlust\w*|büß\w*|baiss\w*|diminu\w*|recul\w*|chut\w*|inférieur\w*|perd\w*|"
     r"baj[aóo]\w*|disminu\w*|ca[eyí]\w*|reduj\w*|weniger|niedriger|minus|"
-    r"unter\w*|gesenkt|abnahme|nahm\w* ab)\b|減|低下|下落|下降|减少|下滑|降低|下跌|亏损|低于|少于|降",
+    r"unter\w*|gesenkt|abnahme|nahm\w* ab)\b|"
+    r"減|低下|下落|下降|减少|下滑|降低|下跌|亏损|低于|少于|降|缩短|缩减|节省|节约",
     re.IGNORECASE,
 )
 UP = re.compile(
