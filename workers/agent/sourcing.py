@@ -13,7 +13,7 @@ from workers.agent.provenance import Provenance, Traced, facts_of, trace
 from workers.agent.text import one_line
 from workers.agent.turn import Turn
 
-MOST_TOLD = 12
+MOST_TOLD = 24
 """Unsourced figures that a model is told of at once."""
 MOST_SOURCES = 300
 ABOUT_CHARS = 120
@@ -39,6 +39,7 @@ def told(provenance: Provenance) -> list[dict[str, object]]:
             "figure": one_line(figure.text, 60),
             "sentence": one_line(figure.sentence, 240),
             "reason": figure.reason,
+            "fault": figure.fault,
             "near": [one_line(near, 160) for near in figure.near],
         }
         for figure in provenance.unsourced[:MOST_TOLD]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from workers.agent.provenance.arithmetic import number
 from workers.agent.provenance.binding import Scene
@@ -24,21 +24,31 @@ _OTHERS = re.compile(
 """Words with which a sentence names one row and tells of the others."""
 
 
+Fault = Literal["", "unread", "number", "value", "unit", "sign", "row"]
+"""What is wrong with a token: it cannot be read; a number stands nowhere; it gives another value, unit, sign or row."""
+
+
 class Bound(NamedTuple):
-    """A formula held against the outputs. `derived` is None where it does not hold; `arithmetic` is the formula with
-    its numbers and what it gives, "" where one of its numbers stands nowhere."""
+    """A formula held against the outputs. `derived` is None where it does not hold, and `fault` says why; `arithmetic`
+    is the formula with its numbers and what it gives, or the number that stands nowhere."""
 
     derived: Derived | None
     arithmetic: str = ""
+    fault: Fault = ""
 
 
 def shows(fact: Fact, operand: Operand, *, signed: bool = True) -> bool:
     """Whether a fact is the number that a token names: as it is printed, or with its scale ("1.2 M", 1200000)."""
+    return _as_written(fact, operand, signed=signed) is not None
+
+
+def _as_written(fact: Fact, operand: Operand, *, signed: bool = True) -> float | None:
+    """The fact's value in the form in which a token names it; None when it names another number."""
     for value, slack in ((fact.value, fact.slack / fact.scale), (fact.scaled, fact.slack)):
         own, said = (value, operand.value) if signed and operand.signed else (abs(value), abs(operand.value))
         if abs(own - said) <= min(operand.slack, slack or operand.slack) * 1.001 + 1e-9 * abs(own):
-            return True
-    return False
+            return own
+    return None
 
 
 def bind(claim: Claim, formula: Formula, scene: Scene, facts: Facts) -> Bound:
@@ -51,22 +61,41 @@ def bind(claim: Claim, formula: Formula, scene: Scene, facts: Facts) -> Bound:
     for operand in formula.operands:
         fact = _fact_of(operand, claim, scene, facts)
         if fact is None:
-            return Bound(None)
+            where = f"cell {operand.cell}" if operand.cell else "question"
+            return Bound(None, f"{number(operand.value)} ({where})", "number")
         chosen.append(fact)
-    values = [
-        fact.scaled if each.signed else abs(fact.scaled) for each, fact in zip(formula.operands, chosen, strict=True)
-    ]
-    result = compute(formula, [Amount(value, int(f.unit in _MONEY)) for value, f in zip(values, chosen, strict=True)])
+    found = [one for values in _readings(formula, chosen) if (one := _computed(formula, chosen, values)) is not None]
+    if not found:
+        return Bound(None, "", "value")
+    fitting = (one for one in found if _value_fits(claim, one[0], chosen, scene, facts))
+    result, arithmetic = next(fitting, found[0])
+    fault: Fault = ""
+    if not _value_fits(claim, result, chosen, scene, facts):
+        fault = "value"
+    elif not _unit_fits(claim, result, chosen, facts):
+        fault = "unit"
+    elif not _sign_fits(claim, result.value, scene):
+        fault = "sign"
+    elif not _rows_fit(claim, chosen, scene):
+        fault = "row"
+    return Bound(None if fault else Derived("formula", tuple(chosen), result.value), arithmetic, fault)
+
+
+def _readings(formula: Formula, chosen: Sequence[Fact]) -> list[list[float]]:
+    """The values of the numbers: as they are written, then with their scales. "4.2" may stand for "4.2 million"."""
+    pairs = list(zip(formula.operands, chosen, strict=True))
+    plain = [_as_written(fact, operand) or 0.0 for operand, fact in pairs]
+    scaled = [fact.scaled if operand.signed else abs(fact.scaled) for operand, fact in pairs]
+    return [plain] if plain == scaled else [plain, scaled]
+
+
+def _computed(formula: Formula, chosen: Sequence[Fact], values: Sequence[float]) -> tuple[Amount, str] | None:
+    """What a formula gives with these values, and the formula with them."""
+    amounts = [Amount(value, int(fact.unit in _MONEY)) for value, fact in zip(values, chosen, strict=True)]
+    result = compute(formula, amounts)
     if result is None:
-        return Bound(None)
-    arithmetic = f"{written(formula, [_shown(value) for value in values])} = {number(result.value)}"
-    fits = (
-        _value_fits(claim, result, scene, facts)
-        and _unit_fits(claim, result, chosen, facts)
-        and _sign_fits(claim, result.value, scene)
-        and _rows_fit(claim, chosen, scene)
-    )
-    return Bound(Derived("formula", tuple(chosen), result.value) if fits else None, arithmetic)
+        return None
+    return result, f"{written(formula, [_shown(value) for value in values])} = {number(result.value)}"
 
 
 def _shown(value: float) -> str:
@@ -95,12 +124,12 @@ def _is_of_cell(fact: Fact, operand: Operand) -> bool:
     return fact.place.cell == operand.cell if operand.cell else fact.given
 
 
-def _value_fits(claim: Claim, result: Amount, scene: Scene, facts: Facts) -> bool:
+def _value_fits(claim: Claim, result: Amount, chosen: Sequence[Fact], scene: Scene, facts: Facts) -> bool:
     percent = claim.numeral.unit in ("%", "pp")
-    scale = claim.numeral.scale  # "299 k EUR": the formula may give 299,000 or 299
-    factors = (1.0, 100.0) if percent or in_points(claim, scene.reading.text) else (1.0,)
-    if scale != 1.0:
-        factors = (*factors, scale, *facts.scales)
+    factors = {1.0, 100.0} if percent or in_points(claim, scene.reading.text) else {1.0}
+    factors |= {fact.scale for fact in chosen}  # "1.2 M" may stand in the formula as 1.2
+    if claim.numeral.scale != 1.0:  # "299 k EUR": the formula may give 299,000 or 299
+        factors |= {claim.numeral.scale, *facts.scales}
     return any(
         abs(abs(result.value * factor) - bound.value) <= bound.slack * 1.001 + 1e-9 * max(1.0, abs(result.value))
         for bound in bounds(claim, scene.reading.text)
@@ -118,7 +147,7 @@ def _unit_fits(claim: Claim, result: Amount, chosen: Sequence[Fact], facts: Fact
         if "%" in own or any(fact.grid is not None and _MONEY & {f.unit for f in fact.grid.facts} for fact in chosen):
             return False  # percentages, or a column without money beside one of money
         return not facts.currencies or unit in facts.currencies
-    return unit not in ("%", "pp") or result.money == 0
+    return unit not in ("%", "pp") or result.money == 0 or "" in own  # a unit that is told elsewhere: "values in T€"
 
 
 def _sign_fits(claim: Claim, value: float, scene: Scene) -> bool:

@@ -15,7 +15,7 @@ from workers.agent.provenance.claims import Claim, read_report
 from workers.agent.provenance.columns import significant
 from workers.agent.provenance.deriving import Derived, derive
 from workers.agent.provenance.facts import Fact, Facts, Label, Place, is_total
-from workers.agent.provenance.formula_tokens import bind, shows
+from workers.agent.provenance.formula_tokens import Fault, bind, shows
 from workers.agent.provenance.formulas import Operand
 from workers.agent.provenance.leading import misplaced
 from workers.agent.provenance.matching import Candidate, Reason, bounds, candidates
@@ -44,7 +44,8 @@ class Traced:
     """A figure of the report and what became of it. `places` are its sources; `how` the step that derives it.
 
     `values` are what stands at these places, None for what is no number. `near` are the nearest facts when it is
-    unsourced, for the model that is to mend it; `arithmetic` is the step that derives it, with its numbers.
+    unsourced, for the model that is to mend it; `arithmetic` is the step that derives it, with its numbers. `fault`
+    says what is wrong with its token.
     """
 
     start: int
@@ -59,6 +60,7 @@ class Traced:
     in_table: bool = False
     arithmetic: str = ""
     values: tuple[float | None, ...] = ()
+    fault: Fault = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,16 +347,19 @@ def _trace_token(claim: Claim, token: Token, work: _Work) -> None:
     With a formula the cells must have shown its numbers, and the figure must be what it gives.
     """
     near: tuple[str, ...] = ()
+    fault: Fault = "unread"
     if token.formula is not None:
         bound = bind(claim, token.formula, work.scene, work.facts)
         if bound.derived is not None:
             _note_derived(claim, bound.derived, work, bound.arithmetic)
             return
-        near = (bound.arithmetic,) if bound.arithmetic else ()
+        near, fault = ((bound.arithmetic,) if bound.arithmetic else ()), bound.fault
     elif token.operand is not None and (fact := _shown_by(claim, token.operand, work)) is not None:
         _back(claim, fact, work)
         return
-    _note(claim, work, "unsourced", reason="tag", near=(*near, *_nearest(claim, (), work))[:_NEAREST])
+    elif token.operand is not None:
+        fault = "value"
+    _note(claim, work, "unsourced", reason="tag", near=(*near, *_nearest(claim, (), work))[:_NEAREST], fault=fault)
 
 
 def _shown_by(claim: Claim, operand: Operand, work: _Work) -> Fact | None:
@@ -494,6 +499,7 @@ def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced
     near: tuple[str, ...] = (),
     shown: str = "",
     values: tuple[float | None, ...] = (),
+    fault: Fault = "",
 ) -> None:
     text = work.scene.reading.text
     sentence = " ".join(text[claim.span[0] : claim.span[1]].replace("\u2060", "").split())
@@ -510,4 +516,5 @@ def _note(  # noqa: PLR0917 - what is known of a figure, in the order of `Traced
         claim.in_table,
         shown,
         values,
+        fault,
     )

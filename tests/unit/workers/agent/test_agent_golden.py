@@ -346,6 +346,7 @@ def test_the_honest_stop_is_the_reviewed_one(language: str) -> None:
     assert_golden(f"give_up_{language}", action.text + "\n")
 
 
+FAULTS = ("unread", "number", "value", "unit", "sign", "row")
 FUNCTION = {
     "name": "rate",
     "code": "```python\ndef rate(): ...\n```",
@@ -376,16 +377,17 @@ def test_every_prompt_appears_in_a_reviewed_rendering() -> None:
         "unsourced": [
             {
                 "figures": [
-                    {"figure": "4,711", "sentence": "North sold 4,711.", "reason": reason, "near": near}
-                    for reason, near in [
-                        ("unknown", []), ("row", ["4711 (cell 2, line 3: South)"]), ("unit", []), ("sign", []),
-                        ("earlier", []), ("rank", ["4800 (cell 1: South)", "4711 (cell 1: North)"]),
-                        ("tag", ["4711 (cell 2, line 3: South)", "12 (cell 1: North)"]),
+                    {"figure": "4,711", "sentence": "North sold 4,711.", "reason": reason, "near": near, "fault": fault}
+                    for reason, near, fault in [
+                        ("unknown", [], ""), ("row", ["4711 (cell 2, line 3: South)"], ""), ("unit", [], ""),
+                        ("sign", [], ""), ("earlier", [], ""),
+                        ("rank", ["4800 (cell 1: South)", "4711 (cell 1: North)"], ""),
+                        *(("tag", ["120 − 100 = 20"], fault) for fault in FAULTS),
                     ]
                 ],
                 "more": 3,
             },
-            {"figures": [{"figure": "4,711", "sentence": "4,711.", "reason": "unknown", "near": []}], "more": 0},
+            {"figures": [{"figure": "4", "sentence": "4.", "reason": "unknown", "near": [], "fault": ""}], "more": 0},
         ],
         "layout": [
             {"sections": LAYOUT, "missing": missing, "invented": invented}

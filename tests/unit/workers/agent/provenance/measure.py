@@ -27,6 +27,7 @@ HELD_OUT_3 = Path(__file__).with_name("held_out_3.yaml")
 HELD_OUT_4 = Path(__file__).with_name("held_out_4.yaml")
 HELD_OUT_5 = Path(__file__).with_name("held_out_5.yaml")
 HELD_OUT_6 = Path(__file__).with_name("held_out_6.yaml")
+HELD_OUT_7 = Path(__file__).with_name("held_out_7.yaml")
 SETTLED_ON = Path(__file__).with_name("settled_on.yaml")
 
 
@@ -78,12 +79,7 @@ def by_hand(path: Path) -> Iterator[tuple[Facts, list[dict[str, Any]]]]:
 
 def _worlds(path: Path) -> Iterator[tuple[list[Step], list[dict[str, Any]]]]:
     for world in yaml.safe_load(path.read_text(encoding="utf-8")):
-        steps: list[Step] = [Asked(user="U1", author="Ana", text=world["question"], ts="1.0")]
-        for n, (text, title) in enumerate(zip(world["outputs"], world["titles"], strict=True), 1):
-            steps.append(
-                CellRan(call_id=f"c{n}", cell_id=f"T/c{n}", title=title, code="show()", status="ok", stdout=text)
-            )
-        yield steps, world["reports"]
+        yield _steps(world), world["reports"]
 
 
 def held_out(path: Path = HELD_OUT) -> Measured:
@@ -96,6 +92,54 @@ def held_out(path: Path = HELD_OUT) -> Measured:
             old, new, kind = report["wrong"]
             measured.fault(kind, clean, trace(report["report"].replace(old, new, 1), facts))
     return measured
+
+
+@dataclass
+class Dialogue:
+    """Reports that a model wrote and mended: figures flagged although true, in the first drafts and in the last ones,
+    and how many planted faults were found."""
+
+    reports: int = 0
+    figures: int = 0
+    first: int = 0
+    first_reports: int = 0
+    last: int = 0
+    last_reports: int = 0
+    planted: int = 0
+    found: int = 0
+
+
+def dialogue(*, tokens: bool, path: Path = HELD_OUT_7) -> Dialogue:
+    """The seventh set: the reports of the model that follows the rules on tokens, or of the one that uses none."""
+    counted = Dialogue()
+    for world in yaml.safe_load(path.read_text(encoding="utf-8")):
+        for number, one in enumerate(world["reports"], 1):
+            if (number < 3) != tokens:
+                continue
+            first = trace(one["report"], facts_of([_steps(world)]))
+            facts, last = facts_of([_steps(world, one)]), one.get("mended", one["report"])
+            clean = trace(last, facts)
+            old, new, _ = one["wrong"]
+            faulty = trace(last.replace(old, new, 1), facts)
+            more = Counter(each.text for each in faulty.unsourced) - Counter(each.text for each in clean.unsourced)
+            counted.reports += 1
+            counted.figures += len(first.figures)
+            counted.first += len(first.unsourced)
+            counted.first_reports += bool(first.unsourced)
+            counted.last += len(clean.unsourced)
+            counted.last_reports += bool(clean.unsourced)
+            counted.planted += 1
+            counted.found += bool(more)
+    return counted
+
+
+def _steps(world: dict[str, Any], report: dict[str, Any] | None = None) -> list[Step]:
+    titles = [*world["titles"], *(report or {}).get("more_titles", ())]
+    outputs = [*world["outputs"], *(report or {}).get("more_outputs", ())]
+    steps: list[Step] = [Asked(user="U1", author="Ana", text=world["question"], ts="1.0")]
+    for n, (text, title) in enumerate(zip(outputs, titles, strict=True), 1):
+        steps.append(CellRan(call_id=f"c{n}", cell_id=f"T/c{n}", title=title, code="show()", status="ok", stdout=text))
+    return steps
 
 
 @dataclass

@@ -132,3 +132,56 @@ def test_an_operand_and_a_formula_are_told_apart() -> None:
 def test_a_formula_may_use_cells_of_earlier_turns() -> None:
     cells = (shown(TABLE), shown("region  units\nNorth     150\nSouth     100\n", number=2))
     assert states("North rose by 25 % [=(2:150-1:120)/1:120*100].", *cells)["25 %"] == "derived"
+
+
+def test_a_number_without_its_sign_may_stand_for_a_negative_one() -> None:
+    out = "site  diff\nAix   -86850\nBonn  -226540\nall   -313390\n"
+    report = (
+        "Bonn brings 72.3 % [=1:226540/1:313390*100] of the saving. Aix saves 27.7 % [=1:-86850/1:-313390*100] of it."
+    )
+    assert set(states(report, out).values()) == {"derived"}
+
+
+@pytest.mark.parametrize("token", ["[=q:4.2-1:3.9011]", "[=q:4200000-1:3901100]", "[=(q:4.2-1:3901100)]"])
+def test_a_number_with_its_scale_may_be_written_with_or_without_it(token: str) -> None:
+    report = f"We are 0.3 million {token} short."
+    assert "derived" in states(report, "sales 3.9011 M\n", question="Did we reach 4.2 million?").values()
+
+
+def test_a_formula_in_the_figures_own_scale_holds() -> None:
+    assert states("That is 299 k EUR [=(q:4200000-1:3901068)/1000] short.", "sales EUR 3901068\n",
+                  question="Did we reach 4.2 million EUR?")["299 k EUR"] == "derived"  # fmt: skip
+
+
+def test_a_number_with_more_digits_than_the_cell_shows_is_not_in_the_cell() -> None:
+    assert first("It is 70 [=1:279*1:0.25].", "missing 279\nabove 0\n").fault == "number"
+
+
+@pytest.mark.parametrize(
+    ("report", "figure"),
+    [
+        ("North and South are most (220 of 250) [=1:120+1:100].", "220"),
+        ("North sells 4 times as much as the 30 of West [=1:120/1:30].", "4"),
+        ("North sold 120, 20 % more than South with 100 [=(1:120/1:100-1)*100].", "20 %"),
+    ],
+)
+def test_a_token_behind_a_clause_is_of_the_figure_that_it_fits(report: str, figure: str) -> None:
+    out = f"{TABLE}all       250       4950.5\n"
+    assert states(report, out)[figure] == "derived"
+    assert "unsourced" not in states(report, out).values()
+
+
+@pytest.mark.parametrize(
+    ("report", "fault"),
+    [
+        ("It is 20 % [=about a fifth] more.", "unread"),
+        ("North sold 20 % [=(1:120-1:99)/1:99*100] more.", "number"),
+        ("North sold 25 % [=(1:120-1:100)/1:100*100] more than South.", "value"),
+        ("North earned 20.00 $ [=1:2400.5/1:120] per unit.", "unit"),
+        ("North rose by 17 % [=(1:100-1:120)/1:120*100].", "sign"),
+        ("West grew by 20 % [=(1:120-1:100)/1:100*100].", "row"),
+    ],
+)
+def test_the_model_is_told_what_is_wrong_with_its_token(report: str, fault: str) -> None:
+    found = next(one for one in traced(report, TABLE).figures if one.reason == "tag")
+    assert found.fault == fault

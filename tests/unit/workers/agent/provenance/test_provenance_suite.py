@@ -16,6 +16,7 @@ from measure import (
     HELD_OUT_6,
     SETTLED_ON,
     Measured,
+    dialogue,
     generated,
     held_out,
     numbers_by_hand,
@@ -84,6 +85,23 @@ def test_reports_over_cells_that_really_ran_keep_what_they_led_to() -> None:
     assert sixth.flagged <= 9
     assert sixth.flagged_reports <= 6
     assert _found(sixth) >= 25
+
+
+def test_a_model_that_reads_what_the_check_says_ends_without_a_false_flag() -> None:
+    bound = dialogue(tokens=True)
+    assert bound.reports == 24
+    assert bound.first <= 11
+    assert bound.first_reports <= 9
+    assert bound.last == 0
+    assert bound.found >= 15
+
+
+def test_a_model_without_tokens_ends_with_few_false_flags() -> None:
+    plain = dialogue(tokens=False)
+    assert plain.reports == 12
+    assert plain.first <= 74
+    assert plain.last <= 2
+    assert plain.found >= 10
 
 
 def test_a_token_costs_no_true_figure_and_finds_no_fewer_faults() -> None:

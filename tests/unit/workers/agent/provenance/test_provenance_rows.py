@@ -1,0 +1,96 @@
+"""Figures find their row: beside totals, missing values, other units, codes, brackets and the other one of two."""
+
+from __future__ import annotations
+
+import pytest
+from provenance_kit import first, states
+
+TABLE = "department  staff  rate\nSales          40  0.274\nSupport        26  0.265\nFinance        14  0.066\n"
+COHORTS = (
+    "         size   M0     M1     M2\n2025-01   412  1.0  0.640  0.419\n2025-02   388  1.0  0.646    NaN\n"
+    "2025-03   455  1.0    NaN    NaN\n"
+)
+ENERGY = "site    kwh\nAix   4550170\nBonn  4238885\n"
+SENSORS = (
+    "CR-04: 0 readings above 8.0 degrees, 0.00 h\nCR-05: 190 readings above 8.0 degrees, 47.50 h\n"
+    "CR-06: 12 readings above 8.0 degrees, 3.00 h\n"
+)
+
+
+@pytest.mark.parametrize("total", ["Total", "All", "Gesamt", "Summe", "overall"])
+def test_a_row_with_the_total_does_not_let_values_of_other_rows_pass(total: str) -> None:
+    out = f"{TABLE}{total:<14}80  0.235\n"
+    assert states("The rate in Support is 26.5 %.", out)["26.5 %"] == "sourced"
+    assert states("The rate in Finance is 26.5 %.", out)["26.5 %"] == "unsourced"
+    assert states("The rate in Finance is 6.6 %, that of all 23.5 %.", out)["23.5 %"] == "sourced"
+
+
+def test_a_column_with_missing_values_is_a_column_of_numbers() -> None:
+    found = states("Of January 41.9 % are left after two months, of February 64.6 % after one.", COHORTS)
+    assert set(found.values()) == {"sourced"}
+    assert states("Of February 64.0 % are left after one month.", COHORTS)["64.0 %"] == "unsourced"
+
+
+@pytest.mark.parametrize("figure", ["4,550,170 kWh", "4,550 MWh", "4.55 GWh"])
+def test_energy_is_found_in_any_of_its_units(figure: str) -> None:
+    assert first(f"Aix used {figure}.", ENERGY).state == "sourced"
+    assert first(f"Bonn used {figure}.", ENERGY).state == "unsourced"
+
+
+def test_a_figure_in_a_unit_that_gives_another_value_is_not_found() -> None:
+    assert first("Aix used 4.55 MWh.", ENERGY).state == "unsourced"
+
+
+def test_a_fraction_may_be_told_in_points() -> None:
+    out = "difference 0.00492\ninterval 0.00072 0.00912\n"
+    found = states("It rose by 0.49 points, interval 0.07 to 0.91 points.", out)
+    assert list(found.values()) == ["sourced"] * 3
+
+
+def test_a_score_in_points_is_no_fraction() -> None:
+    assert first("The score is 42 points.", "score 42\n").state == "sourced"
+
+
+def test_names_that_differ_in_their_number_alone_are_names() -> None:
+    assert states("CR-05 was too warm for 47.5 h.", SENSORS)["47.5 h"] == "sourced"
+    assert states("CR-06 was too warm for 47.5 h.", SENSORS)["47.5 h"] == "unsourced"
+    assert states("CR-05 was above 8 degrees 190 times.", SENSORS)["190"] == "sourced"
+
+
+def test_a_part_of_a_name_and_a_verb_are_no_date() -> None:
+    assert "04 may" not in states("Limits: sensor CR-04 may hide some, and 12 march on.", SENSORS)
+
+
+def test_of_two_the_first_figure_is_of_the_one_that_is_not_named() -> None:
+    out = "variant  value\nA         2.54\nB         2.77\n"
+    assert set(states("Revenue per visitor of B rises from 2.54 to 2.77.", out).values()) == {"sourced"}
+    assert states("B brings 2.77 instead of 2.54.", out)["2.54"] == "sourced"
+    assert states("B brings 2.54.", out)["2.54"] == "unsourced"
+
+
+def test_a_bracket_may_tell_of_the_others() -> None:
+    report = "Sales has the highest rate, 27.4 %, more than any other department (6.6 % to 26.5 %)."
+    assert set(states(report, TABLE).values()) == {"sourced"}
+
+
+def test_a_saving_is_told_without_its_minus() -> None:
+    out = "unit         diff\nLogistics   -46.1\nOffice       -6.5\n"
+    assert set(states("Logistics saves 46.1, Office 6.5.", out).values()) == {"sourced"}
+    assert set(states("物流节省46.1。", "物流 差值 -46.1\n").values()) == {"sourced"}
+
+
+def test_a_number_before_a_rows_name_claims_nothing() -> None:
+    out = "account            actual\n4100 Production    3253.9\n4500 IT             879.6\n"
+    report = "| account | actual |\n|---|---|\n| 4100 Production | 3,253.9 |\n| 4500 IT | 879.6 |\n"
+    assert states(report, out) == {"3,253.9": "sourced", "879.6": "sourced"}
+
+
+def test_a_value_is_not_its_own_difference_with_nothing() -> None:
+    out = "CR-04: 0.00 h\nCR-05: 47.50 h\n"
+    assert first("CR-05 was too warm for 47.5 minutes.", out).state == "unsourced"
+
+
+def test_a_comma_of_ascii_parts_chinese_clauses() -> None:
+    out = "科室  分钟\n内科  47.0\n儿科  55.0\n"
+    assert set(states("内科平均47.0分钟,儿科55.0分钟。", out).values()) == {"sourced"}
+    assert states("内科平均55.0分钟,儿科47.0分钟。", out)["55.0分钟"] == "unsourced"
