@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from executor.attacks.kind import Attack
 
-_HOLDS = """
+HOLDS = """
 import mmap, select, time
 MB, libc.mmap.restype = 1 << 20, ctypes.c_void_p
 def out_of_sight(memory):
@@ -60,7 +60,7 @@ tries(attack)
 
 
 def _hold(tried: str, code: str) -> Attack:
-    return Attack(tried, _HOLDS + code)
+    return Attack(tried, HOLDS + code)
 
 
 MEMORY = {

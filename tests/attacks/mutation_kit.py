@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from executor.attacks import ATTACKS, Attack
+from executor.client import SessionClient
 from executor.values import Syscalls
 
+Beside = Callable[[SessionClient, Path], str]
+"""An attack that no cell makes, but somebody who reaches the session host's home: what got through, or ""."""
+
+PYTHON = "/usr/bin/python3"
+"""A Python that every user may run."""
 REDUCED = ("namespaces", "cgroup")
 BY_NAME = {name: (kind, one) for kind, attacks in ATTACKS.items() for name, one in attacks.items()}
 
@@ -25,6 +33,8 @@ class Mutation:
     syscalls: Syscalls = "deny"
     in_jail: bool = False
     """Whether it is a rule of the jail for git, and `file` is one of that."""
+    beside: tuple[tuple[str, Beside], ...] = ()
+    """Attacks from outside of a session, made after the others."""
 
 
 def named(*names: str) -> tuple[tuple[str, Attack], ...]:

@@ -25,7 +25,18 @@ ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT), str(Path(__file__).parent), str(ROOT / "tests")]
 
 import mutations_jail  # noqa: E402  run as a program, these are not on the path
-from mutation_kit import ASK_THE_KERNEL, CAPABILITY, REDUCED, SECOND, Mutation, asked, named, written  # noqa: E402
+import mutations_rest  # noqa: E402
+from mutation_kit import (  # noqa: E402
+    ASK_THE_KERNEL,
+    CAPABILITY,
+    REDUCED,
+    SECOND,
+    Beside,
+    Mutation,
+    asked,
+    named,
+    written,
+)
 from test_attacks_kernel import ENTRIES, MACHINE_CODE, header_numbers  # noqa: E402
 
 from executor.attacks import METADATA, Attack  # noqa: E402
@@ -64,6 +75,7 @@ def mutations() -> Iterator[Mutation]:
     yield from _rules_by_argument()
     yield from _landlock_rights()
     yield from _others()
+    yield from mutations_rest.mutations()
     yield from _allow_list()
     yield from mutations_jail.mutations()
 
@@ -335,6 +347,7 @@ def host_of(
     for path in [folder, folder / "copy", *package.rglob("*")]:
         path.chmod(0o755 if path.is_dir() else 0o644)
     socket, home = folder / "host.sock", folder / "home"
+    home.mkdir(mode=0o755)  # as a person may have made it
     command = [sys.executable, "-m", "executor.host", "--socket", str(socket), "--home", str(home)]
     command += ["--limits", dumps(asdict(LIMITS)), "--without", ",".join(without), "--syscalls", syscalls]
     environment = clean_environment(home.absolute() / "zygote") | {"PYTHONPATH": str(folder / "copy")}
@@ -356,8 +369,13 @@ def situation_of(mutation: Mutation) -> Situation:
     return mutation.without, mutation.syscalls, mutation.in_jail
 
 
-def tried(mutation: Mutation | None, attacks: Sequence[tuple[str, Attack]], situation: Situation) -> list[str]:
-    """The attacks that got through."""
+def tried(
+    mutation: Mutation | None,
+    attacks: Sequence[tuple[str, Attack]],
+    situation: Situation,
+    beside: Sequence[tuple[str, Beside]] = (),
+) -> list[str]:
+    """The attacks that got through; those from `beside` a session are each made in a host of their own."""
     without, syscalls, in_jail = situation
     if in_jail:
         return mutations_jail.tried(mutation, attacks)
@@ -370,13 +388,21 @@ def tried(mutation: Mutation | None, attacks: Sequence[tuple[str, Attack]], situ
         (canary.parent / "empty").mkdir(exist_ok=True)
         round_ = Round(client, host.pid, host.sandbox, canary, lambda: None)
         canary.chmod(0o644)
-        return [name for name, one in attacks if round_.make("", name, one).state != "held"]
+        through = [name for name, one in attacks if round_.make("", name, one).state != "held"]
+    for name, attack in beside:
+        with (
+            tempfile.TemporaryDirectory(prefix="threadbook-") as folder,
+            host_of(Path(folder), mutation, without, syscalls) as client,
+        ):
+            if attack(client, Path(folder) / "home"):
+                through.append(name)
+    return through
 
 
 def outcome(mutation: Mutation) -> tuple[str, str]:
     """("killed" | "survived" | "not told", by what or why)."""
     try:
-        through = tried(mutation, mutation.attacks, situation_of(mutation))
+        through = tried(mutation, mutation.attacks, situation_of(mutation), mutation.beside)
     except RuntimeError:  # without this rule, or on a machine this busy: that proves nothing
         return "not told", "no session starts"
     if through:
@@ -399,7 +425,8 @@ def main() -> None:
     chosen = [one for one in mutations() if options.only in f"{one.layer}: {one.rule}"]
     for situation in {situation_of(one) for one in chosen}:
         attacks = dict(attack for one in chosen if situation_of(one) == situation for attack in one.attacks)
-        if through := tried(None, list(attacks.items()), situation):
+        beside = dict(attack for one in chosen if situation_of(one) == situation for attack in one.beside)
+        if through := tried(None, list(attacks.items()), situation, list(beside.items())):
             sys.exit(f"these get through with all rules, so they prove nothing: {', '.join(through)}")
     for mutation in chosen:
         if time.monotonic() > end:

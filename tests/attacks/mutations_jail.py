@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from mutation_kit import ASK_THE_KERNEL, CAPABILITY, SECOND, Mutation, asked, named, written
+from mutation_kit import ASK_THE_KERNEL, CAPABILITY, PYTHON, SECOND, Mutation, asked, named, written
 
 from executor.attacks import METADATA, REACH, Attack, given
 from executor.sandbox import seccomp
@@ -24,7 +24,6 @@ from tryout.attack_check import known_of
 from workers.repositories.jail import Order
 
 ROOT = Path(__file__).resolve().parents[2]
-PYTHON = "/usr/bin/python3"
 _JAIL, _SECCOMP, _LANDLOCK = (
     "workers/repositories/jail.py",
     "executor/sandbox/seccomp.py",
