@@ -195,6 +195,51 @@ def test_what_an_earlier_cell_prints_late_is_labelled(request: pytest.FixtureReq
     assert (quiet.stdout, worded(quiet, "en")) == ("mine\n", "")
 
 
+WAITS = """
+import _thread, os, sys, threading, time
+say = print
+def later():
+    while not os.path.exists("go"): time.sleep(0.01)
+    say("LATE OUTPUT")
+    open("done", "w").close()
+"""
+LEFT_BEHIND = {
+    "a thread": "threading.Thread(target=later).start()",
+    "a thread without a name": "_thread.start_new_thread(later, ())",
+    "a thread that kept the stream": (
+        "kept = sys.stdout\ndef say(text): kept.write(text + '\\n')\nthreading.Thread(target=later).start()"
+    ),
+    "a thread that prints errors": (
+        "def say(text): sys.stderr.writelines([text, '\\n'])\nthreading.Thread(target=later).start()"
+    ),
+    "a pool": (
+        "from concurrent.futures import ThreadPoolExecutor\npool = ThreadPoolExecutor(1)\npool.submit(later)\nNone"
+    ),
+}
+MEANWHILE = """
+import os, threading, time
+own = threading.Thread(target=lambda: print("mine"))
+own.start()
+own.join()
+open("go", "w").close()
+while not os.path.exists("done"): time.sleep(0.01)
+"""
+
+
+@pytest.mark.parametrize("left", LEFT_BEHIND)
+@pytest.mark.parametrize("walls", ["walled", "unwalled"])
+def test_what_a_thread_of_an_earlier_cell_prints_while_the_next_one_runs_is_labelled(
+    request: pytest.FixtureRequest, walls: str, left: str, thread: str
+) -> None:
+    client: SessionClient = request.getfixturevalue(walls)
+    client.run(thread, "1", WAITS + LEFT_BEHIND[left])
+    result = client.run(thread, "2", MEANWHILE)
+    assert sorted((result.stdout + result.stderr).splitlines()) == ["LATE OUTPUT", "mine"], result.error
+    assert worded(result, "en").startswith("Of the output, 12 characters were printed by a thread that an earlier cell")
+    quiet = client.run(thread, "3", MEANWHILE)
+    assert (quiet.stdout, worded(quiet, "en")) == ("mine\n", "")
+
+
 IMAGES = {
     "a page": b"<html><script>alert(1)</script>",
     "a page behind the magic": b"\x89PNG\r\n\x1a\n<html><script>alert(1)</script>",
