@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 _ENTITY = re.compile(r"&(?:#[0-9]{1,7};?|#[xX][0-9a-fA-F]{1,6};?|[a-zA-Z][a-zA-Z0-9]{1,31};)")
 _ESCAPABLE = frozenset("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")
-_ENDS_WORD = frozenset("<>`\"'()[]{}|*\\")
+_ENDS_WORD = frozenset("<>`\"'()[]{}|*\\“”„‘’‚«»‹›「」『』")
 _TRAILING = ".,;:!?…"
 _DOTS = "。．｡"  # browsers take them for dots between the labels of a host
 _SOFT = frozenset("\u00ad\u034f\u180b\u180c\u180d\u180e\u2060\u2064\ufe0f")  # browsers drop them from a host

@@ -75,7 +75,7 @@ def second(given: ReportInput) -> str:
     """What a second way to the figures gave, with its code, as Markdown; "" where nobody asked for one."""
     if given.second is None:
         return ""
-    text = escape_markdown(second_line(given.second, given.language, given.model))
+    text = given.safe(escape_markdown(second_line(given.second, given.language, given.model)))
     code = given.second.code.strip()
     fence = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`+", code)), 3)
     shown = f"\n\n{fence}python\n{code}\n{fence}" if code else ""
@@ -101,14 +101,10 @@ def whole(given: ReportInput) -> str:
     by = say("report_asked_by", given.language, author=escape_markdown(given.asker)) if given.asker else ""
     foot = footer(given)
     parts = [
-        asked,
-        by,
-        given.safe_report.strip(),
-        sections(given),
-        figures(given),
+        *map(given.safe, (asked, by, given.report.strip(), sections(given), figures(given))),
         second(given),
-        checked(given),
-        f"---\n\n{escape_markdown(foot)}" if foot else "",
+        given.safe(checked(given)),
+        given.safe(f"---\n\n{escape_markdown(foot)}") if foot else "",
     ]
     return "\n\n".join(part for part in parts if part) + "\n"
 

@@ -104,7 +104,7 @@ def notebook(given: ReportInput) -> str:
     parts = program((*given.earlier, *given.cells))
     asked_so_far = [one.question for one in given.past if one.question.strip()] + [given.question]
     quoted = ("\n".join(f"> {line}" for line in question.splitlines()) for question in asked_so_far)
-    cells = [_markdown("\n\n".join(text for text in quoted if text) or "…")]
+    cells = [_markdown(given.safe("\n\n".join(text for text in quoted if text)) or "…")]
     if setup := setup_of(parts, backend=""):
         cells.append(_code(setup, None, []))
     for number, part in enumerate(parts, 1):
@@ -115,17 +115,17 @@ def notebook(given: ReportInput) -> str:
             heading += f"\n\n{say('context_left_out_cell', given.language)}"
         if asked := statements([part.cell], given):
             heading += "\n\n" + "\n".join(f"- {line}" for line in asked)
-        cells.append(_markdown(heading))
+        cells.append(_markdown(given.safe(heading)))
         if part.code:
             outputs = _outputs(part.cell, given, number) if part.kept == "whole" else []
             cells.append(_code(part.code, number, outputs))
     cells.append(_markdown(given.safe_report))
     if given.author:
-        cells.append(_markdown(say("report_spoken", given.language, author=escape_markdown(given.author))))
+        cells.append(_markdown(given.safe(say("report_spoken", given.language, author=escape_markdown(given.author)))))
     if told := figures(given):
-        cells.append(_markdown(told))
+        cells.append(_markdown(given.safe(told)))
     if told := checked(given):
-        cells.append(_markdown(told))
+        cells.append(_markdown(given.safe(told)))
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}

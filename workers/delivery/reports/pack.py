@@ -196,7 +196,7 @@ def _readme(given: PackInput, *, has_code: bool) -> str:
         _cut_charts(given.report),
         _left_out(given),
     ]
-    return "\n\n".join(part for part in parts if part) + "\n"
+    return given.report.safe("\n\n".join(part for part in parts if part)) + "\n"
 
 
 def _left_out(given: PackInput) -> str:

@@ -77,12 +77,17 @@ class ReportInput:
 
     @property
     def safe_report(self) -> str:
-        """The report for a file that somebody opens. Only the thread's charts and addresses of the question are linked.
+        """The report for a file that somebody opens, as `safe` makes it."""
+        return self.safe(self.report)
+
+    def safe(self, text: str) -> str:
+        """Markdown for a file that somebody opens. Only the thread's charts and addresses of the questions are linked.
 
         Another image or link, of the model's or of the data's, would tell a stranger that the file was opened.
         """
         charts = {figure.name for cell in (*self.earlier, *self.cells) for figure in cell.figures}
-        return sanitize(self.report, addresses(self.question) | charts)
+        asked = [one.question for one in self.past]
+        return sanitize(text, charts.union(*map(addresses, (self.question, *asked))))
 
 
 @dataclass(frozen=True, slots=True)

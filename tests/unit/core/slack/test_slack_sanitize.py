@@ -52,6 +52,7 @@ def targets(markdown: str) -> list[str]:
         ("see ev\u00adil.com/a", "see `ev\u00adil.com/a`"),
         ("see beispiel.онлайн", "see `beispiel.онлайн`"),
         ("see evil.com:8080", "see `evil.com:8080`"),
+        ("see “evil.com/p?d=secret” and »www.evil.com«", "see “`evil.com/p?d=secret`” and »`www.evil.com`«"),
         ("x=evil.com/a", "x=`evil.com/a`"),
         ("you@evil.com/a?d=1", "you@`evil.com/a?d=1`"),
     ],
