@@ -14,6 +14,17 @@ FILES = {
         "make a file in the folder of Python's libraries",
         'tries(lambda: open(os.path.join(sys.prefix, "attack"), "w").write("x"))',
     ),
+    "change the mode of a library": Attack(
+        "fchmod, by a descriptor to read it by, to the mode that it has: the time of the change tells",
+        """
+def change(path):
+    file = os.open(path, os.O_RDONLY)
+    before = os.fstat(file)
+    os.fchmod(file, before.st_mode & 0o7777)
+    return os.fstat(file).st_ctime_ns != before.st_ctime_ns and path
+tries(lambda: change(sys.executable), lambda: change(os.__file__))
+""",
+    ),
     "make a symbolic link": Attack(
         "a link to /etc/passwd in the workspace", 'tries(lambda: os.symlink("/etc/passwd", "link") or "made")'
     ),
