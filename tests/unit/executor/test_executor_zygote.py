@@ -1,17 +1,25 @@
-"""The zygote answers its host, whatever numbers its descriptors have."""
+"""The zygote answers its host, whatever numbers its descriptors have, and gives way when it is old."""
 
 from __future__ import annotations
 
 import fcntl
+import itertools
+import json
+import os
 import resource
 import socket
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from patience import PATIENCE_S
+from patience import PATIENCE_S, eventually
 
+from executor.client import SessionClient
 from executor.frames import CLIENT_LIMIT, FrameReader, encode
+from executor.launch import stop_host, wait_for_host
 from executor.sandbox.namespaces import Users
 from executor.sandbox.steps import Plan
 from executor.zygote import Zygote
@@ -51,3 +59,72 @@ def test_a_zygote_of_a_host_with_many_sessions_answers() -> None:
         host.shutdown(socket.SHUT_RDWR)
         served.join(PATIENCE_S)
         assert not served.is_alive()
+
+
+CLOCKED = """
+import sys, time
+from types import SimpleNamespace
+from executor import zygote_client
+from executor.host import main
+clock = sys.argv.pop(1)
+zygote_client.time = SimpleNamespace(monotonic=lambda: time.monotonic() + float(open(clock).read()))
+main()
+"""
+HOUR = 3600
+
+
+@pytest.fixture
+def clock(tmp_path: Path) -> Path:
+    """By how many seconds zygotes are older than they are."""
+    (tmp_path / "clock").write_text("0")
+    return tmp_path / "clock"
+
+
+@pytest.fixture
+def aged(tmp_path: Path, clock: Path) -> Iterator[SessionClient]:
+    """A host whose zygotes age by that clock."""
+    command = [
+        sys.executable,
+        "-c",
+        CLOCKED,
+        str(clock),
+        "--socket",
+        str(tmp_path / "s"),
+        "--home",
+        str(tmp_path / "h"),
+    ]
+    command += ["--limits", json.dumps({"spare_sessions": 0}), "--without", "libraries"]
+    command += ["--renew-after", "1000000"]  # never by their number
+    process = subprocess.Popen(command, env={"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(sys.path)})
+    try:
+        wait_for_host(process, tmp_path / "s")
+        yield SessionClient(tmp_path / "s")
+    finally:
+        stop_host(process)
+
+
+def zygotes(host: int) -> set[int]:
+    """Those of a host that live."""
+    children = Path(f"/proc/{host}/task/{host}/children").read_text().split()
+    return {int(pid) for pid in children if b"executor.zygote" in Path(f"/proc/{pid}/cmdline").read_bytes()}
+
+
+@pytest.mark.process
+def test_a_zygote_of_six_hours_gives_way_to_a_new_one(aged: SessionClient, clock: Path) -> None:
+    """What a cell learns of its hash seed and the layout of its memory holds no longer, however few sessions begin."""
+    host, numbers = aged.ping().pid, itertools.count()
+
+    def fork() -> None:
+        thread = f"t{next(numbers)}"
+        aged.run(thread, "1", "1")
+        aged.reset(thread)
+
+    first = zygotes(host)
+    assert len(first) == 1
+    clock.write_text(str(5 * HOUR))
+    for _ in range(5):
+        fork()
+    assert zygotes(host) == first
+    clock.write_text(str(6 * HOUR))
+    eventually(lambda: fork() or not zygotes(host) & first, "a new zygote in place of the old one")
+    assert aged.run("last", "1", "print(1 + 1)").stdout == "2\n"
