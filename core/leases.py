@@ -12,15 +12,19 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from redis import Redis, RedisError
 
 from core import scripts
 from core.store import Store
+from core.store.thread_state import ThreadState
 from core.telemetry import get_logger
 from core.values import Lease
 
 log = get_logger(__name__)
+
+Read = TypeVar("Read")
 
 KEY_PREFIX = "threadbook:lease:"
 """What the key of a thread's lease begins with."""
@@ -60,15 +64,21 @@ class Leases:
         self._keeper = _Keeper(self.renew_all, ttl_s)
 
     def take(self, thread_id: str) -> Lease | None:
-        """The lease of a thread, or None while another worker has it."""
+        """The lease of a thread, or None while another worker has it. Raises KeyError for a thread that is gone."""
+        taken = self._take(thread_id, lambda: (self._store.raise_fence(thread_id), None))
+        return None if taken is None else taken[0]
+
+    def _take(self, thread_id: str, raise_fence: Callable[[], tuple[int, Read]]) -> tuple[Lease, Read] | None:
+        """The lease, and what was read as the fence was raised."""
         owner = f"{self._holder}{uuid.uuid4().hex}"
         if not self._redis.set(_key(thread_id), owner, nx=True, px=self._ttl_ms):
             return None
         try:
-            return Lease(thread_id=thread_id, token=self._store.raise_fence(thread_id), owner=owner)
+            token, read = raise_fence()
         except BaseException:
             self._drop(thread_id, owner)
             raise
+        return Lease(thread_id=thread_id, token=token, owner=owner), read
 
     def renew(self, lease: Lease) -> bool:
         """Extend the lease by `ttl_s` seconds; False when another worker took the thread.
@@ -123,7 +133,27 @@ class Leases:
             lease = None
         if lease is None:
             yield None
-            return
+        else:
+            with self._renewed(lease) as held:
+                yield held
+
+    @contextmanager
+    def hold_and_read(self, thread_id: str) -> Iterator[tuple[HeldLease, ThreadState] | None]:
+        """The same with the thread as it stands: one transaction of the Store takes it and reads it."""
+        try:
+            taken = self._take(thread_id, lambda: self._store.take_thread(thread_id))
+        except KeyError:
+            taken = None
+        if taken is None:
+            yield None
+        else:
+            lease, state = taken
+            with self._renewed(lease) as held:
+                yield held, state
+
+    @contextmanager
+    def _renewed(self, lease: Lease) -> Iterator[HeldLease]:
+        """Renews a lease inside the block, and gives it back at its end."""
         held = HeldLease(lease)
         self._keeper.add(held)
         try:

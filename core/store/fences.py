@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cache
+from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import Connection, bindparam, select, update
 
 from core.store import tables as t
 from core.store.part import Part, lease_lost, writes
@@ -17,12 +19,8 @@ class Fences(Part):
     @writes
     def raise_fence(self, thread_id: str) -> int:
         """The thread's next token. From now on, writes with an older one are refused. Raises KeyError."""
-        query = update(t.threads).where(t.threads.c.id == thread_id).values(fence=t.threads.c.fence + 1)
-        with self._writing() as db:
-            token = db.execute(query.returning(t.threads.c.fence)).scalar_one_or_none()
-        if token is None:
-            raise KeyError(thread_id)
-        return int(token)
+        with self._guarded(None) as db:
+            return raise_token(db, thread_id)
 
     def fence(self, thread_id: str) -> int:
         """The newest token that was given out; 0 for a thread that was never leased."""
@@ -39,3 +37,17 @@ class Fences(Part):
         """Raise LeaseLost when a newer token was given out. For use right before what is not a write to the Store."""
         if self.fence(lease.thread_id) > lease.token:
             raise lease_lost(lease)
+
+
+def raise_token(db: Connection, thread_id: str) -> int:
+    """The thread's next token, in this transaction. Raises KeyError."""
+    token = db.execute(_raise_query(), {"thread": thread_id}).scalar_one_or_none()
+    if token is None:
+        raise KeyError(thread_id)
+    return int(token)
+
+
+@cache
+def _raise_query() -> Any:
+    query = update(t.threads).where(t.threads.c.id == bindparam("thread")).values(fence=t.threads.c.fence + 1)
+    return query.returning(t.threads.c.fence)

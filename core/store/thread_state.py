@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
-from sqlalchemy import bindparam, func, select
+from sqlalchemy import Connection, and_, bindparam, func, select
 
 from core.commands import NOTE
 from core.phrases import detect
@@ -15,13 +15,17 @@ from core.preferences import WORKSPACE
 from core.rows import StoredMessage, TurnRow
 from core.steps import Step, load_step, user_of
 from core.store import tables as t
+from core.store.fences import raise_token
 from core.store.messages import unread_messages
 from core.store.outbox import UNSHOWN
-from core.store.part import Part
+from core.store.part import Part, writes
 from core.store.participation import is_root_for_us
 from core.store.preferences import preferences_of
 from core.store.turns import open_turn_of, turn_row
 from core.store.wait_queue import LANGUAGE_CHARS, QueuedThread
+from core.values import TurnStatus
+
+_OPEN: tuple[TurnStatus, ...] = ("running", "waiting")
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,35 +91,65 @@ class ThreadStates(Part):
 
     def thread_state(self, thread_id: str) -> ThreadState:
         """The thread with its turns, their steps and its mail. Raises KeyError."""
-        thread_query, turns_query = _thread_query(), _turns_query()
         with self._reading() as db:
-            thread = db.execute(thread_query, {"thread": thread_id}).first()
-            if thread is None:
-                raise KeyError(thread_id)
-            turns: dict[str, TurnRow] = {}
-            steps: dict[str, list[Step]] = {}
-            for row in db.execute(turns_query, {"thread": thread_id}):
-                if row.id not in turns:
-                    turns[row.id], steps[row.id] = turn_row(row), []
-                if row.body is not None:
-                    steps[row.id].append(load_step(row.body))
-            mail = unread_messages(db, thread_id)
-            subjects = {WORKSPACE, thread.channel, *(message.user for message, _ in mail)}
-            preferences = preferences_of(db, thread.team, subjects)
-        return ThreadState(
-            thread_id=thread_id,
-            node_id=thread.node_id,
-            is_exported=bool(thread.exported_bytes),
-            has_files=bool(thread.has_files),
-            is_talk=not thread.channel.startswith("D") and not thread.is_for_us,
-            sent=int(thread.sent),
-            unshown=int(thread.unshown),
-            turns=tuple(turns.values()),
-            steps={turn_id: tuple(found) for turn_id, found in steps.items()},
-            mail=tuple(message for message, _ in mail),
-            since=tuple(since for _, since in mail),
-            preferences=preferences,
-        )
+            found = _read(db, thread_id)
+        return self._with_past(found)
+
+    @writes
+    def take_thread(self, thread_id: str) -> tuple[int, ThreadState]:
+        """The thread's next token (see `raise_fence`), and the thread as it stands from then on. Raises KeyError.
+
+        What an older worker wrote is in it: from the first statement on, its writes are refused. On Postgres each
+        statement commits itself.
+        """
+        with self._guarded(None, statements=1 if self._database.dialect == "postgresql" else 5) as db:
+            token = raise_token(db, thread_id)
+            found = _read(db, thread_id)
+        return token, self._with_past(found)
+
+    def _with_past(self, found: ThreadState) -> ThreadState:
+        """The same with the steps of the turns that ended. They do not change, so they are read by themselves: SQLite
+        would let nobody write while those of a long thread are read."""
+        if all(turn is found.open_turn for turn in found.turns):
+            return found
+        with self._reading() as db:
+            past = list(db.execute(_past_query(), {"thread": found.thread_id}))
+        steps: dict[str, list[Step]] = {turn.id: [] for turn in found.turns}
+        for turn_id, body in past:
+            steps[turn_id].append(load_step(body))
+        read = {turn_id: found.steps.get(turn_id) or tuple(mine) for turn_id, mine in steps.items()}
+        return replace(found, steps=read)
+
+
+def _read(db: Connection, thread_id: str) -> ThreadState:
+    """The thread with the steps of its open turn alone."""
+    thread = db.execute(_thread_query(), {"thread": thread_id}).first()
+    if thread is None:
+        raise KeyError(thread_id)
+    turns: dict[str, TurnRow] = {}
+    steps: dict[str, list[Step]] = {}
+    for row in db.execute(_turns_query(), {"thread": thread_id}):
+        if row.id not in turns:
+            turns[row.id], steps[row.id] = turn_row(row), []
+        if row.body is not None:
+            steps[row.id].append(load_step(row.body))
+    mail = unread_messages(db, thread_id)
+    subjects = {WORKSPACE, thread.channel, *(message.user for message, _ in mail)}
+    preferences = preferences_of(db, thread.team, subjects)
+    return ThreadState(
+        thread_id=thread_id,
+        node_id=thread.node_id,
+        is_exported=bool(thread.exported_bytes),
+        has_files=bool(thread.has_files),
+        is_talk=not thread.channel.startswith("D") and not thread.is_for_us,
+        sent=int(thread.sent),
+        unshown=int(thread.unshown),
+        turns=tuple(turns.values()),
+        steps={turn_id: tuple(found) for turn_id, found in steps.items()},
+        mail=tuple(message for message, _ in mail),
+        since=tuple(since for _, since in mail),
+        preferences=preferences,
+    )
 
 
 @cache
@@ -139,5 +173,15 @@ def _thread_query() -> Any:
 
 @cache
 def _turns_query() -> Any:
-    query = select(*t.turns.c, t.steps.c.body).outerjoin(t.steps, t.steps.c.turn_id == t.turns.c.id)
+    """All turns of a thread, with the steps of the open one."""
+    mine = and_(t.steps.c.turn_id == t.turns.c.id, t.OPEN)
+    query = select(*t.turns.c, t.steps.c.body).outerjoin(t.steps, mine)
     return query.where(t.turns.c.thread_id == bindparam("thread")).order_by(t.turns.c.number, t.steps.c.seq)
+
+
+@cache
+def _past_query() -> Any:
+    """The steps of the turns of a thread that ended."""
+    query = select(t.steps.c.turn_id, t.steps.c.body).join(t.turns, t.turns.c.id == t.steps.c.turn_id)
+    query = query.where(t.turns.c.thread_id == bindparam("thread"), t.turns.c.status.not_in(_OPEN))
+    return query.order_by(t.turns.c.number, t.steps.c.seq)

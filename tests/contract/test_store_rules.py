@@ -235,7 +235,7 @@ UNFENCED = {
     *("save_installation", "forget_installation", "note_org_team", "claim_refresh", "replace_secret"),  # no thread's
     *("issue_state", "use_state"),
     *("record_message", "note_thread", "delete_message", "change_message"),
-    *("raise_fence", "audit"),
+    *("raise_fence", "take_thread", "audit"),
     *("purge_thread", "purge_order_done", "contents_deleted"),
     *("save_vote", "save_reason", "mark_example", "unmark_example"),
     *("import_thread", "wake_key"),

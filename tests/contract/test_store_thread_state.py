@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime
+from typing import Any
 
 import pytest
+from sqlalchemy import Engine, event
 from turn_kit import ASKED, CELL, FINISHED, REPLIED, changed, message
 
 from core.errors import LeaseLost
@@ -63,6 +65,49 @@ def test_the_state_has_what_single_reads_give(store: Store, lease: Lease) -> Non
     assert list(state.mail) == store.unread(lease.thread_id)
     assert (state.node_id, state.has_files, state.sent, state.unshown) == ("alpha", True, 2, 1)
     assert state.progress == f"{turn.id}:2:2"
+
+
+def test_whoever_takes_a_thread_reads_all_of_it_and_shuts_out_the_worker_before(store: Store, lease: Lease) -> None:
+    turns = [store.open_turn(lease, "en", "gpt-x")]
+    store.take_mail(lease, turns[0].id, [mail.id for mail in store.unread(lease.thread_id)], [ASKED])
+    store.append_step(lease, turns[0].id, FINISHED)
+    store.set_turn_status(lease, turns[0].id, "done")
+    turns.append(store.open_turn(lease, "en", "gpt-x"))
+    store.set_turn_status(lease, turns[1].id, "stopped")
+    turns.append(store.open_turn(lease, "en", "gpt-x"))
+    store.append_step(lease, turns[2].id, REPLIED)
+    store.record_message(message(ts="100.000009"))
+    token, state = store.take_thread(lease.thread_id)
+    assert token == lease.token + 1 == store.fence(lease.thread_id)
+    assert state == store.thread_state(lease.thread_id)
+    assert list(state.steps.values()) == [(ASKED, FINISHED), (), (REPLIED,)]
+    assert list(state.steps) == [turn.id for turn in turns]
+    with pytest.raises(LeaseLost):
+        store.append_step(lease, turns[2].id, CELL)
+    with pytest.raises(KeyError):
+        store.take_thread("T1:C1:9.0")
+
+
+def test_others_may_write_while_the_earlier_turns_of_a_thread_are_read(
+    store: Store, store_url: str, lease: Lease
+) -> None:
+    turn = store.open_turn(lease, "en", "gpt-x")
+    store.append_step(lease, turn.id, FINISHED)
+    store.set_turn_status(lease, turn.id, "done")
+    written = []
+
+    def look(_connection: Any, _cursor: Any, statement: str, *_rest: Any) -> None:
+        if "NOT IN" in statement and not written:
+            with closing(Store(store_url)) as other:
+                written.append(other.record_message(message(ts="100.000009")).new)
+
+    event.listen(Engine, "before_cursor_execute", look)
+    try:
+        _, state = store.take_thread(lease.thread_id)
+    finally:
+        event.remove(Engine, "before_cursor_execute", look)
+    assert written == [True]
+    assert state.steps[turn.id] == (FINISHED,)
 
 
 def test_a_thread_stands_in_the_wait_queue_as_its_state_says(store: Store, lease: Lease) -> None:

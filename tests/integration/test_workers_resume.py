@@ -206,7 +206,7 @@ Prepare = Callable[[WorkerContext, LocalSlack, Path], ThreadKey]
 OUTSIDE = {
     *("record_message", "change_message", "delete_message", "note_thread"),  # the bot's, when a message comes
     *("purge_thread", "purge_order_done", "contents_deleted", "audit"),  # an administrator's or the janitor's
-    "raise_fence",  # a lease is taken before its turn goes on
+    *("raise_fence", "take_thread"),  # a lease is taken before its turn goes on
     "take_talk",  # these threads are no talks of people: tests/unit/workers/turn/test_turn_talk.py
     *("drop_messages", "redact", "forget_contents"),  # nobody is refused, and nothing is deleted or reset
     *("outbox_unsent", "outbox_dropped"),  # Slack takes and shows everything

@@ -73,10 +73,10 @@ def run(worker: WorkerContext, thread_id: str) -> None:
     worker.wakes.claimed(thread_id)
     store, here = worker.context.store, worker.context.settings.node_id
     while True:
-        with worker.leases.hold(thread_id) as held:
-            if held is None:
+        with worker.leases.hold_and_read(thread_id) as taken:
+            if taken is None:
                 return
-            state = store.thread_state(thread_id)
+            held, state = taken
             if (queued := state.queued) is None:
                 return
             # An old wake, from while that node was away. The thread is woken on the node that has its session now.

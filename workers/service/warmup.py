@@ -48,7 +48,9 @@ def warm_up_store(store: Store) -> None:
         store.record_message(_MESSAGE)
         lease = Lease(thread_id=thread, token=store.raise_fence(thread), owner="warm-up")
         store.wait_queue()
-        state = store.thread_state(thread)
+        store.thread_state(thread)
+        token, state = store.take_thread(thread)
+        lease = lease.model_copy(update={"token": token})
         turn = new_turn(thread, 1, "en", "warm-up")
         mail = [message.id for message in state.mail]
         store.take_mail(lease, turn.id, mail, [_STEPS[0]], opens=turn, node_id="warm-up")
