@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
+from core.clean_room import CleanRoomOrder
 from core.values import IncomingMessage, Language, StoredFile, TurnStatus
 
 
@@ -115,6 +116,16 @@ class ReportRow:
     markdown: str
     files: tuple[StoredFile, ...]
     created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class NewReport:
+    """A report to be stored: its turn, its Markdown, the files that go with it, and what a clean room has to know."""
+
+    turn_id: str
+    markdown: str
+    files: Sequence[StoredFile] = ()
+    clean_room: CleanRoomOrder | None = None
 
 
 class Sent(NamedTuple):

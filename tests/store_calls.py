@@ -19,7 +19,7 @@ from sqlalchemy.exc import IntegrityError
 from turn_kit import ASKED, REPLIED, RESUMED
 
 from core.clean_room import WAITING, CleanRoomOrder
-from core.rows import ExportedRow, Sent, Spent
+from core.rows import ExportedRow, NewReport, Sent, Spent
 from core.schedules import RunOutcome, ScheduleOrder
 from core.store import Store
 from core.store.history import History
@@ -118,6 +118,7 @@ SAMPLES: Mapping[str, Any] = {
     "payload": {"text": "working"},
     "quiet": True,
     "response": {"ok": True},
+    "report": NewReport(f"{THREAD.id}/t1", "# Report", [_FILE]),
     "sha256": "0" * 64,
     "shown": True,
     "stale": datetime.now(UTC) - timedelta(minutes=10),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
-from core.rows import OutboxRow, Sent
+from core.rows import NewReport, OutboxRow, Sent
 from core.values import Lease
 
 
@@ -22,10 +22,11 @@ class Outbox(Protocol):
         thread_id: str | None = None,
         response: Mapping[str, Any] | None = None,
         sent: Sequence[Sent] = (),
+        report: NewReport | None = None,
     ) -> OutboxRow:
         """Record what is about to be sent, or return what was recorded under this key before.
 
-        What was `sent` before is recorded with it, and so is a partial `response` to a new row.
+        What was `sent` before is recorded with it, and so are a partial `response` to a new row, and a `report`.
         """
         ...
 

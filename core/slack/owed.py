@@ -1,16 +1,25 @@
-"""What Slack has and the Store does not know yet, while a turn posts several messages one after the other.
+"""What the Store is told with the next row of a thread, while a turn posts several messages one after the other.
 
-It is noted in the transaction that begins the next row. A worker that dies before that leaves a row that is being sent:
-the next worker looks such a message up before it sends anything.
+That is what Slack has by now, and the report that is about to be posted. A worker that dies before that leaves a row
+that is being sent: the next worker looks such a message up before it sends anything. The report follows from the steps,
+and nothing of it was posted yet.
 """
 
 from __future__ import annotations
 
 import threading
+from typing import NamedTuple
 
-from core.rows import Sent
+from core.rows import NewReport, Sent
 from core.slack.outbox import Outbox
 from core.values import Lease
+
+
+class Owing(NamedTuple):
+    """What a new row of a thread takes along."""
+
+    sent: list[Sent]
+    report: NewReport | None
 
 
 class Owed:
@@ -19,6 +28,7 @@ class Owed:
     def __init__(self, outbox: Outbox) -> None:
         self._outbox = outbox
         self._later: dict[str, list[Sent]] = {}
+        self._reports: dict[str, NewReport] = {}
         self._lock = threading.Lock()
 
     def note_later(self, thread_id: str) -> None:
@@ -34,18 +44,25 @@ class Owed:
                 return
         self._outbox.outbox_done(lease, *sent)
 
-    def take(self, thread_id: str) -> list[Sent]:
-        """What the next row of this thread is to note."""
+    def add_report(self, thread_id: str, report: NewReport) -> None:
+        """Store this report with the thread's next row."""
         with self._lock:
+            self._reports[thread_id] = report
+
+    def take(self, thread_id: str) -> Owing:
+        """What the thread's next row is to take along."""
+        with self._lock:
+            report = self._reports.pop(thread_id, None)
             if not (taken := self._later.get(thread_id, [])):
-                return []
+                return Owing([], report)
             self._later[thread_id] = []
-            return taken
+            return Owing(taken, report)
 
     def forget(self, thread_id: str) -> None:
         """The turn ended before this was noted. Whoever goes on with it looks such messages up."""
         with self._lock:
             self._later.pop(thread_id, None)
+            self._reports.pop(thread_id, None)
 
     def note_now(self, lease: Lease) -> bool:
         """Note what is owed for the lease's thread; True when there was something. Raises LeaseLost."""

@@ -110,7 +110,9 @@ class Uploads:
         sent_ids = {"file_ids": [str(slot["id"]) for slot in slots]} if slots else None
         given = {"files": names, "comment": comment}
         owed = self._owed.take(thread.id)
-        row = self._outbox.outbox_begin(lease, key, _SHARE, given, response=sent_ids, sent=owed)
+        row = self._outbox.outbox_begin(
+            lease, key, _SHARE, given, response=sent_ids, sent=owed.sent, report=owed.report
+        )
         if row.status in ("sent", "dropped"):
             if row.status == "sent" and not row.ts:
                 self._shares.wait_before_next(thread, row.key, row.response)

@@ -23,7 +23,7 @@ from slack_sdk.errors import SlackApiError
 
 from core.errors import SlackBusy, SlackUnreachable, outline
 from core.retry import retry_call
-from core.rows import OutboxRow, Sent
+from core.rows import NewReport, OutboxRow, Sent
 from core.slack.blocks import DATA_TABLE, PLAINER, PLAN
 from core.slack.charts import CHART
 from core.slack.client import LOST, error_details, error_name, ours, passes_by_itself, perhaps_done, refusal, web_client
@@ -150,7 +150,9 @@ class SlackWriter(Niceties):
         """
         message = _new(_message(text, self._offered(thread, blocks), TEXT_POSTED, known), to_channel=to_channel)
         owed = self._owed.take(thread.id)
-        row = self._outbox.outbox_begin(lease, key, _POST, dict(message), thread_id=thread.id, sent=owed)
+        row = self._outbox.outbox_begin(
+            lease, key, _POST, dict(message), thread_id=thread.id, sent=owed.sent, report=owed.report
+        )
         if row.status == "sent":
             return Posted(row.ts or "", new=False)
         if pressed and _is_on_its_way(row):
@@ -377,6 +379,10 @@ class SlackWriter(Niceties):
     def note_later(self, lease: Lease) -> None:
         """From now on, note what this thread gets with the next row that is begun for it. See `Owed`."""
         self._owed.note_later(lease.thread_id)
+
+    def save_later(self, lease: Lease, report: NewReport) -> None:
+        """Store this report with the next row that is begun for its thread, so before anything of it is posted."""
+        self._owed.add_report(lease.thread_id, report)
 
     def note_now(self, lease: Lease) -> bool:
         """Note what is not noted yet; True when something was, and so the lease was checked. Raises LeaseLost."""

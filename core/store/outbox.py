@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import Connection, Row, bindparam, func, select, true, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from core.rows import OutboxRow, Sent
+from core.rows import NewReport, OutboxRow, Sent
 from core.store import tables as t
 from core.store.part import HOLDS, Part, guard, insert_under, lease_values, now, parameters, storable, writes
+from core.store.reports import contents_of, insert_report, report_in_one, report_values
 from core.values import Lease
 
 CARD_SLOT = "card"
@@ -39,16 +40,20 @@ class Outbox(Part):
         thread_id: str | None = None,
         response: Mapping[str, Any] | None = None,
         sent: Sequence[Sent] = (),
+        report: NewReport | None = None,
     ) -> OutboxRow:
         """Store what is about to be sent, or find what was stored under this key before (then it is not `fresh`).
 
         A row that is known to be unsent is taken up with the new payload, and is fresh again. `response` is a partial
-        answer of Slack's, kept with a new row. What was `sent` before is noted in the same transaction. Without a
-        lease, the `thread_id` is needed. Raises ValueError when there is neither.
+        answer of Slack's, kept with a new row. In the same transaction, what was `sent` before is noted, and the
+        `report` of a turn that ends is stored (as `save_report` does). Without a lease, the `thread_id` is needed.
+        Raises ValueError when there is neither, or when a report comes without a lease.
         """
         thread = lease.thread_id if lease is not None else thread_id
         if thread is None:
             raise ValueError("an outbox row needs a lease or a thread id")
+        if report is not None and lease is None:
+            raise ValueError("a report is stored under a lease")
         values = {
             "key": key,
             "thread_id": thread,
@@ -58,14 +63,21 @@ class Outbox(Part):
             "response": storable(dict(response or {})),
             "created_at": now(),
         }
-        noted = sent if self._database.dialect == "postgresql" and lease is not None else ()
-        query = _begin_query(self._database.dialect, is_leased=lease is not None, noted=len(noted))
+        # What goes with it is a part of the same statement on Postgres, and a statement of its own in SQLite.
+        in_one = self._database.dialect == "postgresql" and lease is not None
+        beside = _Beside(sent if in_one else (), report if in_one else None)
+        apart = _Beside(() if in_one else sent, None if in_one else report)
+        query = _begin_query(self._database.dialect, lease is not None, len(beside.sent), beside.report is not None)
         given = {f"{name}_new": value for name, value in values.items()} | _values_of(lease)
-        for number, each in enumerate(noted):
+        for number, each in enumerate(beside.sent):
             given |= {f"{name}_{number}": value for name, value in _sent_values(each).items()}
-        with self._guarded(lease, statements=1 + len(sent) - len(noted)) as db:
-            if not noted:
-                self._note_sent(db, lease, sent)
+        if lease is not None and beside.report is not None:
+            given |= report_values(lease, beside.report, self._database.dialect)
+        turn_id = None if report is None else report.turn_id
+        with self._guarded(lease, turn_id, statements=1 + apart.statements) as db:
+            self._note_sent(db, lease, apart.sent)
+            if lease is not None and apart.report is not None:
+                self._save_beside(db, lease, apart.report)
             made = db.execute(query, given).first()
             if made is None and lease is not None:
                 guard(db, lease)
@@ -78,6 +90,13 @@ class Outbox(Part):
             again = {name: values[name] for name in ("status", "payload", *(["response"] if response else []))}
             changed = update(t.outbox).where(t.outbox.c.key == key).values(**again)
             return _outbox(db.execute(changed.returning(t.outbox)).one(), fresh=True)
+
+    def _save_beside(self, db: Connection, lease: Lease, report: NewReport) -> None:
+        values = report_values(lease, report, self._database.dialect)
+        if db.execute(_report_query(self._database.dialect), values).first() is None:
+            guard(db, lease)
+        else:
+            self._refer(db, lease.thread_id, contents_of(report))
 
     @writes
     def outbox_note(self, lease: Lease | None, key: str, response: Mapping[str, Any]) -> None:
@@ -150,6 +169,17 @@ class Outbox(Part):
             return [_outbox(row) for row in db.execute(taken)]
 
 
+class _Beside(NamedTuple):
+    """What is written together with a new row."""
+
+    sent: Sequence[Sent]
+    report: NewReport | None
+
+    @property
+    def statements(self) -> int:
+        return len(self.sent) + (0 if self.report is None else 2)
+
+
 def _outbox(row: Row[Any], *, fresh: bool = False) -> OutboxRow:
     return OutboxRow(**row._mapping, fresh=fresh)
 
@@ -172,8 +202,14 @@ def _sent_query(is_leased: bool, suffix: str = "") -> Any:
 
 
 @cache
-def _begin_query(dialect: str, *, is_leased: bool, noted: int) -> Any:
-    """SQL: add a row that is about to be sent, unless there is one with this key. On Postgres, note so many as sent."""
+def _report_query(dialect: str) -> Any:
+    return insert_report(dialect)
+
+
+@cache
+def _begin_query(dialect: str, is_leased: bool, noted: int, reports: bool) -> Any:
+    """SQL: add a row that is about to be sent, unless there is one with this key. On Postgres, note so many as sent,
+    and store a report."""
     others = t.outbox.alias()
     newest = select(func.max(others.c.ts)).where(others.c.thread_id == bindparam("thread_id_new"))
     # A parameter that is called like a column would be set by the UPDATE, too.
@@ -183,7 +219,7 @@ def _begin_query(dialect: str, *, is_leased: bool, noted: int) -> Any:
     query = query.on_conflict_do_nothing().returning(t.outbox)
     for number in range(noted):
         query = query.add_cte(_sent_query(is_leased, f"_{number}").cte(f"noted_{number}"))
-    return query
+    return query.add_cte(*report_in_one()) if reports else query
 
 
 def _change(db: Connection, lease: Lease | None, key: str, **values: Any) -> None:

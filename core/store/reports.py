@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
-from sqlalchemy import select, update
+from sqlalchemy import CTE, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from core.clean_room import CleanRoomOrder
-from core.rows import ReportRow
+from core.rows import NewReport, ReportRow
 from core.store import tables as t
 from core.store.part import (
     Part,
@@ -46,22 +46,13 @@ class Reports(Part):
 
         With a `clean_room`, its code is to be run again (`core/store/clean_rooms.py`).
         """
-        values = {
-            "turn_id": turn_id,
-            "markdown": storable(markdown),
-            "files": storable([file.model_dump(mode="json") for file in files]),
-            "created_at": now(),
-            "clean_room": None if clean_room is None else storable(clean_room.model_dump(mode="json")),
-            "clean_room_state": None if clean_room is None else clean_room.state,
-        }
-        contents = {file.sha256 for file in files}
-        in_one = self._database.dialect == "postgresql"
-        values |= lease_values(lease) | (reference_values(lease.thread_id, contents) if in_one else {})
-        with self._guarded(lease, turn_id, statements=1 if in_one else 2) as db:
-            if db.execute(_save_query(self._database.dialect), values).first() is None:
+        report = NewReport(turn_id, markdown, files, clean_room)
+        dialect = self._database.dialect
+        with self._guarded(lease, turn_id, statements=1 if dialect == "postgresql" else 2) as db:
+            if db.execute(_save_query(dialect), report_values(lease, report, dialect)).first() is None:
                 guard(db, lease)
-            elif not in_one:
-                self._refer(db, lease.thread_id, contents)
+            elif dialect != "postgresql":
+                self._refer(db, lease.thread_id, contents_of(report))
 
     @writes
     def complete_report(self, lease: Lease, turn_id: str, markdown: str, files: Sequence[StoredFile]) -> None:
@@ -84,13 +75,43 @@ class Reports(Part):
         return ReportRow(row.turn_id, row.markdown, files, row.created_at)
 
 
+def contents_of(report: NewReport) -> set[str]:
+    """The hashes of its files."""
+    return {file.sha256 for file in report.files}
+
+
+def report_values(lease: Lease, report: NewReport, dialect: str) -> dict[str, Any]:
+    """The parameters of a statement that stores a report under this lease; on Postgres with its references."""
+    order = report.clean_room
+    values = {
+        "turn_id": report.turn_id,
+        "markdown": storable(report.markdown),
+        "files": storable([file.model_dump(mode="json") for file in report.files]),
+        "created_at": now(),
+        "clean_room": None if order is None else storable(order.model_dump(mode="json")),
+        "clean_room_state": None if order is None else order.state,
+    }
+    references = reference_values(lease.thread_id, contents_of(report)) if dialect == "postgresql" else {}
+    return {f"{name}_report": value for name, value in values.items()} | lease_values(lease) | references
+
+
+def insert_report(dialect: str) -> Any:
+    """SQL: add a report unless the turn has one, if the lease holds. Its parameters are `report_values`."""
+    insert = postgresql.insert(t.reports) if dialect == "postgresql" else sqlite.insert(t.reports)
+    query = insert_under(insert, parameters(t.reports, _COLUMNS, "_report"))
+    return query.on_conflict_do_nothing().returning(t.reports.c.turn_id)
+
+
+def report_in_one() -> tuple[CTE, CTE]:
+    """SQL of Postgres, for use beside another write: the same with the report's references."""
+    saved = insert_report("postgresql").cte("saved")
+    return saved, references_if(select(saved.c.turn_id).exists())
+
+
 @cache
 def _save_query(dialect: str) -> Any:
     """SQL: add a report unless the turn has one; on Postgres with its references, which follow in SQLite."""
-    insert = postgresql.insert(t.reports) if dialect == "postgresql" else sqlite.insert(t.reports)
-    query = insert_under(insert, parameters(t.reports, _COLUMNS))
-    query = query.on_conflict_do_nothing().returning(t.reports.c.turn_id)
     if dialect != "postgresql":
-        return query
-    saved = query.cte("saved")
-    return select(saved).add_cte(references_if(select(saved.c.turn_id).exists()))
+        return insert_report(dialect)
+    saved, referred = report_in_one()
+    return select(saved).add_cte(referred)

@@ -11,8 +11,9 @@ import pytest
 from sqlalchemy import Engine, event
 from turn_kit import ASKED, CELL, FINISHED, REPLIED, changed, message
 
+from core.clean_room import WAITING, CleanRoomOrder
 from core.errors import LeaseLost
-from core.rows import Sent, Spent
+from core.rows import NewReport, Sent, Spent
 from core.store import Store
 from core.store.turns import new_turn
 from core.values import Lease, StoredFile
@@ -199,3 +200,39 @@ def test_a_row_that_is_found_again_still_notes_what_was_sent(store: Store, lease
     sent = [Sent("card", "1.000001", {})]
     assert not store.outbox_begin(lease, "report", "chat.postMessage", {}, sent=sent).fresh
     assert store.outbox_get("card").status == "sent"
+
+
+def test_a_report_is_stored_with_the_row_that_begins_it_and_by_no_lost_lease(store: Store, lease: Lease) -> None:
+    turn = store.open_turn(lease, "en", "gpt-x")
+    new = NewReport(turn.id, "# Report", [FILE, FIGURE], CleanRoomOrder(state="due"))
+    lost = lease.model_copy(update={"token": lease.token - 1})
+    with pytest.raises(LeaseLost):
+        store.outbox_begin(lost, "card", "chat.postMessage", {}, report=new)
+    assert (store.outbox_get("card"), store.report(turn.id)) == (None, None)
+    store.outbox_begin(lease, "card", "chat.postMessage", {}, report=new)
+    report = store.report(turn.id)
+    assert (report.markdown, report.files) == ("# Report", (FILE, FIGURE))
+    assert store.clean_room(turn.id) == WAITING
+    with store._database.reading() as db:
+        found = db.exec_driver_sql("SELECT sha256 FROM blob_refs ORDER BY sha256").scalars().all()
+    assert found == [FILE.sha256, FIGURE.sha256]
+
+
+def test_a_row_that_is_found_again_still_stores_the_report_and_the_first_report_stays(
+    store: Store, lease: Lease
+) -> None:
+    turn = store.open_turn(lease, "en", "gpt-x")
+    sent = [Sent("card", "1.000001", {})]
+    for key in ("card", "report"):
+        store.outbox_begin(lease, key, "chat.postMessage", {})
+    for markdown in ("# First", "# Second"):
+        new = NewReport(turn.id, markdown, [FILE])
+        assert not store.outbox_begin(lease, "report", "chat.postMessage", {}, sent=sent, report=new).fresh
+    assert store.report(turn.id).markdown == "# First"
+    assert store.outbox_get("card").status == "sent"
+
+
+def test_a_report_goes_with_a_row_of_its_own_thread_and_lease_only(store: Store, lease: Lease) -> None:
+    for given in (lease, None):
+        with pytest.raises(ValueError, match=r"not of thread|under a lease"):
+            store.outbox_begin(given, "k", "m", {}, thread_id="T1:C1:9.0", report=NewReport("T1:C1:9.0/t1", ""))

@@ -224,7 +224,7 @@ OUTSIDE = {
     "wake_key",  # read before a job begins: test_core_signatures.py
     *("begin_vectors", "keep_vectors", "drop_orphaned_vectors"),  # those of the process that embeds threads
     *("begin_search", "answer_search", "end_search", "drop_old_searches"),  # a search's: test_service_vectors.py
-    *("begin_clean_room", "complete_report"),  # a clean room before the report: test_turn_clean_room.py
+    *("save_report", "begin_clean_room", "complete_report"),  # a clean room before the report: test_turn_clean_room.py
 }
 """Writes that no turn here does."""
 

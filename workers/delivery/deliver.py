@@ -18,6 +18,7 @@ from core.commands import RUN, SPEAK, commands
 from core.errors import OursToFix, SlackFailed
 from core.interactions import Reaction
 from core.phrases import say
+from core.rows import NewReport
 from core.slack.approvals import approval_message, decided_message, outdated_message
 from core.slack.blocks import SlackMessage
 from core.slack.rates import decorative
@@ -235,8 +236,15 @@ class Delivery:
         with self._sharing.copies(key, files, early=not self._resumed) as copies:
             self._send(key, copies, comment)
 
-    def report(self, messages: Sequence[SlackMessage], files: Sequence[StoredFile]) -> None:
-        """The files of the report, then the report: the answer is the last message of its turn."""
+    def report(
+        self, messages: Sequence[SlackMessage], files: Sequence[StoredFile], new: NewReport | None = None
+    ) -> None:
+        """The files of the report, then the report: the answer is the last message of its turn.
+
+        A `new` report is stored together with the first row of these messages.
+        """
+        if new is not None:
+            self._slack.save_later(self._lease, new)
         key = self.key_of("report:files")
         with self._sharing.copies(key, files, early=not self._resumed) as copies:
             self._above()

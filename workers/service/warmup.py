@@ -10,7 +10,7 @@ from typing import get_args
 
 from core import phrases
 from core.commands import commands
-from core.rows import ExportedRow, Sent, Spent
+from core.rows import ExportedRow, NewReport, Sent, Spent
 from core.settings import Settings
 from core.steps import Asked, Briefed, CellRan, FileAbstract, Finished, Replied, Step
 from core.store import Store, start_of_day
@@ -83,7 +83,10 @@ def warm_up_store(store: Store) -> None:
         store.outbox_unsent(lease, key, "")
         store.outbox_begin(lease, key, "chat.postMessage", {})
         store.outbox_done(lease, key, "1.000002", {})
-        store.outbox_begin(lease, f"{key}:2", "chat.postMessage", {}, sent=[Sent(key, "1.000002", {})])
+        sent, report = [Sent(key, "1.000002", {})], NewReport(turn.id, "", [_FILE])
+        for number, new in enumerate((None, report)):
+            store.outbox_begin(lease, f"{key}:{number}", "chat.postMessage", {}, report=new)
+            store.outbox_begin(lease, f"{key}:sent {number}", "chat.postMessage", {}, sent=sent, report=new)
         store.outbox_dropped(lease, key)
         store.outbox_get(key)
         store.outbox_known(thread)

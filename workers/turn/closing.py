@@ -11,6 +11,7 @@ from core.commands import NOTE
 from core.errors import OursToFix, SlackUnreachable
 from core.held_files import Held
 from core.phrases import say
+from core.rows import NewReport
 from core.slack.suggestions import as_prompts
 from core.slack.text import escape
 from core.steps import Closed, Finished, Forgot, GaveUp, Step
@@ -137,18 +138,19 @@ def _report(turn: OpenTurn) -> None:
         for file in report.files
     ]
     made = {file.name: file for cell in cells(turn.steps) for file in cell.files}
+    new = None
     if mode == "before":
         context.store.complete_report(turn.lease, turn.row.id, report.markdown, [*files, *made.values()])
     else:
         order = order_of(turn, report.messages) if mode == "after" else None
-        context.store.save_report(turn.lease, turn.row.id, report.markdown, [*files, *made.values()], clean_room=order)
+        new = NewReport(turn.row.id, report.markdown, [*files, *made.values()], order)
     turn.show.ends("done")
     shown = [file for file in files if file.name in report.shown]
     posted = [*shown, *made.values()]
     if (waiting := hold_files(turn, "report:files", posted)) is None:
-        turn.show.report(report.messages, posted)
+        turn.show.report(report.messages, posted, new)
     else:
-        turn.show.report(report.messages, [])
+        turn.show.report(report.messages, [], new)
         show_held(context, turn.lease, Held(waiting), turn.language)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from core.rows import Sent
+from core.rows import NewReport, Sent
 from core.slack.owed import Owed
 from core.values import Lease
 
@@ -41,15 +41,15 @@ def owed(noted: Noted) -> Owed:
 def test_what_is_sent_is_noted_at_once_unless_more_follows(owed: Owed, noted: Noted) -> None:
     owed.add(LEASE, LEASE.thread_id, CARD)
     assert noted.writes == [[CARD]]
-    assert owed.take(LEASE.thread_id) == []
+    assert owed.take(LEASE.thread_id).sent == []
 
 
 def test_the_next_row_takes_what_is_owed_and_the_end_notes_the_rest(owed: Owed, noted: Noted) -> None:
     owed.note_later(LEASE.thread_id)
     owed.add(LEASE, LEASE.thread_id, CARD)
     assert noted.writes == []
-    assert owed.take(LEASE.thread_id) == [CARD]
-    assert owed.take(LEASE.thread_id) == []
+    assert owed.take(LEASE.thread_id).sent == [CARD]
+    assert owed.take(LEASE.thread_id).sent == []
     owed.add(LEASE, LEASE.thread_id, REPORT)
     assert owed.note_now(LEASE)
     assert noted.writes == [[REPORT]]
@@ -66,5 +66,16 @@ def test_what_a_turn_leaves_behind_is_forgotten(owed: Owed, noted: Noted) -> Non
     owed.note_later(LEASE.thread_id)
     owed.add(LEASE, LEASE.thread_id, Sent("k", "1.0", {}))
     owed.forget(LEASE.thread_id)
-    assert owed.take(LEASE.thread_id) == []
+    assert owed.take(LEASE.thread_id).sent == []
     assert not owed.note_now(LEASE)
+
+
+def test_a_report_goes_with_the_next_row_of_its_thread_alone(owed: Owed) -> None:
+    report = NewReport("T1:C1:1.0/t1", "# Report")
+    owed.add_report(LEASE.thread_id, report)
+    assert owed.take("T1:C1:2.0").report is None
+    assert owed.take(LEASE.thread_id).report is report
+    assert owed.take(LEASE.thread_id).report is None
+    owed.add_report(LEASE.thread_id, report)
+    owed.forget(LEASE.thread_id)
+    assert owed.take(LEASE.thread_id).report is None
