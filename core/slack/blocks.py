@@ -309,7 +309,7 @@ PLAINER: Final[Mapping[str, Callable[[Sequence[Block]], list[Block]]]] = {
 
 def characters(blocks: Iterable[Block]) -> int:
     """All text that Slack would count in these blocks."""
-    return sum(len(text) for block in blocks for text in _texts(block))
+    return sum(map(len, _texts(blocks)))
 
 
 def broken_limits(blocks: Sequence[Block]) -> list[str]:
@@ -431,16 +431,28 @@ def _count(pointer: str, items: Sequence[object], limit: int) -> list[str]:
     return [] if 0 < len(items) <= limit else [f"{pointer}: {len(items)} items, 1 to {limit} are taken"]
 
 
+_WITH_TEXT = ("title", "text", "caption", "elements", "rows", "tasks", "details", "output")
+
+
 def _texts(value: object) -> list[str]:
-    if isinstance(value, list):
-        return [text for item in value for text in _texts(item)]
-    if not isinstance(value, dict):
-        return []
-    return [
-        text
-        for key in ("title", "text", "caption", "elements", "rows", "tasks", "details", "output")
-        for text in ([value[key]] if isinstance(value.get(key), str) else _texts(value.get(key)))
-    ]
+    """The texts in blocks, or in what blocks hold."""
+    found: list[str] = []
+    _gather(value, found)
+    return found
+
+
+def _gather(value: object, found: list[str]) -> None:
+    if isinstance(value, dict):
+        for key in _WITH_TEXT:
+            if key in value:
+                inner = value[key]
+                if isinstance(inner, str):
+                    found.append(inner)
+                else:
+                    _gather(inner, found)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _gather(item, found)
 
 
 _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
