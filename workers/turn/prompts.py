@@ -109,7 +109,8 @@ def _whole(word: str) -> re.Pattern[str]:
 
 def _compiled(name: str, file: PromptFile) -> Template:
     try:
-        used = meta.find_undeclared_variables(_ENVIRONMENT.parse(file.template))
+        parsed = _ENVIRONMENT.parse(file.template)
+        used = meta.find_undeclared_variables(parsed)
     except TemplateSyntaxError as error:
         raise PromptError(f"prompt {name}, line {error.lineno}: {error.message}") from error
     if used != set(file.variables):
@@ -119,7 +120,7 @@ def _compiled(name: str, file: PromptFile) -> Template:
         raise PromptError(f"prompt {name}: a procedure has no variables")
     if wrong := [word for word in _SINGLE_BRACES.findall(file.template) if word in file.variables]:
         raise PromptError(f"prompt {name}: {{{wrong[0]}}} stands in single braces, the model would read it as it is")
-    return _ENVIRONMENT.from_string(file.template)
+    return _ENVIRONMENT.from_string(parsed)
 
 
 @cache
