@@ -12,11 +12,12 @@ from markdown_it.token import Token
 from core.slack.markdown import with_emphasis
 from core.slack.sanitize import sanitize
 
+_MARKDOWN = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table")
+
 
 def to_html(markdown: str, known: Collection[str] = (), *, lower: int = 1) -> str:
     """The Markdown as HTML. `known` are the addresses that may be links; headings stand so many levels `lower`."""
-    parser = MarkdownIt("commonmark", {"html": False, "linkify": False}).enable("table")
-    tokens = parser.parse(with_emphasis(sanitize(markdown, known)))
+    tokens = _MARKDOWN.parse(with_emphasis(sanitize(markdown, known)))
     for token in tokens:
         if token.type in ("heading_open", "heading_close"):
             token.tag = f"h{min(int(token.tag[1:]) + lower, 6)}"
