@@ -74,7 +74,13 @@ def _template(key: str, language: Language) -> Template:
 
 def say(key: str, language: Language, **variables: object) -> str:
     """The sentence `key` in `language`. Raises KeyError for an unknown key, UndefinedError for a missing variable."""
-    return _template(key, language).render(**variables)
+    return _template(key, language).render(**variables) if variables else _said(key, language)
+
+
+@cache
+def _said(key: str, language: Language) -> str:
+    """A sentence without variables. An error is not kept: it is raised each time."""
+    return _template(key, language).render()
 
 
 _GROUPS: Final[Mapping[Language, str]] = {"de": ".", "es": ".", "fr": "\u202f"}
