@@ -4,6 +4,7 @@ next worker resumes a turn by asking again.
     another worker has the thread                     → LetGo
     a person gave a command                           → Obey; their own code → RunCell first
     nobody asked, closed, or a question is open       → Wait
+    nobody decided in time whether something may run  → GiveUp
     the session began anew, and has start-up code     → RunCell
     nobody asked the analyst anything                 → Close
     the model could not be asked                      → Compact when the prompt was too long, else GiveUp
@@ -37,6 +38,7 @@ from core.commands import RUN, STARTUP, argument_of
 from core.phrases import number, say
 from core.second_route import SecondRoute
 from core.steps import (
+    APPROVAL_EXPIRED,
     APPROVAL_REJECTED,
     APPROVE_CALL,
     OWN_CALL,
@@ -112,6 +114,8 @@ def _next(turn: Turn) -> Action:
         return _own_cell(turn, command) or Obey(command)
     if turn.resting:
         return Wait()
+    if expired := _expired(turn):
+        return expired
     if asks_analyst(turn.steps) and (startup := startup_cell(turn)) is not None:
         return startup
     if isinstance(failure := turn.steps[-1], ModelFailed):
@@ -146,6 +150,15 @@ def _own_cell(turn: Turn, command: Commanded) -> RunCell | None:
     title = say("own_cell", turn.language, author=sanitize_name(author), title=title_of(code))
     cell_id = f"{turn.id}/p{len(own) + 1}"
     return RunCell(call_id, cell_id, title, code, user=command.user, author=author)
+
+
+def _expired(turn: Turn) -> GiveUp | None:
+    """The end of a turn in which nobody decided in time; None once somebody did, or wrote "continue" since."""
+    if not isinstance(last := turn.steps[-1], Decided) or last.outcome != "expired":
+        return None
+    asked = (step.approval for step in turn.steps if isinstance(step, Questioned) and step.call_id == last.call_id)
+    title = next((approval.title for approval in asked if approval), "") or say("progress_cell", turn.language)
+    return GiveUp(APPROVAL_EXPIRED, say(APPROVAL_EXPIRED, turn.language, title=title), "user")
 
 
 def _after_failure(turn: Turn, failure: ModelFailed) -> Action:

@@ -30,12 +30,12 @@ from workers.agent.stages import without_feedback
 def effective_steps(turns: Sequence[Sequence[Step]]) -> tuple[tuple[Step, ...], ...]:
     """The same turns, with what people changed applied.
 
-    An end that a person continued from is left out, with the failures of the model before it; a cell that was rejected
-    counts as skipped then. A cell that was undone
-    has the status "undone". A question about a reset that nobody confirmed is left out, and so are steps that this
+    An end that a person continued from is left out, with the failures of the model before it; a cell that was
+    rejected counts as skipped then, and what nobody decided in time may be asked again. A cell that was undone has
+    the status "undone". A question about a reset that nobody confirmed is left out, and so are steps that this
     version does not know, and statements whose cell tells of them. A turn of which nothing is left is empty. Once a
-    thread with rows of data sources was reset, the cells before have no output. What people left out of the context or
-    edited there is as they want it (`changes.py`), and what they approved stands without its rounds of feedback.
+    thread with rows of data sources was reset, the cells before have no output. What people left out of the context
+    or edited there is as they want it (`changes.py`), and what they approved stands without its rounds of feedback.
     """
     known = with_changes([[step for step in steps if not isinstance(step, UnknownStep)] for steps in turns])
     undone = {step.cell_id for steps in known for step in steps if isinstance(step, Undone)}
@@ -85,6 +85,8 @@ def _standing(steps: Sequence[Step], undone: Collection[str]) -> tuple[Step, ...
             if end is not None:
                 del kept[end]
             kept = [_skipped(before) for before in kept]
+            if kept and isinstance(last := kept[-1], Decided) and last.outcome == "expired":
+                kept.append(step)  # behind it, that nobody decided in time ends the turn no more
         elif isinstance(step, CellRan) and step.cell_id in undone:
             kept.append(step.model_copy(update={"status": "undone"}))
         else:

@@ -10,12 +10,9 @@ from core.rows import StoredMessage
 from core.slack.memory_views import followed_message
 from core.slack.text import escape
 from core.steps import (
-    APPROVAL_EXPIRED,
     Agreed,
     Asked,
     Briefed,
-    Decided,
-    GaveUp,
     Noted,
     Questioned,
     Recalled,
@@ -24,7 +21,7 @@ from core.steps import (
     Unread,
     open_question,
 )
-from core.values import FileRef, Language
+from core.values import FileRef
 from workers.agent.about_steps import has_readable_file, last_answer, unread_files
 from workers.agent.inbox import AuthorOf, Reading, read_mail
 from workers.turn.context import TurnContext
@@ -66,7 +63,7 @@ def join_mail(turn: OpenTurn) -> None:
             steps.insert(_before_commands(reading) + len(files[:1]), recalled)
     if turn.preferred is not None and not turn.steps and any(isinstance(step, Asked) for step in steps):
         steps.append(turn.preferred)
-    turn.take(reading.mail, _with_end(steps, question, reading, turn.language))
+    turn.take(reading.mail, steps)
     if question is not None and any(isinstance(step, Agreed | Redrafted) for step in steps):
         turn.show.agreed(turn.steps, question)
     show_answer(turn)
@@ -78,17 +75,6 @@ def _shown_at(turn: OpenTurn, question: Questioned | None) -> float:
     """When the question appeared in the thread as it reads now, in Slack's time; inf while it has not."""
     shown = turn.show.shown_ts(turn.steps, question) if question is not None and question.approval else "0"
     return float(shown or "inf")
-
-
-def _with_end(
-    steps: Sequence[Step], question: Questioned | None, reading: Reading, language: Language
-) -> Sequence[Step]:
-    """The steps, with the end of the turn when nobody decided in time whether something may run."""
-    expired = any(isinstance(step, Decided) and step.outcome == "expired" for step in steps)
-    if not expired or reading.stops or question is None or question.approval is None:
-        return steps
-    title = question.approval.title or say("progress_cell", language)
-    return [*steps, GaveUp(reason=APPROVAL_EXPIRED, text=say(APPROVAL_EXPIRED, language, title=title), fault="user")]
 
 
 def show_answer(turn: OpenTurn) -> None:

@@ -117,9 +117,6 @@ def _until_rest(turn: OpenTurn) -> None:
     while not rests:
         if not turn.had_no_mail_just_now():
             join_mail(turn)
-            if end := ending(turn.steps):  # nobody decided in time
-                close(turn, end)
-                return
         view = turn.view()
         rests = _perform(turn, view, decide(view))
         if not rests and (end := ending(turn.steps)):

@@ -24,11 +24,15 @@ from agent_kit import (
 )
 
 from core.steps import (
+    APPROVAL_EXPIRED,
+    Approval,
     Asked,
     Briefed,
     CellRan,
     Checked,
+    Commanded,
     Corrected,
+    Decided,
     Finished,
     Forgot,
     GaveUp,
@@ -38,7 +42,18 @@ from core.steps import (
     Undone,
     UnknownStep,
 )
-from workers.agent.actions import AskHuman, AskModel, CorrectModel, Finish, GiveUp, RecordVerdict, RunCell, Wait
+from workers.agent.actions import (
+    AskApproval,
+    AskHuman,
+    AskModel,
+    CorrectModel,
+    Finish,
+    GiveUp,
+    Obey,
+    RecordVerdict,
+    RunCell,
+    Wait,
+)
 from workers.agent.decide import decide
 from workers.agent.effective_steps import RESET_CALL, effective_steps
 from workers.agent.guards import known_so_far
@@ -505,6 +520,44 @@ def test_a_report_that_a_budget_made_the_last_word_says_so_and_is_not_judged() -
 
 
 # --- what a person called back
+
+
+WAITING = Questioned(
+    call_id="approve:1",
+    question="May this run?",
+    approval=Approval(what="python", title="Read", code="df = 1", call="c1"),
+)
+UNDECIDED = Decided(call_id="approve:1", outcome="expired", ts="9.0")
+
+
+def test_a_turn_ends_when_nobody_decides_in_time() -> None:
+    action = decide(turn(asked(), BRIEFED, run("df = 1"), WAITING, UNDECIDED, approvals="every cell"))
+    assert isinstance(action, GiveUp)
+    assert (action.reason, action.fault) == (APPROVAL_EXPIRED, "user")
+    assert "“Read”" in action.text
+
+
+def test_a_step_without_a_title_is_named_all_the_same() -> None:
+    assert WAITING.approval is not None
+    untitled = WAITING.model_copy(update={"approval": WAITING.approval.model_copy(update={"title": ""})})
+    action = decide(turn(asked(), BRIEFED, run("df = 1"), untitled, UNDECIDED, approvals="every cell"))
+    assert isinstance(action, GiveUp)
+    assert "“”" not in action.text
+
+
+def test_a_stop_counts_before_the_end_of_the_time() -> None:
+    stop = Commanded(command="stop", user="U1", author="Ana", text="stop", ts="9.1")
+    action = decide(turn(asked(), BRIEFED, run("df = 1"), WAITING, UNDECIDED, stop, approvals="every cell"))
+    assert action == Obey(stop)
+
+
+def test_what_nobody_decided_in_time_is_asked_again_after_continue() -> None:
+    end = GaveUp(reason=APPROVAL_EXPIRED, text="Nobody decided.", fault="user")
+    resumed = Resumed(user="U1", author="Ana", text="continue", ts="10.0")
+    (steps,) = effective_steps([(asked(), BRIEFED, run("df = 1"), WAITING, UNDECIDED, end, resumed)])
+    action = decide(turn(*steps, approvals="every cell"))
+    assert isinstance(action, AskApproval)
+    assert action.number == 2
 
 
 def test_an_end_that_was_called_back_does_not_count() -> None:
