@@ -36,6 +36,8 @@ ANSWER_S = 20.0
 _SLOWEST_COPY = 10_000_000
 """Bytes per second. While the host copies a file it says nothing."""
 _ALIVES = 4
+_OLDER_HOST = "this host speaks version 3 of the protocol"
+"""How a host of version 3 refuses a newer client. Later ones say with `again` that the call may be made again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +55,10 @@ class _Reply:
 
 
 class HostUnavailable(Exception):
-    """The session host does not answer, ended during the call, or lacks disk or memory. The call may be made again."""
+    """The session host does not answer, ended during the call, lacks disk or memory, or is of another version.
+
+    The call may be made again.
+    """
 
 
 class RequestError(Exception):
@@ -264,10 +269,11 @@ class SessionClient:
             raise HostUnavailable("the session host ended during the call") from error
         if message is None:
             raise HostUnavailable("the session host ended during the call")
-        if message.get("type") == "error" and message.get("again") is True:
-            raise HostUnavailable(f"the session host cannot do it now: {text(message, 'message', 4_000)}")
         if message.get("type") == "error":
-            raise RequestError(text(message, "message", 4_000))
+            why = text(message, "message", 4_000)
+            if message.get("again") is True or why == _OLDER_HOST:
+                raise HostUnavailable(f"the session host cannot do it now: {why}")
+            raise RequestError(why)
         return message
 
 

@@ -13,7 +13,16 @@ from executor.bash_interpreter import COMMAND_LIMIT
 from executor.cell import Cell
 from executor.durable import Disk
 from executor.event_loop import Loop, Timer, Writer
-from executor.frames import CLIENT_LIMIT, PROTOCOL_VERSION, FrameReader, Message, ProtocolError, encode
+from executor.frames import (
+    ANSWERED_VERSIONS,
+    CLIENT_LIMIT,
+    PROTOCOL_VERSION,
+    FrameReader,
+    Message,
+    OtherVersion,
+    ProtocolError,
+    encode,
+)
 from executor.home import Home, TooLarge
 from executor.linux import is_sealed
 from executor.notebook import Notebook
@@ -125,12 +134,12 @@ class Connection:
             for message in self._reader.feed(data):
                 self._handle(message)
         except _REFUSED as error:
-            again = isinstance(error, OSError) and error.errno in _PASSES
+            again = isinstance(error, OtherVersion) or (isinstance(error, OSError) and error.errno in _PASSES)
             self._send({"type": "error", "message": _sentence(error), "again": again})
 
     def _handle(self, message: Message) -> None:
-        if message.get("type") not in ("reply", "approval") and message.get("v") != PROTOCOL_VERSION:
-            raise ProtocolError(f"this host speaks version {PROTOCOL_VERSION} of the protocol")
+        if message.get("type") not in ("reply", "approval") and message.get("v") not in ANSWERED_VERSIONS:
+            raise OtherVersion(f"this host speaks version {PROTOCOL_VERSION} of the protocol")
         handlers: dict[str, Callable[[Message], None]] = {
             "ping": self._ping,
             "run": self._run,

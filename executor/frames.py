@@ -10,7 +10,9 @@ import struct
 from collections.abc import Callable, Mapping
 from typing import Any
 
-PROTOCOL_VERSION = 3
+PROTOCOL_VERSION = 4
+ANSWERED_VERSIONS = (PROTOCOL_VERSION - 1, PROTOCOL_VERSION)
+"""A host answers clients of these versions: two releases that follow each other work side by side."""
 HEADER = struct.Struct(">I")
 CLIENT_LIMIT = 32 << 20
 """Largest frame between a client and the host, in bytes: a result with both streams full, as JSON, fits."""
@@ -44,6 +46,10 @@ _from_json = json.JSONDecoder(parse_constant=_refuse_constant, parse_float=_fini
 
 class ProtocolError(Exception):
     """The peer broke the protocol: a frame too long, not JSON, or not the message that was due."""
+
+
+class OtherVersion(ProtocolError):
+    """A client speaks a version that this host does not answer. It may ask again once both are of one release."""
 
 
 def encode(message: Mapping[str, Any]) -> bytes:
