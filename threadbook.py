@@ -210,13 +210,13 @@ def run(
     """Run files as successive cells of one fresh sandboxed session, with the limits of threadbook.toml."""
     from executor import launch
     from executor.wire import limits_from
-    from workers.delivery.notices import worded
+    from workers.delivery.notices import in_words
 
     settings = _settings()
     outcome = launch.run_files(
         files,
         limits_from(settings.session_limits()),
-        worded=lambda result: worded(result, "en"),
+        worded=lambda notices: in_words(notices, "en"),
         syscalls=settings.sandbox.syscalls,
     )
     if as_json:

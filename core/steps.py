@@ -93,10 +93,14 @@ class FileAbstract(Value):
 
 
 class FileProblem(Value):
-    """A file that could not be used, and why: a text for people (in their language) and for the model."""
+    """A file that could not be used, and why: a text for people (in their language) and for the model.
+
+    `why_text` is what people read where the model reads another text, "" where both read `why`.
+    """
 
     name: str
     why: str
+    why_text: str = ""
 
 
 class ToolCall(Value):

@@ -13,7 +13,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from executor.home import Home, TooLarge
-from executor.values import Limits, Rejected
+from executor.notices import notice
+from executor.values import Limits, Notice, Rejected
 
 _DEPTH = 8
 _ENTRIES = 25_000
@@ -23,11 +24,11 @@ _DELETED = " (deleted)"
 _NAME_LENGTH = 120
 _SPARSE_SLACK = 64 << 10  # bytes that a file may lack on disk: block rounding, small files kept in the inode
 _KINDS = {
-    stat.S_IFLNK: "it is a symbolic link",
-    stat.S_IFIFO: "it is a pipe",
-    stat.S_IFSOCK: "it is a socket",
-    stat.S_IFCHR: "it is a device",
-    stat.S_IFBLK: "it is a device",
+    stat.S_IFLNK: "file_link",
+    stat.S_IFIFO: "file_pipe",
+    stat.S_IFSOCK: "file_socket",
+    stat.S_IFCHR: "file_device",
+    stat.S_IFBLK: "file_device",
 }
 
 Fingerprint = tuple[int, int, int, int, int]
@@ -79,16 +80,16 @@ def collect(root: int, before: Snapshot, home: Home, limits: Limits) -> Collecti
             continue
         why = _refusal(name, status, limits)
         if why is None and len(taken) >= limits.artifacts:
-            why = f"a cell may leave {limits.artifacts} files, this is one more"
+            why = notice("file_one_too_many", limit=limits.artifacts)
         if why is None and total + status.st_size > limits.artifacts_mb << 20:
-            why = f"the files of this cell are larger than {limits.artifacts_mb} MB together"
+            why = notice("files_large_together", limit=limits.artifacts_mb)
         if why is None:
             try:
                 file = _take(folder, name, home, limits)
             except OSError as error:
-                why = f"it cannot be read ({error.strerror})"
+                why = notice("file_unreadable", error=str(error.strerror))
             except TooLarge:
-                why = f"it is larger than {limits.artifact_mb} MB"
+                why = notice("file_larger", limit=limits.artifact_mb)
             else:
                 if isinstance(file, Taken):
                     taken.append(file)
@@ -98,7 +99,7 @@ def collect(root: int, before: Snapshot, home: Home, limits: Limits) -> Collecti
         rejected.append(Rejected(printable(name), why))
     if len(rejected) > _REJECTIONS:
         more = len(rejected) - _REJECTIONS + 1
-        rejected[_REJECTIONS - 1 :] = [Rejected("...", f"{more:,} more were refused")]
+        rejected[_REJECTIONS - 1 :] = [Rejected("...", notice("more_refused", count=more))]
     return Collection(seen, tuple(taken), tuple(rejected))
 
 
@@ -117,9 +118,7 @@ def _walk(root: int, rejected: list[Rejected]) -> Iterator[tuple[str, int, os.st
     try:
         yield from _walk_folder(root, "", itertools.count(1), rejected)
     except _TooMany:
-        rejected.append(
-            Rejected("...", f"the workspace has more than {_ENTRIES:,} entries; the rest was not looked at")
-        )
+        rejected.append(Rejected("...", notice("too_many_entries", limit=_ENTRIES)))
 
 
 def _walk_folder(
@@ -149,12 +148,12 @@ def _walk_folder(
 
 def _open_folder(entry: str, folder: int, name: str, rejected: list[Rejected]) -> int | None:
     if name.count("/") + 1 >= _DEPTH:
-        rejected.append(Rejected(printable(name), f"folders deeper than {_DEPTH} levels are not looked into"))
+        rejected.append(Rejected(printable(name), notice("folder_too_deep", limit=_DEPTH)))
         return None
     try:
         return os.open(entry, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder)
     except OSError as error:
-        rejected.append(Rejected(printable(name), f"the folder cannot be read ({error.strerror})"))
+        rejected.append(Rejected(printable(name), notice("folder_unreadable", error=str(error.strerror))))
         return None
 
 
@@ -162,25 +161,25 @@ def _fingerprint(status: os.stat_result) -> Fingerprint:
     return status.st_mode, status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
-def _refusal(name: str, status: os.stat_result, limits: Limits) -> str | None:
+def _refusal(name: str, status: os.stat_result, limits: Limits) -> Notice | None:
     if not stat.S_ISREG(status.st_mode):
-        return _KINDS.get(stat.S_IFMT(status.st_mode), "it is not a regular file")
+        return notice(_KINDS.get(stat.S_IFMT(status.st_mode), "file_not_regular"))
     if status.st_nlink != 1:
-        return f"it has {status.st_nlink} names (hard links)"
+        return notice("file_names", count=status.st_nlink)
     if status.st_size > limits.artifact_mb << 20:
-        return f"it is {status.st_size / (1 << 20):,.0f} MB, larger than {limits.artifact_mb} MB"
+        return notice("file_large", size=round(status.st_size / (1 << 20)), limit=limits.artifact_mb)
     if status.st_blocks * 512 + _SPARSE_SLACK < status.st_size:
-        return "it is sparse: most of its size is not there"
+        return notice("file_sparse")
     if not name.isprintable() or len(name) > _NAME_LENGTH or len(os.fsencode(name)) > 2 * _NAME_LENGTH:
-        return "its name is too long or has characters that cannot be printed"
+        return notice("file_name")
     if any(part.startswith(".") for part in name.split("/")):
-        return "it is hidden (its name starts with a dot)"
+        return notice("file_hidden")
     if name.endswith(_DELETED):
-        return f'its name ends in "{_DELETED}"'
+        return notice("file_name_of_deleted", ending=_DELETED)
     return None
 
 
-def _take(folder: int, name: str, home: Home, limits: Limits) -> Taken | str:
+def _take(folder: int, name: str, home: Home, limits: Limits) -> Taken | Notice:
     """Copy one file; its state is asked again of the descriptor, for the name may mean another file by now."""
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     descriptor = os.open(name.rsplit("/", 1)[-1], flags, dir_fd=folder)
@@ -191,7 +190,7 @@ def _take(folder: int, name: str, home: Home, limits: Limits) -> Taken | str:
         # A cell may link somebody else's file here, let us open it, and remove the link. Then the file has one name,
         # but that name is not in this folder. The kernel says whether the name that we opened is still there.
         if os.readlink(f"/proc/self/fd/{descriptor}").endswith(_DELETED):
-            return "it was replaced while it was looked at"
+            return notice("file_replaced")
         sha256, size = home.keep(descriptor, limits.artifact_mb << 20)
     finally:
         os.close(descriptor)

@@ -17,7 +17,7 @@ from typing import Any
 from executor.client import HostUnavailable, SessionClient
 from executor.environment import clean_environment
 from executor.notices import for_log
-from executor.values import SYSCALLS, CellResult, Limits, Syscalls
+from executor.values import SYSCALLS, CellResult, Limits, Notice, Syscalls
 
 _START_S = 120.0
 _PING_S = 2.0
@@ -164,29 +164,29 @@ def running_host(
             stop_host(process)
 
 
-def codes_of(result: CellResult) -> str:
-    """A result's notices as codes with values."""
-    return "; ".join(for_log(notice) for notice in result.notices)
+def codes_of(notices: Sequence[Notice]) -> str:
+    """Notices as codes with values."""
+    return "; ".join(for_log(notice) for notice in notices)
 
 
 def run_files(
     paths: Sequence[Path],
     limits: Limits | None = None,
     *,
-    worded: Callable[[CellResult], str] = codes_of,
+    worded: Callable[[Sequence[Notice]], str] = codes_of,
     syscalls: Syscalls | None = None,
 ) -> dict[str, Any]:
     """Run files as successive cells of one fresh session. Returns what `threadbook run --json` prints.
 
     Files named *.sh are commands of the session's shell; whoever gives them here has approved them. `worded` makes a
-    sentence of a result's notices. A file that cannot be read raises OSError before anything runs.
+    sentence of notices. A file that cannot be read raises OSError before anything runs.
     """
     sources = [(path, Path(path).read_text(encoding="utf-8", errors="replace")) for path in paths]
     bash = any(_is_shell(path) for path in paths)
     with running_host(limits=limits, bash=bash, syscalls=syscalls) as client:
         sandbox = asdict(client.ping().sandbox)
         results = [(path, _run(client, f"{at}", path, code)) for at, (path, code) in enumerate(sources, 1)]
-    cells = [_summary(str(path), result) | {"notice": worded(result) or None} for path, result in results]
+    cells = [_summary(str(path), result, worded) for path, result in results]
     return {"cells": cells, "sandbox": sandbox}
 
 
@@ -200,7 +200,7 @@ def _is_shell(path: Path) -> bool:
     return Path(path).suffix == ".sh"
 
 
-def _summary(name: str, result: CellResult) -> dict[str, Any]:
+def _summary(name: str, result: CellResult, worded: Callable[[Sequence[Notice]], str]) -> dict[str, Any]:
     of_a_command = {"exit_status": result.exit_status} if _is_shell(Path(name)) else {}
     return {
         "file": name,
@@ -211,6 +211,7 @@ def _summary(name: str, result: CellResult) -> dict[str, Any]:
         "result": None if result.result is None else result.result.text,
         "error": None if result.error is None else asdict(result.error),
         "artifacts": [{"name": file.name, "mimetype": file.mimetype, "size": file.size} for file in result.artifacts],
-        "rejected": [{"name": file.name, "why": file.why} for file in result.rejected],
+        "rejected": [{"name": file.name, "why": worded((file.why,))} for file in result.rejected],
         "duration_s": result.duration_s,
+        "notice": worded(result.notices) or None,
     }

@@ -36,7 +36,6 @@ CHECKS = {
 }
 """What a cell may have done to its tables and charts: code → how many names at most, how many numbers."""
 _MANY_CHECKS = 8
-_NOT_DRAWN = {"too_many": "more figures were open than are taken"}
 
 
 def name_from(word: str) -> str:
@@ -111,10 +110,7 @@ def problems_from(message: Mapping[str, Any]) -> tuple[Rejected, ...]:
     for item in sequence(message, "problems", _MANY_PROBLEMS):
         if not isinstance(item, dict):
             raise ProtocolError("a problem is not an object")
-        why = text(item, "why")
-        found.append(
-            Rejected(
-                f"figure {integer(item, 'figure')}", _NOT_DRAWN.get(why) or f"it could not be drawn: {name_from(why)}"
-            )
-        )
+        word = text(item, "why")
+        why = notice("too_many_figures") if word == "too_many" else notice("not_drawn", kind=name_from(word))
+        found.append(Rejected(f"figure {integer(item, 'figure')}", why))
     return tuple(found)

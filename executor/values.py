@@ -68,14 +68,6 @@ class Artifact:
 
 
 @dataclass(frozen=True, slots=True)
-class Rejected:
-    """A file that was not taken, and why, in words for a person."""
-
-    name: str
-    why: str
-
-
-@dataclass(frozen=True, slots=True)
 class CellError:
     """The exception that ended a cell. `traceback` shows only the cell's own frames; `line` is 1-based in the cell.
 
@@ -118,6 +110,14 @@ class Notice:
 
     code: str
     values: Mapping[str, str | float | Notice] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A file that was not taken, and why."""
+
+    name: str
+    why: Notice
 
 
 @dataclass(frozen=True, slots=True)

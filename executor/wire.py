@@ -170,7 +170,7 @@ def result_to(result: CellResult) -> Message:
         "result": None if result.result is None else asdict(result.result),
         "error": None if result.error is None else asdict(result.error),
         "artifacts": [asdict(artifact) for artifact in result.artifacts],
-        "rejected": [asdict(rejected) for rejected in result.rejected],
+        "rejected": [{"name": one.name, "why": one.why.code, "notice": asdict(one.why)} for one in result.rejected],
         "files_read": result.files_read,
         "duration_s": result.duration_s,
         "notices": [asdict(notice) for notice in result.notices],
@@ -189,7 +189,7 @@ def result_from(data: Mapping[str, Any]) -> CellResult:
         result=None if _field(data, "result") is None else display_from(mapping(data, "result")),
         error=None if _field(data, "error") is None else error_from(mapping(data, "error")),
         artifacts=tuple(_artifact_from(item) for item in sequence(data, "artifacts")),
-        rejected=tuple(Rejected(text(item, "name"), text(item, "why", 1_000)) for item in sequence(data, "rejected")),
+        rejected=tuple(_rejected_from(item) for item in sequence(data, "rejected")),
         files_read=None if _field(data, "files_read") is None else texts(data, "files_read"),
         duration_s=number(data, "duration_s"),
         notices=_notices_from(data),
@@ -201,6 +201,13 @@ def result_from(data: Mapping[str, Any]) -> CellResult:
 def _check_from(data: Mapping[str, Any]) -> DataCheck:
     numbers = tuple(each for each in sequence(data, "numbers", 20) if isinstance(each, int))
     return DataCheck(text(data, "code"), texts(data, "names"), numbers)
+
+
+def _rejected_from(data: Mapping[str, Any]) -> Rejected:
+    """A file that was not taken. One that a host of version 3 stored has an English sentence as its `why`."""
+    if "notice" in data:
+        return Rejected(text(data, "name"), _notice_from(data["notice"]))
+    return Rejected(text(data, "name"), Notice("text", {"text": text(data, "why", 1_000)}))
 
 
 def _notices_from(data: Mapping[str, Any]) -> tuple[Notice, ...]:

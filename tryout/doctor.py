@@ -31,7 +31,7 @@ from executor.values import Sandbox
 from tryout.mcp_servers import tools_of
 from tryout.sources import look
 from workers.builder.toolchains import offered, toolchains
-from workers.delivery.notices import worded
+from workers.delivery.notices import in_words
 from workers.repositories.cloning import look_for_git
 from workers.service.start_checks import CannotStart, refuse_unfit_redis
 from workers.tools.client import ToolsClient
@@ -241,7 +241,7 @@ def sandbox(settings: Settings) -> Finding:
         cell = Path(folder) / "probe.py"
         cell.write_text("print(1 + 1)\n")
         outcome = launch.run_files(
-            [cell], worded=lambda result: worded(result, "en"), syscalls=settings.sandbox.syscalls
+            [cell], worded=lambda notices: in_words(notices, "en"), syscalls=settings.sandbox.syscalls
         )
     if outcome["cells"][0]["stdout"].strip() != "2":
         notice = outcome["cells"][0]["notice"] or outcome["cells"][0]["stderr"]

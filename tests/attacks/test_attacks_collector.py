@@ -19,6 +19,7 @@ from executor.client import SessionClient
 from executor.collect import collect
 from executor.home import Home
 from executor.values import Limits
+from workers.delivery.notices import in_words
 
 MARK = "a file of the host"
 RACE_S = 20
@@ -123,7 +124,7 @@ open(b"bytes-\\xff.txt", "w").write("x")
     result = unwalled.run(thread, "1", traps)
     assert result.status == "ok", result.error
     assert result.artifacts == ()
-    reasons = {refused.name: refused.why for refused in result.rejected}
+    reasons = {refused.name: in_words((refused.why,), "en") for refused in result.rejected}
     assert len(reasons) == 8
     assert reasons["link.txt"] == reasons["folder"] == "it is a symbolic link"
     assert "hard links" in reasons["hard.txt"]

@@ -156,7 +156,7 @@ class _Rooms:
         environment["PYTHONPATH"] = ":".join(filter(None, modules))
         placed = self._python(_PLACE, {"folder": folder, "files": files})
         if placed.status != "ok":
-            why = placed.error.message if placed.error else codes_of(placed)
+            why = placed.error.message if placed.error else codes_of(placed.notices)
             return Ran("killed", None, why=f"its files could not be placed ({why})")
         if job.prepare:
             prepared = self._bash(_line(job.prepare, folder, {"LC_ALL": "C"}), PREPARE_S)
@@ -245,4 +245,4 @@ def _ran(result: CellResult, job: Job, folder: str, left: Mapping[str, str], *, 
 
 
 def _why(result: CellResult, job: Job) -> str:
-    return f"it did not end within {job.timeout_s:g} s" if result.status == "timeout" else codes_of(result)
+    return f"it did not end within {job.timeout_s:g} s" if result.status == "timeout" else codes_of(result.notices)

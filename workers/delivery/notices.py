@@ -5,6 +5,8 @@ People read it in the language of their thread, the model reads it in English.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from jinja2 import UndefinedError
 
 from core.phrases import joined, say
@@ -18,7 +20,12 @@ def worded(result: CellResult, language: Language) -> str:
 
     A notice of another version of the executor, for which there is no phrase, is shown as its code with its values.
     """
-    sentences = [_sentence(notice, language).strip() for notice in result.notices]
+    return in_words(result.notices, language)
+
+
+def in_words(notices: Sequence[Notice], language: Language) -> str:
+    """Notices as sentences, one behind the other; "" for none."""
+    sentences = [_sentence(notice, language).strip() for notice in notices]
     return joined([sentence for sentence in sentences if sentence], language)
 
 

@@ -12,10 +12,10 @@ from typing import TypeVar
 
 from core.steps import CellRan, ChartData, DataCheck, FileProblem, Scalar, SeriesData, TableData
 from core.values import Language, StoredFile
-from executor.values import Artifact, CellResult, Series
+from executor.values import Artifact, CellResult, Rejected, Series
 from workers.agent.actions import RunCell
 from workers.agent.text import clip
-from workers.delivery.notices import worded
+from workers.delivery.notices import in_words, worded
 
 OUTPUT_CHARS = 50_000
 """Of stdout, of stderr, of the shown result and of an error: head and tail. The model sees less of them, the notebook
@@ -70,7 +70,7 @@ def cell_ran(
         checks=tuple(DataCheck(code=one.code, names=one.names, numbers=one.numbers) for one in result.checks),
         figures=tuple(keep(made) for made in result.artifacts if made.kind == "figure"),
         files=tuple(keep(made) for made in result.artifacts if made.kind == "file"),
-        rejected=tuple(FileProblem(name=refused.name, why=refused.why) for refused in result.rejected),
+        rejected=tuple(_rejected(refused, language) for refused in result.rejected),
         files_read=result.files_read,
         duration_s=result.duration_s,
         user=action.user,
@@ -79,6 +79,11 @@ def cell_ran(
         notice=worded(result, "en"),
         notice_text=worded(result, language),
     )
+
+
+def _rejected(refused: Rejected, language: Language) -> FileProblem:
+    why, text = in_words((refused.why,), "en"), in_words((refused.why,), language)
+    return FileProblem(name=refused.name, why=why, why_text=text if text != why else "")
 
 
 def tables_of(result: CellResult) -> tuple[TableData, ...]:

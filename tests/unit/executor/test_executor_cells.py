@@ -17,6 +17,7 @@ from patience import PATIENCE_S, eventually
 from executor.client import HostUnavailable, RequestError, SessionClient, WithFile
 from executor.launch import start_host, stop_host
 from executor.linux import SEALS
+from executor.notices import notice
 from executor.values import CellResult, Limits
 from workers.delivery.notices import worded
 
@@ -525,7 +526,7 @@ def test_libraries_that_would_start_programs_for_their_workers_do_without(run) -
 def test_a_figure_that_cannot_be_drawn_is_named_with_the_reason(run) -> None:
     result = run("import matplotlib.pyplot as plt\nplt.figure(figsize=(4000, 4000))\nplt.plot([1])")
     assert result.status == "ok"
-    assert [(file.name, file.why) for file in result.rejected] == [("figure 1", "it could not be drawn: ValueError")]
+    assert [(file.name, file.why) for file in result.rejected] == [("figure 1", notice("not_drawn", kind="ValueError"))]
     assert "inches" in result.stderr  # what the error says is the cell's own output
 
 

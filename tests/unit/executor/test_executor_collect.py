@@ -13,7 +13,9 @@ from hypothesis import strategies as st
 
 from executor.collect import Collection, collect, printable, snapshot
 from executor.home import Home
+from executor.notices import notice
 from executor.values import Limits
+from workers.delivery.notices import in_words
 
 LIMITS = Limits(artifact_mb=1, artifacts=5, artifacts_mb=2)
 
@@ -37,7 +39,7 @@ def root(work: Path) -> Iterator[int]:
 
 
 def reasons(found: Collection) -> dict[str, str]:
-    return {rejected.name: rejected.why for rejected in found.rejected}
+    return {rejected.name: in_words((rejected.why,), "en") for rejected in found.rejected}
 
 
 def names(found: Collection) -> list[str]:
@@ -111,7 +113,7 @@ def test_count_and_total_are_capped(work: Path, root: int, home: Home) -> None:
     found = collect(root, found.snapshot, home, LIMITS)
     assert len(found.taken) == 5
     assert len(found.rejected) == 50
-    assert found.rejected[-1].why == "46 more were refused"
+    assert found.rejected[-1].why == notice("more_refused", count=46)
 
 
 def test_folders_that_go_too_deep_are_not_looked_into(work: Path, root: int, home: Home) -> None:

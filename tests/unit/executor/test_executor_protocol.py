@@ -64,7 +64,7 @@ RESULT = CellResult(
             (Chart("Sales", "Month", "EUR", (Series("line", "net", (("2024-01", 1.5),), 1),)),),
         ),
     ),
-    rejected=(Rejected("link", "it is a symbolic link"),),
+    rejected=(Rejected("big.bin", Notice("file_large", {"size": 300, "limit": 100})),),
     files_read=("sales.csv",),
     duration_s=0.25,
     notices=(Notice("over_limit", {"what": "cell", "why": Notice("used_processes", {"limit": 64})}),),
@@ -106,6 +106,12 @@ def test_a_result_that_an_old_host_stored_keeps_its_words() -> None:
     del stored["notices"]
     assert wire.result_from(stored).notices == ()
     assert wire.result_from(stored | {"notice": "Kept."}).notices == (Notice("text", {"text": "Kept."}),)
+    refused = stored | {"rejected": [{"name": "link", "why": "it is a symbolic link"}]}
+    assert wire.result_from(refused).rejected == (Rejected("link", Notice("text", {"text": "it is a symbolic link"})),)
+
+
+def test_a_client_of_version_3_finds_a_text_for_each_file_that_was_not_taken() -> None:
+    assert [one["why"] for one in wire.result_to(RESULT)["rejected"]] == ["file_large"]
 
 
 @pytest.mark.parametrize(
@@ -243,10 +249,10 @@ def test_no_words_of_a_subprocess_are_in_what_is_said_of_it(words: str) -> None:
             if said is not None and "kind" in said.values
         ),
         *(part for pair in lost_from({"lost": [{"name": words, "why": words}]}) for part in pair),
-        problems_from({"problems": [{"figure": 1, "why": words}]})[0].why.removeprefix("it could not be drawn: "),
+        *map(str, problems_from({"problems": [{"figure": 1, "why": words}]})[0].why.values.values()),
     ]
     for one in heard:
-        assert one == "?" or one.isidentifier() or words == "too_many"
+        assert one == "?" or one.isidentifier()
         assert len(one) <= 60
 
 

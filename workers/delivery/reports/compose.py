@@ -185,7 +185,9 @@ def _table_shape(given: ReportInput, table: TableNote, *, named: bool) -> str:
 def _limits(given: ReportInput) -> list[str]:
     lines = [f"`{_code(problem.name)}`: {escape_markdown(problem.why)}" for problem in given.problems]
     lines += [
-        f"`{_code(refused.name)}`: {escape_markdown(refused.why)}" for cell in given.cells for refused in cell.rejected
+        f"`{_code(refused.name)}`: {escape_markdown(refused.why_text or refused.why)}"
+        for cell in given.cells
+        for refused in cell.rejected
     ]
     lines += [
         say(f"report_cell_{cell.status}", given.language, title=escape_markdown(cell.title))

@@ -6,7 +6,7 @@ import hashlib
 
 import pytest
 
-from core.steps import ChartData, SeriesData, TableData, dump_step, load_step
+from core.steps import ChartData, FileProblem, SeriesData, TableData, dump_step, load_step
 from core.values import StoredFile
 from executor.notices import notice
 from executor.values import Artifact, CellError, CellResult, Chart, Display, Rejected, Series, Table
@@ -44,7 +44,7 @@ def test_a_result_becomes_a_step_with_all_that_it_says() -> None:
         result=Display("the table", TABLE),
         error=CellError("KeyError", "'b'", "Traceback", 3),
         artifacts=(figure(LINE), Artifact("made.csv", "text/csv", 3, "cd" * 32, "/y")),
-        rejected=(Rejected("link", "it is a link"),),
+        rejected=(Rejected("link", notice("file_link")),),
         files_read=("sales.csv",),
         duration_s=0.5,
         notices=(notice("all_kept"),),
@@ -54,7 +54,8 @@ def test_a_result_becomes_a_step_with_all_that_it_says() -> None:
     assert (step.status, step.stdout, step.stderr, step.result) == ("error", "out", "err", "the table")
     assert (step.error_name, step.error, step.error_line) == ("KeyError", "Traceback", 3)
     assert ([one.name for one in step.figures], [one.name for one in step.files]) == (["sales.png"], ["made.csv"])
-    assert (step.rejected[0].name, step.files_read, step.duration_s) == ("link", ("sales.csv",), 0.5)
+    assert step.rejected == (FileProblem(name="link", why="it is a symbolic link", why_text="它是符号链接"),)
+    assert (step.files_read, step.duration_s) == (("sales.csv",), 0.5)
     assert (step.notice, step.notice_text) == ("All variables are kept.", "所有变量都已保留。")
     assert load_step(dump_step(step)) == step
 

@@ -15,7 +15,7 @@ from report_cases import CASES, CHINESE, FAILED, FENCES, LOAD, LONG_TABLE, MANY_
 from core.rows import Spent
 from core.slack.blocks import SlackMessage, as_plain_tables, broken_limits, characters
 from core.slack.markdown import plain_text
-from core.steps import Asked, Briefed, Finished, Replied, Usage
+from core.steps import Asked, Briefed, FileProblem, Finished, Replied, Usage
 from workers.delivery.reports import Report, ReportInput, render_report, report_input
 from workers.delivery.reports.tables import is_number, to_csv
 
@@ -104,6 +104,14 @@ def test_a_short_answer_brings_no_file_and_a_report_brings_its_page(given: Repor
     report = render_report(given)
     assert report.shown == shown
     assert {file.name for file in report.files} >= {"report.html", "report.md", "analysis.ipynb", "analysis.py"}
+
+
+def test_a_file_that_was_not_taken_is_told_in_the_readers_language() -> None:
+    refused = FileProblem(name="link", why="it is a symbolic link", why_text="它是符号链接")
+    cell = LOAD.model_copy(update={"rejected": (refused, FileProblem(name="pipe", why="it is a pipe"))})
+    told = render_report(case("x", cells=(cell,), language="zh")).markdown
+    assert "`link`: 它是符号链接" in told
+    assert "`pipe`: it is a pipe" in told, "a step of an earlier version"
 
 
 def test_an_error_that_was_mended_is_no_limit_of_the_run() -> None:
