@@ -100,7 +100,7 @@ MODEL_BUTTONS: Final[tuple[type[Interaction], ...]] = (ModelButton,)
 """Buttons that `bot/models.py` listens to."""
 
 HOME_BUTTONS: Final[tuple[type[Interaction], ...]] = (HomeButton, TourButton)
-"""Buttons of the app's home; `bot/home.py` listens to them, and to its forms."""
+"""Buttons of the app's home; `bot/home.py` listens to them, and to its forms (`bot/home_forms.py`)."""
 
 ENTRY_BUTTONS: Final[tuple[type[Interaction], ...]] = (EntriesButton, EntryButton)
 """Buttons of the window with the team's memory; `bot/entries.py` listens to them, and to its form."""

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, Protocol
 
+from bot.home_person import HOME_TS, Reader
 from bot.payloads import Press, read_form, read_press
 from core.access import Verdict
 from core.actions import Action
@@ -26,12 +27,10 @@ from core.store import Store
 from core.team_folder.entries import Entries, Note, TitleTaken
 from core.team_folder.folder import NotWritten, TeamFolder
 from core.team_folder.spaces import EVERYONE, space_of
-from core.values import Language, ThreadKey
+from core.values import ThreadKey
 
 Ack = dict[str, Any]
 """What the ack of a submitted form says: {} closes it."""
-HOME_TS: Final = "0.0"
-"""The ts of the thread that stands for a channel here: nothing is posted there."""
 MOST_PLACES: Final = 50
 
 
@@ -47,15 +46,6 @@ class Takes(Protocol):
 
     def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
         """Have something done that must not delay the ack."""
-
-
-class Reader(NamedTuple):
-    """Who reads: team, user, the language of the page, their direct message with the bot."""
-
-    team: str
-    user: str
-    language: Language
-    direct: str
 
 
 class TeamEntries:

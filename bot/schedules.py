@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final, Protocol
 
-from bot.entries import Reader
+from bot.home_person import HOME_TS, Reader
 from bot.payloads import Press, read_press
 from core.access import Verdict
 from core.actions import Action
@@ -32,7 +32,6 @@ from core.values import ThreadKey
 
 log = get_logger(__name__)
 
-HOME_TS: Final = "0.0"
 _BECOMES: Final[Mapping[Do, State]] = {"pause": "paused", "resume": "active", "stop": "stopped"}
 _OFFERED: Final[Mapping[State, tuple[Do, ...]]] = {"active": ("pause", "stop"), "paused": ("resume", "stop")}
 _SAID_CHARS: Final = 120

@@ -12,8 +12,8 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any, Final, NamedTuple, Protocol
 
-from bot.entries import Reader
 from bot.finding import Sight, excerpt_of
+from bot.home_person import HOME_TS, Reader
 from bot.payloads import read_form, read_press
 from core.access import Verdict
 from core.actions import Action
@@ -32,7 +32,6 @@ from core.values import ThreadKey
 
 Ack = dict[str, Any]
 """What the ack of a submitted form says: {} closes it."""
-HOME_TS: Final = "0.0"
 LOOKED_AT: Final = 500
 """Threads of one search that are looked at."""
 LOOK_S: Final = 1.5
