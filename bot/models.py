@@ -70,7 +70,7 @@ class ModelChoices:
             self._handler.take_decision(message)
         author = self._slack.user_name(user)
         line = say(f"model_was_{button.do}", turn.language, author=author, model=button.model)
-        self._handler.after_ack(self._close, key, shown, line)
+        self._handler.after_ack(self._close, key, shown, line, say("model_choice_over", turn.language))
         return "taken"
 
     def _is_open(self, turn: TurnRow, key: ThreadKey, shown: str) -> bool:
@@ -82,13 +82,21 @@ class ModelChoices:
         steps = self._store.steps(turn.id)
         return bool(steps) and isinstance(steps[-1], GaveUp)
 
-    def _close(self, key: ThreadKey, shown: str, line: str) -> None:
-        """Take the buttons away, and say below what was decided. What stands there is read from Slack."""
+    def _close(self, key: ThreadKey, shown: str, line: str, instead_of: str = "") -> None:
+        """Take the buttons away, and say below what was decided. What stands there is read from Slack.
+
+        Of two who press at once the late one may draw first: its line, `instead_of`, gives way.
+        """
         try:
             blocks = self._slack.message_blocks(key, shown)
-            kept = [block for block in blocks if block.get("type") != "actions"]
+            given_way = kit.context(escape(instead_of))["elements"] if instead_of else None
+            kept = [block for block in blocks if block.get("type") != "actions" and block.get("elements") != given_way]
             if len(kept) == len(blocks):
                 return
             self._slack.update(None, key, shown, kit.fallback(line), [*kept, kit.context(escape(line))])
         except (SlackFailed, SlackUnreachable) as error:
             log.warning("model_choice_not_drawn", error=error)
+
+
+def _texts(block: Mapping[str, Any]) -> list[object]:
+    return [each.get("text") for each in block.get("elements", ()) if block.get("type") == "context"]
