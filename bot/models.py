@@ -89,8 +89,8 @@ class ModelChoices:
         """
         try:
             blocks = self._slack.message_blocks(key, shown)
-            given_way = kit.context(escape(instead_of))["elements"] if instead_of else None
-            kept = [block for block in blocks if block.get("type") != "actions" and block.get("elements") != given_way]
+            given_way = [escape(instead_of)] if instead_of else None
+            kept = [block for block in blocks if block.get("type") != "actions" and _texts(block) != given_way]
             if len(kept) == len(blocks):
                 return
             self._slack.update(None, key, shown, kit.fallback(line), [*kept, kit.context(escape(line))])
@@ -99,4 +99,5 @@ class ModelChoices:
 
 
 def _texts(block: Mapping[str, Any]) -> list[object]:
+    """The small grey texts of a block."""
     return [each.get("text") for each in block.get("elements", ()) if block.get("type") == "context"]
