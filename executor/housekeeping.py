@@ -1,4 +1,4 @@
-"""What the session host does from time to time: enforce limits, end unused sessions, remove unused content."""
+"""What the session host does from time to time: enforce limits, share the processor, end unused sessions, make room."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, MutableMapping
 from contextlib import nullcontext
 
-from executor import resource_monitor
+from executor import processor_share, resource_monitor
 from executor.counters import Counters
 from executor.event_loop import Loop
 from executor.home import Home
@@ -39,10 +39,12 @@ class Housekeeping:
         self._notebooks = notebooks
         self._counters = counters
         self._looks = 0
+        self._shares = processor_share.Shares()
 
     def begin(self) -> None:
         """Do everything once, and again whenever it is due."""
         self._monitor_resources()
+        self._share_processor()
         self._put_to_rest()
         self._sweep()
 
@@ -62,6 +64,12 @@ class Housekeeping:
                     why = resource_monitor.excess(notebook.limits, session.pid, folders=folders, forked=forked)
                 if why is not None:
                     session.kill(why, by_limit=True)
+
+    def _share_processor(self) -> None:
+        """Put sessions that are busy for long behind the others."""
+        self._loop.call_later(processor_share.EVERY_S, self._share_processor)
+        sessions = [session for notebook in live(self._notebooks) for session in notebook.sessions]
+        self._shares.look([session.pid for session in sessions if session.pid], time.monotonic())
 
     def _put_to_rest(self) -> None:
         """End sessions that nobody has used for long; when memory is short, also the longest unused others."""

@@ -6,6 +6,9 @@ Each attack prints BREACHED when it gets somewhere. The control is the same code
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,9 @@ from attack_kit import NEEDS_X86, descendants, need_layer, processes, wait_for
 
 from executor.attacks import DISK, MEMORY, QUOTAS, REACH
 from executor.client import SessionClient
-from executor.launch import running_host
+from executor.environment import clean_environment
+from executor.launch import running_host, stop_host, wait_for_host
+from executor.processor_share import NICE
 from executor.values import CellResult, Limits
 from workers.delivery.notices import worded
 
@@ -180,3 +185,61 @@ print(len(threads))
 def test_a_cells_threads_do_not_use_up_its_memory_with_addresses(walled: SessionClient, thread: str) -> None:
     result = walled.run(thread, "1", THREADS)
     assert (result.status, result.stdout) == ("ok", "16\n"), result.error
+
+
+IMPATIENT = """
+from executor import processor_share
+from executor.host import main
+processor_share._BUSY_S, processor_share.EVERY_S = 0.5, 0.1
+main()
+"""
+BUSY = """
+import os, threading, time
+for turn in range(3):
+    if os.fork() == 0:
+        if turn: os.setpgid(0, 0)
+        while True: pass
+threading.Thread(target=lambda: sum(iter(lambda: 1, 0)), daemon=True).start()
+print("busy", flush=True)
+while not os.path.exists("over"): time.sleep(0.05)
+"""
+BACK = """
+tries(lambda: os.nice(-1), lambda: os.setpriority(os.PRIO_PROCESS, 0, 0) or "set",
+      lambda: open("/proc/self/autogroup", "w").write("0") and "its group")
+"""
+
+
+def pid_of(client: SessionClient, thread: str) -> int:
+    """The first process of a thread's session; 0 while it has none."""
+    return next((one.pid for one in client.sessions() if one.thread_id == thread and one.pid), 0)
+
+
+def niceness(pid: int) -> set[int]:
+    """Of a process and all below it, their threads too."""
+    if not pid:
+        return set()
+    tasks = [int(task.name) for one in descendants(pid) for task in Path(f"/proc/{one}/task").glob("*")]
+    return {os.getpriority(os.PRIO_PROCESS, task) for task in tasks}
+
+
+@pytest.mark.parametrize("without", [(), ("namespaces",), ("cgroup",)])
+def test_a_busy_neighbour_goes_behind_the_others_with_all_that_it_started(
+    tmp_path: Path, thread: str, without: tuple[str, ...]
+) -> None:
+    """The host's rule for half a minute is tried in half a second."""
+    command = [sys.executable, "-c", IMPATIENT, "--socket", str(tmp_path / "s"), "--home", str(tmp_path / "home")]
+    process = subprocess.Popen([*command, "--without", ",".join(without)], env=clean_environment(tmp_path / "cache"))
+    try:
+        wait_for_host(process, tmp_path / "s")
+        client = SessionClient(tmp_path / "s")
+        client.run("quiet", "1", "print(1 + 1)")
+        with ThreadPoolExecutor(1) as pool:
+            busy = pool.submit(client.run, thread, "1", BUSY)
+            assert wait_for(lambda: niceness(pid_of(client, thread)) == {NICE}), client.sessions()
+            assert len(descendants(pid_of(client, thread))) == 4
+            assert niceness(pid_of(client, "quiet")) == {0}
+            client.interrupt(thread)
+            busy.result()
+        assert "BREACHED" not in client.run(thread, "2", REACH + BACK).stdout
+    finally:
+        stop_host(process)
