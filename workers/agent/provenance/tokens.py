@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from workers.agent.provenance.formulas import Formula, Operand, read_formula, read_operand
 
-_TOKEN = re.compile(r"[ \t]?\[=([^\[\]\n]{0,1200})\]")
+_TOKEN = re.compile(r"[ \t]?\[=((?:[^\[\]\n]|\[[^\[\]\n]{0,200}\]){0,1200})\]")
 
 
 class Token(NamedTuple):

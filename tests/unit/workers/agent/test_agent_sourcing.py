@@ -151,6 +151,24 @@ def test_a_token_binds_a_figure_and_fails_closed(token: str, kept: bool) -> None
 def test_people_never_see_a_token() -> None:
     assert _end(_played("North sold 4,321 [=1:4321].")).report == "North sold 4,321."
     assert "[=" not in _end(_played(*["North sold 4,321 [=9:1]."] * 3)).report
+    assert "[=" not in _end(_played(*["Both sold 5,555 [=sum([1:4321, 1:1234])]."] * 3)).report
+
+
+def test_a_formula_is_shown_with_the_sources_and_not_in_the_report() -> None:
+    report = "North sold 250 % [=(1:4321-1:1234)/1:1234*100] more than South."
+    end = decide(turn(*OPENING, finish(report), judged("true"), Checked(is_final=True)))
+    assert isinstance(end, Finish)
+    assert end.report == "North sold 250 % more than South."
+    (source,) = end.sources
+    assert (source.state, source.how) == ("derived", "formula")
+    assert source.arithmetic == "(4,321 − 1,234) / 1,234 × 100 = 250.162075"
+    assert [place.line for place in source.places] == [2, 3]
+
+
+def test_a_formula_of_another_row_goes_back_with_the_reason() -> None:
+    action = decide(turn(*OPENING, finish("South sold 4,321 [=1:4321*1].")))
+    assert isinstance(action, CorrectModel)
+    assert "No number of its token is of the row that the sentence names." in action.text
 
 
 def test_a_token_of_another_row_does_not_hold() -> None:
