@@ -51,7 +51,8 @@ def read_text(text: str, reader: Reader) -> Found:
             continue
         end = _run_end(lines, at)
         block = lines[at:end]
-        if len(block) >= 2 and _table(block, reader, at + 1, found):
+        series = any(_SERIES_END.match(line) for line in (block[-1], *lines[end : end + 1]))
+        if len(block) >= 2 and _table(block, reader, at + 1, found, series=series):
             at = end
             continue
         value = literal_in(lines[at].strip())
@@ -124,7 +125,11 @@ def _while(lines: Sequence[str], at: int, like: Callable[[str], bool]) -> int:
     return max(end, at + 1)
 
 
-def _table(block: Sequence[str], reader: Reader, line: int, found: Found) -> bool:
+_SERIES_END = re.compile(r"^(?:Freq: [\w-]+, )?(?:Name: .{1,120}, )?(?:Length: \d+, )?dtype: \w+$")
+"""What pandas prints below a series. Its first row is no header, even if its value could be a year."""
+
+
+def _table(block: Sequence[str], reader: Reader, line: int, found: Found, *, series: bool = False) -> bool:
     """Read a block as a table; False when it is none."""
     first = block[0]
     aligned = False
@@ -138,7 +143,7 @@ def _table(block: Sequence[str], reader: Reader, line: int, found: Found) -> boo
         rows, aligned = _columns_of(block), True
     kept = [(line + n, row) for n, row in enumerate(rows) if any(map(str.isalnum, "".join(row)))]
     values = [[number_in(cell, reader.marks) for cell in row] for _, row in kept]
-    heads = _head_rows([row for _, row in kept], values)
+    heads = _head_rows([row for _, row in kept], values, series=series)
     body = kept[heads:]
     if not body or len(body[0][1]) < 2 or (len(body) < 2 and (aligned or not heads)):
         return False
@@ -156,7 +161,7 @@ def _table(block: Sequence[str], reader: Reader, line: int, found: Found) -> boo
     return True
 
 
-def _head_rows(rows: Sequence[Sequence[str]], values: Sequence[Sequence[Numeral | None]]) -> int:
+def _head_rows(rows: Sequence[Sequence[str]], values: Sequence[Sequence[Numeral | None]], *, series: bool) -> int:
     """How many rows at the top name the columns: words, or years, above numbers that are none."""
     width = max(map(len, rows), default=0)
     below = values[1:]
@@ -168,7 +173,7 @@ def _head_rows(rows: Sequence[Sequence[str]], values: Sequence[Sequence[Numeral 
             break
         over = [(at, cell) for at, cell in cells if at < width and numeric[at]]
         words = sum(value[at] is None for at, _ in over)
-        years = sum(is_year(cell) and not _mostly_years(rows, at) for at, cell in over)
+        years = 0 if series else sum(is_year(cell) and not _mostly_years(rows, at) for at, cell in over)
         if over and words + years < len(over):
             break
         if not over and any(value[at] is not None for at, _ in cells):

@@ -94,3 +94,14 @@ def test_a_comma_of_ascii_parts_chinese_clauses() -> None:
     out = "科室  分钟\n内科  47.0\n儿科  55.0\n"
     assert set(states("内科平均47.0分钟,儿科55.0分钟。", out).values()) == {"sourced"}
     assert states("内科平均55.0分钟,儿科47.0分钟。", out)["55.0分钟"] == "unsourced"
+
+
+def test_the_first_value_of_a_series_is_no_header_even_if_it_looks_like_a_year() -> None:
+    out = "size       1954\nchanged    1310\nquality    1049\nName: count, dtype: int64\n"
+    assert states("Size was given 1,954 times, quality 1,049 times.", out) == {"1,954": "sourced", "1,049": "sourced"}
+
+
+def test_years_above_columns_are_their_names() -> None:
+    out = "region  2023  2024\nNorth    120   150\nSouth    100    90\n"
+    assert states("North sold 150 in 2024 and 120 in 2023.", out)["150"] == "sourced"
+    assert states("North sold 120 in 2024.", out)["120"] == "unsourced"
