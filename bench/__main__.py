@@ -16,7 +16,19 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 RESULTS = Path(__file__).with_name("results.json")
-NAMES = ("executor", "turns", "load", "inflight", "packs", "schema", "playbooks", "provenance", "sources", "answers")
+NAMES = (
+    "executor",
+    "turns",
+    "load",
+    "calls",
+    "inflight",
+    "packs",
+    "schema",
+    "playbooks",
+    "provenance",
+    "sources",
+    "answers",
+)
 
 
 def main(names: list[str]) -> str:

@@ -77,6 +77,13 @@ UNDOCUMENTED = (
         ("api_method", "http_verb", "files", "data", "params", "json", "headers", "auth"),
     ),
     Undocumented(
+        _WEB,
+        "_perform_urllib_http_request_internal",
+        (_WEB_CLIENT,),
+        "sends a request; the SDK's own opens a connection for each",
+        ("url", "req"),
+    ),
+    Undocumented(
         _RETRY,
         "can_retry",
         (_WEB_CLIENT,),

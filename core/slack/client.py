@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from http.client import HTTPException
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+from urllib.request import Request
 
 import httpx
 from redis import Redis
@@ -26,6 +27,7 @@ from slack_sdk.web import SlackResponse
 from core.errors import SlackFailed, SlackUnreachable, outline
 from core.metrics import RETRIES, SLACK_CALLS, plain
 from core.settings import Settings
+from core.slack.connections import kept
 from core.slack.rates import Crowded, Rates, channel_of, is_decorative
 from core.slack.text import clip
 from core.telemetry import get_logger
@@ -127,6 +129,10 @@ class CountedClient(WebClient):
             raise
         SLACK_CALLS.labels(api_method, "ok").inc()
         return reply
+
+    def _perform_urllib_http_request_internal(self, url: str, req: Request) -> dict[str, Any]:
+        """The SDK would open a connection for each call."""
+        return kept().call(req, proxy=self.proxy, timeout_s=self.timeout)
 
 
 _WANT_A_TEAM = frozenset({"users.list", "users.conversations", "usergroups.users.list"})

@@ -22,6 +22,7 @@ from core.errors import SlackFailed, SlackUnreachable, outline
 from core.retry import retry_call
 from core.rows import Sent
 from core.slack.client import LOST, CountedClient, describe, error_name, ours, perhaps_done, refusal
+from core.slack.connections import tls
 from core.slack.niceties import UPLOAD
 from core.slack.outbox import Outbox
 from core.slack.outgoing import share_files, slack_text
@@ -46,9 +47,6 @@ NEVER_OFFERED = frozenset({"unknown_method", "method_deprecated", "not_allowed_t
 Given = TypeVar("Given")
 Got = TypeVar("Got")
 Slot = dict[str, str | None]
-
-_TLS = httpx.create_ssl_context()
-"""Loading the certificate authorities takes 20 ms, so it is done once per process, before it forks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,7 +202,7 @@ class Uploads:
             raise SlackFailed(UPLOAD, missing)
         transport = self._once.transport if isinstance(self._once, CountedClient) else None
         try:
-            with httpx.Client(timeout=SEND_TIMEOUT_S, verify=_TLS, transport=transport) as http:
+            with httpx.Client(timeout=SEND_TIMEOUT_S, verify=tls(), transport=transport) as http:
                 return _side_by_side(partial(self._send, http), files)
         except SlackFailed as error:
             if error.error in NEVER_OFFERED:

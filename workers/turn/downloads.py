@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Collection
 from copy import copy
-from functools import partial
 from pathlib import Path
 from urllib.parse import urljoin, urlsplit
 
@@ -20,6 +19,7 @@ from slack_sdk import WebClient
 
 from core.errors import FileUnreachable, SlackFailed, SlackUnreachable, UsersMove, outline
 from core.slack.client import ours, repeating
+from core.slack.connections import tls
 from core.slack.files import file_ref
 from core.telemetry import get_logger
 from core.tour import MODE, sample
@@ -32,9 +32,6 @@ ATTEMPTS = 2
 SLACK_DOMAINS = ("slack.com", "slack-edge.com", "slack-files.com")
 TIMEOUT = httpx.Timeout(30.0, connect=10.0)
 CHUNK_BYTES = 1 << 20
-
-_TLS = httpx.create_ssl_context()
-"""Reading the authorities takes 20 ms: once per worker, before it forks its jobs."""
 
 _PORTS = {"http": 80, "https": 443}
 _PASSES = frozenset({408, 425, 429})
@@ -113,8 +110,8 @@ class Downloader:
         # Without "identity" a compressed answer would never have the size that Slack announced.
         headers = {"Accept-Encoding": "identity"}
         self._connections = _Connections(
-            partial(
-                httpx.Client, follow_redirects=False, timeout=TIMEOUT, headers=headers, verify=_TLS, transport=transport
+            lambda: httpx.Client(
+                follow_redirects=False, timeout=TIMEOUT, headers=headers, verify=tls(), transport=transport
             )
         )
 
