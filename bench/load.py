@@ -177,7 +177,7 @@ def _reports(stack: Stack, key: ThreadKey) -> int:
 
 def _killed_in_mid_cell() -> dict[str, Any]:
     slow = "import time\nruns = globals().get('runs', 0) + 1\ntime.sleep(3)\nprint('slow ran', runs)"
-    with _stack(2, _script("x = 20", slow, "print(x, runs)")) as stack:
+    with _stack(2, _script("x = 20", slow, "print(x * 3, runs)")) as stack:
         key = stack.slack.say(CHANNEL, "ana", "@threadbook something slow").thread
         if not wait_until(lambda: len(_cells(stack, key)) == 1 and _horses(stack), for_s=TIMEOUT_S, every_s=0.05):
             raise TimeoutError("the cell did not begin")
