@@ -30,7 +30,10 @@ LONGEST_REPLY = 64 << 20
 
 @cache
 def tls() -> ssl.SSLContext:
-    """Trusts the authorities that `SSL_CERT_FILE` names, or else those of the system and those that httpx brings."""
+    """Trusts the authorities that `SSL_CERT_FILE` names, or else those of the system and those that httpx brings.
+
+    To read them takes 30 ms: a process that forks others calls this before.
+    """
     context = httpx.create_ssl_context()
     context.load_default_certs()
     return context

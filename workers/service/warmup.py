@@ -12,6 +12,7 @@ from core import phrases
 from core.commands import commands
 from core.rows import ExportedRow, NewReport, Sent, Spent
 from core.settings import Settings
+from core.slack.connections import tls
 from core.steps import Asked, Briefed, CellRan, FileAbstract, Finished, Replied, Step
 from core.store import Store, start_of_day
 from core.store.turns import new_turn
@@ -101,6 +102,7 @@ def warm_up(settings: Settings) -> None:
     """Go through a turn without Slack, Store, session or network. Raises at the start what a real turn would raise."""
     with opened_model(settings):
         pass
+    tls()
     phrases.prepare()
     for command in commands().values():
         if command.reaches_worker:
