@@ -39,13 +39,20 @@ GROWTH = 1.2
 """Months differ by chance: how many threads are new, how long they live."""
 TEAM = f"[retention]\ndays = {RETENTION_DAYS}\n[storage]\nevict_days = {EVICT_DAYS}\n"
 
+READ = "import os\nif os.path.exists('given.csv'):\n    open('given.csv').close()\n"
+"""An answer about a file that no cell has opened would not be accepted."""
 MODEL_REPLIES = (
-    [cell("n = globals().get('n', 0) + 1\nprint('n is', n)", "Count"), finish("It is **1**.")],
-    [cell("import numpy as np\nbig = np.arange(20_000.0)", "Make it large"), finish("It is large.")],
-    [cell("print('line\\n' * 30_000)", "Print much"), finish("It is long.")],
-    [cell("open('made.csv', 'w').write('a,b\\n' * 5_000)", "Write a file"), finish("See the file.")],
-    [cell("1 / 0", "Fail"), cell("n = 2\nn", "Mend it"), finish("It is **2**.")],
+    [cell(READ + "n = globals().get('n', 0) + 1\nprint('n is', n)", "Count"), finish("It is counted.")],
+    [cell(READ + "import numpy as np\nbig = np.arange(20_000.0)", "Make it large"), finish("It is large.")],
+    [cell(READ + "print('line\\n' * 30_000)", "Print much"), finish("It is long.")],
+    [cell(READ + "open('made.csv', 'w').write('a,b\\n' * 5_000)", "Write a file"), finish("See the file.")],
+    [cell(READ + "1 / 0", "Fail"), cell("n = 2\nn", "Mend it"), finish("It is mended.")],
 )
+STOPPED = 0.02
+"""Share of turns that may end without an answer. In a script that goes on from a person's answer the first cell is
+left out, and with it sometimes the look into the file."""
+MANY_TURNS = 60
+"""More than a thread has."""
 UNANSWERED = [question("Gross or net?", "gross", "net")]
 
 
@@ -59,6 +66,8 @@ class Year:
     draw: random.Random
     keys: list[ThreadKey] = field(default_factory=list)
     turns: int = 0
+    stopped: int = 0
+    """Turns that ended without an answer. They leave less behind than others."""
 
     def day(self) -> None:
         """People ask in new threads and in those of the last days."""
@@ -68,9 +77,10 @@ class Year:
             files = {"given.csv": f"x\n{self.turns}\n".encode() * 500} if is_new and number % 3 == 0 else None
             thread = None if is_new else self.draw.choice(self.keys[-max(20, self.threads // 26) :])
             replies = UNANSWERED if self.draw.random() < 0.02 else self.draw.choice(MODEL_REPLIES)
-            self.world.model = ScriptedModel(list(replies))
+            self.world.model = ScriptedModel(turns=[list(replies)] * MANY_TURNS)  # whichever turn of its thread this is
             key = self.world.say(f"question {self.turns}?", thread=thread, files=files)
             self.world.settle(key)
+            self.stopped += self.world.store.turns(key.id)[-1].status == "stopped"
             self.keys += [key] if is_new else []
             self.turns += 1
 
@@ -144,8 +154,11 @@ def report(months: Sequence[dict[str, int]], year: Year, seed: int) -> int:
     for name, value in months[-1].items():
         print(f"{name}: about {value / alive:,.0f} for each of {alive:,} threads that are kept")
     found = growing(months)
-    print(f"seed {seed}: {year.turns:,} turns in {len(year.keys):,} threads; these stores grew: {found or 'none'}")
-    return 1 if found else 0
+    print(
+        f"seed {seed}: {year.turns:,} turns in {len(year.keys):,} threads, {year.stopped:,} without an answer; "
+        f"these stores grew: {found or 'none'}"
+    )
+    return 1 if found or year.stopped > STOPPED * year.turns else 0
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
