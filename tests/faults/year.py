@@ -44,7 +44,7 @@ READ = "import os\nif os.path.exists('given.csv'):\n    open('given.csv').close(
 MODEL_REPLIES = (
     [cell(READ + "n = globals().get('n', 0) + 1\nprint('n is', n)", "Count"), finish("It is counted.")],
     [cell(READ + "import numpy as np\nbig = np.arange(20_000.0)", "Make it large"), finish("It is large.")],
-    [cell(READ + "print('line\\n' * 30_000)", "Print much"), finish("It is long.")],
+    [cell(READ + "print(('x' * 99 + '\\n') * 1_500)", "Print much"), finish("It is long.")],
     [cell(READ + "open('made.csv', 'w').write('a,b\\n' * 5_000)", "Write a file"), finish("See the file.")],
     [cell(READ + "1 / 0", "Fail"), cell("n = 2\nn", "Mend it"), finish("It is mended.")],
 )
