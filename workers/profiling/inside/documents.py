@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import zlib
 from typing import Any
@@ -74,7 +75,8 @@ _PICTURES = {"PNG": "png", "JPEG": "jpeg", "GIF": "gif", "WEBP": "webp"}
 
 
 def _make_smaller(image: Any, path: str, bounds: Bounds) -> None:
-    """Write a picture upright and smaller beside it. Without room on the disk there is none."""
+    """Write a picture upright and smaller beside it. Without room on the disk there is none, nor where a file of people
+    or of a cell has that name."""
     from PIL import Image, ImageOps  # noqa: PLC0415 - as above
 
     upright = ImageOps.exif_transpose(image)
@@ -82,8 +84,19 @@ def _make_smaller(image: Any, path: str, bounds: Bounds) -> None:
     clear = upright.convert("RGBA")
     page = Image.new("RGB", clear.size, "white")  # a JPEG cannot be transparent
     page.paste(clear, mask=clear.getchannel("A"))
+    made = io.BytesIO()
+    page.save(made, "JPEG", quality=85)
     with contextlib.suppress(OSError):
-        page.save(path + SMALLER, "JPEG", quality=85)
+        if not os.path.exists(path + SMALLER) or _holds(path + SMALLER, made.getvalue()):
+            with open(path + SMALLER, "wb") as copy:
+                copy.write(made.getvalue())
+
+
+def _holds(path: str, content: bytes) -> bool:
+    if os.path.getsize(path) != len(content):
+        return False
+    with open(path, "rb") as file:
+        return file.read() == content
 
 
 def picture(path: str, size: int, bounds: Bounds) -> dict[str, Any]:

@@ -113,6 +113,32 @@ def test_of_a_large_photo_without_a_copy_nothing_is_sent_and_the_model_is_told(
     assert "not attached, for want of room: photo.jpeg" in heard.heard
 
 
+@pytest.mark.usefixtures("of_any_size")
+def test_a_smaller_copy_never_takes_the_name_of_a_file_that_is_there(world: World) -> None:
+    given = {"photo.jpeg": photo(2400, 1600), "photo.jpeg.smaller.jpg": image("JPEG")}
+    heard = play(
+        world, cell("print(len(open('photo.jpeg.smaller.jpg', 'rb').read()))", "Size"), finish("A red square.")
+    )
+    key = world.say("What is on them?", files=given)
+    world.settle(key)
+    assert list(heard.requests[0].pictures.values()) == [image("JPEG")]
+    assert f"{len(image('JPEG'))}" in heard.heard
+    assert "not attached, for want of room: photo.jpeg" in heard.heard
+
+
+@pytest.mark.usefixtures("of_any_size")
+def test_a_large_photo_that_is_given_again_is_sent_again(world: World) -> None:
+    large = photo(2400, 1600)
+    play(world, finish("Noise."))
+    key = world.say("What is on it?", files={"photo.jpeg": large})
+    world.settle(key)
+    heard = play(world, finish("Noise with a red edge."))
+    world.say("And now?", thread=key, files={"photo.jpeg": large})
+    world.settle(key)
+    assert len(heard.requests[0].pictures) >= 1
+    assert all(len(sent) <= MOST_BYTES for sent in heard.requests[0].pictures.values())
+
+
 def test_a_broken_image_goes_to_nobody(world: World) -> None:
     heard = play(world, finish("I cannot read it."))
     key = world.say("What is on it?", files={"square.png": image()[:60], "a.csv": b"x\n1\n"})
