@@ -94,8 +94,13 @@ class Connections:
 
 def _new_client(proxy: str | None) -> httpx.Client:
     limits = httpx.Limits(max_connections=None, max_keepalive_connections=MANY_KEPT, keepalive_expiry=KEPT_S)
-    # The SDK has read the proxy from the environment already, and `core.slack.client` heeds NO_PROXY.
-    return httpx.Client(proxy=proxy, verify=tls(), trust_env=False, limits=limits)
+    if proxy is not None and "://" not in proxy:
+        proxy = f"http://{proxy}"
+    try:
+        # The SDK has read the proxy from the environment already, and `core.slack.client` heeds NO_PROXY.
+        return httpx.Client(proxy=proxy, verify=tls(), trust_env=False, limits=limits)
+    except (ValueError, ImportError, httpx.InvalidURL):  # their words may hold a password
+        raise URLError("the proxy of the environment is of no kind that can be used") from None
 
 
 def _sent(client: httpx.Client, request: Request, timeout_s: float) -> tuple[int, httpx.Headers, bytes]:

@@ -14,6 +14,7 @@ from http.client import RemoteDisconnected
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from urllib.error import HTTPError, URLError
+from urllib.parse import urlsplit
 from urllib.request import Request
 
 import pytest
@@ -296,15 +297,25 @@ def test_a_reply_without_end_is_given_up(slack: Server, monkeypatch: pytest.Monk
         call(slack)
 
 
+@pytest.mark.parametrize("written", ["http://{}", "{}", "http://ana:secret@{}"])
 def test_calls_go_through_the_proxy_of_the_environment(
-    slack: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    slack: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: str
 ) -> None:
-    monkeypatch.setenv("HTTP_PROXY", slack.url)
-    monkeypatch.setenv("HTTPS_PROXY", slack.url)
+    proxy = written.format(urlsplit(slack.url).netloc)
+    for name in ("HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.setenv(name, proxy)
     monkeypatch.setenv("NO_PROXY", "")
     elsewhere = Server(url="http://slack.example/api/")
     assert client_of(elsewhere, tmp_path).auth_test()["ok"] is True
     assert slack.calls[0][0] == "http://slack.example/api/auth.test"
+
+
+@pytest.mark.parametrize("proxy", ["gopher://ana:secret@127.0.0.1:1", "http://ana:secret@127.0.0.1:port"])
+def test_a_proxy_of_no_use_is_told_without_its_password(slack: Server, proxy: str) -> None:
+    request = Request(slack.url + "auth.test", data=b"{}", method="POST")
+    with pytest.raises(URLError, match="the proxy") as error:
+        kept().call(request, proxy=proxy, timeout_s=PATIENCE_S)
+    assert "secret" not in str(error.value)
 
 
 @pytest.mark.process
