@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from core.settings import Settings
-from tryout.show import printable
+from tryout.show import counted, printable
 from workers.memory.functions.page import FILES, LONGEST_FILE, MODULE, TeamFunction, lint, read_function
 from workers.memory.functions.shelf import TESTED, UNTESTED
 from workers.memory.team import memory_of
@@ -29,7 +29,7 @@ def run_list(settings: Settings, *, as_json: bool = False) -> int:
         print(printable(f"    {note.description}"))
         if not function.is_as_accepted:
             print(printable("    not importable: its files are not those that people accepted"))
-    print(f"{len(found)} functions in {settings.memory_folder}, {waiting} wait for review.")
+    print(f"{counted(len(found), 'function')} in {settings.memory_folder}, {waiting} wait for review.")
     return 0
 
 
@@ -50,7 +50,7 @@ def run_check(settings: Settings | None, folders: Sequence[Path]) -> int:
                     faults += _faults(settings.memory_folder / space / under / name)
     for fault in faults:
         print(printable(fault))
-    print(f"{count} functions, {len(faults) or 'nothing'} to mend.")
+    print(f"{counted(count, 'function')}, {len(faults) or 'nothing'} to mend.")
     return 1 if faults else 0
 
 

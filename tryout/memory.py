@@ -15,7 +15,7 @@ from core.team_folder.folder import NotWritten, Unreadable
 from core.team_folder.pages import TITLE_CHARS, Entry, same_title
 from core.team_folder.spaces import is_space, spaces_of
 from tryout.operator import operator, permitted
-from tryout.show import printable
+from tryout.show import counted, printable
 from workers.memory.documents import Documents, clash
 from workers.memory.remembering import draft_of
 from workers.memory.team import memory_of
@@ -37,7 +37,7 @@ def run_list(settings: Settings, words: str, channel: str, *, as_json: bool = Fa
             print(printable(f"{note.file}:{note.entry.line}: {note.entry.title}"))
             for line in (*note.entry.text.splitlines(), *filter(None, [note.entry.kept])):
                 print(printable(f"    {line}"))
-        print(f"{len(found)} entries in {folder.root}.")
+        print(f"{counted(len(found), 'entry', 'entries')} in {folder.root}.")
     unread = [page for space in spaces for page in folder.all_pages(space) if isinstance(page, Unreadable)]
     for page in unread:
         print(printable(f"threadbook: {page.file} {page.why}; it is left out."), file=sys.stderr)

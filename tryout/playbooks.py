@@ -14,7 +14,7 @@ from core.settings import Settings
 from core.store.history import History, PlaybookUse
 from core.team_folder.folder import NotWritten, Page, Unreadable
 from core.values import ThreadKey
-from tryout.show import printable
+from tryout.show import counted, printable
 from workers.memory.playbooks.page import Playbook, PlaybookFault, lint, read_playbook
 from workers.memory.playbooks.shelf import PLAYBOOKS
 from workers.memory.team import memory_of
@@ -45,7 +45,7 @@ def run_list(settings: Settings, *, as_json: bool = False) -> int:
             kept = " ".join(filter(None, (book.owner, book.kept)))
             print(printable(f"{file}: {book.name}{f' ({kept})' if kept else ''}"))
             print(printable(f"    {book.when}"))
-        print(f"{len(found)} playbooks in {settings.memory_folder}.")
+        print(f"{counted(len(found), 'playbook')} in {settings.memory_folder}.")
     return _told(faults)
 
 
@@ -72,7 +72,7 @@ def run_check(settings: Settings, files: Sequence[Path]) -> int:
         count = len(pages)
     for fault in faults:
         print(printable(fault))
-    print(f"{count} playbooks, {len(faults) or 'nothing'} to mend.")
+    print(f"{counted(count, 'playbook')}, {len(faults) or 'nothing'} to mend.")
     return 1 if faults else 0
 
 
@@ -100,7 +100,7 @@ def run_report(settings: Settings, days: int, workspace: str = "", *, as_json: b
         print(printable(f"{each.file}: followed {each.uses} times{last}; {votes}"))
         for line in (*each.signs, *_reasons(each)):
             print(printable(f"    {line}"))
-    print(f"{len(standings)} playbooks, {sum(bool(each.signs) for each in standings)} to look at.")
+    print(f"{counted(len(standings), 'playbook')}, {sum(bool(each.signs) for each in standings)} to look at.")
     return 0
 
 

@@ -30,6 +30,11 @@ def printable(text: str) -> str:
     return _CONTROL.sub("\ufffd", text)
 
 
+def counted(count: int, one: str, many: str = "") -> str:
+    """A number with its noun: "1 entry", "2 entries". Without `many` the plural has an s."""
+    return f"{count} {one if count == 1 else many or one + 's'}"
+
+
 def line(text: str, to: Console | None = None) -> None:
     """Print a dim line about what is being done."""
     (to or console).print(Text(f"· {text}", style="dim"))

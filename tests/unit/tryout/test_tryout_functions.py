@@ -29,7 +29,7 @@ def test_a_folder_that_follows_the_rules_has_nothing_to_mend(
 ) -> None:
     assert functions.run_check(None, [folder_of(tmp_path)]) == 0
     assert functions.run_check(None, [tmp_path]) == 0
-    assert capsys.readouterr().out == "1 functions, nothing to mend.\n" * 2
+    assert capsys.readouterr().out == "1 function, nothing to mend.\n" * 2
 
 
 def test_what_breaks_a_rule_is_named_with_its_folder_and_never_run(

@@ -96,7 +96,7 @@ def test_playbooks_are_listed_shown_and_checked(settings: Settings, capsys: pyte
     assert playbooks.run_check(settings, []) == 0
     shown = capsys.readouterr().out
     assert f"{file}: Monthly churn (Ana)" in shown
-    assert "1 playbooks, nothing to mend." in shown
+    assert "1 playbook, nothing to mend." in shown
     write(settings, "everyone/playbooks/broken.md", PAGE.replace("when:", "wenn:"))
     write(settings, file, PAGE.replace("print(1)", "print(1"))
     assert playbooks.run_check(settings, []) == 1
