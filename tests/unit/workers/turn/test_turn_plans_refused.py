@@ -15,6 +15,8 @@ from workers.models.scripted import ScriptedModel
 @pytest.fixture
 def without_plans(world: World) -> World:
     world.slack.unknown_blocks.add("plan")
+    slack = world.settings.slack.model_copy(update={"progress_interval_s": 0.01})
+    world.settings = world.settings.model_copy(update={"slack": slack})
     return world
 
 
