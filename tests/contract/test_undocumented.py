@@ -127,9 +127,18 @@ def defined(file: str) -> frozenset[str]:
             found.add(node.name)
         elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
             found.add(node.id)
-        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and ast.unparse(node.value) == "self":
+        elif isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_own(node.value):
             found.add(node.attr)
     return frozenset(found)
+
+
+def _calls(node: ast.expr, name: str) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == name
+
+
+def _is_own(node: ast.expr) -> bool:
+    """Whether this is `self`, `cls` or `super()`."""
+    return (isinstance(node, ast.Name) and node.id in ("self", "cls")) or _calls(node, "super")
 
 
 def foreign_private_names(file: str) -> set[str]:
@@ -137,7 +146,7 @@ def foreign_private_names(file: str) -> set[str]:
     found = set()
     for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.Attribute):
-            if is_private(node.attr) and ast.unparse(node.value) not in ("self", "cls", "super()"):
+            if is_private(node.attr) and not _is_own(node.value):
                 found.add(node.attr)
         elif isinstance(node, ast.Import):
             found |= {part for each in node.names for part in each.name.split(".")}
@@ -146,7 +155,7 @@ def foreign_private_names(file: str) -> set[str]:
         elif isinstance(node, ast.Call):
             if isinstance(node.func, ast.Name) and node.func.id in ("getattr", "setattr", "hasattr"):
                 found |= strings(node.args[1])
-        elif isinstance(node, ast.Subscript) and ast.unparse(node.value).startswith("vars("):
+        elif isinstance(node, ast.Subscript) and _calls(node.value, "vars"):
             found |= strings(node.slice)
     return {name for name in found if is_private(name)} - defined(file) - DOCUMENTED_PRIVATE
 
@@ -174,11 +183,7 @@ def inherited_private_names(cls: type) -> set[str]:
     if not theirs:
         return set()
     tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
-    used = {
-        node.attr
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("self", "cls", "super()")
-    }
+    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _is_own(node.value)}
     replaced = {name for name in vars(cls) if is_private(name)}
     made = {node.name for node in tree.body[0].body if isinstance(node, ast.FunctionDef)}
     return (used | replaced & made) & theirs
