@@ -36,11 +36,8 @@ _LABELLED = re.compile(r"(?:[:=]|[a-z_]{3,}|[\u3400-\u9fff])\s*$", re.IGNORECASE
 def read_text(text: str, reader: Reader) -> Found:
     """The facts of a printed text."""
     found = Found([], [], {}, {})
-    text = text[:MAX_TEXT]
-    if not any(map(str.isnumeric, text)):  # a log of words may be long
-        return found
-    lines = text.split("\n")
-    whole = literal_in(text.strip())
+    lines = text[:MAX_TEXT].split("\n")
+    whole = literal_in(text[:MAX_TEXT].strip())
     if whole is not None and "\n" in text.strip():
         walk(whole, reader, 1, found)
         note_days(lines, reader, found, 0)
