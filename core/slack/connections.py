@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from email.message import Message
 from functools import cache
 from http.client import RemoteDisconnected
+from http.cookiejar import CookieJar, DefaultCookiePolicy
 from io import BytesIO
 from typing import Any
 from urllib.error import HTTPError, URLError
@@ -98,14 +99,22 @@ def _new_client(proxy: str | None) -> httpx.Client:
         proxy = f"http://{proxy}"
     try:
         # The SDK has read the proxy from the environment already, and `core.slack.client` heeds NO_PROXY.
-        return httpx.Client(proxy=proxy, verify=tls(), trust_env=False, limits=limits)
+        return httpx.Client(
+            proxy=proxy,
+            verify=tls(),
+            trust_env=False,
+            limits=limits,
+            # A cookie would go with the calls of other workspaces.
+            cookies=CookieJar(policy=DefaultCookiePolicy(allowed_domains=[])),
+        )
     except (ValueError, ImportError, httpx.InvalidURL):  # their words may hold a password
         raise URLError("the proxy of the environment is of no kind that can be used") from None
 
 
 def _sent(client: httpx.Client, request: Request, timeout_s: float) -> tuple[int, httpx.Headers, bytes]:
     """(status, headers, body) of the reply."""
-    body, headers = request.data, dict(request.header_items())
+    body = request.data
+    headers = {name: str(value).encode("latin-1") for name, value in request.header_items()}  # as `http.client` does
     if not isinstance(body, bytes | None):
         raise TypeError("the SDK sends bytes")
     try:
@@ -119,6 +128,8 @@ def _sent(client: httpx.Client, request: Request, timeout_s: float) -> tuple[int
         raise ConnectionResetError(f"the connection broke off: {error}") from error
     except httpx.RemoteProtocolError as error:
         raise RemoteDisconnected(f"the connection ended without a reply: {error}") from error
+    except httpx.LocalProtocolError:  # its words hold the header, and so the token
+        raise URLError("a header cannot be sent; the token may hold a line break") from None
     except (httpx.HTTPError, httpx.InvalidURL) as error:
         raise URLError(f"{type(error).__name__}: {error}") from error
 

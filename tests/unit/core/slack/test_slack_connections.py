@@ -318,6 +318,35 @@ def test_a_proxy_of_no_use_is_told_without_its_password(slack: Server, proxy: st
     assert "secret" not in str(error.value)
 
 
+def test_no_cookie_is_kept_for_a_later_call(slack: Server) -> None:
+    cookies: list[str | None] = []
+
+    def tell(handler: Handler) -> None:
+        cookies.append(handler.headers["Cookie"])
+        handler.reply(200, b'{"ok": true}', Set_Cookie="d=of-another-workspace; path=/")
+
+    slack.answers += [tell, tell]
+    call(slack)
+    call(slack)
+    assert cookies == [None, None]
+
+
+def test_a_file_in_a_call_is_sent(slack: Server, tmp_path: Path) -> None:
+    client_of(slack, tmp_path).api_call("users.setPhoto", files={"image": b"abc"})
+    ((_, body),) = slack.calls
+    assert "abc" in body
+
+
+def test_a_token_that_is_none_is_sent_and_not_told(slack: Server, tmp_path: Path) -> None:
+    client = client_of(slack, tmp_path)
+    client.token = "xoxb-\xfc"
+    assert client.auth_test()["ok"] is True
+    client.token = "xoxb-secret\n"
+    with pytest.raises(URLError) as error:
+        client.auth_test()
+    assert "secret" not in str(error.value)
+
+
 @pytest.mark.process
 def test_a_forked_process_opens_connections_of_its_own(slack: Server) -> None:
     call(slack)
