@@ -114,7 +114,7 @@ def _new_client(proxy: str | None) -> httpx.Client:
 def _sent(client: httpx.Client, request: Request, timeout_s: float) -> tuple[int, httpx.Headers, bytes]:
     """(status, headers, body) of the reply."""
     body = request.data
-    headers = {name: str(value).encode("latin-1") for name, value in request.header_items()}  # as `http.client` does
+    headers = [(name.encode("ascii"), str(value).encode("latin-1")) for name, value in request.header_items()]
     if not isinstance(body, bytes | None):
         raise TypeError("the SDK sends bytes")
     try:
