@@ -100,6 +100,7 @@ def test_each_command_asks_which_workspace_is_meant(
     settings: Settings, monkeypatch: pytest.MonkeyPatch, command: list[str]
 ) -> None:
     monkeypatch.setattr(threadbook, "_settings", lambda: settings)
+    monkeypatch.chdir(settings.home.parent)  # `make run` may be up in the folder of the tests
     result = CliRunner().invoke(threadbook.app, command)
     assert isinstance(result.exception, SettingsError)
     assert "--workspace" in str(result.exception)
