@@ -1,6 +1,6 @@
 /* LD_PRELOAD: notes what is on the disk for sure, so that a power cut can be played afterwards (tests/power_cut.py).
 
-   A file's content counts as it was at its last fsync or fdatasync; a folder's names count as they were at its own last
+   A file's content counts as it was at its last fsync or fdatasync, io_submit(2)'s included; a folder's names count as they were at its own last
    fsync. Everything else is lost. No file system loses more, and most lose less.
 
    UNSYNCED_ROOT  the folder that is watched
@@ -11,11 +11,14 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/aio_abi.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/sendfile.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 static int real_sync(const char *name, int fd) {
@@ -94,4 +97,21 @@ int fdatasync(int fd) {
     int result = real_sync("fdatasync", fd);
     if (result == 0) note(fd);
     return result;
+}
+
+/* The syncs that the kernel makes in the background: each is made here before it is asked for. */
+long syscall(long number, ...) {
+    long (*call)(long, ...) = (long (*)(long, ...))dlsym(RTLD_NEXT, "syscall");
+    long word[6];
+    va_list given;
+    va_start(given, number);
+    for (int each = 0; each < 6; each++) word[each] = va_arg(given, long);
+    va_end(given);
+    if (number == SYS_io_submit)
+        for (long each = 0; each < word[1]; each++) {
+            struct iocb *asked = ((struct iocb **)word[2])[each];
+            if (asked->aio_lio_opcode == IOCB_CMD_FSYNC || asked->aio_lio_opcode == IOCB_CMD_FDSYNC)
+                fsync((int)asked->aio_fildes);
+        }
+    return call(number, word[0], word[1], word[2], word[3], word[4], word[5]);
 }

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from services import missing
 
 from executor import durable
-from executor.durable import Disk, replace_durably
+from executor.durable import Disk, ThreadSync, replace_durably
 from executor.event_loop import Loop
+from executor.kernel_sync import KernelSync
 
 
 class SlowDisk:
@@ -46,7 +49,7 @@ A, B, C = Path("a"), Path("b"), Path("c")
 
 
 def test_nothing_is_called_before_it_is_on_the_disk_and_calls_keep_their_order(loop: Loop, slow: SlowDisk) -> None:
-    disk, called = Disk(loop), list[str]()
+    disk, called = Disk(loop, ThreadSync()), list[str]()
     disk.sync([A], lambda: called.append("first"))
     disk.sync([], lambda: called.append("second"))
     assert called == []
@@ -58,7 +61,7 @@ def test_nothing_is_called_before_it_is_on_the_disk_and_calls_keep_their_order(l
 
 
 def test_what_waits_meanwhile_is_synced_once_and_the_last_path_of_each_request_last(loop: Loop, slow: SlowDisk) -> None:
-    disk, called = Disk(loop), list[str]()
+    disk, called = Disk(loop, ThreadSync()), list[str]()
     disk.sync([A], lambda: None)
     for name in ("one", "two"):
         disk.sync([B, C], lambda name=name: called.append(name))  # type: ignore[misc]
@@ -70,14 +73,14 @@ def test_what_waits_meanwhile_is_synced_once_and_the_last_path_of_each_request_l
 
 
 def test_without_anything_to_sync_or_to_wait_for_it_is_called_at_once(loop: Loop, slow: SlowDisk) -> None:
-    disk, called = Disk(loop), list[str]()
+    disk, called = Disk(loop, ThreadSync()), list[str]()
     disk.sync([], lambda: called.append("now"))
     assert called == ["now"]
     disk.close()
 
 
 def test_a_disk_that_refuses_ends_the_loop_and_nobody_is_told(loop: Loop, slow: SlowDisk) -> None:
-    disk, called = Disk(loop), list[str]()
+    disk, called = Disk(loop, ThreadSync()), list[str]()
     slow.fails.add(B)
     slow.go.set()
     disk.sync([B, A], lambda: called.append("told"))
@@ -91,3 +94,55 @@ def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
     replace_durably(tmp_path / "files.json", b"after")
     assert [path.name for path in tmp_path.iterdir()] == ["files.json"]
     assert (tmp_path / "files.json").read_text() == "after"
+
+
+@pytest.fixture(params=[KernelSync, ThreadSync])
+def disk(request: pytest.FixtureRequest, loop: Loop) -> Disk:
+    try:
+        return Disk(loop, request.param())
+    except OSError as error:
+        missing("syncs by the kernel", str(error))
+
+
+def test_files_folders_and_what_is_gone_are_synced_together(disk: Disk, tmp_path: Path) -> None:
+    files = [tmp_path / str(number) for number in range(200)]
+    for file in files[:150]:
+        file.write_text("written")
+    called: list[str] = []
+    disk.sync([*files, tmp_path], lambda: called.append("all"))
+    disk.sync(files[:1], lambda: called.append("again"))
+    assert called == []
+    disk.close()
+    assert called == ["all", "again"]
+
+
+def test_what_a_call_asks_for_comes_after_the_calls_of_its_group(disk: Disk, loop: Loop, tmp_path: Path) -> None:
+    called: list[str] = []
+
+    def asks() -> None:
+        called.append("first")
+        disk.sync([], lambda: called.append("third"))
+
+    disk.sync([tmp_path], lambda: None)
+    disk.sync([tmp_path], asks)
+    disk.sync([], lambda: called.append("second"))
+    while len(called) < 3:
+        loop.run_once()
+    disk.close()
+    assert called == ["first", "second", "third"]
+
+
+def test_a_file_that_cannot_be_synced_is_an_error_and_closing_returns(disk: Disk, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder")
+    disk.sync([tmp_path / "file" / "below"], lambda: None)
+    with pytest.raises(OSError, match="Not a directory"):
+        disk.close()
+
+
+def test_nothing_stays_open_after_the_syncs(disk: Disk, tmp_path: Path) -> None:
+    before = len(os.listdir("/proc/self/fd"))
+    for number in range(100):
+        (tmp_path / str(number)).write_text("written")
+        disk.sync([tmp_path / str(number), tmp_path], lambda: None)
+    disk.close()
+    assert len(os.listdir("/proc/self/fd")) < before
