@@ -15,10 +15,10 @@ import functools
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeGuard
 
-from executor.inside.variable_names import set_names
+from executor.inside.variable_names import CellNames
 
 Check = dict[str, Any]
 """{code, names, numbers}: a name is that of a variable or column, or "#3" for the third column."""
@@ -40,9 +40,9 @@ _DROPS = frozenset({"dropna", "drop_duplicates"})
 class Watched:
     """The tables of one cell: made before it runs, asked when it has ended."""
 
-    def __init__(self, tree: ast.Module, changed: set[str], namespace: dict[str, Any]) -> None:
-        self._tree = tree
-        self._names = list(dict.fromkeys([*set_names(tree), *sorted(changed)]))
+    def __init__(self, names: CellNames, namespace: dict[str, Any]) -> None:
+        self._assignments = names.assignments
+        self._names = list(dict.fromkeys([*names.assigned, *sorted(names.changed)]))
         self._before: dict[str, tuple[int, int, dict[Any, int]]] = {}
         SEEN.clear()
         with contextlib.suppress(Exception):
@@ -67,7 +67,7 @@ class Watched:
 
     def _rows(self, namespace: dict[str, Any]) -> Iterator[Check]:
         """Tables that have lost rows, or have none."""
-        sources = dict(_filtered(self._tree))
+        sources = dict(_filtered(self._assignments))
         for name in self._names:
             if not _is_frame(value := namespace.get(name)):
                 continue
@@ -122,10 +122,10 @@ class Watched:
                     yield _check("mixed_units", (name, _name(column, place)), (max(len(units), len(named)),))
 
 
-def _filtered(tree: ast.Module) -> Iterator[tuple[str, tuple[str, bool]]]:
+def _filtered(assignments: Iterable[ast.Assign]) -> Iterator[tuple[str, tuple[str, bool]]]:
     """The names that are set to a part of a table: (name, (the table, whether rows are dropped for what they miss))."""
-    for node in ast.walk(tree):
-        if not isinstance(node, ast.Assign) or len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
+    for node in assignments:
+        if len(node.targets) != 1 or not isinstance(node.targets[0], ast.Name):
             continue
         value, drops, parts = node.value, False, False
         while isinstance(value, (ast.Call, ast.Attribute, ast.Subscript)):

@@ -44,12 +44,11 @@ from executor.inside.pickle_salvage import kind_of
 from executor.inside.streams import CellStream
 from executor.inside.tracebacks import describe_error
 from executor.inside.variable_names import (
-    changed_names,
     describe_failure,
     describe_variables,
     identities,
-    mentioned_names,
-    set_names,
+    names_in,
+    reached_names,
 )
 from executor.inside.variable_pickles import Keeper, Part, TooLargeToKeep
 
@@ -174,10 +173,11 @@ class Runner:
         self._mentioned, self._changed, self._before = set(), set(), {}
         compiled = compile_cell(code, self._filename, self._future)
         self._future = compiled.future
-        self._changed = changed_names(compiled.tree)
-        self._before = identities(set_names(compiled.tree), namespace)
-        self._mentioned = mentioned_names(compiled.tree, namespace)
-        watched = Watched(compiled.tree, self._changed, namespace)
+        names = names_in(compiled.tree)
+        self._changed = names.changed
+        self._before = identities(names.assigned, namespace)
+        self._mentioned = reached_names(names.used, namespace)
+        watched = Watched(names, namespace)
         exec(compiled.body, namespace)  # noqa: S102  running cells is what this process is for
         value = eval(compiled.last, namespace) if compiled.last is not None else None  # noqa: S307
         self._leave_if_forked()
@@ -211,7 +211,7 @@ class Runner:
     def _save(self, number: int) -> None:
         """Send the variables that changed. Until this has been said the host sends no other cell."""
         namespace = self._main.__dict__
-        after = identities(list(self._before), namespace)
+        after = identities(self._before, namespace)
         self._set_by |= {name: number for name, was in self._before.items() if after[name] != was}
         self._set_by |= dict.fromkeys(self._changed, number)
         message: Message = {"type": "state", "keys": None, "parts": [], "lost": [], "why": None, "future": self._future}

@@ -7,27 +7,83 @@ from __future__ import annotations
 
 import ast
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from types import BuiltinFunctionType, FunctionType
 from typing import Any
 
 _SHOWN = 12
 _VARIABLES = 500
-_NESTED = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+_DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+_NESTED = (*_DEFINITIONS, ast.Lambda)
 _MISSING = 0
 
 
-def mentioned_names(tree: ast.AST, namespace: dict[str, Any]) -> set[str]:
-    """Names that the cell uses, and those that the notebook's functions among them use."""
-    waiting = []
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            waiting.append(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            waiting.append(node.name)
-        elif isinstance(node, ast.alias):
-            waiting.append(node.asname or node.name.partition(".")[0])
-    found: set[str] = set()
+@dataclass(slots=True)
+class CellNames:
+    """What the source of a cell says of names."""
+
+    used: set[str] = field(default_factory=set)
+    """All that it mentions, in functions that it defines too."""
+    assigned: dict[str, None] = field(default_factory=dict)
+    """Those that its own statements set, in the order in which they come."""
+    changed: set[str] = field(default_factory=set)
+    """Those whose object its own statements change in place: `df["a"] = ...`, `x.y = ...`."""
+    assignments: list[ast.Assign] = field(default_factory=list)
+    """Its assignments, in functions that it defines too."""
+
+
+def names_in(tree: ast.AST) -> CellNames:
+    """Read a cell's source once."""
+    found = CellNames()
+    waiting = [(tree, True)]
+    while waiting:
+        node, own = waiting.pop()
+        _note(node, own, found)
+        own = own and not isinstance(node, _NESTED)
+        waiting += [(child, own) for child in _children(node)][::-1]
+    return found
+
+
+def _note(node: ast.AST, own: bool, found: CellNames) -> None:
+    if isinstance(node, ast.Name):
+        found.used.add(node.id)
+        if own and isinstance(node.ctx, ast.Store):
+            found.assigned.setdefault(node.id)
+    elif isinstance(node, (ast.Subscript, ast.Attribute)):
+        if own and not isinstance(node.ctx, ast.Load) and (base := _base(node)) is not None:
+            found.changed.add(base)
+    elif isinstance(node, ast.Assign):
+        found.assignments.append(node)
+    elif isinstance(node, _DEFINITIONS):
+        found.used.add(node.name)
+        if own:
+            found.assigned.setdefault(node.name)
+    elif isinstance(node, ast.alias):
+        found.used.add(node.asname or node.name.partition(".")[0])
+
+
+def _base(node: ast.AST) -> str | None:
+    """The name at the left of `df["a"].x`."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node.id if isinstance(node, ast.Name) else None
+
+
+def _children(node: ast.AST) -> list[ast.AST]:
+    children: list[ast.AST] = []
+    for name in node._fields:
+        value = getattr(node, name, None)
+        if isinstance(value, list):
+            children += [each for each in value if isinstance(each, ast.AST)]
+        elif isinstance(value, ast.AST) and name != "ctx":
+            children.append(value)
+    return children
+
+
+def reached_names(used: Iterable[str], namespace: dict[str, Any]) -> set[str]:
+    """The names that a cell uses, and those that the notebook's functions among them use."""
+    waiting, found = list(used), set[str]()
     while waiting:
         name = waiting.pop()
         if name in found:
@@ -39,40 +95,7 @@ def mentioned_names(tree: ast.AST, namespace: dict[str, Any]) -> set[str]:
     return found
 
 
-def set_names(tree: ast.AST) -> list[str]:
-    """Names that the cell's own statements set, in the order in which they come."""
-    names: dict[str, None] = {}
-    for node in _own_statements(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
-            names.setdefault(node.id)
-        elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
-            names.setdefault(node.name)
-    return list(names)
-
-
-def changed_names(tree: ast.AST) -> set[str]:
-    """Names whose object the cell's own statements change in place: `df["a"] = ...`, `x.y = ...`."""
-    found = set()
-    for node in _own_statements(tree):
-        if isinstance(node, (ast.Subscript, ast.Attribute)) and isinstance(node.ctx, (ast.Store, ast.Del)):
-            base: ast.AST = node
-            while isinstance(base, (ast.Subscript, ast.Attribute)):
-                base = base.value
-            if isinstance(base, ast.Name):
-                found.add(base.id)
-    return found
-
-
-def _own_statements(tree: ast.AST) -> Iterator[ast.AST]:
-    waiting = list(ast.iter_child_nodes(tree))[::-1]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        if not isinstance(node, _NESTED):
-            waiting += list(ast.iter_child_nodes(node))[::-1]
-
-
-def identities(names: list[str], namespace: dict[str, Any]) -> dict[str, int]:
+def identities(names: Iterable[str], namespace: dict[str, Any]) -> dict[str, int]:
     """Which object each name stands for now."""
     return {name: id(namespace[name]) if name in namespace else _MISSING for name in names}
 

@@ -21,7 +21,7 @@ from executor.inside.compiling import compile_cell
 from executor.inside.data_checks import watch_pandas
 from executor.inside.display import show
 from executor.inside.figures import prepare_matplotlib
-from executor.inside.variable_names import changed_names, describe_variables, identities, mentioned_names, set_names
+from executor.inside.variable_names import describe_variables, identities, names_in, reached_names
 from executor.inside.variable_pickles import LAYOUT, Keeper
 from executor.sandbox import allowed, seccomp
 
@@ -125,8 +125,9 @@ def _rehearse(code: str) -> None:
     """
     namespace: dict[str, Any] = {}
     cell = compile_cell(code, "<warm>")
-    identities(set_names(cell.tree), namespace)
-    mentioned = mentioned_names(cell.tree, namespace) | changed_names(cell.tree)
+    names = names_in(cell.tree)
+    identities(names.assigned, namespace)
+    mentioned = reached_names(names.used, namespace)
     exec(cell.body, namespace)  # noqa: S102  our own cell
     show(eval(cell.last, namespace) if cell.last is not None else None)  # noqa: S307
     keeper = Keeper(namespace, 1 << 20)
