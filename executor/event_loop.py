@@ -8,19 +8,17 @@ import os
 import select
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 Callback = Callable[[], None]
 
 
-@dataclass(order=True)
+@dataclass(slots=True)
 class Timer:
-    """A call that is due at `when` (monotonic seconds), unless cancelled."""
+    """A call that is due at a time, unless cancelled."""
 
-    when: float
-    order: int
-    callback: Callback = field(compare=False)
-    cancelled: bool = field(default=False, compare=False)
+    callback: Callback
+    cancelled: bool = False
 
     def cancel(self) -> None:
         """Do not call. Safe after it has called."""
@@ -34,7 +32,8 @@ class Loop:
         self._epoll = select.epoll()
         self._readers: dict[int, Callback] = {}
         self._writers: dict[int, Callback] = {}
-        self._timers: list[Timer] = []
+        self._timers: list[tuple[float, int, Timer]] = []
+        """(monotonic seconds, order in which they were asked for, timer): a heap."""
         self._order = itertools.count()
         self._stopping = False
 
@@ -74,8 +73,8 @@ class Loop:
 
     def call_later(self, seconds: float, callback: Callback) -> Timer:
         """Call once, `seconds` from now."""
-        timer = Timer(time.monotonic() + seconds, next(self._order), callback)
-        heapq.heappush(self._timers, timer)
+        timer = Timer(callback)
+        heapq.heappush(self._timers, (time.monotonic() + seconds, next(self._order), timer))
         return timer
 
     def stop(self) -> None:
@@ -100,14 +99,14 @@ class Loop:
         self._run_timers()
 
     def _patience(self) -> float:
-        while self._timers and self._timers[0].cancelled:
+        while self._timers and self._timers[0][2].cancelled:
             heapq.heappop(self._timers)
-        return max(0.0, self._timers[0].when - time.monotonic()) if self._timers else -1
+        return max(0.0, self._timers[0][0] - time.monotonic()) if self._timers else -1
 
     def _run_timers(self) -> None:
         now = time.monotonic()
-        while self._timers and (self._timers[0].cancelled or self._timers[0].when <= now):
-            timer = heapq.heappop(self._timers)
+        while self._timers and (self._timers[0][2].cancelled or self._timers[0][0] <= now):
+            _, _, timer = heapq.heappop(self._timers)
             if not timer.cancelled:
                 timer.callback()
 

@@ -184,8 +184,9 @@ class Host:
 
         Raises ProtocolError for one that is above the host's maximum.
         """
-        own = mapping(message, "limits") if message.get("limits") is not None else {}
-        return limits_within(own, self._limits, self._maximum)
+        if message.get("limits") is None:
+            return self._limits
+        return limits_within(mapping(message, "limits"), self._limits, self._maximum)
 
     def notebook(self, thread_id: str) -> Notebook:
         """The notebook of a thread, opened when it is not."""
@@ -272,7 +273,9 @@ class Host:
         except OSError as error:
             report(f"a client could not be accepted: {error}")
             return
-        self._connections.add(Connection(self, peer))
+        connection = Connection(self, peer)
+        self._connections.add(connection)
+        connection.read()  # a client calls as soon as it has connected
 
     def _stop_on_signals(self) -> None:
         woken, wake = socket.socketpair()

@@ -25,7 +25,7 @@ from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, FrameReader, Message, P
 from executor.notices import notice, text_notice
 from executor.processes import end_tree
 from executor.refused_calls import RefusedCalls
-from executor.sandbox.cgroup import Group
+from executor.sandbox.cgroup import Group, killed_for_memory
 from executor.session_pipes import Ends, Pipes
 from executor.values import Notice
 from executor.wire import clean
@@ -101,10 +101,13 @@ class Session:
         self._pidfd: int | None = None
         self._reader = FrameReader(SESSION_LIMIT, hostile=True)
         self._receiver: Receiver | None = None
+        self._state_pipe = 0
+        """Bytes that the pipe of the variables was asked to hold last."""
         self._last_word: Timer | None = None
         self._set_up = False
         self._words = b""
         self._killed_for_memory = 0
+        self._memory_events = group.open_events() if group is not None else None
         self._line: int | None = None
         self._pipes = pipes = Pipes(loop, group)
         self._writer = Writer(loop, pipes.stdin)
@@ -169,28 +172,35 @@ class Session:
             return
         self._receiver = receiver
         self._resize_state_pipe(_STATE_CHUNK if receiver.left > _CHUNK else _CHUNK)
-        self._loop.watch_read(self._pipes.state, self._on_state)
+        if self._read_state(receiver):  # small ones are there already
+            self._loop.watch_read(self._pipes.state, self._on_state)
 
     def _on_state(self) -> None:
-        receiver = self._receiver
-        if receiver is None:
-            return
+        if self._receiver is not None and not self._read_state(self._receiver):
+            self._loop.forget(self._pipes.state)
+
+    def _read_state(self, receiver: Receiver) -> bool:
+        """Read what has come of the variables; False when no more is to come."""
         data = self._pipes.read(self._pipes.state, min(receiver.left, _STATE_CHUNK))
-        if data:
-            receiver.feed(data)
-        elif data is not None:
-            self._loop.forget(self._pipes.state)
-            return
-        if not receiver.left:
-            self._receiver = None
-            self._loop.forget(self._pipes.state)
-            try:
-                self._listener.session_saved(self, receiver)
-            except ProtocolError as error:
-                receiver.abandon()
-                self.kill(notice("protocol", error=str(error)))
+        if data is None:
+            return True
+        if not data:
+            return False
+        receiver.feed(data)
+        if receiver.left:
+            return True
+        self._receiver = None
+        try:
+            self._listener.session_saved(self, receiver)
+        except ProtocolError as error:
+            receiver.abandon()
+            self.kill(notice("protocol", error=str(error)))
+        return False
 
     def _resize_state_pipe(self, size: int) -> None:
+        if size == self._state_pipe:
+            return
+        self._state_pipe = size
         with contextlib.suppress(OSError):  # beyond the user's share of pipe memory a small one does, only slower
             fcntl.fcntl(self._pipes.state, fcntl.F_SETPIPE_SZ, size)
 
@@ -239,9 +249,9 @@ class Session:
 
     def newly_killed_for_memory(self) -> int:
         """How many of its processes the kernel has killed for their memory since the last call."""
-        if self.group is None:
+        if self._memory_events is None:
             return 0
-        killed = self.group.killed_for_memory()
+        killed = killed_for_memory(self._memory_events)
         fresh, self._killed_for_memory = killed - self._killed_for_memory, killed
         return fresh
 
@@ -346,6 +356,9 @@ class Session:
         if self.mounts is not None:
             os.close(self.mounts)
             self.mounts = None
+        if self._memory_events is not None:
+            os.close(self._memory_events)
+            self._memory_events = None
         if self.refused is not None:
             self.refused.close()
         self._listener.session_gone(self, ending)

@@ -21,6 +21,7 @@ _CLOSE_S = 3.0
 _ROOT = Path("/sys/fs/cgroup")
 _NEEDED = ("memory", "pids")
 _LEAF = "service"
+_EVENTS_BYTES = 1_000
 _SPARE_MB = 256  # beyond what one process may map: the pages of its workspace, page tables, a second small process
 
 
@@ -63,15 +64,13 @@ class Group:
         """Descriptors to `enter` the group by."""
         return [os.open(folder / "cgroup.procs", os.O_WRONLY | os.O_CLOEXEC) for folder in self.folders]
 
-    def killed_for_memory(self) -> int:
-        """How many processes of the group the kernel has killed for their memory."""
+    def open_events(self) -> int | None:
+        """The open file that `killed_for_memory` reads; None when there is none."""
         name = "memory.events" if self.kind == "v2" else "memory.oom_control"
         for folder in self.folders:
             with contextlib.suppress(OSError):
-                for line in (folder / name).read_text().splitlines():
-                    if line.startswith("oom_kill "):
-                        return int(line.split()[1])
-        return 0
+                return os.open(folder / name, os.O_RDONLY | os.O_CLOEXEC)
+        return None
 
     def memory_bytes(self) -> int:
         """What the kernel counts as held by the group; 0 when it is gone."""
@@ -91,6 +90,15 @@ class Group:
             except OSError:
                 return False
         return True
+
+
+def killed_for_memory(events: int) -> int:
+    """How many processes of a group the kernel has killed for their memory; 0 of a group that is gone."""
+    with contextlib.suppress(OSError):
+        for line in os.pread(events, _EVENTS_BYTES, 0).splitlines():
+            if line.startswith(b"oom_kill "):
+                return int(line.split()[1])
+    return 0
 
 
 def enter(group_files: Iterable[int]) -> bool:
