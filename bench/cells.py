@@ -1,14 +1,13 @@
 """P2 by itself: where the microseconds of a trivial cell go. `python -m bench cells`.
 
 Rounds are interleaved: two processes that pass a byte through pipes (the machine's floor), a plain child without a
-sandbox, the product, and ipykernel. The product is measured twice: until the result is there, and until it is on the
-disk as well. "cpu" is processor time per cell of each process, which other work on the machine disturbs least.
+sandbox, the product until the result is there and on the disk, and ipykernel. "cpu" is processor time per cell of each
+process, which other work on the machine disturbs least.
 """
 
 from __future__ import annotations
 
 import importlib
-import inspect
 import os
 import statistics
 import time
@@ -26,7 +25,7 @@ from executor.values import Limits
 ROUNDS, CELLS = 8, 150
 CELL = "x = x + 1"
 THREAD = "T:cells"
-FLOOR, CHILD, RESULT, SYNCED, KERNEL = "pipe there and back", "plain child", "result", "result, synced", "ipykernel"
+FLOOR, CHILD, OURS, KERNEL = "pipe there and back", "plain child", "Threadbook", "ipykernel"
 
 
 class _Echo:
@@ -57,20 +56,14 @@ class _Ours:
     def __init__(self, client: SessionClient) -> None:
         self._client = client
         self._number = 0
-        self._early = {"durable": False} if "durable" in inspect.signature(client.run).parameters else {}
         client.run(THREAD, "first", "import pandas as pd, matplotlib.pyplot as plt\nx = 1")
 
     def result(self) -> None:
-        """Until the result is there."""
+        """Until the result is there, and on the disk."""
         self._number += 1
-        result = self._client.run(THREAD, str(self._number), CELL, **self._early)
+        result = self._client.run(THREAD, str(self._number), CELL)
         if result.status != "ok":
             raise RuntimeError(f"a measured cell ended as {result.status}")
-
-    def synced(self) -> None:
-        """Until the result is on the disk, too."""
-        self._number += 1
-        self._client.run(THREAD, str(self._number), CELL)
 
     def check(self) -> None:
         """Every cell has run once."""
@@ -88,7 +81,7 @@ def measure() -> dict[str, Any]:
         opened.callback(echo.end)
         client = opened.enter_context(running_host(limits=Limits(idle_s=3600)))
         ours = _Ours(client)
-        contestants: dict[str, Callable[[], object]] = {FLOOR: echo.ask, RESULT: ours.result, SYNCED: ours.synced}
+        contestants: dict[str, Callable[[], object]] = {FLOOR: echo.ask, OURS: ours.result}
         for name, make in ((CHILD, PlainChild), (KERNEL, Ipykernel)):
             try:
                 run = opened.enter_context(make().open("x = 1")).run
@@ -101,7 +94,7 @@ def measure() -> dict[str, Any]:
             for name, ask in contestants.items():
                 before = {process: _cpu_s(pid) for process, pid in processes.items()}
                 times.setdefault(name, []).extend(_timed(ask, CELLS if name != KERNEL else CELLS // 10))
-                if name == RESULT:
+                if name == OURS:
                     for process, pid in processes.items():
                         cpu[process] = cpu.get(process, 0.0) + _cpu_s(pid) - before[process]
         ours.check()
@@ -131,7 +124,7 @@ def _cpu_s(pid: int) -> float:
 def _print(times: dict[str, list[float]], cpu: dict[str, float]) -> None:
     print(f"| cell `{CELL}` | p10 | p50 | p90 | p50 is |")
     print("| --- | --- | --- | --- | --- |")
-    ours = statistics.median(times[RESULT])
+    ours = statistics.median(times[OURS])
     for name, found in sorted(times.items(), key=lambda item: statistics.median(item[1])):
         low, *_, high = statistics.quantiles(found, n=10)
         middle = statistics.median(found)

@@ -8,7 +8,7 @@ from typing import Protocol
 from executor.collect import printable
 from executor.frames import Message
 from executor.notices import Notices, notice
-from executor.values import CellResult, CellStatus, Language, Notice
+from executor.values import CellStatus, Language, Notice
 
 _SOURCE_SHOWN = 80
 
@@ -30,8 +30,8 @@ class Attached(Protocol):
     def request(self, number: int, kind: str, payload: Message) -> None:
         """The cell asks; the answer comes back through `Notebook.reply`."""
 
-    def result(self, result: CellResult) -> None:
-        """The cell has ended."""
+    def result(self, result: str) -> None:
+        """The cell has ended: its CellResult as JSON, as `wire.result_to` gives it."""
 
 
 @dataclass(slots=True)

@@ -18,7 +18,7 @@ from executor.cell_queue import CellQueue
 from executor.cell_run import CellRun
 from executor.durable import Disk
 from executor.event_loop import Loop
-from executor.frames import Message, ProtocolError
+from executor.frames import Message, ProtocolError, to_json
 from executor.home import Home, ThreadHome
 from executor.interpreter import Interpreter, Owner
 from executor.notices import Notices, notice
@@ -243,13 +243,14 @@ class CellRunner:
             exit_status=outcome.exit_status,
             checks=outcome.checks,
         )
-        self._thread.finished(cell.id, result_to(result), keeps=self.python.keeps_after(cell), notified=notifies)
+        written = to_json(result_to(result))
+        self._thread.finished(cell.id, written, keeps=self.python.keeps_after(cell), notified=notifies)
         if notifies:
             self.python.unsaved.notified(lives=self.python.session is not None)
         self.cells.end()
         self.run = None
         attached = tuple(cell.attached)
-        self._disk.sync([*self._home.take_unsynced(), *self._thread.take_unsynced()], lambda: _tell(attached, result))
+        self._disk.sync([*self._home.take_unsynced(), *self._thread.take_unsynced()], lambda: _tell(attached, written))
 
     def _take_notices(self, cell: Cell) -> Notices:
         """What there is to say of the interpreters since their last cell, if this cell began."""
@@ -262,7 +263,7 @@ class CellRunner:
             self.when_kept(call)
 
 
-def _tell(attached: Sequence[Attached], result: CellResult) -> None:
+def _tell(attached: Sequence[Attached], result: str) -> None:
     for one in attached:
         one.result(result)
 

@@ -274,7 +274,8 @@ class Checkpoint:
         return (self._folder / str(part["sha256"])).exists()
 
     def _append_signed(self, body: Message) -> None:
-        self._append(json.dumps({"body": body, "hmac": self._sign(body)}, separators=(",", ":")).encode() + b"\n")
+        signed = _canonical(body)
+        self._append(f'{{"body":{signed},"hmac":"{self._hmac(signed)}"}}\n'.encode())
 
     def _append(self, line: bytes) -> None:
         """One write per checkpoint; now and then the log is begun anew with its last two lines."""
@@ -354,8 +355,14 @@ class Checkpoint:
             raise Refused(notice("part_missing")) from None
 
     def _sign(self, body: object) -> str:
-        text_ = json.dumps(body, sort_keys=True, separators=(",", ":"))
-        return hmac.new(self._key, text_.encode(), hashlib.sha256).hexdigest()
+        return self._hmac(_canonical(body))
+
+    def _hmac(self, text_: str) -> str:
+        return hmac.digest(self._key, text_.encode(), "sha256").hex()
+
+
+_canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
+"""What is signed of a checkpoint: its JSON with the keys in order."""
 
 
 def sweep(folder: Path) -> int:

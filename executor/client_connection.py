@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Protocol
 
@@ -22,12 +22,13 @@ from executor.frames import (
     OtherVersion,
     ProtocolError,
     encode,
+    framed,
 )
 from executor.home import Home, TooLarge
 from executor.linux import is_sealed
 from executor.notebook import Notebook
-from executor.values import CellResult, HostInfo, Language, Limits
-from executor.wire import content_name, integer, mapping, number, optional_text, result_to, text, texts
+from executor.values import HostInfo, Language, Limits
+from executor.wire import content_name, integer, mapping, number, optional_text, text, texts
 
 _MANY_CONTENTS = 100_000
 _MANY_THREADS = 1_000
@@ -92,7 +93,7 @@ class Connection:
         self._descriptors: list[int] = []
         peer.setblocking(False)
         self._writer = Writer(host.loop, peer.fileno())
-        host.loop.watch_read(peer.fileno(), self._on_readable)
+        host.loop.watch_read(peer.fileno(), self.read)
 
     def output(self, stream: str, text: str) -> None:
         """Lines of the cell it is attached to."""
@@ -107,10 +108,10 @@ class Connection:
         """A request of the cell it is attached to."""
         self._send({"type": "request", "id": number, "kind": kind, "payload": payload})
 
-    def result(self, result: CellResult) -> None:
-        """The end of the cell it is attached to."""
+    def result(self, result: str) -> None:
+        """The end of the cell it is attached to, as JSON."""
         if not self._closed:
-            self._send({"type": "result", "result": result_to(result)})
+            self._writer.send(framed(f'{{"type":"result","result":{result}}}'))
 
     def _done(self, value: object, notebook: Notebook) -> None:
         """Answer once a power cut cannot take what the request has written."""
@@ -119,7 +120,8 @@ class Connection:
     def _send(self, message: Message) -> None:
         self._writer.send(encode(message))
 
-    def _on_readable(self) -> None:
+    def read(self) -> None:
+        """Take in what has come of its call."""
         try:
             data, descriptors, _, _ = socket.recv_fds(self._peer, _CHUNK, 4)
         except BlockingIOError:
@@ -140,32 +142,12 @@ class Connection:
     def _handle(self, message: Message) -> None:
         if message.get("type") not in ("reply", "approval") and message.get("v") not in ANSWERED_VERSIONS:
             raise OtherVersion(f"this host speaks version {PROTOCOL_VERSION} of the protocol")
-        handlers: dict[str, Callable[[Message], None]] = {
-            "ping": self._ping,
-            "run": self._run,
-            "bash": self._run_bash,
-            "approval": self._approval,
-            "reply": self._reply,
-            "put": self._put,
-            "interrupt": self._interrupt,
-            "reset": self._reset,
-            "purge": self._purge,
-            "undo": self._undo,
-            "sessions": self._sessions,
-            "vars": self._vars,
-            "where": self._where,
-            "export": self._export,
-            "held": self._held,
-            "unused": self._unused,
-            "keep": self._keep,
-            "import": self._import,
-        }
-        handler = handlers.get(str(message.get("type")))
+        handler = HANDLERS.get(str(message.get("type")))
         if handler is None:
             raise ProtocolError("the request is of no known type")
         if self._alive is None and message.get("alive_s") is not None:
             self._say_alive_every(max(number(message, "alive_s"), _ALIVE_S))
-        handler(message)
+        handler(self, message)
 
     def _say_alive_every(self, seconds: float) -> None:
         """Tell the client that the host works on, for as long as it waits for its answer."""
@@ -319,6 +301,28 @@ class Connection:
         self._peer.close()
         self._host.disconnected(self)
 
+
+HANDLERS: Mapping[str, Callable[[Connection, Message], None]] = {
+    "ping": Connection._ping,
+    "run": Connection._run,
+    "bash": Connection._run_bash,
+    "approval": Connection._approval,
+    "reply": Connection._reply,
+    "put": Connection._put,
+    "interrupt": Connection._interrupt,
+    "reset": Connection._reset,
+    "purge": Connection._purge,
+    "undo": Connection._undo,
+    "sessions": Connection._sessions,
+    "vars": Connection._vars,
+    "where": Connection._where,
+    "export": Connection._export,
+    "held": Connection._held,
+    "unused": Connection._unused,
+    "keep": Connection._keep,
+    "import": Connection._import,
+}
+"""The requests that a host answers."""
 
 _REFUSED = (ProtocolError, TooLarge, OSError, TypeError, ValueError, LookupError, AttributeError)
 """What a request may be refused with. The last four are errors of ours, which must not end the host either."""

@@ -57,7 +57,17 @@ def encode(message: Mapping[str, Any]) -> bytes:
 
     Raises TypeError or ValueError for what no peer would take: values that are not JSON, numbers that are not finite.
     """
-    body = _to_json(message).encode()
+    return framed(to_json(message))
+
+
+def to_json(value: object) -> str:
+    """A value as JSON without a blank. Raises TypeError or ValueError for what is not JSON."""
+    return _to_json(value)
+
+
+def framed(text: str) -> bytes:
+    """The frame of a message that is JSON already."""
+    body = text.encode()
     return HEADER.pack(len(body)) + body
 
 

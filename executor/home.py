@@ -26,11 +26,11 @@ import time
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 from urllib.parse import quote, unquote
 
 from executor.durable import replace_durably, sync_path
-from executor.frames import Message, ProtocolError
+from executor.frames import Message, ProtocolError, to_json
 from executor.wire import content_name, integer, optional_text, text
 
 _CHUNK = 1 << 20
@@ -276,6 +276,48 @@ def remove_tree(folder: Path) -> None:
         raise OSError(errno.ENOTEMPTY, "a folder could not be removed")
 
 
+class _Journal:
+    """Lines of bytes in a file that only grows."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._file = os.open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        self.closed = False
+        self.size = os.fstat(self._file).st_size
+        if self.size and os.pread(self._file, 1, self.size - 1) != b"\n":
+            self.append(b"\n")  # a torn last line must not swallow the next one
+
+    def lines(self) -> Iterator[tuple[int, bytes]]:
+        """(offset, line) of each whole line."""
+        offset = 0
+        with self._path.open("rb") as file:
+            for line in file:
+                yield offset, line
+                offset += len(line)
+
+    def read(self, offset: int, length: int) -> bytes:
+        """Bytes of it."""
+        return os.pread(self._file, length, offset)
+
+    def append(self, line: bytes) -> tuple[int, int]:
+        """Add a line whole or not at all; returns its offset and length. Raises OSError when the disk has no room."""
+        offset, rest = self.size, memoryview(line)
+        try:
+            while rest:
+                rest = rest[os.write(self._file, rest) :]
+        except OSError:
+            os.ftruncate(self._file, offset)
+            raise
+        self.size = offset + len(line)
+        return offset, len(line)
+
+    def close(self) -> None:
+        """Let go of the file."""
+        if not self.closed:
+            self.closed = True
+            os.close(self._file)
+
+
 class ThreadHome:
     """What is kept of one thread."""
 
@@ -289,7 +331,7 @@ class ThreadHome:
             folder.mkdir(mode=0o700, exist_ok=True)
             self._unsynced = dict.fromkeys((folder.parent, folder))
         self._journal_path = folder / "cells.jsonl"
-        self._journal: BinaryIO = self._journal_path.open("a+b")
+        self._journal = _Journal(self._journal_path)
         self._shorten_at = _JOURNAL
         self._finished: dict[str, tuple[int, int]] = {}
         self.unfinished: set[str] = set()
@@ -301,20 +343,9 @@ class ThreadHome:
         """The last cell, if it was undone."""
         self.cell_ids: list[str] = []
         """In the order in which they began: cell number n is at n - 1."""
-        for offset, line in self._lines():
+        for offset, line in self._journal.lines():
             self._index(offset, line)
         self.files: dict[str, KeptFile] = self._read_files()
-
-    def _lines(self) -> Iterator[tuple[int, bytes]]:
-        self._journal.seek(0)
-        offset = 0
-        for line in self._journal:
-            if line.endswith(b"\n"):
-                yield offset, line
-            offset += len(line)
-        if offset and not line.endswith(b"\n"):
-            self._journal.write(b"\n")  # a torn last line must not swallow the next one
-            self._journal.flush()
 
     def _index(self, offset: int, line: bytes) -> None:
         try:
@@ -347,20 +378,20 @@ class ThreadHome:
 
     def started(self, cell_id: str) -> int:
         """Write down that a cell begins; returns its number in the thread, from 1."""
-        if self._journal.seek(0, os.SEEK_END) > self._shorten_at:
+        if self._journal.size > self._shorten_at:
             self._shorten()
-        self._append({"cell": cell_id})
+        self._append(to_json({"cell": cell_id}))
         self._begin(cell_id)
         return len(self.cell_ids)
 
-    def finished(self, cell_id: str, result: Message, *, keeps: bool = False, notified: bool = False) -> None:
-        """Write down a cell's result.
+    def finished(self, cell_id: str, result: str, *, keeps: bool = False, notified: bool = False) -> None:
+        """Write down a cell's result, which is JSON.
 
         With `keeps`, what it left in the variables is about to be kept; with `notified`, the result says what of the
         cells before it was not.
         """
-        record = {"cell": cell_id, "settles": keeps, "told": notified, "result": result}
-        self._finished[cell_id] = self._append(record)
+        head = to_json({"cell": cell_id, "settles": keeps, "told": notified})
+        self._finished[cell_id] = self._append(f'{head[:-1]},"result":{result}}}')
         self.unfinished.discard(cell_id)
         self._count_unsaved(cell_id, keeps=keeps, notified=notified)
 
@@ -384,7 +415,7 @@ class ThreadHome:
         once_durable(lambda: None if self._journal.closed else self._note_settled(last))
 
     def _note_settled(self, cell_id: str) -> None:
-        self._append({"settled": cell_id})
+        self._append(to_json({"settled": cell_id}))
 
     def _drop_unsaved(self, cell_id: str) -> None:
         """The variables are kept as this cell left them."""
@@ -394,7 +425,7 @@ class ThreadHome:
 
     def undone(self, cell_id: str) -> None:
         """Write down that nothing of this cell is to be kept any more."""
-        self._append({"undone": cell_id})
+        self._append(to_json({"undone": cell_id}))
         self.undone_cell = cell_id
         self.unsaved_cells = [cell for cell in self.unsaved_cells if cell != cell_id]
 
@@ -405,12 +436,12 @@ class ThreadHome:
         name stays, so that a purge finds it.
         """
         last = max(self._finished.values(), default=None)
-        lines = [line if last and offset == last[0] else _shortened(line) for offset, line in self._lines()]
+        lines = [line if last and offset == last[0] else _shortened(line) for offset, line in self._journal.lines()]
         replace_durably(self._journal_path, b"".join(lines))
         self._journal.close()
-        self._journal = self._journal_path.open("a+b")
+        self._journal = _Journal(self._journal_path)
         self._unsynced[self.folder] = None  # before the journal: a power cut must not bring the old one back
-        for offset, line in self._lines():
+        for offset, line in self._journal.lines():
             if (cell_id := _finished_in(line)) is not None:
                 self._finished[cell_id] = (offset, len(line))
         self._shorten_at = max(_JOURNAL, 2 * sum(map(len, lines)))
@@ -420,17 +451,13 @@ class ThreadHome:
         place = self._finished.get(cell_id)
         if place is None:
             return None
-        self._journal.seek(place[0])
-        stored: Message = json.loads(self._journal.read(place[1]))["result"]
+        stored: Message = json.loads(self._journal.read(*place))["result"]
         return stored
 
-    def _append(self, record: Message) -> tuple[int, int]:
-        line = json.dumps(record, separators=(",", ":")).encode() + b"\n"
-        offset = self._journal.seek(0, os.SEEK_END)
-        self._journal.write(line)
-        self._journal.flush()
+    def _append(self, record: str) -> tuple[int, int]:
+        place = self._journal.append(record.encode() + b"\n")
         self._unsynced[self._journal_path] = None
-        return offset, len(line)
+        return place
 
     def take_unsynced(self) -> list[Path]:
         """What was written here since the last call, in the order in which it is to be synced: the journal last."""
@@ -484,7 +511,7 @@ class ThreadHome:
     def adopt(self, files: dict[str, KeptFile], cell_ids: list[str], unsaved_cells: list[str]) -> None:
         """Go on where another host was: its files, the cells that began there, and those it could not keep."""
         self.set_files(files)
-        self._append({"cells": cell_ids, "unsettled": unsaved_cells})
+        self._append(to_json({"cells": cell_ids, "unsettled": unsaved_cells}))
         self.cell_ids, self.unsaved_cells = list(cell_ids), list(unsaved_cells)
         self.notified, self.undone_cell = False, None
 

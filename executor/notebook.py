@@ -15,7 +15,7 @@ from executor.cell_runner import CellRunner, Interpreters
 from executor.durable import Disk
 from executor.event_loop import Loop
 from executor.exported import export_message, exported_session_from
-from executor.frames import Message, ProtocolError
+from executor.frames import Message, ProtocolError, to_json
 from executor.home import Home, ThreadHome, contents_named_in, kept_file_from
 from executor.interpreter import Owner
 from executor.notices import notice
@@ -148,14 +148,14 @@ class Notebook:
         if self._runner.run is not None:
             self._runner.run.attached_changed()
 
-    def _known_result(self, cell_id: str) -> CellResult | None:
-        """The result of a cell that has one. A cell that an earlier host began has died with that host."""
+    def _known_result(self, cell_id: str) -> str | None:
+        """The result of a cell that has one, as JSON. A cell that an earlier host began has died with that host."""
         if (stored := self.thread.result(cell_id)) is not None:
-            return result_from(stored)
+            return _as_json(result_from(stored))
         if cell_id not in self.thread.unfinished or self.running == cell_id:
             return None
-        result = CellResult(cell_id, "died", notices=(notice("host_died"),))
-        self.thread.finished(cell_id, result_to(result))
+        result = _as_json(CellResult(cell_id, "died", notices=(notice("host_died"),)))
+        self.thread.finished(cell_id, result)
         return result
 
     def _ask_approval(self, cell: Cell, attached: Attached) -> None:
@@ -177,7 +177,7 @@ class Notebook:
         for cell in self._cells.undecided_of(attached):
             self._cells.refuse(cell)
             for waiting in cell.attached:
-                waiting.result(CellResult(cell.id, "killed", notices=(notice("not_run", why=why),)))
+                waiting.result(_as_json(CellResult(cell.id, "killed", notices=(notice("not_run", why=why),))))
 
     def detach(self, attached: Attached) -> None:
         """A client has gone; its cell runs on. A command that nobody waits for is not run without an approval."""
@@ -281,3 +281,7 @@ class Notebook:
         for interpreter in reversed(self._runner.interpreters):
             interpreter.close()
         self.thread.close()
+
+
+def _as_json(result: CellResult) -> str:
+    return to_json(result_to(result))

@@ -6,6 +6,7 @@ import os
 import time
 from pathlib import Path
 
+from executor.frames import to_json
 from executor.home import Home, KeptFile
 from executor.values import Artifact, CellResult, Chart, Series
 from executor.wire import result_from, result_to
@@ -55,7 +56,7 @@ def test_a_journal_forgets_what_old_cells_printed_and_nothing_else(tmp_path: Pat
     results = [CellResult(f"c{number}", "ok", stdout=printed, artifacts=(chart,)) for number in range(60)]
     for result in results:
         thread.started(result.id)
-        thread.finished(result.id, result_to(result), keeps=True)
+        thread.finished(result.id, to_json(result_to(result)), keeps=True)
     thread.started("runs")
     journal = next(tmp_path.glob("threads/*/cells.jsonl"))
     assert journal.stat().st_size < 10_000_000
@@ -80,7 +81,7 @@ def test_a_journal_that_was_rewritten_is_synced_with_its_folder(tmp_path: Path) 
     for number in range(9):
         thread.started(f"c{number}")
         thread.take_unsynced()
-        thread.finished(f"c{number}", result_to(CellResult(f"c{number}", "ok", stdout="x" * 1_000_000)))
+        thread.finished(f"c{number}", to_json(result_to(CellResult(f"c{number}", "ok", stdout="x" * 1_000_000))))
     thread.take_unsynced()
     thread.started("next")
     assert [path.name for path in thread.take_unsynced()] == ["t", "cells.jsonl"]
