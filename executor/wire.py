@@ -48,7 +48,7 @@ def clean(text: str) -> str:
 
 def _field(message: Mapping[str, Any], key: str) -> Any:
     """What is under `key`. What a list of objects holds may be anything: it is here that it is an object or not."""
-    if not isinstance(message, Mapping):
+    if type(message) is not dict and not isinstance(message, Mapping):  # the first is asked often and costs little
         raise ProtocolError(f"{key} is looked for in what is no object")
     return message.get(key)
 
