@@ -15,7 +15,9 @@ log = get_logger(__name__)
 
 SWEEP_LEASE_S = 6.0
 """How long a janitor may sweep after it took or renewed the right to."""
-_KEY = "threadbook:janitor"
+_KEY = "threadbook:janitor:signed"
+"""Janitors of versions before signed wakes had "threadbook:janitor". While a team upgrades, one of each kind sweeps.
+The wakes of the older one are dropped by newer workers, and would not reach the threads whose sessions are there."""
 
 Given = TypeVar("Given")
 

@@ -23,6 +23,13 @@ def test_one_janitor_sweeps_for_all_and_goes_on_doing_so(redis: fakeredis.FakeRe
     assert [first.take(), second.take(), first.take(), second.take()] == [True, False, True, False]
 
 
+def test_an_older_janitor_whose_wakes_are_not_signed_keeps_no_newer_one_from_sweeping(
+    redis: fakeredis.FakeRedis,
+) -> None:
+    redis.set("threadbook:janitor", "a janitor of an older version", px=60_000)
+    assert SweepLease(redis).take()
+
+
 def test_when_the_janitor_that_sweeps_is_gone_another_one_does(redis: fakeredis.FakeRedis) -> None:
     gone, next_one = SweepLease(redis, ttl_s=0.05), SweepLease(redis, ttl_s=60)
     assert gone.take()
@@ -33,9 +40,9 @@ def test_when_the_janitor_that_sweeps_is_gone_another_one_does(redis: fakeredis.
 def test_each_take_lasts_as_long_as_the_first(redis: fakeredis.FakeRedis) -> None:
     lease = SweepLease(redis, ttl_s=60)
     assert lease.take()
-    redis.pexpire("threadbook:janitor", 1_000)
+    redis.pexpire("threadbook:janitor:signed", 1_000)
     assert lease.take()
-    assert redis.pttl("threadbook:janitor") > 1_000
+    assert redis.pttl("threadbook:janitor:signed") > 1_000
 
 
 def test_what_was_not_begun_gives_way_to_what_came_later() -> None:
