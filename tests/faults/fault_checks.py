@@ -50,7 +50,7 @@ def check_thread(case: Case, *, dropped: int = 0) -> None:
     seen = ok[-1].stdout.partition("seen ")[2].partition("\n")[0].split()
     missing = _named_as_missing(case)
     assert [step for step in seen if step not in missing] == [step for step in case.letters if step not in missing], (
-        f"variables: {ok[-1]['stdout']!r}, asked for {everything}, named as missing {missing}; {_story(case)}"
+        f"variables: {ok[-1].stdout!r}, asked for {everything}, named as missing {missing}; {_story(case)}"
     )
     # A file that could not be kept, for want of disk, is named in the cell's result: it may be as it was before.
     unkept = {cell.title.removeprefix("Step ") for cell in ok if cell.rejected}
