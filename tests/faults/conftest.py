@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Generator, Iterator
 from contextlib import ExitStack
-from pathlib import Path
 
 import pytest
 from fault_servers import end
 from fault_table import Table
-from fault_world import World, running_world
+from fault_world import World, world_of_its_own
 
 FAILED = pytest.StashKey[bool]()
 
@@ -25,12 +22,9 @@ class Worlds:
         self._world: World | None = None
 
     def now(self) -> World:
-        """A world that works. Every user may enter its folder: Postgres runs as another user."""
+        """A world that works."""
         if self._world is None:
-            folder = Path(tempfile.mkdtemp(prefix="faults-"))
-            self._stack.callback(shutil.rmtree, folder, ignore_errors=True)
-            folder.chmod(0o755)
-            self._world = self._stack.enter_context(running_world(folder, nodes=self._nodes))
+            self._world = self._stack.enter_context(world_of_its_own(nodes=self._nodes))
         return self._world
 
     def end(self) -> None:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -48,6 +49,8 @@ class Node:
     settings: Settings
     environment: dict[str, str]
     log: Path
+    code: Path
+    """The folder of the product's code that it runs, from its next start on."""
     process: subprocess.Popen[bytes] | None = None
 
     def __post_init__(self) -> None:
@@ -56,9 +59,13 @@ class Node:
 
     def start(self) -> None:
         """Start it; return when it takes work."""
+        self.launch()
+        eventually(self.takes_work, "the worker service")
+
+    def launch(self) -> None:
+        """Start it; it takes work some seconds later."""
         self._ready.unlink(missing_ok=True)
-        self.process = _started("worker", self.environment, self.log)
-        eventually(self._ready.exists, "the worker service")
+        self.process = _started("worker", self.environment, self.log, self.code)
 
     def takes_work(self) -> bool:
         """Whether it runs and was not told to stop."""
@@ -151,6 +158,8 @@ class World:
     model: Walker
     has_small_disk: bool
     """Whether home and file store lie on a disk of their own, which may be filled."""
+    bot_code: Path
+    """The folder of the product's code that the bot runs, from its next start on."""
     silencers: dict[str, BlackHole]
     """What stands before "Redis", "Postgres" and "objects", for all processes but the test's own."""
     objects: ObjectStore | None = None
@@ -175,7 +184,7 @@ class World:
 
     def start_bot(self) -> None:
         """Start it; return when it is connected to Slack."""
-        self.bot = _started("bot", self.struck.environment, self.folder / "bot.log")
+        self.bot = _started("bot", self.struck.environment, self.folder / "bot.log", self.bot_code)
         eventually(self.slack.bot_is_connected, "the bot")
 
     def start_all(self) -> None:
@@ -226,12 +235,12 @@ class World:
         self.redis.close()
 
 
-def _started(command: str, environment: dict[str, str], log: Path) -> subprocess.Popen[bytes]:
+def _started(command: str, environment: dict[str, str], log: Path, code: Path) -> subprocess.Popen[bytes]:
     with log.open("ab") as output:
         return started(
             [sys.executable, "-m", "threadbook", command],
             signal.SIGTERM,
-            cwd=ROOT,
+            cwd=code,
             env=environment,
             stdout=output,
             stderr=subprocess.STDOUT,
@@ -260,10 +269,23 @@ def small_disk(folder: Path, megabytes: int) -> Iterator[bool]:
 
 
 @contextmanager
-def running_world(folder: Path, *, nodes: int = 1, workers: int = WORKERS) -> Iterator[World]:
+def world_of_its_own(*, nodes: int = 1, code: Path = ROOT) -> Iterator[World]:
+    """Everything, in a folder that is removed at the end."""
+    folder = Path(tempfile.mkdtemp(prefix="faults-"))
+    folder.chmod(0o755)  # Postgres runs as another user
+    try:
+        with running_world(folder, nodes=nodes, code=code) as world:
+            yield world
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def running_world(folder: Path, *, nodes: int = 1, workers: int = WORKERS, code: Path = ROOT) -> Iterator[World]:
     """Everything, ready for a question. `folder` must be one that every user of the machine may enter.
 
-    Of several nodes the first runs; they share an object store instead of a folder.
+    Of several nodes the first runs; they share an object store instead of a folder. `code` is the folder of the code
+    that bot and nodes run. They make the schema themselves.
     """
     with ExitStack() as stack:
         disk = folder / "disk"
@@ -314,11 +336,11 @@ def running_world(folder: Path, *, nodes: int = 1, workers: int = WORKERS) -> It
                 NO_PROXY="127.0.0.1,localhost",
                 TMPDIR=str(folder / "tmp"),
             )
-            made.append(Node(load_settings(environment, cwd=folder), environment, folder / f"worker-{number}.log"))
+            log = folder / f"worker-{number}.log"
+            made.append(Node(load_settings(environment, cwd=folder), environment, log, code))
         people = LocalSlack(stack.enter_context(httpx.Client(base_url=slack.url, timeout=60, trust_env=False)))
-        world = World(folder, made, redis_server, postgres, people, model, is_small, silencers, objects)
+        world = World(folder, made, redis_server, postgres, people, model, is_small, code, silencers, objects)
         stack.callback(world.close)
-        world.store.migrate()
         world.start_bot()
         world.struck.start()
         yield world
