@@ -3,6 +3,8 @@ SHELL := /bin/sh
 PYTHON ?= python3
 BIN := .venv/bin
 .DEFAULT_GOAL := help
+# Where this is set, as in many containers, each process of each test would compile all it imports anew.
+unexport PYTHONDONTWRITEBYTECODE
 # Fast tests start no process and hardly wait: three workers fill two cores. Tests of processes wait a lot: six of them.
 # Each with a thread per core for its arithmetic, they would wait for each other. Files run in the order of the tree. The
 # plugin that tries a test again talks to a server at each test, also when it tries nothing again.
