@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import re
 import textwrap
 from collections import defaultdict
 from contextlib import suppress
@@ -46,6 +47,17 @@ DOCUMENTED_PRIVATE = {
 }
 """Names with a leading underscore that the documents show."""
 
+MAY_BE_FOREIGN = re.compile(
+    r"""(?<!\bself)(?<!\bcls)\s*\.\s*_(?!_)\w   # of anything but `self` and `cls`
+    |["']_(?!_)\w\w*["']                        # got by name
+    |\bimport\b.*\b_(?!_)\w|^\s*from\b.*\b_(?!_)\w|\bimport\s*\([^)]*\b_(?!_)\w""",
+    re.VERBOSE | re.MULTILINE,
+)
+"""Where a private name of something else may stand in a text. A file without such a place is not parsed."""
+
+HAS_HEIR = re.compile(r"^class \w+\(", re.MULTILINE)
+"""A class at the top of a file that inherits from another one."""
+
 
 def ids(each: Undocumented) -> str:
     return f"{each.owner.rpartition(':')[2]}.{each.name}"
@@ -72,24 +84,41 @@ def fields_of(cls: type) -> frozenset[str]:
     """What instances of a class have: its methods and properties, and what its methods assign to `self`."""
     found = {each for each in dir(cls) if not each.startswith("__")}
     for each in cls.__mro__[:-1]:
-        tree = ast.Module([], [])
+        tree: ast.AST = ast.Module([], [])
         with suppress(OSError, TypeError):  # a class that is not written in Python
-            tree = ast.parse(textwrap.dedent(inspect.getsource(each)))
+            tree = code_of(each)
         for node in ast.walk(tree):
-            if (
-                isinstance(node, ast.Attribute)
-                and isinstance(node.ctx, ast.Store)
-                and ast.unparse(node.value) == "self"
-            ):
+            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and _is_self(node.value):
                 found.add(node.attr)
             if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 found.add(node.target.id)
     return frozenset(found)
 
 
+def _is_self(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "self"
+
+
+def code_of(cls: type) -> ast.AST:
+    """The syntax tree of a class. `inspect` reads a whole file for each of its classes."""
+    named = [node for node in classes_of(inspect.getsourcefile(cls) or "") if node.name == cls.__qualname__]
+    return named[-1] if named else ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
+
+
+@cache
+def classes_of(path: str) -> list[ast.ClassDef]:
+    """The classes that a file defines at its top, each in order."""
+    tree = ast.parse(Path(path).read_text(encoding="utf-8")) if path else ast.Module([], [])
+    return [node for node in tree.body if isinstance(node, ast.ClassDef)]
+
+
+def text_of(file: str) -> str:
+    return (ROOT / file).read_text(encoding="utf-8")
+
+
 @cache
 def tree_of(file: str) -> ast.Module:
-    return ast.parse((ROOT / file).read_text(encoding="utf-8"))
+    return ast.parse(text_of(file))
 
 
 @cache
@@ -143,6 +172,8 @@ def _is_own(node: ast.expr) -> bool:
 
 def foreign_private_names(file: str) -> set[str]:
     """The private names of something else that a file reads, imports or gets by name."""
+    if not MAY_BE_FOREIGN.search(text_of(file)):
+        return set()
     found = set()
     for node in ast.walk(tree_of(file)):
         if isinstance(node, ast.Attribute):
@@ -166,7 +197,7 @@ def own_classes() -> list[tuple[str, type]]:
     for file in PRODUCT:
         if "/inside/" in file or file.startswith(("bench/", "scripts/")) or file.endswith("__main__.py"):
             continue
-        if any(isinstance(node, ast.ClassDef) and node.bases for node in tree_of(file).body):
+        if HAS_HEIR.search(text_of(file)):
             module = importlib.import_module(file.removesuffix(".py").removesuffix("/__init__").replace("/", "."))
             found += [
                 (file, each)
@@ -182,10 +213,10 @@ def inherited_private_names(cls: type) -> set[str]:
     theirs = {name for each in foreign for name in fields_of(each) if is_private(name)}
     if not theirs:
         return set()
-    tree = ast.parse(textwrap.dedent(inspect.getsource(cls)))
-    used = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute) and _is_own(node.value)}
+    code = code_of(cls)
+    used = {node.attr for node in ast.walk(code) if isinstance(node, ast.Attribute) and _is_own(node.value)}
     replaced = {name for name in vars(cls) if is_private(name)}
-    made = {node.name for node in tree.body[0].body if isinstance(node, ast.FunctionDef)}
+    made = {node.name for node in code.body if isinstance(node, ast.FunctionDef)}
     return (used | replaced & made) & theirs
 
 
@@ -229,13 +260,33 @@ def test_no_class_replaces_a_private_name_that_is_not_listed() -> None:
     assert found - listed == set()
 
 
-def test_the_scan_finds_each_way_to_a_private_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    (tmp_path / "sample.py").write_text(
-        "import a._module\nfrom b import _imported\nx._read\ngetattr(x, '_got')\nvars(x)['_looked_up']\n"
-        "x._mapping\nself._ours\ndef _own(): ...\ny._own\n"
-    )
+@pytest.mark.parametrize(
+    ("code", "names"),
+    [
+        ("import a._module", {"_module"}),
+        ("from a._module import b", {"_module"}),
+        ("from b import _imported", {"_imported"}),
+        ("from b import (\n    c,\n    _imported,\n)", {"_imported"}),
+        ("x._read", {"_read"}),
+        ("(x\n    ._read)", {"_read"}),
+        ("self.x._read", {"_read"}),
+        ("myself._read", {"_read"}),
+        ("getattr(x, '_got')", {"_got"}),
+        ('setattr(x, "_set", 1)', {"_set"}),
+        ("vars(x)['_looked_up']", {"_looked_up"}),
+        ("x._mapping\nself._ours\nsuper()._ours\ndef _own(): ...\ny._own", set()),
+    ],
+)
+def test_the_scan_finds_each_way_to_a_private_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, names: set[str]
+) -> None:
+    (tmp_path / "sample.py").write_text(code)
     monkeypatch.setattr("test_undocumented.ROOT", tmp_path)
-    assert foreign_private_names("sample.py") == {"_module", "_imported", "_read", "_got", "_looked_up"}
+    tree_of.cache_clear()
+    defined.cache_clear()
+    assert foreign_private_names("sample.py") == names
+    tree_of.cache_clear()
+    defined.cache_clear()
 
 
 class Sample(WebClient):

@@ -9,12 +9,12 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from own_code import files, nodes_of, words_of
 
 from core.slack import outgoing
 from core.slack.outgoing import slack_blocks, slack_text, slack_view
 from core.slack.text import escape
 
-ROOT = Path(__file__).parents[4]
 WRITES = re.compile(
     r"chat_(?!getPermalink)\w+|views_\w+|files_(?:completeUpload|upload)\w*|assistant_threads_\w+|canvases_\w+|bookmarks_\w+"
 )
@@ -87,13 +87,16 @@ def test_every_text_in_blocks_that_slack_parses_is_made_safe_and_no_other() -> N
 
 def test_nothing_else_makes_such_text_or_calls_a_method_that_writes() -> None:
     made, called = [], []
-    for room in ("bot", "core", "workers", "tryout"):
-        for path in sorted((ROOT / room).rglob("*.py")):
-            if path == Path(outgoing.__file__) or path.name == "fake.py":
-                continue
-            for node in ast.walk(ast.parse(path.read_text())):
-                if isinstance(node, ast.Call):
-                    name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
-                    made += [(path.name, name)] if name in ("SlackText", "SlackBlocks", "SlackView") else []
-                    called += [(path.name, name)] if WRITES.fullmatch(name) else []
+    paths = tuple(
+        path
+        for path in files("bot", "core", "workers", "tryout")
+        if path != Path(outgoing.__file__) and path.name != "fake.py"
+    )
+    kinds = {"SlackText", "SlackBlocks", "SlackView"}
+    writing = {word for path in paths for word in words_of(path) if WRITES.fullmatch(word)}
+    for path, node in nodes_of(paths, kinds | writing):
+        if isinstance(node, ast.Call):
+            name = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+            made += [(path.name, name)] if name in kinds else []
+            called += [(path.name, name)] if WRITES.fullmatch(name) else []
     assert (made, called) == ([], [])
