@@ -17,10 +17,12 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline
 from markdown_it.token import Token
 
-from core.slack.web_addresses import Address, find, find_shown
+from core.slack.web_addresses import Address, find, find_shown, may_hold_address
 
 _INVISIBLE = "\u200b"
 _PING = re.compile(r"<(?=[!@#])|@(?=(?:here|channel|everyone)\b)", re.IGNORECASE)
+_MARKS = frozenset("[<@\0")
+"""A text without any of these has no link, no image, no HTML and no mention."""
 _TRAILING = ".,;:!?…"
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\r|\n)|[^\r\n]+")
 
@@ -36,8 +38,15 @@ def sanitize(text: str, known: Collection[str] = ()) -> str:
     Mentions and broadcasts show as they are written and notify nobody. A link or image shows its label and its address
     as code, unless the address is one of `known`.
     """
+    if is_plain(text):
+        return text
     # The parser reads a NUL as U+FFFD: so do we, or the two would look at different texts.
     return _sanitized(text.replace("\0", "\ufffd"), frozenset(known))
+
+
+def is_plain(text: str) -> bool:
+    """Whether a quick look is enough to know that a text is safe to post as it is. Most texts are."""
+    return _MARKS.isdisjoint(text) and not may_hold_address(text)
 
 
 @lru_cache(maxsize=8)

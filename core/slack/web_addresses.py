@@ -37,6 +37,12 @@ _TOP = frozenset(_COMMON_ENDS.split())
 _FILES = frozenset(("cc", "md", "mk", "pl", "ps", "py", "rs", "sh", "so"))
 """Ends of file names that are countries, too: a plain name of two parts and nothing after it is a file's."""
 
+_SAFE_LETTERS = "\xa0-\xac\xae-\xb1\xb4-\xb8\xbb\xbf-\u017e–—…„“”‘’•€→−≤≥≈"
+"""Beyond ASCII: none of them is dropped from a host, and none becomes a dot, a digit or part of a scheme."""
+_SUSPECT = re.compile(rf"[\\&]|://|(?i:https?:|mailto:|www\.)|\.[^\W\d_]|\d\.\d+\.\d|[^\x00-\x7f{_SAFE_LETTERS}]")
+"""What each web address has: a scheme, a dot before a letter, www or the dots of a number; or a character that may
+become one of these."""
+
 
 @dataclass(frozen=True, slots=True)
 class Address:
@@ -47,8 +53,15 @@ class Address:
     text: str
 
 
+def may_hold_address(text: str) -> bool:
+    """Whether a text may hold a web address, by one quick look. False is certain, for a source and for shown text."""
+    return _SUSPECT.search(text) is not None
+
+
 def find(source: str) -> Iterator[Address]:
     """The web addresses in a source of Markdown or of plain text, in their order, without punctuation after them."""
+    if not may_hold_address(source):
+        return
     shown, places = _read(source)
     for address in find_shown(shown):
         yield Address(places[address.start], places[address.end], address.text)
@@ -56,6 +69,8 @@ def find(source: str) -> Iterator[Address]:
 
 def find_shown(text: str) -> Iterator[Address]:
     """The web addresses in a text in which entities and escapes are undone already."""
+    if not may_hold_address(text):
+        return
     for start, end in _words(text):
         if (found := _address_in(text[start:end])) is not None:
             first, last = found

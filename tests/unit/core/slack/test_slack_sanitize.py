@@ -9,6 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
+from core.slack import sanitize as sanitizing
+from core.slack import web_addresses
 from core.slack.sanitize import addresses, sanitize
 from core.slack.text import blocks_without_pings
 
@@ -160,3 +162,32 @@ def test_no_combination_shows_an_address_outside_code(text: str) -> None:
 @settings(max_examples=200)
 def test_sanitizing_twice_is_safe_too(text: str) -> None:
     assert not PING.search(sanitize(sanitize(text)))
+
+
+parts = st.one_of(
+    pieces,
+    st.sampled_from("._-/:@#?!…。．․⒈¹²½ªſKéß\u00a0\u00ad\u200b\u2060&;w1*`~ \0"),
+    st.sampled_from(
+        ["www", "com", "de", "txt", "1.2.3.4", "127", "http", "HTTPS:", "mailto:", "httpſ:", "xn--a", "日本"]
+    ),
+)
+
+
+@given(st.lists(parts, max_size=12).map("".join))
+@settings(max_examples=1_500)
+def test_a_quick_look_passes_only_what_the_whole_way_leaves_as_it_is(text: str) -> None:
+    if sanitizing.is_plain(text):
+        assert sanitizing._sanitized(text, frozenset()) == text
+
+
+@given(st.lists(parts, max_size=12).map("".join))
+@settings(max_examples=1_500)
+def test_a_quick_look_misses_no_address(text: str) -> None:
+    shown, _places = web_addresses._read(text)
+    found = [web_addresses._address_in(shown[start:end]) for start, end in web_addresses._words(shown)]
+    assert web_addresses.may_hold_address(text) or not any(found)
+
+
+@pytest.mark.parametrize("text", ["Sales grew by 1,234.56 €.", "| a | b |\n|---|---:|\n| 1.5 | 2 |", "Größe: **3**"])
+def test_a_quick_look_is_enough_for_common_text(text: str) -> None:
+    assert sanitizing.is_plain(text)
