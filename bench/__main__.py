@@ -28,6 +28,7 @@ NAMES = (
     "provenance",
     "sources",
     "answers",
+    "growth",
 )
 
 

@@ -25,6 +25,7 @@ from core.store import Store
 from core.store.history import History
 from core.store.installations import Installed
 from core.store.lineage import CopiedTurn
+from core.store.purge import PurgeOrder
 from core.store.turns import new_turn
 from core.store.vectors import ThreadMark
 from core.values import IncomingMessage, Lease, StoredFile, ThreadKey
@@ -83,6 +84,8 @@ SAMPLES: Mapping[str, Any] = {
     "sent": [Sent(f"{TURN}:card", "100.000009", {})],
     "texts": ["how much?"],
     "text": "how much?",
+    "more_contents": ["0" * 64],
+    "older_than": datetime.now(UTC) - timedelta(days=3_650),
     "near": ["T1:C1:300.000001"],
     "mark": ThreadMark(THREAD.id, THREAD.team, 1, 0),
     "dims": 1,
@@ -145,6 +148,9 @@ OTHERWISE: Mapping[tuple[str, str], Any] = {
     ("known_messages", "ts"): [THREAD.root_ts],
     ("end_clean_room", "outcome"): WAITING,
     ("end_run", "outcome"): RunOutcome(),
+    ("purge_order_done", "order"): PurgeOrder(1, THREAD.id),
+    ("spent", "since"): datetime.now(UTC) - timedelta(days=1),
+    **{(name, "since"): datetime.now(UTC) - timedelta(days=30) for name in ("threads_of", "spent_by_channel")},
     ("forget_installation", "at"): datetime.now(UTC),
     ("drop_old_searches", "at"): datetime.now(UTC),
     ("without_vectors", "after"): 1,
@@ -159,6 +165,34 @@ OTHERWISE: Mapping[tuple[str, str], Any] = {
 USELESS = {("spent", ()), ("spent", ("team",))}
 """Methods with optional arguments that nobody gives alone: the sum over everything, or over all that a workspace ever
 spent, has no use."""
+
+SELDOM = {
+    "find": "`threadbook replay` looks a message up once, when a person asks for it",
+    "playbook_uses": "`threadbook playbooks report` reads what a person asks for",
+    "installations": "`threadbook installations` lists all of them",
+    "issue_state": "when somebody installs the app; it deletes the states that have expired, by their index",
+    "imported_threads": "`load` of an imported conversation looks it up once, when a person asks for it",
+    "find_threads": "`find` and `threadbook threads` look through all threads, when a person asks for it",
+    "without_vectors": "a process of its own reads all steps when it starts, and later the new ones",
+    "vectors_of": "a search by meaning looks through vectors, when a person asks for it",
+    "open_searches": "searches are few: each stays for a moment",
+    "drop_old_searches": "searches are few: each stays for a moment",
+    "drop_orphaned_vectors": "a process of its own, at times",
+    "schedules": "`threadbook schedules` lists all of them",
+    "channel_files": "a scheduled run looks for the newest file of a channel",
+    "tombstones": "`threadbook threads` looks for a thread that was deleted",
+    "audit_lines": "`threadbook audit` reads what an admin asks for",
+    "purgeable": "`threadbook purge`, and a node once an hour",
+    "purge_counts": "`threadbook purge` counts before it deletes",
+    "purge_thread": "`threadbook purge` deletes a thread",
+    "purge_order_done": "after a purge",
+    "purge_orders": "orders are few",
+    "contents_deleted": "after a purge",
+    "unneeded_contents": "after a purge",
+}
+"""Methods that may read a table whole, and why."""
+LONG_PERIODS = {"spent_by_channel": "the app's home sums up a month of the workspace, for an admin who opens it"}
+"""Methods that read all of a long period, and why. They do not grow with what was stored before it."""
 
 
 def prepare(store: Store) -> None:
@@ -190,8 +224,13 @@ def methods(part: type[Store | History]) -> list[str]:
     return sorted(name for name, _ in found if not name.startswith("_") and name not in NOT_CALLED)
 
 
-def call_everything(store: Store, part: Store | History, names: Collection[str] | None = None) -> None:
-    """Call each method of the part, or those of the names, with every set of its optional arguments."""
+def call_everything(
+    store: Store, part: Store | History, names: Collection[str] | None = None, *, optional_at_once: int | None = None
+) -> None:
+    """Call each method of the part, or those of the names, with every set of its optional arguments.
+
+    With `optional_at_once`, with sets of at most so many of them.
+    """
     for name in methods(type(part)):
         if names is not None and name not in names:
             continue
@@ -199,7 +238,8 @@ def call_everything(store: Store, part: Store | History, names: Collection[str] 
         parameters = inspect.signature(method).parameters.values()
         given = {each.name: _sample(store, name, each.name) for each in parameters}
         optional = [each.name for each in parameters if each.default is not inspect.Parameter.empty]
-        subsets = chain.from_iterable(combinations(optional, size) for size in range(len(optional) + 1))
+        most = len(optional) if optional_at_once is None else min(len(optional), optional_at_once)
+        subsets = chain.from_iterable(combinations(optional, size) for size in range(most + 1))
         for chosen in subsets:
             if (name, chosen) in USELESS:
                 continue

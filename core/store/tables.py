@@ -97,6 +97,8 @@ UNREAD = text("turn_id IS NULL AND (NOT quiet OR talk_wanted)")
 
 NOT_READ = text("turn_id IS NULL")
 """All of these, and those that nobody has to read: what people said to a bot that had nothing to do."""
+OF_A_TURN = text("turn_id IS NOT NULL")
+"""The condition of an index that SQLite would otherwise take for the question what is unread."""
 TO_CHECK = text("clean_room_state IN ('due', 'ended')")
 """The condition of another one: reports whose code is to be run again, or whose badge is to be drawn."""
 
@@ -173,7 +175,7 @@ messages = Table(
     UniqueConstraint("team", "channel", "ts"),
     Index("ix_messages_thread_id", "thread_id"),
     Index("ix_messages_mail", "thread_id", sqlite_where=UNREAD, postgresql_where=UNREAD),
-    Index("ix_messages_turn_id", "turn_id"),
+    Index("ix_messages_turn_id", "turn_id", sqlite_where=OF_A_TURN, postgresql_where=OF_A_TURN),
     # Only code before revision 0004 asks for this one; a migration after the next release may drop it.
     Index("ix_messages_unread", "thread_id", sqlite_where=NOT_READ, postgresql_where=NOT_READ),
     Index("ix_messages_received_at", "received_at"),

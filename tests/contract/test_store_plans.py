@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from sqlalchemy import JSON, Boolean, Column, Connection, Integer, Table, create_engine, text
-from store_calls import call_everything, methods, prepare, recorded
+from store_calls import SELDOM, call_everything, methods, prepare, recorded
 
 from core.store import Store
 from core.store import tables as t
@@ -17,31 +17,6 @@ from core.store.history import History
 
 ROWS = 4_000
 OPEN = 5
-SELDOM = {
-    "find": "`threadbook replay` looks a message up once, when a person asks for it",
-    "playbook_uses": "`threadbook playbooks report` reads what a person asks for",
-    "installations": "`threadbook installations` lists all of them",
-    "issue_state": "when somebody installs the app; it deletes the states that have expired, by their index",
-    "imported_threads": "`load` of an imported conversation looks it up once, when a person asks for it",
-    "find_threads": "`find` and `threadbook threads` look through all threads, when a person asks for it",
-    "without_vectors": "a process of its own reads all steps when it starts, and later the new ones",
-    "vectors_of": "a search by meaning looks through vectors, when a person asks for it",
-    "open_searches": "searches are few: each stays for a moment",
-    "drop_old_searches": "searches are few: each stays for a moment",
-    "drop_orphaned_vectors": "a process of its own, at times",
-    "schedules": "`threadbook schedules` lists all of them",
-    "channel_files": "a scheduled run looks for the newest file of a channel",
-    "tombstones": "`threadbook threads` looks for a thread that was deleted",
-    "audit_lines": "`threadbook audit` reads what an admin asks for",
-    "purgeable": "`threadbook purge`, and a node once an hour",
-    "purge_counts": "`threadbook purge` counts before it deletes",
-    "purge_thread": "`threadbook purge` deletes a thread",
-    "purge_order_done": "after a purge",
-    "purge_orders": "orders are few",
-    "contents_deleted": "after a purge",
-    "unneeded_contents": "after a purge",
-}
-"""Methods that may read a table whole, and why."""
 NOTHING_LEFT_OUT = {name for name in methods(Store) + methods(History) if name not in SELDOM}
 
 YEAR_AGO = datetime.now(UTC) - timedelta(days=365)
@@ -135,11 +110,19 @@ def scans(db: Connection, statement: str, arguments: Any) -> list[str]:
         plan = [str(row[3]) for row in db.exec_driver_sql(f"EXPLAIN QUERY PLAN {statement}", arguments)]
         # SQLite says SEARCH for the largest of all, too. A search by a value names the value: "(thread_id=?)".
         whole = [
-            line for line in plan if line.split()[1] in t.metadata.tables and "=?" not in line and ">?" not in line
+            line
+            for line in plan
+            if line.split()[1] in t.metadata.tables
+            and (("=?" not in line and ">?" not in line) or _searches_for_none(line, statement))
         ]
         return [line for line in whole if line.rpartition("INDEX ")[2].partition(" (")[0] not in open_indexes()]
     (plan,) = db.exec_driver_sql(f"EXPLAIN (FORMAT JSON) {statement}", arguments).scalar_one()
     return [_described(node) for node in _nodes(plan["Plan"]) if _reads_all(node)]
+
+
+def _searches_for_none(line: str, statement: str) -> bool:
+    """Whether SQLite looks up what has no turn in the index of turns: it says "(turn_id=?)" for that, too."""
+    return "(turn_id=?)" in line and "messages" in line and "turn_id IS NULL" in statement
 
 
 def _nodes(node: dict[str, Any]) -> Iterator[dict[str, Any]]:
