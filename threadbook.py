@@ -355,13 +355,16 @@ def threads(
         datetime | None, typer.Option(help="Only threads in which somebody wrote since then, UTC.")
     ] = None,
     pinned: Annotated[bool, typer.Option("--pinned", help="Only threads that somebody pinned.")] = False,
+    state: Annotated[
+        str, typer.Option(help="Only threads that are running, waiting (for a person), done, failed or stopped.")
+    ] = "",
     as_json: AsJson = False,
 ) -> None:
     """Find threads, show what one said at any moment, and what two states have otherwise."""
     from tryout import running_stack
     from tryout import threads as threads_room
 
-    wanted = threads_room.Filter(person, channel, since.replace(tzinfo=UTC) if since else None, pinned)
+    wanted = threads_room.Filter(person, channel, since.replace(tzinfo=UTC) if since else None, pinned, state)
     settings = running_stack.instead_of(_settings())
     _exit(threads_room.run(settings, words or [], wanted, as_json=as_json))
 

@@ -34,6 +34,8 @@ from workers.agent.text import one_line
 from workers.agent.thread_states import Difference, Item, State, differences, items_of, state_named, states
 
 VERBS = ("show", "history", "diff", "compose")
+STATES = ("running", "waiting", "done", "failed", "stopped")
+"""How far a thread may be (`FoundThread.state`). One that waits, waits for a person."""
 SHORT = 12
 """Characters of a hash that people see."""
 _MOST_LINES = 40
@@ -47,6 +49,8 @@ class Filter:
     channel: str = ""
     since: datetime | None = None
     pinned: bool = False
+    state: str = ""
+    """One of `STATES`; "" for all."""
 
 
 class NotFound(Exception):
@@ -58,6 +62,8 @@ def run(settings: Settings, words: Sequence[str], wanted: Filter, *, as_json: bo
 
     A THREAD is its id or a link; `THREAD@HASH` is one of its earlier states. Raises SettingsError for wrong words.
     """
+    if wanted.state and wanted.state not in STATES:
+        raise SettingsError(f"--state takes one of {', '.join(STATES)}, not {wanted.state!r}.")
     verb = words[0] if words and words[0] in VERBS else ""
     names = list(words[1:]) if verb else []
     if verb == "compose":
@@ -87,6 +93,7 @@ def run(settings: Settings, words: Sequence[str], wanted: Filter, *, as_json: bo
                 channel=wanted.channel,
                 since=wanted.since,
                 pinned=wanted.pinned,
+                states=[wanted.state] if wanted.state else (),
             )
         except NotFound as error:
             print(f"threadbook: {error}", file=sys.stderr)

@@ -49,6 +49,20 @@ def test_threads_are_found_by_words_and_by_channel(settings: Settings, capsys: p
     assert "what sold best?" in capsys.readouterr().out
 
 
+def test_threads_are_found_by_how_far_they_are(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
+    with closing(Store(settings.database_url)) as store:
+        for number, status in enumerate(("running", "waiting", "failed", "stopped"), start=3):
+            write_turn(store, [ASKED], channel=f"C{number}", status=status)
+    done = {THREAD, "T1:C2:100.000001"}
+    by_state = {"running": {"T1:C3:100.000001"}, "waiting": {"T1:C4:100.000001"}, "done": done}
+    by_state |= {"failed": {"T1:C5:100.000001"}, "stopped": {"T1:C6:100.000001"}}
+    assert set(by_state) == set(threads.STATES)
+    for state, expected in by_state.items():
+        assert {one["thread_id"] for one in printed(capsys, settings, state=state)} == expected
+    with pytest.raises(SettingsError, match="one of running, waiting"):
+        threads.run(settings, [], Filter(state="asleep"))
+
+
 def test_an_earlier_state_is_shown_again_and_compared(settings: Settings, capsys: pytest.CaptureFixture[str]) -> None:
     other = "T1:C2:100.000001"
     states = printed(capsys, settings, "history", other)["states"]
