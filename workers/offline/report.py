@@ -62,7 +62,7 @@ def _headed(thread: Thread, intent: Intent, answers: Sequence[str]) -> list[str]
 
 
 def _block(title: str, lines: Iterable[str]) -> str:
-    bullets = [line if line.startswith("- ") else f"- {line}" for line in dict.fromkeys(lines)]
+    bullets = [f"- {line}" for line in dict.fromkeys(lines)]
     return f"## {title}\n\n" + "\n".join(bullets) if bullets else ""
 
 

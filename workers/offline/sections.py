@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,13 +50,22 @@ def section(task: Task) -> Section | None:
             variables["odd"] = flat(render("odd"))
         return Section(
             answer="\n\n".join(filter(None, [flat(render("answer")), _moved(task, facts)])),
-            findings=tuple(filter(None, map(flat, render("findings").splitlines()))),
+            findings=tuple(_findings(made, texts.get("findings", {}), variables)),
             method=flat(render("method")),
             limits=flat(render("limits")),
             table=_table(task, made, kind, variables),
         )
     except (KeyError, IndexError, TypeError, ValueError, ZeroDivisionError, UndefinedError):
         return None  # output that was cut: the report says that this part is missing
+
+
+def _findings(made: Environment, sentences_of: Mapping[str, str], variables: Mapping[str, Any]) -> Iterator[str]:
+    """What was found, sentence by sentence: each is said once for every item of a list that its name has in `told`,
+    once for any other value, and not at all for None, False or nothing. The item is `one`."""
+    for name, sentence in sentences_of.items():
+        told = variables["told"][name]
+        for one in told if isinstance(told, list) else [told] if told else []:
+            yield flat(template(made, sentence).render(variables, one=one))
 
 
 def _moved(task: Task, facts: Facts) -> str:
@@ -108,13 +117,16 @@ def _trend(task: Task, facts: Facts) -> dict[str, Any]:
     compared = [year for year in years if _real(year.get("change")) is not None]
     return {
         "t": facts["trend"][-1],
-        "years": years,
+        "told": {"years": years, "ends": True, "season": last_told(facts, "season")},
         "last": compared[-1] if compared else None,
         "prior": compared[-2] if len(compared) > 1 and not compared[-1].get("whole") else None,
-        "season": last_told(facts, "season"),
         "peak": task.intent.peak,
         "moved_by": lambda year: _moved_by(task, year),
     }
+
+
+def _trend_by(_: Task, facts: Facts) -> dict[str, Any]:
+    return {"t": facts["trend_by"][-1], "told": {"lines": facts["line"]}, "lines": facts["line"]}
 
 
 def _moved_by(task: Task, year: Mapping[str, Any]) -> str:
@@ -138,14 +150,23 @@ def _change(task: Task, facts: Facts) -> dict[str, Any]:
     for part in facts.get("part", ()):
         if told and part["change"] * told["change"] > 0:
             parts.setdefault(pretty(str(part["by"]), task.language), []).append(part)
-    steps = last_told(facts, "same_step")
+    steps = (last_told(facts, "same_step") or {"steps": []})["steps"]
+    singles = facts.get("single", []) if len(facts.get("single", [])) == 2 else []
+    alone = [one for one in singles if one["total"] > 0 and one["largest"] > 0.2 * one["total"]]
     return {
         "c": told,
+        "told": {
+            "year_ago": told is not None and _real(told["year_ago"]) is not None,
+            "same_step": bool(steps),
+            "singles": bool(singles),
+            "alone": alone,
+            "by_group": list(parts.items()),
+        },
         "period": period(task.language, task.change_frequency),
         "outside": last_told(facts, "no_change"),
         "parts": parts,
-        "steps": steps["steps"] if steps else [],
-        "singles": facts.get("single", []) if len(facts.get("single", [])) == 2 else [],
+        "steps": steps,
+        "singles": singles,
         "fell": has("falls", task.intent.text),
         "rose": has("rises", task.intent.text),
         "said": time_said(task.thread, task.intent.period) if task.intent.period else "",
@@ -158,13 +179,15 @@ def _breakdown(task: Task, facts: Facts) -> dict[str, Any]:
         {**group, "share": _real(group.get("share")), "change": _real(group.get("change"))} for group in facts["group"]
     ]
     averaged = task.intent.aggregate not in ("sum", "count")
+    changes, test = last_told(facts, "changes"), last_told(facts, "test")
     return {
         "g": facts["groups"][-1],
+        "told": {"moves": changes and len(changes["most"]) > 1, "tested_rates": task.measured.rate and test},
         "groups": groups,
-        "changes": last_told(facts, "changes"),
+        "changes": changes,
         "ordered": by in ORDERED or by.startswith(BAND),
         "small": [group["name"] for group in groups if group.get("rows", 0) < _FEW_ROWS] if averaged else [],
-        "test": last_told(facts, "test"),
+        "test": test,
         "named": lambda name: f"{task.by} {name}" if str(name).isdigit() else name,  # "store 7", not "7"
         "tested": task.intent.tested,
         "focused": next((group for group in groups if group["name"] == task.intent.focus), None),
@@ -176,10 +199,15 @@ def _breakdown(task: Task, facts: Facts) -> dict[str, Any]:
 def _compare(task: Task, facts: Facts) -> dict[str, Any]:
     column = task.join.column(task.analysis.by[0])
     said = (lambda name: f"{task.by}: {name}") if column and column.kind == "flag" else str
+    sides = [{**side, "name": said(side["name"])} for side in facts["side"]]
+    test = last_told(facts, "test")
+    effect = test is not None and _real(test["effect"]) is not None
+    welch = test is not None and test["kind"] == "welch"
     return {
         "c": facts["compared"][-1],
-        "sides": [{**side, "name": said(side["name"])} for side in facts["side"]],
-        "test": last_told(facts, "test"),
+        "told": {"sides": sides, "apart": effect and welch, "explained": effect and not welch},
+        "sides": sides,
+        "test": test,
         "of_sums": task.intent.tested and task.intent.aggregate == "sum",
     }
 
@@ -187,7 +215,13 @@ def _compare(task: Task, facts: Facts) -> dict[str, Any]:
 def _correlate(task: Task, facts: Facts) -> dict[str, Any]:
     single = "correlations" not in facts
     pairs = facts["pair"]
-    return {"pairs": pairs, "single": single, "x": task.name(str(pairs[0]["x"])), "y": task.name(str(pairs[0]["y"]))}
+    return {
+        "pairs": pairs,
+        "told": {"coefficients": single, "slope": single, "all_pairs": [] if single else pairs},
+        "single": single,
+        "x": task.name(str(pairs[0]["x"])),
+        "y": task.name(str(pairs[0]["y"])),
+    }
 
 
 def _distribution(task: Task, facts: Facts) -> dict[str, Any]:
@@ -196,6 +230,7 @@ def _distribution(task: Task, facts: Facts) -> dict[str, Any]:
     extremes = facts.get("extreme", [])
     return {
         "s": facts["spread"][-1],
+        "told": {"spread": True, "outliers": True, "furthest": bool(extremes)},
         "extremes": extremes,
         "extreme": extremes[0]["value"] if extremes else 0,
         "other": other if typing_error else None,
@@ -207,34 +242,37 @@ def _predict(task: Task, facts: Facts) -> dict[str, Any]:
     names = sentences()["frame"][task.language]["methods"]
     model = last_told(facts, "model")
     drivers = [driver for driver in facts.get("driver", []) if driver["importance"] > 0]
+    clear = [driver for driver in drivers if driver.get("high_rate", 1) - driver.get("low_rate", 0) >= 0.03]
     boosted = model is not None and model["model"] == "gradient boosting"  # takes blank cells as they are
     return {
         "m": facts["modelled"][-1],
+        "told": {"overall": True, "clear": clear[:5], "riskiest": model, "drivers": drivers[:5]},
         "model": model and {**model, "model": names[model["model"]]},
         "candidates": [{**told, "model": names[told["model"]]} for told in facts.get("candidate", [])],
         "gaps": [] if boosted else list((last_told(facts, "gaps") or {"columns": {}})["columns"].items()),
         "drivers": drivers,
-        "clear": [d for d in drivers if d.get("high_rate", 1) - d.get("low_rate", 0) >= 0.03],
     }
 
 
 def _forecast(task: Task, facts: Facts) -> dict[str, Any]:
     names = sentences()["frame"][task.language]["methods"]
-    forecast = last_told(facts, "forecast")
+    forecast, steps = last_told(facts, "forecast"), facts.get("next", [])
     return {
         "h": facts["history"][-1],
+        "told": {"trials": forecast, "later": steps[6:]},
         "f": forecast and {**forecast, "method": names[forecast["method"]]},
-        "steps": facts.get("next", []),
+        "steps": steps,
         "methods": [{**told, "name": names[told["name"]]} for told in facts.get("method", [])],
     }
 
 
 def _profile(task: Task, facts: Facts) -> dict[str, Any]:
     paths = list(dict.fromkeys(table.path for table in task.join.tables))
+    size = facts["profile"][-1]
+    numbers, categories = facts.get("number", [])[:8], facts.get("category", [])[:8]
     return {
-        "p": facts["profile"][-1],
-        "numbers": facts.get("number", [])[:8],
-        "categories": facts.get("category", [])[:8],
+        "p": size,
+        "told": {"numbers": numbers, "categories": categories, "empty": bool(size["empty_columns"])},
         "spans": facts.get("span", []),
         "name": ", ".join(paths),
         "several": len(paths) > 1,
@@ -244,7 +282,7 @@ def _profile(task: Task, facts: Facts) -> dict[str, Any]:
 _VARIABLES: Mapping[str, Callable[[Task, Facts], dict[str, Any]]] = {
     "rows": _rows,
     "trend": _trend,
-    "trend_by": lambda _, facts: {"t": facts["trend_by"][-1], "lines": facts["line"]},
+    "trend_by": _trend_by,
     "change": _change,
     "breakdown": _breakdown,
     "compare": _compare,
