@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from playground.blocks import elements as el
+from playground.blocks.charts import one_value_each
 from playground.blocks.rich_text import rich_text
 from playground.blocks.rules import Rule, all_of, anything, boolean, by_type, items, number, one_of, shape, string
 from playground.blocks.tables import data_table, table
@@ -68,7 +69,7 @@ _point = shape({"label": string(20), "value": number(-1e308, 1e308)})
 _slice = shape({"label": string(20), "value": number(1e-300, 1e308)})
 _axes = shape({"categories": items(string(20), 20)}, {"x_label": string(50), "y_label": string(50)})
 _series = items(shape({"name": string(20), "data": items(_point, 20)}), 6)
-_drawn = shape({"series": _series, "axis_config": _axes})
+_drawn = all_of(shape({"series": _series, "axis_config": _axes}), one_value_each)
 _chart = by_type({"pie": shape({"segments": items(_slice, 6)}), "bar": _drawn, "line": _drawn, "area": _drawn})
 data_visualization = shape({"title": string(50), "chart": _chart}, BLOCK_ID)
 

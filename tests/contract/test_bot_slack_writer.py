@@ -347,6 +347,13 @@ def test_a_chart_that_is_wrong_in_itself_says_nothing_of_the_workspace(thread: T
     assert [message["blocks"][0]["type"] for message in thread.replies()] == ["actions", CHART["type"]]
 
 
+def test_a_chart_with_two_series_of_one_name_is_refused(thread: Thread) -> None:
+    twice = chart("bar", "Units", ["North", "South"], [("2026", [3.0, 4.5]), ("2026", [2.0, 1.5])])
+    thread.post("t1:one", "North leads.", [twice, STOP])
+    thread.post("t1:two", "South leads.", [CHART, STOP])
+    assert [message["blocks"][0]["type"] for message in thread.replies()] == ["actions", CHART["type"]]
+
+
 def test_a_post_as_text_is_found_by_its_words_too(thread: Thread, monkeypatch: pytest.MonkeyPatch) -> None:
     thread.control("POST", "/options", json={"keeps_metadata": False})
     thread.fault("chat.postMessage", "error", error="invalid_blocks")

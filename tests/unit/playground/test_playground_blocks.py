@@ -68,6 +68,13 @@ def select(count: int) -> Block:
     return {"type": "static_select", "action_id": "s", "options": options(count)}
 
 
+def bars(*series: tuple[str, list[str]]) -> dict[str, Any]:
+    """A chart of bars over the categories a and b."""
+    drawn = [{"name": name, "data": [{"label": each, "value": 1} for each in labels]} for name, labels in series]
+    chart = {"type": "bar", "series": drawn, "axis_config": {"categories": ["a", "b"]}}
+    return {"type": "data_visualization", "title": "Sales", "chart": chart}
+
+
 FITS = {
     "no blocks": [],
     "50 blocks": [{"type": "divider"}] * 50,
@@ -100,10 +107,20 @@ FITS = {
             "chart": {"type": "pie", "segments": [{"label": "a", "value": 1}, {"label": "b", "value": 2}]},
         }
     ],
+    "bars": [bars(("2025", ["a", "b"]), ("2026", ["a", "b"]))],
     "container": [{"type": "container", "title": plain("More"), "child_blocks": [section("a")]}],
 }
 
+
 BREAKS = {
+    "two series of one name": (
+        [bars(("2025", ["a", "b"]), ("2025", ["a", "b"]))],
+        "series names must be unique: 2025 [json-pointer:/blocks/0/chart/series/1/name]",
+    ),
+    "a series without a category": (
+        [bars(("2025", ["a", "b"]), ("2026", ["a"]))],
+        "data must have one point for each category [json-pointer:/blocks/0/chart/series/1/data]",
+    ),
     "51 blocks": ([{"type": "divider"}] * 51, "no more than 50 items allowed [json-pointer:/blocks]"),
     "not an object": (["text"], "must be an object [json-pointer:/blocks/0]"),
     "no type": ([{"text": "a"}], "missing required field: type [json-pointer:/blocks/0]"),
