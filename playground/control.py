@@ -102,10 +102,13 @@ async def channels(hub: Playground, _request: Request, _given: Json) -> Json:
 
 
 async def change_channel(hub: Playground, _request: Request, given: Json) -> Json:
-    """Archives a conversation or brings it back (`archived`), takes the bot out or lets it in (`bot`)."""
+    """Archives a conversation or brings it back (`archived`), says who is in it (`people`), and whether the bot is."""
     channel, bot = _channel(hub, given), hub.space.bot.id
     if "archived" in given:
         channel.archived = bool(given["archived"])
+    if "people" in given:
+        people = [hub.space.find_user(str(name)).id for name in given["people"]]
+        channel.members = [*people, *([bot] if bot in channel.members else [])]
     if "bot" in given:
         channel.members = [each for each in channel.members if each != bot] + ([bot] if given["bot"] else [])
     return {"channel": channel_object(hub.space, channel)}

@@ -52,6 +52,10 @@ class _Doors:
         self._slack.flags.setdefault(USERS[name], {}).update(given)
         return {}
 
+    def post_channels(self, channel: str, given: Json) -> Json:
+        self._slack.channels[channel]["members"] = [USERS[name] for name in given["people"]]
+        return {}
+
     def post_faults(self, given: Json) -> Json:
         known = {name: given[name] for name in ("times", "error") if name in given}
         self._slack.fault(given["method"], given["kind"], **known)

@@ -99,13 +99,12 @@ class FakeSlack:
         self.homes: dict[str, Json] = {}
         """The app's home of each person, with its hash."""
         self.channels: dict[str, Json] = {"C0SALES001": {"name": "sales", "members": list(people)}}
-        """The channels with the bot in them: name and the people."""
+        """The channels with the bot in them: name and the people. Another one opens, with everybody in it, when a
+        person first writes there."""
         self.flags: dict[str, Json] = {}
         """What differs in the object of a person: {"is_restricted": True}, {"team_id": "T0OTHER"}."""
         self.channel_flags: Json = {}
         """What conversations.info says beside the id: {"is_ext_shared": True}."""
-        self.members: list[str] = []
-        """Who is in every channel beside the people whom users.list knows."""
         self.groups: dict[str, list[str]] = {}
         """The user groups and who is in them."""
         self.shows_files = True
@@ -146,8 +145,12 @@ class FakeSlack:
         thread_ts: str = "",
         files: Mapping[str, bytes] | None = None,
     ) -> Json:
-        """A person writes; returns the message as Slack would send it."""
+        """A person writes; returns the message as Slack would send it. Raises SlackApiError for a stranger."""
         with self._lock:
+            if not channel.startswith("D"):
+                opened = self.channels.setdefault(channel, {"name": channel.lower(), "members": list(self._people)})
+                if user in self._people and user not in opened["members"]:
+                    raise _refused("chat.postMessage", "not_in_channel")
             shared = [self._new_file(name, content, user) for name, content in (files or {}).items()]
             message = {"user": user, "text": text} | ({"files": shared} if shared else {})
             return deepcopy(self._add(channel, thread_ts, message))
@@ -342,6 +345,8 @@ class FakeSlack:
         return {"user_id": BOT_USER, "team_id": self.team, "url": "https://fake.slack.com/"}
 
     def _users_info(self, user: str, **_: Any) -> Json:
+        if user == BOT_USER:
+            return {"user": {"id": BOT_USER, "team_id": self.team, "name": "threadbook", "is_bot": True}}
         if (person := self._people.get(user)) is None:
             raise _refused("users.info", "user_not_found")
         profile = {"display_name": person.name, "real_name": person.name}
@@ -349,7 +354,7 @@ class FakeSlack:
         return {"user": known | self.flags.get(user, {})}
 
     def _users_list(self, **_: Any) -> Json:
-        return {"members": [self._users_info(user)["user"] for user in self._people]}
+        return {"members": [self._users_info(user)["user"] for user in (*self._people, BOT_USER)]}
 
     def _conversations_info(self, channel: str, **_: Any) -> Json:
         if channel.startswith("D"):
@@ -362,7 +367,11 @@ class FakeSlack:
         return {"channel": {"id": f"D{users[1:]}"}}
 
     def _conversations_members(self, channel: str, **_: Any) -> Json:
-        return {"members": [*self._people, *self.members]}
+        if channel.startswith("D"):
+            return {"members": [f"U{channel[1:]}", BOT_USER]}
+        if channel not in self.channels:
+            raise _refused("conversations.members", "channel_not_found")
+        return {"members": [*self.channels[channel]["members"], BOT_USER]}
 
     def _chat_getPermalink(self, channel: str, message_ts: str, **_: Any) -> Json:
         if (channel, message_ts) not in self._messages:

@@ -552,6 +552,31 @@ def test_the_text_beside_blocks_is_a_summary(thread: Thread) -> None:
     assert len(message["text"]) == 3_000
 
 
+# --- who is in a channel
+
+
+def test_a_channel_has_the_people_who_are_in_it_and_the_bot(thread: Thread) -> None:
+    client = thread.new_client()
+    thread.control("POST", f"/channels/{SALES}", json={"people": ["ana"]})
+    members = client.conversations_members(channel=SALES)["members"]
+    assert members == ["U0ANA00001", client.auth_test()["user_id"]]
+    known = {user["id"] for user in client.users_list()["members"]}
+    assert set(members) <= known
+    mine = [client.users_conversations(user=user)["channels"] for user in ("U0ANA00001", "U0BEN00001")]
+    assert [SALES in [each["id"] for each in channels] for channels in mine] == [True, False]
+
+
+def test_a_channel_that_is_not_there_has_no_members(thread: Thread) -> None:
+    with pytest.raises(SlackApiError, match="channel_not_found"):
+        thread.new_client().conversations_members(channel="C0NOTHING1")
+
+
+def test_who_is_not_in_a_channel_cannot_write_there(thread: Thread) -> None:
+    thread.control("POST", f"/channels/{SALES}", json={"people": ["ana"]})
+    with pytest.raises((SlackApiError, AssertionError), match="not_in_channel"):
+        thread.control("POST", "/messages", json={"channel": "#sales", "user": "ben", "text": "hi"})
+
+
 # --- redrawing
 
 

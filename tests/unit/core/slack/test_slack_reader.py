@@ -29,7 +29,7 @@ def seen(slack: FakeSlack, *more: str) -> str:
         (lambda slack: slack.flags.update({BEN: {"team_id": "T0OTHER"}}), "some"),
         (lambda slack: slack.flags.update({BEN: {"team_id": "T0OTHER", "is_bot": True}}), "none"),
         (lambda slack: slack.channel_flags.update(is_im=True, user=BEN), "none"),
-        (lambda slack: slack.members.append("U0NOBODY01"), "unknown"),
+        (lambda slack: slack.channels[CHANNEL]["members"].append("U0NOBODY01"), "unknown"),
     ],
     ids=["members", "shared", "pending", "guest", "guest of one", "stranger", "team", "bot", "direct", "not listed"],
 )
@@ -45,6 +45,13 @@ def test_people_of_a_workspace_that_counts_as_ours_are_no_outsiders() -> None:
     slack = FakeSlack()
     slack.flags[BEN] = {"team_id": "T0OTHER"}
     assert seen(slack, "T0OTHER") == "none"
+
+
+def test_a_guest_of_another_channel_is_no_outsider_of_this_one() -> None:
+    slack = FakeSlack()
+    slack.flags[BEN] = {"is_restricted": True}
+    slack.channels[CHANNEL]["members"].remove(BEN)
+    assert seen(slack) == "none"
 
 
 def test_a_slack_that_refuses_to_say_it_leaves_it_unknown() -> None:

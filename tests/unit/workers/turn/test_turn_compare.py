@@ -87,10 +87,10 @@ def test_a_public_channel_is_compared_and_a_private_one_is_not_shown_elsewhere(w
     assert "not everybody here can read" in compared(world, here, link(world, there))
 
 
-def test_what_a_person_cannot_read_is_the_same_as_what_is_not_there(world: World, monkeypatch: Any) -> None:
+def test_what_a_person_cannot_read_is_the_same_as_what_is_not_there(world: World) -> None:
     here, there = two_threads(world, OTHER)
     world.slack.channel_flags = {"is_private": True}
-    monkeypatch.setattr(world.slack, "_conversations_members", lambda **_: {"members": [ANA]})
+    world.slack.channels[OTHER]["members"] = [ANA]
     assert compared(world, here, link(world, there), user=BEN).startswith("At this link I know no thread")
 
 
