@@ -10,7 +10,7 @@ from functools import lru_cache
 from core.steps import Asked, Briefed, CellRan, ChartData, FileAbstract, Loaded, Recalled, Step, TableData
 from workers.agent.provenance.facts import EARLIER, MAX_FACTS, Fact, Facts, Family, Grid, Label, Place, settle
 from workers.agent.provenance.grids import Found, Reader, add_grid, label_of, make_fact, unit_of
-from workers.agent.provenance.numerals import Day, Numeral, marks_of, scan
+from workers.agent.provenance.numerals import Day, Marks, Numeral, marks_of, scan
 from workers.agent.provenance.printed import read_text
 from workers.agent.provenance.words import CURRENCIES, PERCENT_WORDS, has_word, key_of
 from workers.agent.source import tree
@@ -112,9 +112,7 @@ def _cell(step: CellRan, number: int, turn: int, facts: Facts) -> None:
     for what in ("stdout", "result"):
         text = step.stdout if what == "stdout" else "" if step.tables else step.result
         if text.strip():
-            reader = Reader(
-                "output", number, step.cell_id, turn, "comma" if marks_of(text[:4_000]) == "comma" else "point"
-            )
+            reader = Reader("output", number, step.cell_id, turn, _marks_in(text, step.code))
             found = read_text(text, reader)
             _series_names(text, found)
             _take(found, facts)
@@ -135,6 +133,42 @@ def _cell(step: CellRan, number: int, turn: int, facts: Facts) -> None:
     for fact in facts.facts[before:]:
         named = any(family.columns for family, _ in fact.keys)
         fact.percent = fact.percent or (percent and not named and fact.unit in ("", "%"))
+
+
+def _marks_in(text: str, code: str) -> Marks:
+    """Which mark a printed text has before decimals. Where its numbers leave it open, as "4.812" does, its code says.
+
+    Python writes a point there, unless the code sets a locale or exchanges the commas of numbers that it writes.
+    """
+    told = marks_of(text[:4_000])
+    if told == "unsure":
+        return "comma" if _groups_by_points(code) else "point"
+    return told
+
+
+@lru_cache(maxsize=256)
+def _groups_by_points(code: str) -> bool:
+    """Whether code writes numbers in the German way: `f"{x:,}".replace(",", ".")`, `locale.setlocale(...)`."""
+    parsed = tree(code)
+    calls = (node for node in ast.walk(parsed) if isinstance(node, ast.Call)) if parsed else ()
+    for call in calls:
+        name = call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+        if name == "setlocale" or (name in ("replace", "translate") and _is_format(call.func)):
+            return True
+    return False
+
+
+def _is_format(called: ast.expr) -> bool:
+    """Whether a method, or the last of a chain of them, is one of a number that is being written with commas."""
+    while isinstance(called, ast.Attribute) and isinstance(called.value, ast.Call):
+        inner = called.value.func
+        name = inner.attr if isinstance(inner, ast.Attribute) else getattr(inner, "id", "")
+        if name == "format":
+            return "," in ast.unparse(called.value)
+        called = inner
+    written = called.value if isinstance(called, ast.Attribute) else None
+    specs = [part.format_spec for part in ast.walk(written) if isinstance(part, ast.FormattedValue)] if written else []
+    return any(spec is not None and "," in ast.unparse(spec) for spec in specs)
 
 
 def _series_names(text: str, found: Found) -> None:

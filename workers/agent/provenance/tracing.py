@@ -326,9 +326,33 @@ def _as_number(claim: Claim, work: _Work) -> Fact | None:
     return next((fact for fact in work.facts.near(year, year, percent=False) if abs(fact.scaled) == year), None)
 
 
+_OF = re.compile(
+    r"[\s\u2060]*(?:(?:place|rank|position|Platz|Rang|Stelle)\s+)?(?:out\s+of|of|von|unter)\s+"
+    r"(?:(?:the|our|its|den|allen|all)\s+)*\u2060*",
+    re.IGNORECASE,
+)
+
+
+def _of_how_many(claim: Claim, work: _Work) -> float | None:
+    """The count that a rank is of: 11 in "12th of 11 regions". None where the sentence gives none, or an amount."""
+    behind = _OF.match(work.scene.reading.text, claim.end)
+    if behind is None:
+        return None
+    count = next((other for other in work.scene.reading.claims if other.start == behind.end()), None)
+    plain = count is not None and count.numeral.kind == "number" and not (count.numeral.unit or count.numeral.sign)
+    return max(value for value, _ in count.numeral.readings) * count.numeral.scale if count and plain else None
+
+
 def _trace_ordinal(claim: Claim, work: _Work) -> None:
-    """A rank is fine where some table has so many rows, or where the number itself is said."""
+    """A rank is fine where some table has so many rows, or where the number itself is said.
+
+    A rank beyond the count that it is of contradicts itself: no table makes it right.
+    """
     rank = int(claim.numeral.readings[0][0])
+    count = _of_how_many(claim, work)
+    if count is not None and count < rank:
+        _note(claim, work, "unsourced", reason="unknown")
+        return
     rows = max((*work.facts.counts, *(grid.rows for grid in work.facts.grids)), default=0)
     known = rows >= rank or bool(candidates(claim, work.scene, work.facts))
     _note(claim, work, "left" if known or rank <= 10 else "unsourced", reason="" if known or rank <= 10 else "unknown")

@@ -62,6 +62,23 @@ def test_a_rank_above_ten_needs_a_table_with_as_many_rows(report: str, rank: str
     assert states(report, f"{first_lines}\n[{rows} rows x 2 columns]\n")[rank] == state
 
 
+@pytest.mark.parametrize(
+    ("report", "rank", "state"),
+    [
+        ("East is the 12th of 11 regions.", "12th", "unsourced"),
+        ("East is in 12th place of the 11 regions.", "12th", "unsourced"),
+        ("Osten liegt auf dem 12. Platz von 11 Regionen.", "12.", "unsourced"),
+        ("East is the 7th out of 5.", "7th", "unsourced"),
+        ("East is the 11th of 11 regions.", "11th", "left"),
+        ("East is the 12th of 1,200 shops.", "12th", "left"),
+        ("It was the 12th order of 5 lamps.", "12th", "left"),
+        ("It was the 12th of 5 kg and more.", "12th", "left"),
+    ],
+)
+def test_a_rank_beyond_the_count_that_it_is_of_is_a_contradiction(report: str, rank: str, state: str) -> None:
+    assert states(report, "[12 rows x 2 columns]\n")[rank] == state
+
+
 def test_a_rank_that_an_output_names_needs_no_table() -> None:
     assert states("It was the 400th order.", "rank of the first refund: 400\n") == {"400th": "left"}
 
@@ -92,6 +109,43 @@ def test_the_dash_of_a_list_is_no_minus() -> None:
 
 
 # --- where it may come from
+
+
+GERMAN = "Der Umsatz ist {} und damit der höchste; die Zahl ist aus der Tabelle, und sie ist für das Jahr."
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'print(f"{total:,.0f}".replace(",", "."))',
+        'print(f"{total:,.2f}".replace(",", "X").replace(".", ",").replace("X", "."))',
+        'print("{:,}".format(total).replace(",", "."))',
+        'print(format(total, ",").replace(",", "."))',
+        'print(f"{total:,}".translate(str.maketrans(",.", ".,")))',
+        'locale.setlocale(locale.LC_ALL, "de_DE.UTF-8")\nprint(f"{total:n}")',
+    ],
+)
+def test_a_point_before_three_digits_stands_between_thousands_where_the_code_writes_so(code: str) -> None:
+    cell = shown("4.812\n", code=code)
+    assert first(GERMAN.format("4.812"), cell).state == "sourced"
+    assert first("Revenue is 4,812 in all.", cell).state == "sourced"
+    assert first("Revenue is 4.81 in all.", cell).state == "unsourced"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "print(ratio)",
+        'df["x"] = df["x"].str.replace(",", ".").astype(float)\nprint(df["x"].max())',
+        'print(f"{ratio:.3f}")',
+    ],
+)
+def test_it_stands_before_decimals_where_the_code_does_not(code: str) -> None:
+    cell = shown("4.812\n", code=code)
+    assert first(GERMAN.format("4,812"), cell).state == "sourced"
+    assert first("The ratio is 4.81 in all.", cell).state == "sourced"
+    assert first(GERMAN.format("4.812"), cell).state == "unsourced"
+    assert states("The ratio is 4,812, and not 0.25.", cell)["4,812"] == "unsourced"
 
 
 def test_numbers_of_the_question_are_given() -> None:
