@@ -119,17 +119,16 @@ class Runner:
 
     def loop(self) -> Never:
         """Run cells until the host closes stdin. Never returns."""
-        try:
-            while True:
-                message = read_message(self._receive, CLIENT_LIMIT)
-                if message is None:
-                    break
-                if message.get("type") == "run":
-                    self._answer(self._run(message))
-                    self._save(int(message["number"]))
-        except BaseException:  # noqa: S110  nobody is left to tell: the host sees the descriptor close
-            pass
+        with contextlib.suppress(BaseException):  # nobody is left to tell: the host sees the descriptor close
+            self.run_all()
         _exit(_GONE)
+
+    def run_all(self) -> None:
+        """Run cells until the host closes stdin."""
+        while (message := read_message(self._receive, CLIENT_LIMIT)) is not None:
+            if message.get("type") == "run":
+                self._answer(self._run(message))
+                self._save(int(message["number"]))
 
     def _run(self, message: Message) -> Message:
         self._put_back()

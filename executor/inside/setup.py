@@ -28,6 +28,8 @@ from executor.wire import limits_from
 _PACKET = 1 << 17
 _MANY_MAPPED = 64  # more than a host sends
 _UNWANTED = 72
+_LIBRARIES = tuple(sysconfig.get_path(name) for name in ("purelib", "platlib"))
+"""Asked for here once: each subprocess would copy 0.5 MB to find out."""
 _FIRST_PRIVATE = 200
 """The runner's own descriptors live up here, away from the small numbers that code closes by mistake."""
 
@@ -83,7 +85,7 @@ def become_session(plan: Plan, descriptors: Sequence[int], group_files: Sequence
     layers, mounts = isolate_session(plan, replace(place.ground, listen=partial(_hand_over, setup)))
     die_with_parent(signal.SIGKILL)  # the kernel forgot when the identity changed
     _settle(place.ground, plan.toolchains)
-    _reseed()
+    reseed()
     workspace = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     runner: Runner | Shell
     if place.bash:
@@ -98,7 +100,7 @@ def become_session(plan: Plan, descriptors: Sequence[int], group_files: Sequence
         seccomp.install_after_setup()
         if not plan.counted:
             replace_socket_pairs()
-    _begin(runner, setup)
+    begin(runner, setup)
     runner.loop()
 
 
@@ -108,7 +110,7 @@ def _hand_over(setup: socket.socket, listener: int) -> None:
     os.close(listener)
 
 
-def _begin(runner: Runner | Shell, setup: socket.socket) -> None:
+def begin(runner: Runner | Shell, setup: socket.socket) -> None:
     """Take the variables of an earlier process, if there are any.
 
     The host reads nothing from the socket any more. A shell has no use for it; Python gets the files of replies there.
@@ -171,13 +173,13 @@ def _settle(ground: Ground, toolchains: Sequence[str]) -> None:
     sys.argv = [""]
     # Neither the folder this program came from nor, ahead of the libraries, a folder that a cell can write.
     own = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-    if own in (sysconfig.get_path("purelib"), sysconfig.get_path("platlib")):
+    if own in _LIBRARIES:
         own = "/"  # installed as a wheel, it came from where the libraries are
     sys.path[:] = [path for path in sys.path if path and os.path.abspath(path) not in (own, "/")]
     sys.path.append(ground.workspace)
 
 
-def _reseed() -> None:
+def reseed() -> None:
     """Siblings of one fork must not draw the same numbers."""
     random.seed()
     numpy = sys.modules.get("numpy")

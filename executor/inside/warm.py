@@ -13,17 +13,21 @@ import importlib.util
 import io
 import os
 import platform
+import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
+from types import CodeType
 from typing import Any
 
-from executor.inside.compiling import compile_cell
+from executor import linux
+from executor.inside import setup
+from executor.inside.compact import code_of, code_of_a_fork, fill_holes, gather, watching_code
 from executor.inside.data_checks import watch_pandas
-from executor.inside.display import show
 from executor.inside.figures import prepare_matplotlib
-from executor.inside.variable_names import describe_variables, identities, names_in, reached_names
-from executor.inside.variable_pickles import LAYOUT, Keeper
-from executor.sandbox import allowed, seccomp
+from executor.inside.rehearsal import rehearse
+from executor.inside.variable_pickles import LAYOUT
+from executor.sandbox import allowed, calls, cgroup, landlock, limits, namespaces, privileges, root, seccomp, steps
 
 _LIBRARIES = ("numpy", "pandas", "pyarrow", "matplotlib", "matplotlib.pyplot", "sqlalchemy", "cloudpickle")
 _TOOLS = "threadbook_tools"
@@ -33,7 +37,8 @@ _IN_PICKLES = ("numpy", "pandas", "pyarrow", "cloudpickle", "sklearn", "statsmod
 _CJK_FONT = "NotoSansCJKsc-Regular.otf"
 """Chinese, Japanese and Korean glyphs; shipped inside the `mplfonts` wheel, whose own set-up code is not used."""
 _ROUNDS = 8  # after so many calls CPython has specialised a function's bytecode; later it is only read
-_CELL = """
+_IMPORTS = "import pandas as pd, matplotlib.pyplot as plt"
+_TABLE = """
 import io
 import pandas as pd, matplotlib.pyplot as plt
 frame = pd.read_csv(io.StringIO("key,value,day\\na,1,2024-01-01\\nb,2.5,2024-01-02\\na,3,2024-01-03\\n"))
@@ -42,7 +47,10 @@ total = frame.groupby("key")["value"].sum().sort_values(ascending=False).to_dict
 text = str(frame.head()), pd.Series([1, 2]).sum(), plt.get_fignums()
 frame.groupby("key").agg({"value": ["sum", "mean"]})
 """
-"""What cells often begin with."""
+_CELLS = (("x = 1", "print(x)\nx"), (f"{_IMPORTS}\nprint(pd.Series([1, 2]).sum(), plt.get_fignums())",), (_TABLE,))
+"""What cells often begin with: those of any session first, then the rarer."""
+_WALLS = (setup, cgroup, linux, steps, namespaces, root, calls, privileges, limits, landlock, seccomp, allowed)
+"""What every session runs once, and nobody can rehearse."""
 
 
 def warm(
@@ -61,16 +69,17 @@ def warm(
     if "matplotlib.pyplot" in loaded:
         prepare_matplotlib(_fonts())
         _warm_figure(loaded["matplotlib.pyplot"])
-    for _ in range(_ROUNDS):
-        _rehearse(_CELL if {"pandas", "matplotlib.pyplot"} <= set(loaded) else "x = 1\nx")
     if seccomp.available():
-        seccomp.compiled(execute=False, counted=counted, own_root=own_root)
+        seccomp.compiled(execute=False, counted=counted, own_root=own_root, ids=None)
         if listed:
             allowed.compiled()
-    gc.collect()
-    gc.freeze()
+    found = versions()
+    _rehearse(_CELLS if {"pandas", "matplotlib.pyplot"} <= set(loaded) else _CELLS[:1])
     require_single_thread()
-    return versions()
+    gc.collect()
+    fill_holes()
+    gc.freeze()
+    return found
 
 
 def versions() -> dict[str, str]:
@@ -117,23 +126,19 @@ def _set_options(pandas: Any) -> None:
         pandas.set_option(option, value)
 
 
-def _rehearse(code: str) -> None:
-    """A cell's way through the runner, short of its descriptors.
-
-    What is made on first use, by the runner or by a library, is then made here once; a subprocess would make it again,
-    each in pages of its own.
-    """
-    namespace: dict[str, Any] = {}
-    cell = compile_cell(code, "<warm>")
-    names = names_in(cell.tree)
-    identities(names.assigned, namespace)
-    mentioned = reached_names(names.used, namespace)
-    exec(cell.body, namespace)  # noqa: S102  our own cell
-    show(eval(cell.last, namespace) if cell.last is not None else None)  # noqa: S307
-    keeper = Keeper(namespace, 1 << 20)
-    if keeper.able:
-        keeper.save(mentioned)
-    describe_variables(namespace, {})
+def _rehearse(groups: Sequence[Sequence[str]]) -> None:
+    """Run cells as a session would, and put together, group by group, the code that ran."""
+    gather(code_of_a_fork() | code_of(_WALLS))
+    gathered: set[CodeType] = set()
+    for cells in groups:
+        with watching_code() as ran:
+            rehearse(cells)
+        gather(ran - gathered)
+        gathered |= ran
+    sys._clear_type_cache()  # CPython's, of attributes: who puts an entry in the place of another writes to both names
+    for _ in range(_ROUNDS):
+        for cells in groups:
+            rehearse(cells)
 
 
 def _warm_figure(plt: Any) -> None:
