@@ -64,6 +64,17 @@ class Result(NamedTuple):
     unit: str
 
 
+class _Sizes(NamedTuple):
+    """What a claim's digits may stand for: values, each with its slack.
+
+    `per` is the number of things that a rate counts for. `scale` is the claim's, where the data has it too. 0: none.
+    """
+
+    bounds: list[tuple[float, float]]
+    per: float
+    scale: float
+
+
 @dataclass(slots=True)
 class Table:
     """A table to compute in: its rows by column, in order. `totals` are rows that are labelled as such."""
@@ -80,6 +91,8 @@ class Alike:
                  facts: Facts) -> None:  # fmt: skip
         self._scene, self._facts = scene, facts
         self._found: dict[int, Result] = {}
+        self._sizes: dict[int, _Sizes] = {}
+        """By the id of a claim: a claim is held against hundreds of results."""
         numbers = [claim for claim in claims if claim.numeral.kind == "number" and not claim.small]
         for claims_of, table, rows in self._groups(numbers, backed):
             self._explain(claims_of, table, rows)
@@ -186,6 +199,8 @@ class Alike:
                 self._found.setdefault(id(claim), result)
 
     def _fits(self, claim: Claim, result: Result) -> bool:
+        if not self._is_of_size(claim, result):  # hardly any is, so what costs more is asked after it
+            return False
         unit = claim.numeral.unit
         if unit in _MONEY and result.unit not in (unit, ""):
             return False
@@ -193,24 +208,30 @@ class Alike:
             return False
         if claim.numeral.sign and unit == "%" and not result.signed:
             return False
-        if result.signed and not sign_allows(claim, result.value, self._scene):
-            return False
-        factors = [1.0, *self._factors(claim, result)]
-        for bound in bounds(claim, self._scene.reading.text):
-            if bound.coarse:
-                continue
-            for factor in factors:
-                size = abs(result.value) * factor
-                if abs(size - bound.value) <= bound.slack * 1.001 + 1e-9 * max(1.0, size):
-                    return True
-        return False
+        return not result.signed or sign_allows(claim, result.value, self._scene)
 
-    def _factors(self, claim: Claim, result: Result) -> Iterator[float]:
-        text = claim.column if claim.in_table else self._scene.reading.text[slice(*claim.span)]
-        if result.how == "ratio" and (per := per_many(text)):
-            yield per
-        if claim.numeral.scale in self._facts.scales and result.how in ("difference", "sum"):
-            yield claim.numeral.scale
+    def _is_of_size(self, claim: Claim, result: Result) -> bool:
+        """Whether a claim's digits may stand for this value."""
+        if (sizes := self._sizes.get(id(claim))) is None:
+            sizes = self._sizes[id(claim)] = self._sizes_of(claim)
+        size = abs(result.value)
+        if _is_any(size, sizes.bounds):
+            return True
+        if result.how == "ratio":
+            return bool(sizes.per) and _is_any(size * sizes.per, sizes.bounds)
+        return bool(sizes.scale) and result.how in ("difference", "sum") and _is_any(size * sizes.scale, sizes.bounds)
+
+    def _sizes_of(self, claim: Claim) -> _Sizes:
+        text = self._scene.reading.text
+        fine = [(bound.value, bound.slack * 1.001) for bound in bounds(claim, text) if not bound.coarse]
+        per = per_many(claim.column if claim.in_table else text[slice(*claim.span)])
+        scale = claim.numeral.scale if claim.numeral.scale in self._facts.scales else 0.0
+        return _Sizes(fine, per, scale)
+
+
+def _is_any(size: float, sizes: Sequence[tuple[float, float]]) -> bool:
+    margin = 1e-9 * max(1.0, size)
+    return any(abs(size - value) <= slack + margin for value, slack in sizes)
 
 
 def may_be_money(unit: str, result: Result, facts: Facts) -> bool:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from workers.agent.provenance.claims import Claim, Reading
 from workers.agent.provenance.facts import Fact, Facts, Family, Label, is_total_label
 from workers.agent.provenance.numerals import Day, scan
-from workers.agent.provenance.words import NOT_IN_PROSE, Key, key_of, tokens
+from workers.agent.provenance.words import NOT_IN_PROSE, Key, key_of, tokens, words_in
 
 _LONGEST = 6
 _INFLECTED = 5
@@ -225,7 +225,7 @@ class Scene:
         """The words around a claim: of its row and heading, or of its sentence."""
         if claim.in_table:
             return frozenset(key_of(f"{claim.row} {claim.column}"))
-        return frozenset(word for _, _, word in tokens(self.reading.text[claim.span[0] : claim.span[1]]))
+        return words_in(self.reading.text[slice(*claim.span)])
 
     def families_named(self, claim: Claim) -> list[tuple[Family, frozenset[Label]]]:
         """The families of which the claim's sentence or row names labels."""

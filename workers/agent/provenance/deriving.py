@@ -397,8 +397,8 @@ def _rates(bench: Workbench) -> Iterator[Derived]:
 
 def _row_ratios(bench: Workbench) -> Iterator[Derived]:
     """One column for each of another, of the row that the sentence names, or in all: €5.50 a parcel."""
+    many = per_many(bench.sentence)
     for a, b in pairs(bench.claim, bench):
-        many = per_many(bench.sentence)
         if many and (a.named or b.named):
             yield Derived("ratio", (*a.facts, *b.facts), a.value / b.value * many)
         elif is_ratio(bench.claim, bench, a, b):

@@ -175,6 +175,12 @@ def tokens(text: str) -> list[tuple[int, int, str]]:
     return [(match.start(), match.end(), stem(match[0].casefold())) for match in _TOKEN.finditer(text)]
 
 
+@lru_cache(maxsize=64)
+def words_in(text: str) -> frozenset[str]:
+    """The words of a text, folded. A sentence is asked for its words once for each of its figures."""
+    return frozenset(word for _, _, word in tokens(text))
+
+
 def has_word(key: Key, known: frozenset[str]) -> bool:
     """Whether a label holds one of these words; a Chinese one may stand anywhere in it."""
     if not known.isdisjoint(key):

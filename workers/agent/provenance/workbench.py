@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from workers.agent.provenance.binding import Scene
@@ -146,6 +147,7 @@ def is_named(fact: Fact, bench: Workbench) -> bool:
     return bool(rows) and all(label in wanted[id(family)] for family, label in rows)
 
 
+@lru_cache(maxsize=64)
 def words_said(text: str) -> frozenset[str]:
     """The words of a sentence, folded, and pairs of them joined, as columns are named: "sign-up" is "signup"."""
     found = [word for _, _, word in tokens(text)]
