@@ -17,6 +17,7 @@ import compiled_once
 import pytest
 import schema_template
 import shared_statements
+import structlog
 import without_syncs
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
@@ -62,6 +63,12 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _tracebacks_are_plain() -> None:
+    """Logs of errors are drawn by rich otherwise, with coloured code: a second of the processor for ten of them."""
+    structlog.dev.ConsoleRenderer.get_active().exception_formatter = structlog.dev.plain_traceback
 
 
 def pytest_unconfigure() -> None:
