@@ -9,7 +9,7 @@ import re
 import textwrap
 from collections import defaultdict
 from contextlib import suppress
-from functools import cache
+from functools import cache, lru_cache
 from pathlib import Path
 from types import FunctionType, ModuleType
 
@@ -106,7 +106,7 @@ def code_of(cls: type) -> ast.AST:
     return named[-1] if named else ast.parse(textwrap.dedent(inspect.getsource(cls))).body[0]
 
 
-@cache
+@lru_cache(maxsize=8)  # trees of all files together take a gigabyte
 def classes_of(path: str) -> list[ast.ClassDef]:
     """The classes that a file defines at its top, each in order."""
     tree = ast.parse(Path(path).read_text(encoding="utf-8")) if path else ast.Module([], [])
