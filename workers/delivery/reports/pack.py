@@ -9,6 +9,7 @@ import sys
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import PackageNotFoundError, packages_distributions, version
 from itertools import count
 from pathlib import PurePosixPath
@@ -163,13 +164,18 @@ def _installed(name: str) -> str:
 
 def _imported(script: str) -> Iterator[str]:
     """The packages whose modules a script imports, by the names that pip knows."""
-    found = packages_distributions()
     modules = _modules(parsed(script))
     if PACKAGE in modules:  # its source stands in the script
         modules = modules - {PACKAGE} | set(NEEDS)
     for module in sorted(modules):
         if module not in sys.stdlib_module_names:
-            yield found.get(module, [module])[0].lower().replace("_", "-")
+            yield _distributions().get(module, [module])[0].lower().replace("_", "-")
+
+
+@cache
+def _distributions() -> Mapping[str, list[str]]:
+    """By module the packages that have it. A process looks once: it reads the lists of files of all packages."""
+    return packages_distributions()
 
 
 def _modules(tree: ast.Module | None) -> set[str]:

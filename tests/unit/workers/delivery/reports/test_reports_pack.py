@@ -12,8 +12,9 @@ import pytest
 from report_cases import CHART, LOAD, SHORT, SUMMED, case
 
 from core.steps import CellRan, ChartData, SeriesData, TableData
+from workers.delivery.reports import pack as pack_module
 from workers.delivery.reports import render_report
-from workers.delivery.reports.pack import PackInput, pack, requirements, safe_path
+from workers.delivery.reports.pack import PackInput, pack, requirements, requirements_of, safe_path
 
 COUNT = CellRan(
     call_id="1",
@@ -114,3 +115,15 @@ def test_the_code_of_the_pack_runs_beside_its_data(tmp_path: Path) -> None:
     )
     assert ran.stdout == "3\n"
     assert (tmp_path / "work" / "count.txt").read_text() == "3"
+
+
+def test_what_is_installed_is_looked_up_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked = []
+    monkeypatch.setattr(pack_module, "packages_distributions", lambda: looked.append(1) or {"made_up": ["Made_Up"]})
+    pack_module._distributions.cache_clear()
+    try:
+        for _ in range(2):
+            assert requirements_of("import made_up", (), ("made-up 1.0",)) == "made-up==1.0\n"
+    finally:
+        pack_module._distributions.cache_clear()
+    assert looked == [1]
