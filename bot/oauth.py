@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -87,13 +87,18 @@ class Installing:
             app.event(event)(listener)
 
     def _forget(self, body: Mapping[str, Any], context: BoltContext) -> None:
-        """Delete the token. Slack may say it again, late: then a newer installation stays."""
+        """Delete the token. Slack may say it again, late: then a newer installation stays.
+
+        Slack tells of an uninstallation by two events, with its second. Whoever installs again in that second would
+        lose it to the second event, were it not known what the first one did.
+        """
         try:
-            at = datetime.fromtimestamp(float(body["event_time"]) + 1.0, UTC)
+            since = datetime.fromtimestamp(float(body["event_time"]), UTC)
+            at = since + timedelta(seconds=1)
         except (KeyError, TypeError, ValueError, OverflowError, OSError):
-            at = datetime.now(UTC)
+            since = at = datetime.now(UTC)
         team = "" if context.is_enterprise_install else context.team_id or ""
-        gone = self.installations.delete(context.enterprise_id or "", team, at)
+        gone = self.installations.delete(context.enterprise_id or "", team, at, since)
         log.info("workspace_uninstalled", teams=len(gone), organisation=not team)
         for each in gone:
             self._ended(each)

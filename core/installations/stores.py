@@ -119,11 +119,15 @@ class StoredInstallations(InstallationStore):
         """The same."""
         self.delete(enterprise_id or "", team_id or "", datetime.now(UTC))
 
-    def delete(self, enterprise: str, team: str, at: datetime) -> list[str]:
+    def delete(self, enterprise: str, team: str, at: datetime, since: datetime | None = None) -> list[str]:
         """Delete an installation unless it is newer than `at`; returns the workspaces that have none any more.
 
-        Called again, it also returns a workspace that had none before.
+        Called again, it also returns a workspace that had none before. What was deleted after `since` was deleted for
+        the same uninstallation: an installation that is newer than that stays, too.
         """
+        if since is not None:
+            lines = self._store.audit_lines(since=since, resource=team or enterprise)
+            at = min([at, *(line.at for line in lines if line.action == "uninstall")])
         gone = set(self._store.forget_installation(enterprise, team, at))
         if team and self._store.installation_for(team) is None:
             gone.add(team)

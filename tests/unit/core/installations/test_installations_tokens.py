@@ -334,3 +334,22 @@ def test_a_source_that_does_not_exist_is_named(tmp_path: Path) -> None:
     (tmp_path / "threadbook.toml").write_text('[workspaces.T1]\nsources = ["slaes"]\n')
     with pytest.raises(SettingsError, match="slaes"):
         load_settings(ALL, tmp_path)
+
+
+def test_the_second_event_of_an_uninstallation_leaves_an_installation_that_came_between(place: Place) -> None:
+    since = datetime.now(UTC)
+    at = since + timedelta(minutes=1)  # the second that Slack names, so long that no machine is too slow for it
+    place.install()
+    assert place.installations.delete("", "T1", at, since) == ["T1"]
+    place.install(token="xoxb-two")
+    assert place.installations.delete("", "T1", at, since) == []
+    assert place.process().token_of("T1") == "xoxb-two"
+
+
+def test_an_uninstallation_after_another_one_counts(place: Place) -> None:
+    before = datetime.now(UTC)
+    place.install()
+    assert place.installations.delete("", "T1", before + timedelta(minutes=1), before) == ["T1"]
+    place.install(token="xoxb-two")
+    after = datetime.now(UTC)
+    assert place.installations.delete("", "T1", after + timedelta(minutes=1), after) == ["T1"]
