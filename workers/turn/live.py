@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import threading
 import time
 from functools import partial
@@ -15,6 +14,7 @@ from executor.client import HostUnavailable, RequestError
 from executor.values import Where
 from workers.agent.actions import RunCell
 from workers.delivery.progress import progress_of
+from workers.turn.late_threads import LateThread
 from workers.turn.open_turn import OpenTurn
 
 log = get_logger(__name__)
@@ -69,8 +69,7 @@ class LineWatch:
         self._cell = cell
         self._live = live
         self._over = threading.Event()
-        context = contextvars.copy_context()
-        self._watcher = threading.Thread(target=context.run, args=(self._watch,), name="line", daemon=True)
+        self._watcher = LateThread(self._watch, after_s=LOOK_S, name="line")
 
     def __enter__(self) -> LineWatch:
         self._watcher.start()
@@ -80,9 +79,10 @@ class LineWatch:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._over.set()
+        self._watcher.call_off(0.0)
 
     def _watch(self) -> None:
-        while not self._over.wait(LOOK_S):
+        while not self._over.is_set():
             try:
                 where = self._turn.context.sessions.where(self._turn.thread_id)
             except (HostUnavailable, RequestError) as error:
@@ -90,6 +90,7 @@ class LineWatch:
                 return
             if where is not None and where.cell_id == self._cell.cell_id and not self._over.is_set():
                 self._live.at(where)
+            self._over.wait(LOOK_S)
 
 
 def show_progress(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextvars
 import threading
 import time
 from types import TracebackType
@@ -19,6 +18,7 @@ from workers.agent.actions import RunCell
 from workers.agent.silence import Look, look_at, read_look
 from workers.models.base import ModelError, ModelRequest
 from workers.turn.budgets import spent_of
+from workers.turn.late_threads import LateThread
 from workers.turn.open_turn import OpenTurn
 from workers.turn.privacy import masked_messages
 
@@ -39,8 +39,7 @@ class SilenceWatch:
         self._output = ""
         self._ts, self._text = "", ""
         self._reply: Replied | None = None
-        context = contextvars.copy_context()
-        self._watcher = threading.Thread(target=context.run, args=(self._watch,), name="silence", daemon=True)
+        self._watcher = LateThread(self._watch, after_s=self._silent_s, name="silence")
 
     def __enter__(self) -> SilenceWatch:
         if self._silent_s:
@@ -51,8 +50,7 @@ class SilenceWatch:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._over.set()
-        if self._silent_s and not self._ts:
-            self._watcher.join(timeout=0.1)  # one that asks the model right now is left alone
+        self._watcher.call_off(0.0 if self._ts else 0.1)  # one that asks the model right now is left alone
         if self._ts and kind is None:
             self._close()
 

@@ -15,6 +15,7 @@ from typing import TypeVar
 
 from core.telemetry import get_logger
 from workers.models.base import Model, ModelReply, ModelRequest, OnDelta
+from workers.turn.late_threads import LateThread
 
 log = get_logger(__name__)
 
@@ -133,18 +134,18 @@ def stopped_by(stop_asked: StopCheck, stop: Callable[[], object]) -> Iterator[No
     over = threading.Event()
 
     def watch() -> None:
-        while not over.wait(LOOK_EVERY_S):
+        while not over.is_set():
             try:
                 if stop_asked():
                     stop()
             except Exception as error:
                 log.warning("not_stopped_yet", error=error)
+            over.wait(LOOK_EVERY_S)
 
-    context = contextvars.copy_context()
-    watcher = threading.Thread(target=context.run, args=(watch,), name="stop", daemon=True)
+    watcher = LateThread(watch, after_s=LOOK_EVERY_S, name="stop")
     watcher.start()
     try:
         yield
     finally:
         over.set()
-        watcher.join()
+        watcher.call_off()
