@@ -5,9 +5,10 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 
 from core.steps import Asked, Briefed, CellRan, ChartData, FileAbstract, Loaded, Recalled, Step, TableData
+from core.weighed_cache import WeighedCache
 from workers.agent.provenance.facts import EARLIER, MAX_FACTS, Fact, Facts, Family, Grid, Label, Place, settle
 from workers.agent.provenance.grids import Found, Reader, add_grid, label_of, make_fact, unit_of
 from workers.agent.provenance.numerals import Day, Marks, Numeral, marks_of, scan
@@ -32,10 +33,17 @@ _PERCENTILE = re.compile(r"[pq](\d\d)")
 _SIZES = re.compile(r"\[?(\d[\d,]*) rows x (\d+) columns\]?|\((\d+), (\d+)\)")
 
 
-def facts_of(turns: Sequence[Sequence[Step]]) -> Facts:  # noqa: PLR0912 - one case per kind of step
+MOST_KEPT = 40_000
+"""Facts of all kept cells together: as many as one report may rest on, about 0.9 KB each."""
+_KEPT = WeighedCache[Facts](MOST_KEPT, lambda facts: len(facts.facts) + 1)
+"""All reports of a thread rest on the same earlier cells."""
+
+
+def facts_of(turns: Sequence[Sequence[Step]], *, own: bool = False) -> Facts:  # noqa: PLR0912 - one case per kind
     """Everything that the report of the last of these turns may rest on, oldest first. Cells count through the thread.
 
-    What a cell showed that was taken back, or of which a reset let go, is none of it: the steps say so already.
+    What a cell showed that was taken back, or of which a reset let go, is none of it: the steps say so already. The
+    facts of a cell are read once and shared: only with `own` may the caller change a fact or a family.
     """
     facts = Facts()
     number = 0
@@ -47,7 +55,8 @@ def facts_of(turns: Sequence[Sequence[Step]]) -> Facts:  # noqa: PLR0912 - one c
             if isinstance(step, CellRan):
                 number += 1
                 if step.status != "undone" and (turn == 0 or number > total - _EARLIER_CELLS):
-                    _cell(step, number, turn, facts)
+                    read = partial(_cell_facts, step, number, turn)
+                    _add(read() if own else _KEPT.of((step, number, turn), read), facts)
             elif isinstance(step, Asked):
                 _said(step.text, Place("question", about="the question"), facts)
             elif isinstance(step, Briefed):
@@ -103,7 +112,29 @@ def _units(text: str, facts: Facts) -> None:
             facts.scales.add(scale)
 
 
+def _add(part: Facts, facts: Facts) -> None:
+    """Add the facts of one cell to those of the thread. The first place of a date, a time or a count stays."""
+    facts.facts += part.facts
+    facts.grids += part.grids
+    for day, place in part.days.items():
+        facts.days.setdefault(day, place)
+    for time, place in part.times.items():
+        facts.times.setdefault(time, place)
+    for count, place in part.counts.items():
+        facts.counts.setdefault(count, place)
+    facts.currencies |= part.currencies
+    facts.scales |= part.scales
+
+
 # --- cells
+
+
+def _cell_facts(step: CellRan, number: int, turn: int) -> Facts:
+    """What one cell showed, settled as far as it goes: nothing of it changes when it joins the others."""
+    facts = Facts()
+    _cell(step, number, turn, facts)
+    settle(facts)
+    return facts
 
 
 def _cell(step: CellRan, number: int, turn: int, facts: Facts) -> None:

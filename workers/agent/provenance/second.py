@@ -95,7 +95,7 @@ def compare_figures(
     A value that is `written` as it is in the code was not computed, and counts for nothing.
     """
     shown = CellRan(call_id="", cell_id="second", title="", code="", status="ok", result=computed)
-    facts = _without(facts_of(((shown,),)), written)
+    facts = _without(facts_of(((shown,),), own=True), written)
     scene = Scene(read_report(report), facts)
     claims = {claim.start: claim for claim in scene.reading.claims}
     traced = {figure.start: figure for figure in trace(report, facts).figures}
