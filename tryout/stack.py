@@ -50,12 +50,14 @@ def running(
     *,
     environment: Mapping[str, str] | None = None,
     samples: Sequence[str] = (),
+    database_url: str = "",
 ) -> Iterator[Stack]:
     """Start everything under `home`, yield it when the worker is ready, stop it in reverse order.
 
     The Redis server that REDIS_URL names is used when it answers, else an embedded one. The model of the environment is
     used when its key is set, else the offline analyst. `environment` holds further variables. Empty channels offer
-    `samples`, as `threadbook playground --sample` reads them. Raises TimeoutError, and ProcessDied or
+    `samples`, as `threadbook playground --sample` reads them. The Store is an SQLite file under `home`, or the database
+    at `database_url`. Raises TimeoutError, and ProcessDied or
     RedisNotStarted with the end of the log that explains it.
     """
     home.mkdir(parents=True, exist_ok=True)
@@ -74,7 +76,7 @@ def running(
             SLACK_BOT_TOKEN=BOT_TOKEN,
             SLACK_APP_TOKEN=APP_TOKEN,
             REDIS_URL=redis_url,
-            DATABASE_URL=f"sqlite:///{home / 'threadbook.db'}",
+            DATABASE_URL=database_url or f"sqlite:///{home / 'threadbook.db'}",
             THREADBOOK_HOME=str(home),
             THREADBOOK_FILES=str(home / "files"),
             NO_PROXY="127.0.0.1,localhost",  # a proxy may lead to the model, never to the playground
