@@ -17,6 +17,8 @@ _VARIABLES = 500
 _DEFINITIONS = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 _NESTED = (*_DEFINITIONS, ast.Lambda)
 _MISSING = 0
+_TO_OTHERS = ("__", "f_", "gi_", "cr_", "ag_", "tb_")
+"""How attributes begin that lead to variables which are not mentioned: `function.__globals__`, `frame.f_locals`."""
 
 
 @dataclass(slots=True)
@@ -24,7 +26,7 @@ class CellNames:
     """What the source of a cell says of names."""
 
     used: set[str] = field(default_factory=set)
-    """All that it mentions, in functions that it defines too."""
+    """All that it mentions, in functions that it defines too, and attributes that lead to other variables."""
     assigned: dict[str, None] = field(default_factory=dict)
     """Those that its own statements set, in the order in which they come."""
     changed: set[str] = field(default_factory=set)
@@ -51,6 +53,8 @@ def _note(node: ast.AST, own: bool, found: CellNames) -> None:
         if own and isinstance(node.ctx, ast.Store):
             found.assigned.setdefault(node.id)
     elif isinstance(node, (ast.Subscript, ast.Attribute)):
+        if isinstance(node, ast.Attribute) and node.attr.startswith(_TO_OTHERS):
+            found.used.add(node.attr)
         if own and not isinstance(node.ctx, ast.Load) and (base := _base(node)) is not None:
             found.changed.add(base)
     elif isinstance(node, ast.Assign):

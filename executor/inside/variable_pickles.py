@@ -23,6 +23,7 @@ from types import FrameType
 from typing import Any
 
 from executor.inside.pickle_salvage import Salvager, kind_of
+from executor.inside.reachable import CannotTell, made_of, within_reach
 
 MAIN, LARGE = "main", "large"
 LAYOUT = "2"
@@ -69,6 +70,12 @@ class Keeper:
         self._sent: dict[str, int] = {}
         self._keys: dict[int, str] = {}
         self._sizes: dict[str, int] = {}
+        self._made_of: dict[str, set[int]] = {}
+        """By part the objects through which it may change. One of which that cannot be told has no entry."""
+        self._reach: set[int] | None = None
+        """The objects that the cell could get at; None while that is not known."""
+        self._restless = False
+        """Whether the last cell left threads behind, which may change anything at any time."""
         self._next = 1
         self._hopeless: dict[str, tuple[int, str]] = {}
         """By name the id of an object that cannot be pickled, and why."""
@@ -81,17 +88,28 @@ class Keeper:
         """Whether anything can be kept: it takes the library cloudpickle."""
         return self._pickler is not None
 
+    def expect(self, mentioned: set[str]) -> None:
+        """A cell is about to run that uses these names. To be said before each: a name may be gone afterwards."""
+        self._reach = None
+        if not self._restless and sum(self._sizes.values()) > _ALWAYS_LOOK_BYTES:
+            with contextlib.suppress(CannotTell, TooSlow), _within(_ONE_S):
+                self._reach = within_reach(mentioned, self._namespace)
+
     def save(self, mentioned: set[str]) -> tuple[list[str], list[Part], list[dict[str, str]]]:
         """(keys of all parts, the parts that changed, what is lost and why). `mentioned`: names that the cell used."""
         variables = {name: value for name, value in list(self._namespace.items()) if _is_variable(name)}
+        self._restless = _threads() > 1
+        if self._restless:
+            self._reach = None
         lost = self._leave_out_the_hopeless(variables, mentioned)
-        small, large, parts = self._dump_everything(variables, mentioned, lost)
+        small, large, parts = self._dump_everything(variables, lost)
         parts = [_part("small", [small]), *parts]
         keys = ["small", *large]
         changed = [part for part in parts if self._sent.get(part.key) != part.checksum]
         if sum(part.size for part in changed) > self._limit:
             raise TooLargeToKeep
         self._sent = {key: self._sent.get(key, -1) for key in keys} | {part.key: part.checksum for part in parts}
+        self._sizes = {key: size for key, size in self._sizes.items() if key in large}
         self._sizes |= {part.key: part.size for part in parts}
         self._keys = {
             number: key for number, key in self._keys.items() if key in large and not _is_only_here(large, key)
@@ -123,6 +141,8 @@ class Keeper:
         self._sent = {str(part["key"]): int(part["checksum"]) for part in parts}
         self._sizes = {str(part["key"]): int(part["size"]) for part in parts}
         self._keys = {id(value): key for key, value in large.items()}
+        for key, value in large.items():
+            self._note_what_it_is_made_of(key, value)
         self._next = 1 + max((int(part["key"][1:]) for part in parts if part["key"] != "small"), default=0)
         self._namespace.update(variables)
         return [] if salvager is None else self._take_out_broken(list(variables), salvager.broken)
@@ -138,7 +158,7 @@ class Keeper:
         return lost
 
     def _dump_everything(
-        self, variables: dict[str, Any], mentioned: set[str], lost: list[dict[str, str]]
+        self, variables: dict[str, Any], lost: list[dict[str, str]]
     ) -> tuple[bytes, dict[str, Any], list[Part]]:
         """(the pickle of all, its large objects, the parts of those that may have changed).
 
@@ -146,20 +166,20 @@ class Keeper:
         that is.
         """
         try:
-            return self._dump_together(variables, mentioned)
+            return self._dump_together(variables)
         except BaseException:
             before = len(variables)
             self._leave_out_what_fails(variables, lost)
             if len(variables) == before:
                 raise
-        return self._dump_together(variables, mentioned)
+        return self._dump_together(variables)
 
-    def _dump_together(
-        self, variables: dict[str, Any], mentioned: set[str]
-    ) -> tuple[bytes, dict[str, Any], list[Part]]:
+    def _dump_together(self, variables: dict[str, Any]) -> tuple[bytes, dict[str, Any], list[Part]]:
         with _within(_ALL_S):
             small, large = self._dump(variables)
-            looked_at = self._worth_a_look(large, mentioned & variables.keys())
+            looked_at = self._worth_a_look(large)
+            for key in looked_at:
+                self._note_what_it_is_made_of(key, large[key])
             return small, large, [self._dump_large(key, large[key]) for key in large if key in looked_at]
 
     def _leave_out_the_hopeless(self, variables: dict[str, Any], mentioned: set[str]) -> list[dict[str, str]]:
@@ -224,12 +244,20 @@ class Keeper:
             self._next += 1
         return key
 
-    def _worth_a_look(self, large: dict[str, Any], mentioned: set[str]) -> set[str]:
+    def _worth_a_look(self, large: dict[str, Any]) -> set[str]:
         """Large objects that may have changed: all of them while they are few, else the new and what a cell reached."""
-        if sum(self._sizes.get(key, 0) for key in large) <= _ALWAYS_LOOK_BYTES:
+        if self._reach is None or sum(self._sizes.get(key, 0) for key in large) <= _ALWAYS_LOOK_BYTES:
             return set(large)
-        _, reached = self._dump({name: self._namespace[name] for name in mentioned})
-        return {key for key in large if key not in self._sent or key in reached}
+        return {key for key in large if key not in self._sent or self._is_within_reach(key)}
+
+    def _is_within_reach(self, key: str) -> bool:
+        made_of = self._made_of.get(key)
+        return made_of is None or self._reach is None or not self._reach.isdisjoint(made_of)
+
+    def _note_what_it_is_made_of(self, key: str, value: object) -> None:
+        self._made_of.pop(key, None)
+        with contextlib.suppress(CannotTell):
+            self._made_of[key] = made_of(value, self._namespace)
 
 
 class _Looks:
@@ -344,6 +372,11 @@ def _part(key: str, pieces: Sequence[bytes | memoryview]) -> Part:
     for view in views:
         checksum = zlib.crc32(view, checksum)
     return Part(key, views, checksum)
+
+
+def _threads() -> int:
+    """How many run here, those that `threading` does not know of among them."""
+    return len(sys._current_frames())
 
 
 def _is_variable(name: object) -> bool:
