@@ -16,6 +16,8 @@ from patience import eventually
 Act = Callable[[World], None]
 AWAY_S = 3.0
 """How long a server is away, while the threads go on working."""
+LONG_AWAY_S = 45.0
+"""How long Postgres is away when it takes longer: a lease (10 s), each time-out of ours, the retries of a call."""
 SILENT_S = 15.0
 """How long a server accepts and never answers: longer than any time-out of ours."""
 
@@ -87,9 +89,12 @@ def _restart_redis(world: World) -> None:
     world.redis_server.start()
 
 
-def _restart_postgres(world: World) -> None:
-    time.sleep(AWAY_S)
-    world.postgres.start()
+def _restart_postgres_after(away_s: float) -> Act:
+    def back(world: World) -> None:
+        time.sleep(away_s)
+        world.postgres.start()
+
+    return back
 
 
 def _filler(world: World) -> Path:
@@ -149,7 +154,12 @@ PROCESS_FAULTS = (
     ProcessFault("session host: SIGTERM", _kill_all(lambda world: [world.struck.session_host()], signal.SIGTERM)),
     ProcessFault("zygote: kill -9", _kill_all(lambda world: world.struck.zygotes())),
     ProcessFault("Redis: killed, back empty after 3 s", lambda world: world.redis_server.kill(), _restart_redis),
-    ProcessFault("Postgres: stopped, back after 3 s", lambda world: world.postgres.stop(), _restart_postgres),
+    ProcessFault(
+        "Postgres: stopped, back after 3 s", lambda world: world.postgres.stop(), _restart_postgres_after(AWAY_S)
+    ),
+    ProcessFault(
+        "Postgres: stopped, back after 45 s", lambda world: world.postgres.stop(), _restart_postgres_after(LONG_AWAY_S)
+    ),
     ProcessFault("session host: SIGSTOP", _kill_all(_session_hosts, signal.SIGSTOP)),
     ProcessFault("zygote: SIGSTOP", _kill_all(lambda world: world.struck.zygote_itself(), signal.SIGSTOP)),
     ProcessFault("work horses: SIGSTOP", _kill_all(lambda world: world.struck.horses(), signal.SIGSTOP)),
