@@ -241,7 +241,60 @@ class _Shown(NamedTuple):
     details: list[str]
 
 
-def _shown(step: Step) -> _Shown:  # noqa: PLR0912, PLR0915 - one case per kind of step
+_PersonStep = (
+    Asked
+    | Changed
+    | Noted
+    | Preferred
+    | Agreed
+    | Redrafted
+    | Decided
+    | Commanded
+    | Acknowledged
+    | Resumed
+    | Undone
+    | Forgot
+)
+_FilesStep = Briefed | Unread | FilesHeld | FilesSettled
+_ModelStep = (
+    Replied
+    | CellRan
+    | Queried
+    | ToolCalled
+    | Planned
+    | Corrected
+    | Compacted
+    | Checked
+    | RouteBegan
+    | RouteRan
+    | ModelFailed
+)
+_EndStep = Closed | Questioned | Finished | GaveUp
+_SessionStep = Moved | Forked | Startup | Loaded | Imported | Said | Inherited | LeaseGone
+_MemoryStep = Recalled | Unfollowed | Learning | FunctionTried | Proposed | Settled
+
+
+def _shown(step: Step) -> _Shown:
+    if isinstance(step, _PersonStep):
+        return _of_person(step)
+    if isinstance(step, _FilesStep):
+        return _of_files(step)
+    if isinstance(step, _ModelStep):
+        return _of_model(step)
+    if isinstance(step, _EndStep):
+        return _of_end(step)
+    if isinstance(step, _SessionStep):
+        return _of_session(step)
+    if isinstance(step, _MemoryStep):
+        return _of_memory(step)
+    if isinstance(step, UnknownStep):
+        body = _head(json.dumps(step.body, ensure_ascii=False))
+        return _Shown(f"unknown step: {step.stored_kind or 'without a kind'}", "", [body])
+    assert_never(step)
+
+
+def _of_person(step: _PersonStep) -> _Shown:
+    """What a person wrote, wanted or allowed."""
     match step:
         case Asked():
             return _Shown(f"person    {step.author or step.user}", "magenta", [step.text])
@@ -254,16 +307,47 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912, PLR0915 - one case per kind 
             wanted = [f"{each.of}: {each.text}" for each in step.instructions]
             named = [*(["step by step"] if step.staged else []), *([f"model {step.model}"] if step.model else [])]
             return _Shown(f"preferred {', '.join(named)} by {step.author or step.user}", "magenta", wanted)
-        case Closed():
-            return _Shown("closed    nobody asked the analyst anything", "magenta", [])
+        case Agreed():
+            return _Shown(f"agreed    {step.author or step.user}, more people are needed", "magenta", [])
+        case Redrafted():
+            return _Shown(f"changed   by {step.author or step.user}, asked again", "magenta", [step.code])
+        case Decided():
+            return _Shown(
+                f"decided   {step.outcome}, {step.author or step.user}".rstrip(", "), "magenta", [step.code, step.hint]
+            )
+        case Commanded():
+            return _Shown(f"command   {step.command} by {step.author or step.user}", "magenta", [step.text])
+        case Acknowledged():
+            return _Shown(f"done      {step.command}", "magenta", [])
+        case Resumed():
+            how = f", model {step.model}" if step.model else ", waits for the model" if step.waits_until else ""
+            return _Shown(f"resumed by {step.author or step.user}{how}", "magenta", [])
+        case Undone():
+            return _Shown(f"undone    {step.title} by {step.author or step.user}", "magenta", [])
+        case Forgot():
+            kept = "" if step.done else ", but withdrawn"
+            return _Shown(f"reset by {step.author or step.user}{kept}", "magenta", [])
+
+
+def _of_files(step: _FilesStep) -> _Shown:
+    """The files that came, and those that wait for a yes."""
+    match step:
         case Briefed():
             files = [f"{file.path} ({file.format}, {file.size} bytes)" for file in step.files]
             problems = [f"not used: {problem.name}: {problem.why}" for problem in step.problems]
             return _Shown(f"files     {len(files)} described", "blue", [*files, *problems])
-        case Recalled() | Unfollowed() | Learning() | FunctionTried() | Proposed() | Settled():
-            return _learned(step)
         case Unread():
             return _Shown("files     not read yet", "blue", [file.name for file in step.files])
+        case FilesHeld():
+            names = [each.name for each in step.files]
+            return _Shown(f"held      {len(names)} files wait for a yes", "yellow", names)
+        case FilesSettled():
+            return _Shown(f"files     {step.outcome}, {step.author or step.user}", "magenta", [])
+
+
+def _of_model(step: _ModelStep) -> _Shown:
+    """What the model was asked, planned and ran, and what the agent made of it."""
+    match step:
         case Replied():
             return _reply(step)
         case CellRan():
@@ -278,32 +362,9 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912, PLR0915 - one case per kind 
             return _Shown(f"corrected {step.reason}", "yellow", [_head(step.text)])
         case Compacted():
             return _Shown(f"shortened to {step.context_chars} characters, the model takes no more", "yellow", [])
-        case Questioned():
-            return _Shown("question", "magenta", [step.question, " / ".join(step.options)])
-        case Agreed():
-            return _Shown(f"agreed    {step.author or step.user}, more people are needed", "magenta", [])
-        case Redrafted():
-            return _Shown(f"changed   by {step.author or step.user}, asked again", "magenta", [step.code])
-        case Decided():
-            return _Shown(
-                f"decided   {step.outcome}, {step.author or step.user}".rstrip(", "), "magenta", [step.code, step.hint]
-            )
-        case FilesHeld():
-            names = [each.name for each in step.files]
-            return _Shown(f"held      {len(names)} files wait for a yes", "yellow", names)
-        case FilesSettled():
-            return _Shown(f"files     {step.outcome}, {step.author or step.user}", "magenta", [])
         case Checked():
             verdict = "the report stands" if step.is_final else "not yet"
             return _Shown(f"checked   {verdict}", "cyan", [step.reason])
-        case Resumed():
-            how = f", model {step.model}" if step.model else ", waits for the model" if step.waits_until else ""
-            return _Shown(f"resumed by {step.author or step.user}{how}", "magenta", [])
-        case Undone():
-            return _Shown(f"undone    {step.title} by {step.author or step.user}", "magenta", [])
-        case Forgot():
-            kept = "" if step.done else ", but withdrawn"
-            return _Shown(f"reset by {step.author or step.user}{kept}", "magenta", [])
         case RouteBegan():
             return _Shown("second    way begins", "dim", [])
         case RouteRan():
@@ -311,18 +372,28 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912, PLR0915 - one case per kind 
             return _Shown(
                 f"second    way: {step.status} in {step.seconds:.2f} s", "cyan", [each for each in told if each]
             )
+        case ModelFailed():
+            return _Shown(f"model     {step.purpose}: {step.reason}", "red", [])
+
+
+def _of_end(step: _EndStep) -> _Shown:
+    """How a turn rests or ends."""
+    match step:
+        case Closed():
+            return _Shown("closed    nobody asked the analyst anything", "magenta", [])
+        case Questioned():
+            return _Shown("question", "magenta", [step.question, " / ".join(step.options)])
         case Finished():
             by = f" by {step.author} in the analyst's place" if step.author else ""
             second = [second_line(step.second, "en")] if step.second is not None else []
             return _Shown(f"report{by}", "bold green", [step.report, *second])
         case GaveUp():
             return _Shown(f"gave up   {step.reason}, {step.fault}", "bold red", [step.text])
-        case Commanded():
-            return _Shown(f"command   {step.command} by {step.author or step.user}", "magenta", [step.text])
-        case Acknowledged():
-            return _Shown(f"done      {step.command}", "magenta", [])
-        case ModelFailed():
-            return _Shown(f"model     {step.purpose}: {step.reason}", "red", [])
+
+
+def _of_session(step: _SessionStep) -> _Shown:
+    """What became of the session and of the thread around it."""
+    match step:
         case Moved():
             missing = [*(f"not there: {title}" for title in step.cells), *(f"not kept: {name}" for name in step.lost)]
             missing += ["a new shell"] if step.shell else []
@@ -346,14 +417,9 @@ def _shown(step: Step) -> _Shown:  # noqa: PLR0912, PLR0915 - one case per kind 
             return _Shown(f"inherited from {step.source}@{step.state[:12]}, {step.ran} cells run again", "yellow", gone)
         case LeaseGone():
             return _Shown("the lease was lost", "red", [])
-        case UnknownStep():
-            body = _head(json.dumps(step.body, ensure_ascii=False))
-            return _Shown(f"unknown step: {step.stored_kind or 'without a kind'}", "", [body])
-        case _:
-            assert_never(step)
 
 
-def _learned(step: Recalled | Unfollowed | Learning | FunctionTried | Proposed | Settled) -> _Shown:
+def _of_memory(step: _MemoryStep) -> _Shown:
     """What a turn read of the team's memory, and what people decided about it."""
     match step:
         case Recalled():
