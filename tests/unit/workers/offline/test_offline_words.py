@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 import pytest
-from jinja2 import nodes
+from jinja2 import meta, nodes
 
 import workers.offline
 from core.phrases import OWN_FILES, say
@@ -170,6 +170,26 @@ def test_the_headings_of_a_report_are_folded_away_in_every_language(language: La
 def test_every_sentence_is_used(group: str) -> None:
     assert group in _texts()
     assert sentences()[group]["en"].keys() - _texts() == set()
+
+
+def test_every_finding_is_one_that_the_code_tells() -> None:
+    """A name that the code does not tell would take the whole section away."""
+    findings = [told["en"].get("findings") for told in sentences().values()]
+    names = {name for each in findings if isinstance(each, Mapping) for name in each}
+    assert len(names) > 20
+    assert names - _texts() == set()
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_a_finding_shows_its_own_item_and_what_its_section_knows(language: Language) -> None:
+    """The name of an item of a list is `one`; any other name would be undefined, and the section would be missing."""
+    known = {"by", "c", "changes", "column", "extremes", "f", "h", "m", "moved_by", "one", "p", "pairs", "period", "s"}
+    known |= {"singles", "steps", "t", "target", "test", "x", "y"}
+    findings = [told[language].get("findings") for told in sentences().values()]
+    texts = [text for each in findings if isinstance(each, Mapping) for text in each.values()]
+    assert [meta.find_undeclared_variables(environment(language).parse(text)) - known for text in texts] == [
+        set() for _ in texts
+    ]
 
 
 def test_every_word_of_a_cell_is_used() -> None:
