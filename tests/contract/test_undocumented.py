@@ -41,6 +41,7 @@ DOCUMENTED = {
 DOCUMENTED_PRIVATE = {
     "_asdict",  # of a named tuple
     "_clear_type_cache",  # of `sys`
+    "_current_frames",  # of `sys`
     "_exit",  # of `os`
     "_mapping",  # of a row of SQLAlchemy
     "_replace",  # of a named tuple

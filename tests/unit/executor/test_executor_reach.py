@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from executor.inside import variable_pickles
-from executor.inside.variable_names import mentioned_names
+from executor.inside.variable_names import names_in, reached_names
 from executor.inside.variable_pickles import Keeper
 
 MAKE = """
@@ -109,7 +109,7 @@ class Notebook:
 
     def run(self, code: str) -> set[str]:
         """Run a cell and keep what it left. Returns the parts that were sent."""
-        mentioned = mentioned_names(ast.parse(code), self.namespace)
+        mentioned = reached_names(names_in(ast.parse(code)).used, self.namespace)
         self.keeper.expect(mentioned)
         exec(code, self.namespace)
         keys, changed, _ = self.keeper.save(mentioned)
