@@ -14,8 +14,8 @@ from collections.abc import Iterable, Mapping
 from types import BuiltinFunctionType, CodeType, FunctionType, ModuleType
 from typing import Any
 
-_MANY = 500_000
-"""So many objects are looked at for one cell."""
+_MANY, _MANY_PARTS = 500_000, 100_000
+"""So many objects are looked at for one cell, and noted of one variable."""
 _ANYTHING = frozenset(
     {
         *("globals", "locals", "vars", "dir", "exec", "eval", "compile", "breakpoint", "getattr", "attrgetter"),
@@ -46,7 +46,7 @@ def within_reach(names: Iterable[str], namespace: dict[str, Any]) -> set[int]:
 
 def made_of(value: object, namespace: dict[str, Any]) -> set[int]:
     """The ids of all objects through which `value` may change, itself included. Raises CannotTell."""
-    return _walk([value], namespace, sys.maxsize)
+    return _walk([value], namespace, _MANY_PARTS)
 
 
 def _walk(waiting: list[Any], namespace: dict[str, Any], many: int) -> set[int]:

@@ -74,8 +74,8 @@ class Keeper:
         """By part the objects through which it may change. One of which that cannot be told has no entry."""
         self._reach: set[int] | None = None
         """The objects that the cell could get at; None while that is not known."""
-        self._restless = False
-        """Whether the last cell left threads behind, which may change anything at any time."""
+        self._certain = True
+        """Whether all that earlier cells did was looked at: the last save succeeded, and no thread was left behind."""
         self._next = 1
         self._hopeless: dict[str, tuple[int, str]] = {}
         """By name the id of an object that cannot be pickled, and why."""
@@ -90,16 +90,16 @@ class Keeper:
 
     def expect(self, mentioned: set[str]) -> None:
         """A cell is about to run that uses these names. To be said before each: a name may be gone afterwards."""
-        self._reach = None
-        if not self._restless and sum(self._sizes.values()) > _ALWAYS_LOOK_BYTES:
+        certain, self._certain, self._reach = self._certain, False, None
+        if certain and self._are_many():
             with contextlib.suppress(CannotTell, TooSlow), _within(_ONE_S):
                 self._reach = within_reach(mentioned, self._namespace)
 
     def save(self, mentioned: set[str]) -> tuple[list[str], list[Part], list[dict[str, str]]]:
         """(keys of all parts, the parts that changed, what is lost and why). `mentioned`: names that the cell used."""
         variables = {name: value for name, value in list(self._namespace.items()) if _is_variable(name)}
-        self._restless = _threads() > 1
-        if self._restless:
+        alone = _threads() == 1
+        if not alone:
             self._reach = None
         lost = self._leave_out_the_hopeless(variables, mentioned)
         small, large, parts = self._dump_everything(variables, lost)
@@ -114,6 +114,8 @@ class Keeper:
         self._keys = {
             number: key for number, key in self._keys.items() if key in large and not _is_only_here(large, key)
         }
+        self._note_what_they_are_made_of({part.key: large[part.key] for part in parts[1:]})
+        self._certain = alone
         return keys, changed, lost
 
     def load(self, parts: Sequence[Mapping[str, Any]], found: Mapping[str, memoryview]) -> list[dict[str, str]]:
@@ -141,8 +143,7 @@ class Keeper:
         self._sent = {str(part["key"]): int(part["checksum"]) for part in parts}
         self._sizes = {str(part["key"]): int(part["size"]) for part in parts}
         self._keys = {id(value): key for key, value in large.items()}
-        for key, value in large.items():
-            self._note_what_it_is_made_of(key, value)
+        self._note_what_they_are_made_of(large)
         self._next = 1 + max((int(part["key"][1:]) for part in parts if part["key"] != "small"), default=0)
         self._namespace.update(variables)
         return [] if salvager is None else self._take_out_broken(list(variables), salvager.broken)
@@ -178,8 +179,6 @@ class Keeper:
         with _within(_ALL_S):
             small, large = self._dump(variables)
             looked_at = self._worth_a_look(large)
-            for key in looked_at:
-                self._note_what_it_is_made_of(key, large[key])
             return small, large, [self._dump_large(key, large[key]) for key in large if key in looked_at]
 
     def _leave_out_the_hopeless(self, variables: dict[str, Any], mentioned: set[str]) -> list[dict[str, str]]:
@@ -246,7 +245,7 @@ class Keeper:
 
     def _worth_a_look(self, large: dict[str, Any]) -> set[str]:
         """Large objects that may have changed: all of them while they are few, else the new and what a cell reached."""
-        if self._reach is None or sum(self._sizes.get(key, 0) for key in large) <= _ALWAYS_LOOK_BYTES:
+        if self._reach is None:
             return set(large)
         return {key for key in large if key not in self._sent or self._is_within_reach(key)}
 
@@ -254,10 +253,19 @@ class Keeper:
         made_of = self._made_of.get(key)
         return made_of is None or self._reach is None or not self._reach.isdisjoint(made_of)
 
-    def _note_what_it_is_made_of(self, key: str, value: object) -> None:
-        self._made_of.pop(key, None)
-        with contextlib.suppress(CannotTell):
-            self._made_of[key] = made_of(value, self._namespace)
+    def _are_many(self) -> bool:
+        """Whether there is too much to look at all of it after every cell."""
+        return sum(self._sizes.values()) > _ALWAYS_LOOK_BYTES
+
+    def _note_what_they_are_made_of(self, looked_at: dict[str, Any]) -> None:
+        """For large objects that were looked at. What is noted of the others still holds."""
+        if not self._are_many():
+            self._made_of.clear()
+            return
+        self._made_of = {key: ids for key, ids in self._made_of.items() if key in self._sent and key not in looked_at}
+        for key, value in looked_at.items():
+            with contextlib.suppress(CannotTell, TooSlow), _within(_ONE_S):
+                self._made_of[key] = made_of(value, self._namespace)
 
 
 class _Looks:

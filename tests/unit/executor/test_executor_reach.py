@@ -209,3 +209,20 @@ def test_what_a_thread_may_have_changed_is_looked_at(looked: list[str]) -> None:
     looked.clear()
     notebook.run("1")
     assert len(looked) == 1
+
+
+def test_what_could_not_be_kept_at_the_end_of_its_cell_is_kept_at_the_next(
+    looked: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook = Notebook()
+    notebook.run("import numpy as np\nbig = np.zeros(100_000)\nnumber = 1")
+    notebook.run("number")
+    plain = Keeper._dump
+    monkeypatch.setattr(Keeper, "_dump", lambda *_, **__: (_ for _ in ()).throw(MemoryError))
+    with pytest.raises(MemoryError):
+        notebook.run("big[0] = 9")
+    monkeypatch.setattr(Keeper, "_dump", plain)
+    looked.clear()
+    notebook.run("number")
+    assert len(looked) == 1
+    assert notebook.restored()["big"][0] == 9
