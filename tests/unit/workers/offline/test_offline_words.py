@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any, get_args
 
@@ -30,7 +31,8 @@ SAME_EVERYWHERE = {"marks", "dates", "sum", "scope_without", "single_number"}
 """Keys that hold no words, or only those of the data."""
 
 
-def _texts() -> set[str]:
+@cache
+def _texts() -> frozenset[str]:
     """Every text in the code of the room; names such as "@weekday" also without their sign."""
     found = set(NAMED_BY_VALUES)
     for file in [*ROOM.glob("*.py"), *ROOM.glob("intent/*.py")]:
@@ -38,7 +40,7 @@ def _texts() -> set[str]:
         found |= {
             node.value for node in ast.walk(tree) if isinstance(node, ast.Constant) and isinstance(node.value, str)
         }
-    return found | {text.removeprefix("@") for text in found}
+    return frozenset(found | {text.removeprefix("@") for text in found})
 
 
 def leaves(told: Mapping[str, Any], path: str = "") -> Iterator[tuple[str, str]]:
