@@ -43,6 +43,7 @@ DOCUMENTED_PRIVATE = {
     "_clear_type_cache",  # of `sys`
     "_current_frames",  # of `sys`
     "_exit",  # of `os`
+    "_fields",  # of a node of `ast`
     "_mapping",  # of a row of SQLAlchemy
     "_replace",  # of a named tuple
     "_value_",  # of an enum
