@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from core.errors import LeaseLost, OursToFix
 from core.installations.cipher import Undecipherable
 from core.installations.tokens import NotInstalled
@@ -10,6 +12,7 @@ from core.metrics import RETRIES
 from core.settings import Settings, load_settings
 from core.store import Store, StoreUnreachable
 from core.store.thread_state import ThreadState
+from core.store.wait_queue import QueuedThread
 from core.telemetry import bind_fields, get_logger
 from core.values import Lease, ThreadKey
 from workers.delivery.card import finish_late_cards
@@ -90,14 +93,23 @@ def run(worker: WorkerContext, thread_id: str) -> None:
             return
         queue = store.wait_queue()
         others = [queued for queued in queue if queued.thread_id != thread_id]
+        has_more = may_go_on and len(queue) > len(others)
+        if not has_more and not _is_any_due(worker, others):
+            return
         others = not_at_work(others, store, worker.leases, worker.backoff)
         notify(others, worker.wakes, worker.admission)
-        has_more = len(queue) > len(others) and any(queued.thread_id == thread_id for queued in queue)
-        if not may_go_on or not has_more:
+        if not has_more:
             return
         if others:  # a thread that never rests lets the others go first
             worker.wakes.wake(thread_id)
             return
+
+
+def _is_any_due(worker: WorkerContext, others: Sequence[QueuedThread]) -> bool:
+    """Whether any of these threads was not woken yet and is free. Few are asked further about, however many wait."""
+    unnotified = set(worker.wakes.unnotified([queued.thread_id for queued in others]))
+    asked = [queued for queued in others if queued.thread_id in unnotified]
+    return bool(not_at_work(asked, worker.context.store, worker.leases, worker.backoff))
 
 
 def has_work(worker: WorkerContext, thread_id: str) -> bool:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from turn_costs import BOT, THREE_CELLS, WORKER, Costs, quick_cards, table, whole_turn
+from turn_costs import BOT, THREE_CELLS, WORKER, Costs, counted, quick_cards, table, whole_turn
 from turn_world import NewWorld, World, cell, question
 
 from core.store import Store
 from workers.models.scripted import ScriptedModel
+from workers.service import jobs
 
 
 @pytest.fixture(autouse=True)
@@ -47,6 +48,22 @@ def test_the_second_turn_of_a_thread_costs_two_reads_more(world: World) -> None:
     _, second = whole_turn(world, key)
     for name in (BOT, WORKER):
         assert second[name].statements.total() <= first[name].statements.total() + 2, table(second)
+
+
+def test_threads_that_were_woken_already_cost_a_turn_that_ends_one_command(world: World) -> None:
+    world.model = ScriptedModel(turns=[THREE_CELLS, THREE_CELLS, THREE_CELLS])
+    whole_turn(world)
+    found = []
+    for waiting in (0, 3):
+        key, worker = world.say("how much?"), world.worker()
+        for _ in range(waiting):
+            world.wakes().wake(world.say("how much?").id)
+        with counted() as costs:
+            jobs.run(worker, key.id)
+        found.append(costs)
+    alone, among = found
+    assert among.redis - alone.redis == {"MGET": 1}, table({"alone": alone, "among": among})
+    assert among.statements == alone.statements
 
 
 def test_the_card_says_what_a_turn_spent_so_far_in_no_more_calls(new_world: NewWorld) -> None:
