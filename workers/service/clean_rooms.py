@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
-from functools import partial
+from functools import cache, partial
 
 from core.blobs import Blobs
 from core.clean_room import CleanRoom, Unchecked
@@ -49,6 +49,9 @@ REDRAWS = 3
 """Times that a badge is drawn while people vote."""
 SPARE_S = 120.0
 """A claim counts for the longest time of a clean room and this."""
+
+Turns = Callable[[], list[list[Step]]]
+"""Gives the thread up to the report that is checked. Raises NotWanted."""
 
 
 def run(settings: Settings) -> None:
@@ -129,10 +132,11 @@ class Checker:
         return there._check(claimed)
 
     def _check(self, claimed: ClaimedCheck) -> bool:
+        turns = cache(partial(self._turns, claimed))  # read once, if at all
         outcome = claimed.outcome
         if outcome is None:
             try:
-                outcome = self._outcome(claimed)
+                outcome = self._outcome(claimed, turns)
             except NotWanted:
                 return True
             except (HostUnavailable, RequestError, BlobsUnreachable, RoomTaken) as error:
@@ -148,15 +152,15 @@ class Checker:
             if not self._store.end_clean_room(claimed.turn_id, claimed.tries, outcome, shown=False):
                 return True
         log.info("report_checked", state=outcome.state, reason=outcome.reason, seconds=outcome.seconds)
-        if self._show(claimed, outcome) or claimed.tries >= MOST_CLAIMS:
+        if self._show(claimed, outcome, turns) or claimed.tries >= MOST_CLAIMS:
             self._store.end_clean_room(claimed.turn_id, claimed.tries, outcome, shown=True)
         return True
 
-    def _outcome(self, claimed: ClaimedCheck) -> CleanRoom:
+    def _outcome(self, claimed: ClaimedCheck, turns: Turns) -> CleanRoom:
         if claimed.tries > TRIES:
             return _unchecked("interrupted")
         unwanted = partial(self._unwanted, claimed)
-        found = self._room.check(claimed.thread_id, self._turns(claimed), claimed.order.inputs, unwanted)
+        found = self._room.check(claimed.thread_id, turns(), claimed.order.inputs, unwanted)
         return found or _unchecked("effects")
 
     def _turns(self, claimed: ClaimedCheck) -> list[list[Step]]:
@@ -171,7 +175,7 @@ class Checker:
     def _unwanted(self, claimed: ClaimedCheck) -> bool:
         return not self._store.clean_room_is_wanted(claimed.turn_id, claimed.tries)
 
-    def _show(self, claimed: ClaimedCheck, outcome: CleanRoom) -> bool:
+    def _show(self, claimed: ClaimedCheck, outcome: CleanRoom, turns: Turns) -> bool:
         """Draw the badge; False when that has to be tried again."""
         row = self._store.outbox_get(f"{claimed.turn_id}:{claimed.order.slot}")
         if row is None or not row.ts:  # nobody knows where the report stands: its badge stays as it is
@@ -180,7 +184,7 @@ class Checker:
         order = claimed.order
         try:
             try:
-                known = addresses(" ".join(step.text for step in self._turns(claimed)[-1] if isinstance(step, Asked)))
+                known = addresses(" ".join(step.text for step in turns()[-1] if isinstance(step, Asked)))
                 for votes in self._votes(claimed.turn_id):
                     blocks = with_badge(order.blocks, outcome, claimed.language)
                     blocks = with_votes(blocks, votes, claimed.language) if votes else blocks

@@ -12,7 +12,7 @@ from turn_world import Death, Killed, Meanwhile, NewWorld, World, cell, finish
 
 from core.blobs import Blobs
 from core.clean_room import CleanRoom
-from core.steps import Undone
+from core.steps import Step, Undone
 from core.values import Lease, ThreadKey
 from tryout import replay
 from workers.models.scripted import ScriptedModel
@@ -55,6 +55,20 @@ def test_a_report_says_that_it_is_not_checked_and_then_that_it_was_reproduced(wo
     assert badge(world, key).endswith("2 cells run again in a clean room with the same inputs, 1 figure the same.")
     assert len(world.messages(key)) == said
     assert "The total is" in world.text(key)
+
+
+def test_a_clean_room_reads_its_thread_once(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = asked(world, cell(READ), cell(TOTAL, "Sum up"), REPORT, files=CSV)
+    read, of = list[str](), world.store.thread_steps
+
+    def noted(_store: object, thread_id: str) -> dict[str, list[Step]]:
+        read.append(thread_id)
+        return of(thread_id)
+
+    monkeypatch.setattr(type(world.store), "thread_steps", noted)
+    world.check()
+    assert read == [key.id]
+    assert badge(world, key).startswith("✓ Reproduced in ")
 
 
 def test_a_cell_that_the_report_does_not_need_is_not_run_again(world: World) -> None:
