@@ -16,7 +16,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from core.rows import NewReport, OutboxRow, Sent
 from core.store import tables as t
 from core.store.part import HOLDS, Part, guard, insert_under, lease_values, now, parameters, storable, writes
-from core.store.reports import contents_of, insert_report, report_in_one, report_values
+from core.store.reports import insert_report, report_in_one, report_values
 from core.values import Lease
 
 CARD_SLOT = "card"
@@ -95,8 +95,6 @@ class Outbox(Part):
         values = report_values(lease, report, self._database.dialect)
         if db.execute(_report_query(self._database.dialect), values).first() is None:
             guard(db, lease)
-        else:
-            self._refer(db, lease.thread_id, contents_of(report))
 
     @writes
     def outbox_note(self, lease: Lease | None, key: str, response: Mapping[str, Any]) -> None:
@@ -177,7 +175,7 @@ class _Beside(NamedTuple):
 
     @property
     def statements(self) -> int:
-        return len(self.sent) + (0 if self.report is None else 2)
+        return len(self.sent) + (0 if self.report is None else 1)
 
 
 def _outbox(row: Row[Any], *, fresh: bool = False) -> OutboxRow:

@@ -48,11 +48,9 @@ class Reports(Part):
         """
         report = NewReport(turn_id, markdown, files, clean_room)
         dialect = self._database.dialect
-        with self._guarded(lease, turn_id, statements=1 if dialect == "postgresql" else 2) as db:
+        with self._guarded(lease, turn_id) as db:
             if db.execute(_save_query(dialect), report_values(lease, report, dialect)).first() is None:
                 guard(db, lease)
-            elif dialect != "postgresql":
-                self._refer(db, lease.thread_id, contents_of(report))
 
     @writes
     def complete_report(self, lease: Lease, turn_id: str, markdown: str, files: Sequence[StoredFile]) -> None:
@@ -110,7 +108,7 @@ def report_in_one() -> tuple[CTE, CTE]:
 
 @cache
 def _save_query(dialect: str) -> Any:
-    """SQL: add a report unless the turn has one; on Postgres with its references, which follow in SQLite."""
+    """SQL: add a report unless the turn has one, with its references: in SQLite a trigger adds them (0032)."""
     if dialect != "postgresql":
         return insert_report(dialect)
     saved, referred = report_in_one()

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import fields
 from functools import cache
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, bindparam, func, select, union_all, update
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Connection,
+    Row,
+    bindparam,
+    column,
+    func,
+    null,
+    select,
+    table,
+    union_all,
+    update,
+)
 
 from core.rows import Appended, Spent, TurnRow
 from core.steps import Questioned, Replied, Step, dump_step, load_step
@@ -68,13 +81,16 @@ class Turns(Part):
         return None if row is None else turn_row(row)
 
     @writes
-    def set_turn_status(self, lease: Lease, turn_id: str, status: TurnStatus) -> None:
-        """Change a turn's status. A status that ends it sets its end time."""
+    def set_turn_status(self, lease: Lease, turn_id: str, status: TurnStatus) -> bool:
+        """Change a turn's status. A status that ends it sets its end time. Returns whether the thread has mail."""
         ended = now() if status in _ENDED else None
         query = update(t.turns).where(t.turns.c.id == turn_id, HOLDS).values(status=status, ended_at=ended)
         with self._guarded(lease, turn_id) as db:
-            if db.execute(query, lease_values(lease)).rowcount != 1:
+            given = lease_values(lease) | {"mail_thread": lease.thread_id}
+            has_mail = db.execute(query.returning(HAS_UNREAD), given).scalar_one_or_none()
+            if has_mail is None:
                 raise lease_lost(lease)
+        return bool(has_mail)
 
     @writes
     def reopen_turn(self, lease: Lease, turn_id: str, message_id: int, step: Step, *, model: str) -> TurnRow:
@@ -132,38 +148,20 @@ class Turns(Part):
         rows = [_columns(turn_id, each) for each in (step, *then)]
         contents = contents_in([row["body"] for row in rows])
         model = step.model if isinstance(step, Replied) else ""
-        call = [call_row(lease.thread_id, spent, turn_id=turn_id, user=user, model=model)] if spent is not None else []
+        call = None if spent is None else call_row(lease.thread_id, spent, turn_id=turn_id, user=user, model=model)
+        values = _append_values(lease, rows)
         if self._database.dialect == "postgresql":
-            added = self._append_in_one(lease, turn_id, rows, call, contents)
+            query = _append_with_query(len(rows), call is not None, bool(contents))
+            values |= {f"{name}_call": value for name, value in (call or {}).items()}
+            values |= reference_values(lease.thread_id, contents) if contents else {}
         else:
-            added = self._append_in_several(lease, turn_id, rows, call, contents)
-        return Appended(min(seq for seq, _ in added), any(has_mail for _, has_mail in added), len(added))
-
-    def _append_in_several(
-        self, lease: Lease, turn_id: str, rows: _Rows, call: _Rows, contents: Collection[str]
-    ) -> list[Any]:
-        with self._guarded(lease, turn_id, statements=1 + len(call) + bool(contents)) as db:
-            added = list(db.execute(_append_query(len(rows)), _append_values(lease, rows)))
-            if not added:
-                raise lease_lost(lease)
-            if call:
-                db.execute(t.model_calls.insert(), call)
-            self._refer(db, lease.thread_id, contents)
-        return added
-
-    def _append_in_one(
-        self, lease: Lease, turn_id: str, rows: _Rows, call: _Rows, contents: Collection[str]
-    ) -> list[Any]:
-        """The same as one statement: SQLite cannot write in a common table expression, Postgres can."""
-        query = _append_in_one_query(len(rows), bool(call), bool(contents))
-        values = _append_values(lease, rows) | {f"{name}_call": value for row in call for name, value in row.items()}
-        if contents:
-            values |= reference_values(lease.thread_id, contents)
+            query = _append_query(len(rows), step_writes)
+            values |= {"call": _call_values(call), "contents": sorted(contents) or None}
         with self._guarded(lease, turn_id) as db:
             added = list(db.execute(query, values))
             if not added:
                 raise lease_lost(lease)
-        return added
+        return Appended(min(seq for seq, _ in added), any(has_mail for _, has_mail in added), len(added))
 
     def thread_steps(self, thread_id: str) -> dict[str, list[Step]]:
         """The steps of all turns of a thread, by the id of the turn, the oldest turn first."""
@@ -241,21 +239,35 @@ def _open(db: Connection, row: TurnRow) -> None:
 # --- appending steps: the statements are made once, for each number of steps
 
 
+step_writes = table(
+    "step_writes",
+    *(column(name, t.steps.c[name].type) for name in (*_STEP_COLUMNS, "seq")),
+    column("call", JSON(none_as_null=True)),
+    column("contents", JSON(none_as_null=True)),
+)
+"""A view of SQLite whose trigger (migration 0032) adds the row of a step, that of a model call and references."""
+
+
 @cache
-def _append_query(count: int) -> Any:
-    """SQL: add a step, and `count - 1` more if the thread has no unread mail. Gives `seq` and `has_mail` for each."""
+def _append_query(count: int, into: Any = t.steps) -> Any:
+    """SQL: add a step, and `count - 1` more if the thread has no unread mail. Gives `seq` and `has_mail` for each.
+
+    Added to `step_writes`, the first one takes the parameters `call` and `contents` along.
+    """
     last = select(func.coalesce(func.max(t.steps.c.seq) + 1, 0)).where(t.steps.c.turn_id == bindparam("turn_id_0"))
+    beside = ("call", "contents") if into is step_writes else ()
     rows = []
     for number in range(count):
         columns: dict[str, ColumnElement[Any]] = parameters(t.steps, _STEP_COLUMNS, f"_{number}")
-        row = select(*columns.values(), (last.scalar_subquery() + number).label("seq")).where(HOLDS)
+        taken = [bindparam(name, type_=into.c[name].type) if number == 0 else null() for name in beside]
+        row = select(*columns.values(), (last.scalar_subquery() + number).label("seq"), *taken).where(HOLDS)
         rows.append(row if number == 0 else row.where(~HAS_UNREAD))
     steps = rows[0] if count == 1 else union_all(*rows)
-    return t.steps.insert().from_select([*_STEP_COLUMNS, "seq"], steps).returning(t.steps.c.seq, HAS_UNREAD)
+    return into.insert().from_select([*_STEP_COLUMNS, "seq", *beside], steps).returning(into.c.seq, HAS_UNREAD)
 
 
 @cache
-def _append_in_one_query(count: int, calls: bool, references: bool) -> Any:
+def _append_with_query(count: int, calls: bool, references: bool) -> Any:
     """SQL of Postgres: the same, and what goes with it."""
     if not calls and not references:
         return _append_query(count)
@@ -268,6 +280,14 @@ def _append_in_one_query(count: int, calls: bool, references: bool) -> Any:
     if references:
         more.append(references_if(is_added))
     return select(added).add_cte(*more)
+
+
+def _call_values(call: dict[str, Any] | None) -> dict[str, Any] | None:
+    """The row of a model call for `step_writes`, which has its turn, its thread and its time already."""
+    return None if call is None else {name: value for name, value in call.items() if name not in _OF_THE_STEP}
+
+
+_OF_THE_STEP = ("turn_id", "thread_id", "created_at")
 
 
 def _append_values(lease: Lease, rows: _Rows) -> dict[str, Any]:
