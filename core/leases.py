@@ -28,6 +28,10 @@ Read = TypeVar("Read")
 
 KEY_PREFIX = "threadbook:lease:"
 """What the key of a thread's lease begins with."""
+WAITS = "threadbook:waits"
+"""The mark that a thread had to wait for a place. Whoever gives a thread back then looks who may go on."""
+MARK_S = 86_400
+"""How long such marks are kept. A mark that is lost costs a wait for the janitor's next sweep."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +40,7 @@ class HeldLease:
 
     lease: Lease
     _lost: threading.Event = field(default_factory=threading.Event, repr=False)
+    _left_alone: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def is_lost(self) -> bool:
         """Whether the thread may belong to another worker by now. From then on, work for it is wasted: stop.
@@ -43,6 +48,15 @@ class HeldLease:
         Costs nothing, so that it can be asked often. It may be late: only the Store knows for sure (`Store.check`).
         """
         return self._lost.is_set()
+
+    def was_left_alone(self) -> bool:
+        """Whether Redis is sure that nobody came for the thread while it was held, and that no other one waits for a
+        place. Known after the block of `Leases.hold_and_read`."""
+        return self._left_alone.is_set()
+
+    def leave_alone(self) -> None:
+        """Note that the lease was given back and nobody had come."""
+        self._left_alone.set()
 
     def lose(self) -> None:
         """Note that the lease was not renewed in time, or that another worker took the thread."""
@@ -71,7 +85,8 @@ class Leases:
     def _take(self, thread_id: str, raise_fence: Callable[[], tuple[int, Read]]) -> tuple[Lease, Read] | None:
         """The lease, and what was read as the fence was raised."""
         owner = f"{self._holder}{uuid.uuid4().hex}"
-        if not self._redis.set(_key(thread_id), owner, nx=True, px=self._ttl_ms):
+        keys = [_key(thread_id), _came_key(thread_id)]
+        if not scripts.run(self._redis, scripts.TAKE_LEASE, keys, owner, self._ttl_ms, MARK_S):
             return None
         try:
             token, read = raise_fence()
@@ -148,11 +163,11 @@ class Leases:
             yield None
         else:
             lease, state = taken
-            with self._renewed(lease) as held:
+            with self._renewed(lease, self._give_back) as held:
                 yield held, state
 
     @contextmanager
-    def _renewed(self, lease: Lease) -> Iterator[HeldLease]:
+    def _renewed(self, lease: Lease, give_back: Callable[[HeldLease], None] | None = None) -> Iterator[HeldLease]:
         """Renews a lease inside the block, and gives it back at its end."""
         held = HeldLease(lease)
         self._keeper.add(held)
@@ -160,7 +175,20 @@ class Leases:
             yield held
         finally:
             self._keeper.remove(held)
-            self.release(lease)
+            if give_back is None:
+                self.release(lease)
+            else:
+                give_back(held)
+
+    def _give_back(self, held: HeldLease) -> None:
+        """Release the lease, and learn whether anybody came meanwhile. Who does not know takes it that somebody did."""
+        thread_id = held.lease.thread_id
+        keys = [_key(thread_id), _came_key(thread_id), WAITS]
+        try:
+            if not scripts.run(self._redis, scripts.GIVE_BACK, keys, held.lease.owner):
+                held.leave_alone()
+        except RedisError as error:
+            log.warning("lease_not_released", thread=thread_id, error=error)
 
     def _drop(self, thread_id: str, owner: str) -> None:
         try:
@@ -249,6 +277,10 @@ def drop_leases(redis: Redis, holder: str, thread_ids: Collection[str]) -> int:
     if not thread_ids:
         return 0
     return int(scripts.run(redis, scripts.DROP_OF, [_key(each) for each in thread_ids], holder))
+
+
+def _came_key(thread_id: str) -> str:
+    return f"threadbook:came:{thread_id}"
 
 
 def _key(thread_id: str) -> str:

@@ -58,6 +58,32 @@ return 0
 """
 """Deletes a key that has this value."""
 
+TAKE_LEASE = """
+if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+  redis.call('DEL', KEYS[2])
+  return 1
+end
+redis.call('SET', KEYS[2], '1', 'EX', ARGV[3])
+return 0
+"""
+"""Takes a lease that nobody has; else leaves a mark that somebody came for it.
+
+Keys: the lease, the mark. Arguments: the owner, milliseconds of the lease, seconds that the mark is kept.
+"""
+
+GIVE_BACK = """
+if redis.call('GET', KEYS[1]) ~= ARGV[1] then
+  return 1
+end
+redis.call('DEL', KEYS[1])
+return math.min(1, redis.call('DEL', KEYS[2]) + redis.call('EXISTS', KEYS[3]))
+"""
+"""Gives a lease back; 1 if somebody came for it meanwhile, if a thread had to wait for a place, or if the lease is not
+the owner's any more.
+
+Keys: the lease, the mark that somebody came, the mark that a thread waits. Argument: the owner.
+"""
+
 DROP_OF = """
 local dropped = 0
 for _, key in ipairs(KEYS) do
@@ -145,6 +171,7 @@ local function is_full(limit, count)
   return tonumber(limit) > 0 and count >= tonumber(limit)
 end
 if is_full(ARGV[6], all) or is_full(ARGV[7], in_channel) or is_full(ARGV[8], of_person) then
+  redis.call('SET', KEYS[2], '1', 'EX', ARGV[9])
   return 0
 end
 redis.call('HSET', KEYS[1], ARGV[1], ARGV[2])
@@ -152,8 +179,11 @@ return 1
 """
 """Counts a thread as running if the limits allow it, and forgets the entries of threads whose lease has ended.
 
-Key: the hash of running threads. Arguments: the thread, its entry ([channel, person] as JSON), what the key of a lease
-begins with, the channel, the person, and the limits in all, per channel and per person; 0 is no limit.
+A thread that must wait leaves a mark for the next one that ends.
+
+Keys: the hash of running threads, the mark. Arguments: the thread, its entry ([channel, person] as JSON), what the key
+of a lease begins with, the channel, the person, the limits in all, per channel and per person (0 is no limit), and
+seconds that the mark is kept.
 """
 
 

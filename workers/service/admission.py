@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from redis import Redis, RedisError
 
 from core import scripts
-from core.leases import KEY_PREFIX, Leases
+from core.leases import KEY_PREFIX, MARK_S, WAITS, Leases
 from core.store.wait_queue import QueuedThread
 from core.team_settings import FairnessSettings
 
@@ -48,6 +48,15 @@ class Admission:
             with suppress(RedisError):  # the entry ends with the lease
                 self._redis.hdel(_RUNNING, thread.thread_id)
 
+    def forget_waiting(self) -> None:
+        """The caller is about to read who waits. A thread that is refused from now on leaves a mark of its own."""
+        self._redis.delete(WAITS)
+
+    def note_waiting(self) -> None:
+        """Some still wait: whoever ends next looks, too. Call it before `admissible`: a place that gets free is seen
+        there, or by the one that frees it."""
+        self._redis.set(WAITS, "1", ex=MARK_S)
+
     def admissible(self, queue: Sequence[QueuedThread]) -> list[QueuedThread]:
         """Those threads of a queue, in its order, that could all run now beside what runs already."""
         taken = _Taken(self._running().values())
@@ -63,8 +72,8 @@ class Admission:
         if thread.stops:
             limits = (0, 0, 0)
         place = json.dumps([thread.channel, thread.user])
-        given = (thread.thread_id, place, KEY_PREFIX, thread.channel, thread.user, *limits)
-        return bool(scripts.run(self._redis, scripts.ENTER, [_RUNNING], *given))
+        given = (thread.thread_id, place, KEY_PREFIX, thread.channel, thread.user, *limits, MARK_S)
+        return bool(scripts.run(self._redis, scripts.ENTER, [_RUNNING, WAITS], *given))
 
     def _running(self) -> dict[str, Place]:
         """The places of the running threads. An entry that outlived its lease counts no more."""

@@ -70,8 +70,9 @@ def run(worker: WorkerContext, thread_id: str) -> None:
     """Take the thread's lease and work until nothing is left to do.
 
     Does nothing when another worker has the lease, or when the limits on running turns say that the thread must wait.
-    After the lease is given back the mail is read again, so mail that came in between is not forgotten. Raises
-    NeedsOwnProcess, in a process that is shared.
+    After the lease is given back the mail is read again, so mail that came in between is not forgotten. That is left
+    out when the turn came to rest without mail, and Redis knows that nobody has come since: whoever comes stores the
+    mail first and then finds the lease taken, which leaves a mark. Raises NeedsOwnProcess, in a process that is shared.
     """
     worker.wakes.claimed(thread_id)
     store, here = worker.context.store, worker.context.settings.node_id
@@ -86,17 +87,22 @@ def run(worker: WorkerContext, thread_id: str) -> None:
             is_elsewhere = worker.wakes.is_elsewhere(state.node_id, here)
             if not is_elsewhere:
                 with worker.admission.admit(queued) as admitted:
-                    may_go_on = admitted and _advance(worker, held, state)
+                    may_go_on, rests_without_mail = _advance(worker, held, state) if admitted else (False, False)
         if is_elsewhere:
             worker.wakes.wake(thread_id)
         if is_elsewhere or not admitted:  # the next thread that ends wakes it
             return
+        if rests_without_mail and held.was_left_alone():
+            return
+        worker.admission.forget_waiting()
         queue = store.wait_queue()
         others = [queued for queued in queue if queued.thread_id != thread_id]
         has_more = may_go_on and len(queue) > len(others)
         if not has_more and not _is_any_due(worker, others):
             return
         others = not_at_work(others, store, worker.leases, worker.backoff)
+        if others:
+            worker.admission.note_waiting()
         notify(others, worker.wakes, worker.admission)
         if not has_more:
             return
@@ -119,8 +125,12 @@ def has_work(worker: WorkerContext, thread_id: str) -> bool:
     return running or bool(worker.context.store.unread(thread_id))
 
 
-def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> bool:
-    """Advance the thread once under its lease; False when it is to be left alone for now."""
+def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> tuple[bool, bool]:
+    """Advance the thread once under its lease.
+
+    Gives whether it may go on (otherwise it is to be left alone for now), and whether it rests without unread mail.
+    """
+    rests_without_mail = False
     lease = held.lease
     step = state.progress  # a key for the backoff: it changes with every stored step and every message sent
     begun = worker.backoff.begin(step)
@@ -132,7 +142,7 @@ def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> bool
         if context is None:
             end_uninstalled(worker.context, lease, state)
         elif not begun.is_hopeless:
-            runner.advance(context, lease, state, held.is_lost)
+            rests_without_mail = runner.advance(context, lease, state, held.is_lost)
         else:
             runner.abandon(context, lease, state)
     except LeaseLost:
@@ -145,12 +155,12 @@ def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> bool
         # It counts like a crash: after a few of them the turn is closed instead of tried for ever.
         RETRIES.labels("turn", "failed").inc()
         log.exception("turn_failed", seconds=worker.backoff.postpone(lease.thread_id, step))
-        return False
+        return False, False
     else:
         worker.backoff.end(step)
-        return True
+        return True, rests_without_mail
     worker.backoff.end(step)
-    return False
+    return False, False
 
 
 def _context_of(worker: WorkerContext, lease: Lease) -> TurnContext | None:

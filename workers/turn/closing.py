@@ -57,7 +57,7 @@ def rest(turn: OpenTurn, status: TurnStatus) -> None:
     """The turn comes to rest: closed, or "waiting" for a person."""
     export(turn)
     turn.show.rest(turn.steps, status)
-    turn.context.store.set_turn_status(turn.lease, turn.row.id, status)
+    turn.rests_without_mail = not turn.context.store.set_turn_status(turn.lease, turn.row.id, status)
     if status == "done":
         _suggest(turn)
     log.info("turn_rests", status=status)

@@ -62,6 +62,8 @@ class OpenTurn:
         self.preferred = selected.preferred
         """What holds for a new turn by people's choice, until its first steps are stored."""
         self._has_no_mail = False
+        self.rests_without_mail = False
+        """Whether the thread had no unread mail as this turn came to rest."""
         self._wrote = False
         self._sources: tuple[tuple[frozenset[str], str], tuple[SourceNote, ...]] | None = None
         """With the people and the question for whom it was found out."""

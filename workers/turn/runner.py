@@ -56,17 +56,21 @@ _INTRODUCTIONS = {"offline-analyst": "offline_introduction"}
 """Models that say in a thread's first message what they are and how to get another."""
 
 
-def advance(context: TurnContext, lease: Lease, state: ThreadState, is_lost: IsLost = lambda: False) -> None:
+def advance(context: TurnContext, lease: Lease, state: ThreadState, is_lost: IsLost = lambda: False) -> bool:
     """Work on the lease's thread until its turn rests; what was written meanwhile is for the next call.
 
-    `state` is the thread as it was read under the lease. Raises LeaseLost when another worker took over, RetryLater
-    when Slack, the Store or the session host is away.
+    Returns whether the thread had no unread mail as its turn came to rest; False when that was not looked at. `state`
+    is the thread as it was read under the lease. Raises LeaseLost when another worker took over, RetryLater when Slack,
+    the Store or the session host is away.
     """
     context = by_choice(context, state)
     if (selected := next_turn(context, lease, state)) is not None:
         with bind_fields(thread=lease.thread_id, turn=selected.row.id):
             log.info("turn_goes_on", model=selected.row.model)
-            _work(OpenTurn(context, lease, selected, is_lost))
+            turn = OpenTurn(context, lease, selected, is_lost)
+            _work(turn)
+            return turn.rests_without_mail
+    return False
 
 
 def abandon(context: TurnContext, lease: Lease, state: ThreadState) -> None:

@@ -252,3 +252,34 @@ def test_a_process_that_ends_gives_all_its_leases_back_and_renews_none(
             stack.enter_context(leases.hold(thread))
         leases.release_all()
         assert leases.held(threads) == set()
+
+
+def test_the_holder_learns_that_nobody_came(leases: Leases) -> None:
+    with leases.hold_and_read(THREAD) as taken:
+        assert taken is not None
+        assert not taken[0].was_left_alone()
+    assert taken[0].was_left_alone()
+
+
+def test_the_holder_learns_that_somebody_came_even_before_the_last_holder(leases: Leases) -> None:
+    for comes in (True, False):
+        with leases.hold_and_read(THREAD) as taken:
+            assert taken is not None
+            if comes:
+                assert leases.take(THREAD) is None
+        assert taken[0].was_left_alone() != comes
+
+
+def test_who_cannot_know_does_not_say_that_nobody_came(leases: Leases, server: fakeredis.FakeServer) -> None:
+    with leases.hold_and_read(THREAD) as taken:
+        assert taken is not None
+        server.connected = False
+    assert not taken[0].was_left_alone()
+
+
+def test_who_lost_the_lease_does_not_say_that_nobody_came(leases: Leases, redis: fakeredis.FakeRedis) -> None:
+    with leases.hold_and_read(THREAD) as taken:
+        assert taken is not None
+        redis.set(KEY, "another")
+    assert not taken[0].was_left_alone()
+    assert redis.get(KEY) == b"another"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from turn_world import World, finish
+from turn_world import NewWorld, World, finish
 
 from core.settings import load_settings
-from core.values import ThreadKey
+from core.store import Store
+from core.values import Lease, ThreadKey, TurnStatus
 from workers.models.scripted import ScriptedModel
 from workers.service import jobs
 from workers.service.backoff import ALONE_AFTER, MOST_CRASHES, Backoff
@@ -69,3 +71,71 @@ def test_what_a_job_failed_of_is_not_told_to_rq(tmp_path: Path, monkeypatch: pyt
     with pytest.raises(jobs.JobFailed) as failed:
         jobs.advance("T1:C1:1.0")
     assert "words of a person" not in "".join(traceback.format_exception(failed.value))  # RQ keeps it in Redis
+
+
+def between_end_and_release(world: World, monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """Let this happen once, right after the Store has noted that a turn rests without mail."""
+    end, left = Store.set_turn_status, [happens]
+
+    def ended(store: Store, lease: Lease, turn_id: str, status: TurnStatus) -> bool:
+        has_mail = end(store, lease, turn_id, status)
+        if left:
+            left.pop()()
+        return has_mail
+
+    monkeypatch.setattr(Store, "set_turn_status", ended)
+
+
+def test_mail_whose_wake_finds_the_lease_taken_is_answered_by_its_holder(
+    world: World, asked: ThreadKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def follow_up() -> None:
+        world.say("and last year?", thread=asked)
+        jobs.run(world.worker(), asked.id)  # another worker has its wake, and cannot have the lease
+
+    world.model = ScriptedModel(turns=[[finish("Nothing was sold.")], [finish("Nothing either.")]])
+    between_end_and_release(world, monkeypatch, follow_up)
+    jobs.run(world.worker(), asked.id)
+    assert world.statuses(asked) == ["done", "done"]
+
+
+def test_a_thread_that_was_refused_a_place_is_woken_by_the_next_end(
+    new_world: NewWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = new_world(team="[fairness]\nrunning = 1\n")
+    world.model = ScriptedModel(turns=[[finish("Nothing was sold.")], [finish("Nothing either.")]])
+    first, second = world.say("what was sold?"), world.say("and last year?")
+    between_end_and_release(world, monkeypatch, lambda: jobs.run(world.worker(), second.id))
+    worker = world.worker()
+    jobs.run(worker, first.id)
+    assert world.statuses(second) == []
+    assert worker.wakes.take(worker.context.settings.node_id) == second.id
+
+
+def test_threads_that_still_wait_are_looked_at_by_the_end_after_the_next(
+    new_world: NewWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = new_world(team="[fairness]\nrunning = 1\n")
+    world.model = ScriptedModel(turns=[[finish(f"Nothing, {number}.")] for number in range(3)])
+    first, *others = (world.say(f"what was sold in week {number}?") for number in range(3))
+
+    def refused() -> None:
+        for each in others:
+            jobs.run(world.worker(), each.id)
+
+    between_end_and_release(world, monkeypatch, refused)
+    worker = world.worker()
+    jobs.run(worker, first.id)
+    for _ in others:
+        woken = worker.wakes.take(worker.context.settings.node_id)
+        assert woken in {each.id for each in others}
+        jobs.run(worker, woken)
+    assert [world.statuses(each) for each in others] == [["done"], ["done"]]
+
+
+def test_a_turn_that_rests_in_peace_asks_for_no_wait_queue(
+    world: World, asked: ThreadKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Store, "wait_queue", lambda _: pytest.fail("nobody came"))
+    jobs.run(world.worker(), asked.id)
+    assert world.statuses(asked) == ["done"]

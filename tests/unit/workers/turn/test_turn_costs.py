@@ -33,8 +33,8 @@ def test_a_turn_of_three_cells_stays_within_its_bounds(world: World) -> None:
     bot, worker = found[BOT], found[WORKER]
     assert bot.statements.total() <= 2, table(found)
     assert bot.transactions.total() <= 1, table(found)
-    assert worker.statements.total() <= 30, table(found)
-    assert worker.transactions.total() <= 15, table(found)
+    assert worker.statements.total() <= 23, table(found)
+    assert worker.transactions.total() <= 14, table(found)
     assert bot.redis.total() <= 4, table(found)
     assert worker.redis.total() <= 12, table(found)
     files = {method for method in worker.slack if method.startswith("files.")}
@@ -85,5 +85,5 @@ def test_a_turn_takes_at_most_forty_round_trips_to_postgres(new_world: NewWorld,
     store.migrate()
     store.close()
     found = costs_of(new_world(database_url=postgres_url))
-    assert found[WORKER].statements.total() <= 22, table(found)
-    assert found[WORKER].exchanges + found[BOT].exchanges <= 28, table(found)
+    assert found[WORKER].statements.total() <= 21, table(found)
+    assert found[WORKER].exchanges + found[BOT].exchanges <= 27, table(found)
