@@ -3,8 +3,8 @@
 The statements are those that the methods of the Store send when `tests/store_calls.py` calls each of them in every way;
 those of the hot path are all but `SELDOM` and `LONG_PERIODS`, which say why. Each is sent seven times and
 undone, in one transaction for each method. The time of a statement is the best of the seven, all its rows read: the
-machine may be shared. In SQLite it is the processor's time, in Postgres that until the answer is here. What a commit
-takes is not in it.
+machine may be shared. It is time of the processor: of this process in SQLite, of the server in Postgres if it runs
+here. So what a commit takes, and a disk that is waited for, are not in it.
 
 `python -m bench.growth --messages N [--database URL]` takes a database of its own, which is filled if it is empty and
 kept: a million messages take 1.2 GB in SQLite and in Postgres. Without a URL an SQLite file is made and deleted.
@@ -13,21 +13,23 @@ kept: a million messages take 1.2 GB in SQLite and in Postgres. Without a URL an
 from __future__ import annotations
 
 import argparse
+import functools
 import json
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Engine, event
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from bench.grown import fill, is_filled, size
 from core.store import Store
+from core.store.database import Database
 from core.store.history import History
 from core.values import Lease
 
@@ -51,7 +53,6 @@ class Asked:
     statement: str
     first_ms: float
     best_ms: float
-    writes: bool
 
 
 @dataclass
@@ -106,33 +107,44 @@ def _measured(url: str, messages: int, *, hot_only: bool) -> Found:
             for method in methods(type(part)):
                 if hot_only and method in NOT_HOT:
                     continue
-                with _timed(method, found), part._database.rolled_back():
-                    # Some searches have nine: every set of them would take days.
-                    call_everything(store, part, [method], optional_at_once=1 if method in NOT_HOT else None)
+                # Some searches have nine: every set of them would take days.
+                at_once = 1 if method in NOT_HOT else None
+                within = functools.partial(_undone, part._database, method, found)
+                try:
+                    call_everything(store, part, [method], optional_at_once=at_once, within=within)
+                except SQLAlchemyError as error:
+                    found.failed[method] = str(error).splitlines()[0]
     return found
 
 
 @contextmanager
-def _timed(method: str, found: Found) -> Iterator[None]:
-    """Inside the block, each statement that is sent is measured before it is sent for good."""
-
-    clock = time.thread_time if found.dialect == "sqlite" else time.perf_counter
+def _undone(database: Database, method: str, found: Found) -> Iterator[None]:
+    """Inside the block, each statement is measured before it is sent for good. At its end all is undone."""
+    known = {(each.method, each.statement) for each in found.statements}
 
     def send(_c: Any, cursor: Any, statement: str, given: Any, _context: Any, many: bool) -> None:
         if not statement.startswith(("SELECT", "INSERT", "UPDATE", "DELETE", "WITH", "(")):
             return
-        if "pg_catalog." not in statement:
-            times = _times(cursor, statement, given, many, clock)
-            writes = statement.startswith(("INSERT", "UPDATE", "DELETE")) or "INSERT INTO" in statement
-            found.statements.append(Asked(method, statement, times[0], min(times), writes))
+        if "pg_catalog." in statement or (method, statement) in known:
+            return
+        clock = _processor_of(cursor) if found.dialect == "postgresql" else time.thread_time
+        times = _times(cursor, statement, given, many, clock)
+        found.statements.append(Asked(method, statement, times[0], min(times)))
 
-    event.listen(Engine, "before_cursor_execute", send)
-    try:
-        yield
-    except SQLAlchemyError as error:
-        found.failed[method] = str(error).splitlines()[0]
-    finally:
-        event.remove(Engine, "before_cursor_execute", send)
+    with suppress(IntegrityError), database.rolled_back():
+        event.listen(Engine, "before_cursor_execute", send)
+        try:
+            yield
+        finally:
+            event.remove(Engine, "before_cursor_execute", send)
+
+
+def _processor_of(cursor: Any) -> Callable[[], float]:
+    """Seconds of the processor that the server has used for this connection, if it runs on this machine; else a clock
+    on the wall."""
+    path = Path(f"/proc/{cursor.connection.info.backend_pid}/schedstat")
+    local = cursor.connection.info.host in ("127.0.0.1", "localhost") or cursor.connection.info.host.startswith("/")
+    return (lambda: int(path.read_text().split()[0]) / 1e9) if local and path.exists() else time.perf_counter
 
 
 def _times(cursor: Any, statement: str, given: Any, many: bool, clock: Callable[[], float]) -> list[float]:

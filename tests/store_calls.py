@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import chain, combinations
@@ -162,9 +162,12 @@ OTHERWISE: Mapping[tuple[str, str], Any] = {
 }
 """Where a method means something else by a name."""
 
-USELESS = {("spent", ()), ("spent", ("team",))}
-"""Methods with optional arguments that nobody gives alone: the sum over everything, or over all that a workspace ever
-spent, has no use."""
+USELESS = {
+    ("spent", tuple(given))
+    for given in ([], ["team"], ["user"], ["user", "team"], ["thread_id", "user"], ["thread_id", "user", "team"])
+}
+"""Methods with optional arguments that nobody gives alone: the sum over everything, or over all that a workspace or a
+person ever spent, has no use."""
 
 SELDOM = {
     "find": "`threadbook replay` looks a message up once, when a person asks for it",
@@ -225,11 +228,16 @@ def methods(part: type[Store | History]) -> list[str]:
 
 
 def call_everything(
-    store: Store, part: Store | History, names: Collection[str] | None = None, *, optional_at_once: int | None = None
+    store: Store,
+    part: Store | History,
+    names: Collection[str] | None = None,
+    *,
+    optional_at_once: int | None = None,
+    within: Callable[[], AbstractContextManager[Any]] = nullcontext,
 ) -> None:
     """Call each method of the part, or those of the names, with every set of its optional arguments.
 
-    With `optional_at_once`, with sets of at most so many of them.
+    With `optional_at_once`, with sets of at most so many of them. Each call is done `within` a block of its own.
     """
     for name in methods(type(part)):
         if names is not None and name not in names:
@@ -244,7 +252,8 @@ def call_everything(
             if (name, chosen) in USELESS:
                 continue
             left_out = set(optional) - set(chosen)
-            _call(method, {key: value for key, value in given.items() if key not in left_out})
+            with within():
+                _call(method, {key: value for key, value in given.items() if key not in left_out})
 
 
 def _sample(store: Store, method: str, name: str) -> Any:
