@@ -185,6 +185,16 @@ class Arriving(Moment):
         self.case.ask()
 
 
+class ArrivingMeanwhile(Arriving):
+    """The message is sent while the part is away."""
+
+    def strike(self) -> None:
+        """Nothing yet."""
+
+    def release(self) -> None:
+        self.case.ask()
+
+
 class InModelCall(Moment):
     """The model was asked for the second cell and has not answered."""
 

@@ -13,6 +13,8 @@ from pathlib import Path
 from fault_world import World, kill
 from patience import eventually
 
+from core.spool import Spool
+
 Act = Callable[[World], None]
 AWAY_S = 3.0
 """How long a server is away, while the threads go on working."""
@@ -95,6 +97,15 @@ def _restart_postgres_after(away_s: float) -> Act:
         world.postgres.start()
 
     return back
+
+
+def _kill_bot_meanwhile(world: World) -> None:
+    """The bot dies with messages that it keeps on the disk, and starts again once Postgres is back."""
+    spool = Spool(world.settings.spool)
+    eventually(lambda: len({one.place for path in spool.kept() if (one := spool.read(path))}) >= 2, "two messages kept")
+    _bot(signal.SIGKILL)(world)
+    _restart_postgres_after(AWAY_S)(world)
+    world.start_bot()
 
 
 def _filler(world: World) -> Path:
@@ -200,6 +211,11 @@ def _resume_objects(world: World) -> None:
 
 WORKER_TREE = ProcessFault("worker service with all its processes: kill -9", _kill_everybody, _start_nodes)
 """Session host and jobs die together with the service, and an init system starts it again."""
+
+BOT_MEANWHILE = ProcessFault(
+    "Postgres: stopped, and the bot kill -9 before it is back", lambda world: world.postgres.stop(), _kill_bot_meanwhile
+)
+"""Messages come while Postgres is away, and nobody but the bot's disk has them."""
 
 NODE_FAULTS = (
     ProcessFault("first of two hosts: all processes killed at once", _kill_everybody),

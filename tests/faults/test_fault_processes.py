@@ -8,15 +8,16 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 
 import pytest
-from fault_cases import AFTER_A_CHART, MOMENTS, Case, Moment
+from fault_cases import AFTER_A_CHART, MOMENTS, ArrivingMeanwhile, Case, Moment
 from fault_checks import check_leftovers, check_thread, outcome
-from fault_list import NODE_FAULTS, PROCESS_FAULTS, WORKER_TREE, ProcessFault
+from fault_list import BOT_MEANWHILE, NODE_FAULTS, PROCESS_FAULTS, WORKER_TREE, ProcessFault
 from fault_model import CHART_LETTER
 from fault_table import Table
 from fault_world import Node, World
 from patience import eventually
 
 from core.store import StoreUnreachable
+from playground import Options
 from tryout.blocks_text import message_text
 
 pytestmark = pytest.mark.fault
@@ -32,6 +33,12 @@ def test_threads_go_on_by_themselves(fault: ProcessFault, world: World, table: T
 @pytest.mark.parametrize("fault", NODE_FAULTS, ids=lambda fault: fault.name)
 def test_threads_go_on_at_another_node(fault: ProcessFault, pair: World, table: Table) -> None:
     walk_through(fault, pair, table, others=pair.nodes[1:])
+
+
+def test_what_came_while_postgres_was_away_outlives_the_bot(world: World, table: Table) -> None:
+    world.slack.set_options(retry_delays_s=[])  # Slack sends nothing a second time: only the bot's disk has it
+    walk_through(BOT_MEANWHILE, world, table, at=(ArrivingMeanwhile, *MOMENTS[1:]))
+    world.slack.set_options(retry_delays_s=Options().retry_delays_s)
 
 
 def test_a_chart_is_posted_once_and_cells_that_were_cut_off_do_not_count(world: World, table: Table) -> None:
