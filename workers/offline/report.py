@@ -16,7 +16,7 @@ from workers.offline.values import Intent, Join
 from workers.offline.wording import say, sentences
 
 _SPREAD = ("rows", "compare", "correlate", "predict", "distribution")
-"""Analyses of single values: how a measure is put together says nothing of them."""
+"""Analyses of single values. They do not put a measure together, so a report does not say how."""
 
 
 def report(thread: Thread, join: Join) -> tuple[str, bool]:
@@ -88,8 +88,8 @@ def _assumptions(thread: Thread, intent: Intent) -> list[str]:
     """The measure, the date and the rows that one part of the question was taken to mean."""
     language = thread.language
     kinds = {analysis.kind for analysis in intent.analyses}
-    key = "scope" if any(item.keep for item in intent.filters) else "scope_without"
-    scoped = [say("frame", key, language, {"scope": rows})] if (rows := scope(thread, intent)) else []
+    rows, kept = scope(thread, intent), any(item.keep for item in intent.filters)
+    scoped = [say("frame", "scope", language, {"scope": rows}) if kept else rows] if rows else []
     if kinds == {"profile"}:
         return scoped
     parts = []

@@ -195,7 +195,8 @@ def plain(by: str) -> str:
 
 def label(thread: Thread, by: str) -> str:
     """The name of a grouping for people."""
-    return word(thread, by.removeprefix("@")) if by in ORDERED else pretty(by.removeprefix(BAND), thread.language)
+    part = by.removeprefix("@").removesuffix("s")  # "@months" are told as "@month" is
+    return word(thread, part) if by in ORDERED else pretty(by.removeprefix(BAND), thread.language)
 
 
 def period(language: Language, frequency: str) -> str:

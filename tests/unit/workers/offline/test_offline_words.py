@@ -23,11 +23,11 @@ from workers.offline.wording import environment, money, month, number, percent, 
 ROOM = Path(workers.offline.__file__).parent
 LANGUAGES = get_args(Language)
 NAMED_BY_VALUES = {
-    "@weekday", "@quarters",  # said without their sign
+    "@weekday",  # said without its sign
     "lacks_date", "lacks_number",  # Intent.lacks
     *(f"last_{step}" for step in "DWMQY"), "Q-0",  # values of dates.py
 }  # fmt: skip
-SAME_EVERYWHERE = {"marks", "dates", "sum", "scope_without", "single_number"}
+SAME_EVERYWHERE = {"marks", "dates", "sum", "single_number"}
 """Keys that hold no words, or only those of the data."""
 
 
