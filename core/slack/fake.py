@@ -145,7 +145,10 @@ class FakeSlack:
         thread_ts: str = "",
         files: Mapping[str, bytes] | None = None,
     ) -> Json:
-        """A person writes; returns the message as Slack would send it. Raises SlackApiError for a stranger."""
+        """Post as a person and return the message as Slack would send it.
+
+        Raises SlackApiError (not_in_channel) for a person who is not in the channel.
+        """
         with self._lock:
             if not channel.startswith("D"):
                 opened = self.channels.setdefault(channel, {"name": channel.lower(), "members": list(self._people)})

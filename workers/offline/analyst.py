@@ -39,7 +39,7 @@ class Move:
 
 
 class OfflineAnalyst:
-    """A rule-based analyst without network. Keeps nothing between calls."""
+    """A rule-based analyst that needs no network. It keeps nothing between calls."""
 
     @property
     def name(self) -> str:

@@ -41,7 +41,7 @@ def preparation(thread: Thread) -> list[str]:
 
 
 def unread(thread: Thread, join: Join) -> list[str]:
-    """What an answer says first when cells that it uses could not be read, or when most of a grouping is blank."""
+    """The warnings before an answer: columns that it uses have unreadable cells, or most rows have no group."""
     rows = (last_told(thread.facts, "clean") or {}).get("rows") or 1
     used = {name for intent in thread.intents for name in columns_of(intent)}
     told = [t for t in _last_by(thread.facts.get("converted", ()), "column") if t.get("column") in used]

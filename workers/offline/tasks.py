@@ -34,7 +34,7 @@ REPORT_ROWS = 12
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """One analysis of a thread: what its cell is composed from and its part of the report is written from."""
+    """One analysis of a thread. Its cell and its part of the report are made from this."""
 
     thread: Thread
     join: Join

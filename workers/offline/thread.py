@@ -295,8 +295,10 @@ def lost_session(cell: CellRan) -> bool:
 
 
 def _since_loaded(turns: Sequence[TurnContent], since: Sequence[CellRan], join: Join) -> tuple[CellRan, ...]:
-    """The cells from the one that last loaded a table, if it loaded those of the frame; what others told of other
-    tables is not known of these."""
+    """The cells from the one that last loaded a table; none when it loaded other tables than those of the frame.
+
+    What earlier cells printed is about other tables.
+    """
     lost = len(since) < len(turns[-1].cells)
     ran = tuple(since) if lost else _cells(_since_last_files(turns))
     loads = [place for place, cell in enumerate(ran) if cell.status == "ok" and stage_of(cell.code) == "load"]

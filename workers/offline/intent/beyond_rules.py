@@ -1,4 +1,4 @@
-"""Words that turn a question into one that no analysis here answers: the figures would be right, and not asked for."""
+"""Finds words that ask for something that no analysis here computes. Its figures would answer another question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Finds the words of a question that the analysis did not use. An honest answer must name them."""
+"""Finds the words of a question that the analysis did not use. The answer names them."""
 
 from __future__ import annotations
 
