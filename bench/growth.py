@@ -24,12 +24,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, event, make_url
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 
 from bench.grown import fill, is_filled, size
 from core.store import Store
-from core.store.database import Database
 from core.store.history import History
 from core.values import Lease
 
@@ -98,7 +97,7 @@ def _measured(url: str, messages: int, *, hot_only: bool) -> Found:
         store.migrate()
         if store.turn(TURN) is None:
             prepare(store)
-        found = Found(store._database.dialect, messages, size(url))
+        found = Found(make_url(url).get_backend_name(), messages, size(url))
         for part in (store, history):
             if part is history:  # it tells of turns that ended
                 store.set_turn_status(
@@ -109,7 +108,7 @@ def _measured(url: str, messages: int, *, hot_only: bool) -> Found:
                     continue
                 # Some searches have nine: every set of them would take days.
                 at_once = 1 if method in NOT_HOT else None
-                within = functools.partial(_undone, part._database, method, found)
+                within = functools.partial(_undone, part, method, found)
                 try:
                     call_everything(store, part, [method], optional_at_once=at_once, within=within)
                 except SQLAlchemyError as error:
@@ -118,7 +117,7 @@ def _measured(url: str, messages: int, *, hot_only: bool) -> Found:
 
 
 @contextmanager
-def _undone(database: Database, method: str, found: Found) -> Iterator[None]:
+def _undone(part: Store | History, method: str, found: Found) -> Iterator[None]:
     """Inside the block, each statement is measured before it is sent for good. At its end all is undone."""
     known = {(each.method, each.statement) for each in found.statements}
 
@@ -131,7 +130,7 @@ def _undone(database: Database, method: str, found: Found) -> Iterator[None]:
         times = _times(cursor, statement, given, many, clock)
         found.statements.append(Asked(method, statement, times[0], min(times)))
 
-    with suppress(IntegrityError), database.rolled_back():
+    with suppress(IntegrityError), part.rolled_back():
         event.listen(Engine, "before_cursor_execute", send)
         try:
             yield

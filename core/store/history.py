@@ -6,6 +6,7 @@ Nothing here writes, nothing needs a lease. Each answer holds for the moment it 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -93,6 +94,10 @@ class History:
     def __init__(self, url: str) -> None:
         """`url` as for the Store, whose schema must stand already."""
         self._database = Database(url, patient=True)
+
+    def rolled_back(self) -> AbstractContextManager[None]:
+        """`with history.rolled_back():` undoes at its end all that was written inside. For one thread alone."""
+        return self._database.rolled_back()
 
     def close(self) -> None:
         """Close the connections."""
