@@ -25,8 +25,8 @@ from executor.inside import setup
 from executor.inside.compact import code_of, code_of_a_fork, fill_holes, gather, watching_code
 from executor.inside.data_checks import watch_pandas
 from executor.inside.figures import prepare_matplotlib
-from executor.inside.rehearsal import rehearse
 from executor.inside.variable_pickles import LAYOUT
+from executor.inside.warm_session import run_as_session
 from executor.sandbox import allowed, calls, cgroup, landlock, limits, namespaces, privileges, root, seccomp, steps
 
 _LIBRARIES = ("numpy", "pandas", "pyarrow", "matplotlib", "matplotlib.pyplot", "sqlalchemy", "cloudpickle")
@@ -50,7 +50,7 @@ frame.groupby("key").agg({"value": ["sum", "mean"]})
 _CELLS = (("x = 1", "print(x)\nx"), (f"{_IMPORTS}\nprint(pd.Series([1, 2]).sum(), plt.get_fignums())",), (_TABLE,))
 """What cells often begin with: those of any session first, then the rarer."""
 _WALLS = (setup, cgroup, linux, steps, namespaces, root, calls, privileges, limits, landlock, seccomp, allowed)
-"""What every session runs once, and nobody can rehearse."""
+"""What every session runs once, and the warm-up cannot."""
 
 
 def warm(
@@ -74,7 +74,7 @@ def warm(
         if listed:
             allowed.compiled()
     found = versions()
-    _rehearse(_CELLS if {"pandas", "matplotlib.pyplot"} <= set(loaded) else _CELLS[:1])
+    _warm_code(_CELLS if {"pandas", "matplotlib.pyplot"} <= set(loaded) else _CELLS[:1])
     require_single_thread()
     gc.collect()
     fill_holes()
@@ -126,19 +126,19 @@ def _set_options(pandas: Any) -> None:
         pandas.set_option(option, value)
 
 
-def _rehearse(groups: Sequence[Sequence[str]]) -> None:
+def _warm_code(groups: Sequence[Sequence[str]]) -> None:
     """Run cells as a session would, and put together, group by group, the code that ran."""
     gather(code_of_a_fork() | code_of(_WALLS))
     gathered: set[CodeType] = set()
     for cells in groups:
         with watching_code() as ran:
-            rehearse(cells)
+            run_as_session(cells)
         gather(ran - gathered)
         gathered |= ran
     sys._clear_type_cache()  # CPython's, of attributes: who puts an entry in the place of another writes to both names
     for _ in range(_ROUNDS):
         for cells in groups:
-            rehearse(cells)
+            run_as_session(cells)
 
 
 def _warm_figure(plt: Any) -> None:

@@ -33,7 +33,7 @@ print(own)
 
 _FIRST_CELLS = """
 import os, signal
-from executor.inside.rehearsal import rehearse
+from executor.inside.warm_session import run_as_session
 from executor.inside.warm import warm
 
 def copied():
@@ -44,7 +44,7 @@ warm()
 told, tell = os.pipe()
 child = os.fork()
 if child == 0:
-    rehearse(["import pandas as pd", "pd.DataFrame({'k': [1, 1], 'v': [1, 2]}).groupby('k').v.sum().to_dict()"])
+    run_as_session(["import pandas as pd", "pd.DataFrame({'k': [1, 1], 'v': [1, 2]}).groupby('k').v.sum().to_dict()"])
     os.write(tell, str(copied()).encode())
     os._exit(0)
 print(os.read(told, 100).decode())
@@ -64,7 +64,7 @@ print(seccomp.compiled.cache_info().misses - made)
 
 _BEFORE_AND_AFTER = """
 import builtins, linecache, os, signal, sys
-from executor.inside.rehearsal import rehearse
+from executor.inside.warm_session import run_as_session
 
 def state():
     streams = [getattr(sys, name) for name in ("stdin", "stdout", "stderr", "__stdout__", "__stderr__")]
@@ -74,14 +74,14 @@ def state():
 
 signal.signal(signal.SIGINT, signal.SIG_IGN)
 before = state()
-rehearse(["print('to nobody')", "1 + 1"])
+run_as_session(["print('to nobody')", "1 + 1"])
 print(before == state())
 """
 
 _FAILING = """
-from executor.inside.rehearsal import rehearse
+from executor.inside.warm_session import run_as_session
 
-rehearse(["import library_that_is_not_there"])
+run_as_session(["import library_that_is_not_there"])
 """
 
 
@@ -91,7 +91,7 @@ def in_a_process(code: str, folder: Path) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_first_table_copies_little_of_the_template(tmp_path: Path) -> None:
-    """6,270 KiB; 6,860 where code is not gathered, 9,140 with holes, 11,910 when nothing was rehearsed."""
+    """6,270 KiB; 6,860 where code is not gathered, 9,140 with holes, 11,910 when nothing was run before."""
     assert int(in_a_process(_FIRST_CELLS, tmp_path).stdout) < 6_600, "KiB that two cells copy"
 
 
@@ -99,13 +99,13 @@ def test_no_subprocess_makes_the_filter_of_its_system_calls(tmp_path: Path) -> N
     assert in_a_process(_FILTER, tmp_path).stdout == "0\n"
 
 
-def test_a_rehearsal_leaves_its_process_as_it_was(tmp_path: Path) -> None:
+def test_a_warm_up_leaves_its_process_as_it_was(tmp_path: Path) -> None:
     assert in_a_process(_BEFORE_AND_AFTER, tmp_path).stdout == "True\n"
 
 
-def test_a_rehearsed_cell_that_fails_is_told(tmp_path: Path) -> None:
+def test_a_cell_of_the_warm_up_that_fails_is_told(tmp_path: Path) -> None:
     told = in_a_process(_FAILING, tmp_path).stderr
-    assert "RuntimeError: a rehearsed cell failed" in told
+    assert "RuntimeError: a cell of the warm-up failed" in told
     assert "library_that_is_not_there" in told
 
 

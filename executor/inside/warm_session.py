@@ -26,7 +26,7 @@ from executor.values import Limits
 _WITHOUT_WALLS = Plan(False, False, False, False, Users(0, 0, 1))
 
 
-def rehearse(cells: Sequence[str]) -> None:
+def run_as_session(cells: Sequence[str]) -> None:
     """Be told a place, make a runner and run `cells`: a session without its walls. Leaves this process as it was.
 
     Raises RuntimeError when a cell fails.
@@ -44,7 +44,7 @@ def rehearse(cells: Sequence[str]) -> None:
         results.seek(0)
         for message in FrameReader(SESSION_LIMIT).feed(results.read()):
             if message["type"] == "result" and message["status"] != "ok":
-                raise RuntimeError(f"a rehearsed cell failed: {message['error']}")
+                raise RuntimeError(f"a cell of the warm-up failed: {message['error']}")
 
 
 def _place() -> dict[str, object]:
