@@ -38,6 +38,8 @@ STANDING_S = 600.0
 _SHARED_S = 60.0
 Found = TypeVar("Found")
 Outsiders = Literal["none", "some", "unknown"]
+_HIDDEN = {"channel_not_found", "not_in_channel"}
+"""What Slack says of a channel that is none of ours. Who asks about it gets no answer, now or later."""
 _STRANGERS = {"user_not_found", "user_not_visible"}
 """Slack shows the people of its own workspace. Those that it does not show belong to another one."""
 
@@ -179,7 +181,7 @@ class SlackReader:
             return look()
         except SlackApiError as error:
             failure = refusal(method, error)
-            if isinstance(failure, SlackUnreachable):
+            if isinstance(failure, SlackUnreachable) and error_name(error) not in _HIDDEN:
                 raise failure from error
             self._shortcomings.note(method, error)
             return otherwise

@@ -58,3 +58,13 @@ def test_a_slack_that_refuses_to_say_it_leaves_it_unknown() -> None:
     slack = FakeSlack()
     slack.fault("conversations.members", "error", error="missing_scope")
     assert seen(slack) == "unknown"
+
+
+@pytest.mark.parametrize("error", ["channel_not_found", "not_in_channel"])
+def test_of_a_channel_that_is_hidden_from_us_nobody_is_told_anything(error: str) -> None:
+    slack = FakeSlack()
+    slack.fault("conversations.info", "error", error=error, times=3)
+    reader = SlackReader(slack.client())
+    assert not reader.may_read("C0HIDDEN01", BEN, {slack.team})
+    assert not reader.is_public("C0HIDDEN01")
+    assert reader.outsiders_in("C0HIDDEN01", {slack.team}) == "unknown"

@@ -98,6 +98,7 @@ def test_an_imported_conversation_is_loaded_by_its_name(world: World) -> None:
 
 def test_an_imported_conversation_of_a_private_channel_or_of_none_is_not_loaded(world: World) -> None:
     said = {"role": "user", "content": "sum the herons"}
+    world.slack.channels["C0OTHER001"] = {"name": "other", "members": [ANA]}
     world.slack.channel_flags = {"is_private": True}
     hidden = world.say(f"load {imported(world, 'C0OTHER001', said)}")
     world.settle(hidden)
