@@ -76,16 +76,20 @@ class Database:
             self._read_options["isolation_level"] = self._single_options["isolation_level"] = "AUTOCOMMIT"
 
     @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """A transaction that only reads: never waits for a writer."""
+    def reading(self, *, patient: bool = False) -> Iterator[Connection]:
+        """A transaction that only reads: never waits for a writer. `patient`: a statement may take minutes."""
         if self._rolled_back is not None:
             yield self._rolled_back
             return
+        is_patient = patient and self.dialect == "postgresql"
+        options = {} if is_patient else self._read_options
         with (
             _reachable(),
-            self._engine.connect().execution_options(**self._read_options) as connection,
+            self._engine.connect().execution_options(**options) as connection,
             connection.begin(),
         ):
+            if is_patient:
+                _be_patient(connection)
             yield connection
 
     @contextmanager

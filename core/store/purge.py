@@ -7,14 +7,13 @@ forgotten when a process dies or a node is down.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, Connection, Table, delete, exists, func, or_, select, update
 
 from core.store import tables as t
-from core.store.lineage import inheritors_of
 from core.store.nodes import forget_exported
 from core.store.part import Part, contents_in, now, writes
 from core.values import Lease
@@ -57,12 +56,12 @@ class Purges(Part):
                 ~exists(messages.where(t.messages.c.received_at >= older_than)),
                 ~exists(turns.where(or_(fresh_turn, t.turns.c.status == "running"))),
             )
-        with self._reading() as db:
+        with self._database.reading(patient=True) as db:  # it looks at every thread
             found = set(db.execute(query).scalars())
-            if older_than is not None:
-                fresh = {each for each in found if not found.issuperset(inheritors_of(db, [each]))}
-                return _youngest_first(db, found - fresh)
-            return _youngest_first(db, found | set(inheritors_of(db, found)))
+            heirs = _all_heirs(db)
+        if older_than is not None:
+            return _youngest_first({each for each in found if found.issuperset(heirs.get(each, ()))}, heirs)
+        return _youngest_first(found.union(*(heirs.get(each, ()) for each in found)), heirs)
 
     def purge_counts(self, thread_id: str) -> dict[str, int]:
         """How many rows of each table a purge of the thread would delete."""
@@ -156,14 +155,30 @@ class Purges(Part):
             db.execute(delete(t.purge_blobs).where(or_(c.sha256.in_(contents), exists(needed))))
 
 
-def _youngest_first(db: Connection, thread_ids: Collection[str]) -> list[str]:
+def _all_heirs(db: Connection) -> dict[str, set[str]]:
+    """By thread those that hold words of it, however far away, without itself. One that has none is left out."""
+    direct: dict[str, set[str]] = {}
+    for thread_id, source_id in db.execute(select(t.lineage.c.thread_id, t.lineage.c.source_id)):
+        direct.setdefault(source_id, set()).add(thread_id)
+    heirs = {}
+    for source in direct:
+        known = fresh = {source}
+        while fresh:
+            fresh = set[str]().union(*(direct.get(each, ()) for each in fresh)) - known
+            known = known | fresh
+        heirs[source] = known - {source}
+    return heirs
+
+
+def _youngest_first(thread_ids: Collection[str], heirs: Mapping[str, Collection[str]]) -> list[str]:
     """The threads in an order in which each stands before those from which it has words."""
     found: list[str] = []
-    left = sorted(thread_ids)
+    left = set(thread_ids)
     while left:
-        behind = {each for each in left if set(inheritors_of(db, [each])) & set(left)}
-        found += [each for each in left if each not in behind] if len(behind) < len(left) else left
-        left = [each for each in left if each not in found]
+        behind = {each for each in left if not left.isdisjoint(heirs.get(each, ()))}
+        first = left - behind or left
+        found += sorted(first)
+        left = left - first
     return found
 
 
