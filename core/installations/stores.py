@@ -19,6 +19,8 @@ from core.store.installations import Installed
 
 STATE_S = 600
 _NAME_CHARS = 200
+_UNINSTALL = "uninstall"
+"""What the audit calls it."""
 
 
 class StoredInstallations(InstallationStore):
@@ -127,14 +129,14 @@ class StoredInstallations(InstallationStore):
         """
         if since is not None:
             lines = self._store.audit_lines(since=since, resource=team or enterprise)
-            at = min([at, *(line.at for line in lines if line.action == "uninstall")])
+            at = min([at, *(line.at for line in lines if line.action == _UNINSTALL)])
         gone = set(self._store.forget_installation(enterprise, team, at))
         if team and self._store.installation_for(team) is None:
             gone.add(team)
         for each in gone:
             self._tokens.forget(each)
         if gone:
-            self._store.audit("slack", "uninstall", team or enterprise, "done")
+            self._store.audit("slack", _UNINSTALL, team or enterprise, "done")
         return sorted(gone)
 
     def serving(self, enterprise: str, team: str) -> tuple[Installed, str] | None:

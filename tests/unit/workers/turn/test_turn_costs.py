@@ -50,19 +50,24 @@ def test_the_second_turn_of_a_thread_costs_two_reads_more(world: World) -> None:
         assert second[name].statements.total() <= first[name].statements.total() + 2, table(second)
 
 
-def test_threads_that_were_woken_already_cost_a_turn_that_ends_one_command(world: World) -> None:
+@pytest.mark.parametrize(("looks", "more"), [(False, {}), (True, {"MGET": 1})])
+def test_threads_that_were_woken_already_cost_a_turn_that_ends_one_command_at_most(
+    world: World, looks: bool, more: dict[str, int]
+) -> None:
     world.model = ScriptedModel(turns=[THREE_CELLS, THREE_CELLS, THREE_CELLS])
     whole_turn(world)
     found = []
     for waiting in (0, 3):
         key, worker = world.say("how much?"), world.worker()
+        if looks:
+            worker.admission.note_waiting()
         for _ in range(waiting):
             world.wakes().wake(world.say("how much?").id)
         with counted() as costs:
             jobs.run(worker, key.id)
         found.append(costs)
     alone, among = found
-    assert among.redis - alone.redis == {"MGET": 1}, table({"alone": alone, "among": among})
+    assert among.redis - alone.redis == more, table({"alone": alone, "among": among})
     assert among.statements == alone.statements
 
 
