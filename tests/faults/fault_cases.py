@@ -91,6 +91,15 @@ class Case:
         """How many charts of cells stand in Slack, however often each."""
         return sum(file["name"].endswith(".png") for message in self.said() for file in message.get("files") or ())
 
+    def dropped(self) -> int:
+        """How many uploads Slack took and shows nowhere."""
+        files = self.world.slack.http.get("/control/files").raise_for_status().json()["files"]
+        shown = {file["id"] for file in files if file.get("shares")}
+        with self.world.engine.connect() as db:
+            taken = "SELECT response FROM outbox WHERE thread_id = :id AND method = 'files.completeUploadExternal'"
+            rows = db.execute(text(taken), {"id": self.thread.id}).scalars().all()
+        return sum(not shown.issuperset(row.get("file_ids") or ()) for row in rows)
+
     def cells(self) -> list[CellRan]:
         """The cells as the Store has them, over all turns."""
         store = self.world.store

@@ -12,7 +12,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from fault_cases import Case
@@ -51,6 +51,13 @@ SLACK_ORDERS += [
 ]
 
 
+def _name_of(order: Mapping[str, object]) -> str:
+    return f"Slack: {order.get('kind', 'events twice')} on {order.get('method', 'events')}"
+
+
+_SHARE_DROPPED = _name_of({"method": "share", "kind": "drop_call"})
+
+
 class Soak:
     """People ask in many threads while faults strike."""
 
@@ -84,6 +91,10 @@ class Soak:
         self.world.control("DELETE", "faults")
         eventually(lambda: all(case.answered() for case in self.cases if case.key), "all answers")
 
+    def shares_missing(self) -> int:
+        """How many uploads Slack took and shows nowhere, over all threads."""
+        return sum(case.dropped() for case in self.cases if case.key)
+
     def _break(self) -> None:
         if self.chance.random() < 0.5:
             may_fill = self.world.has_small_disk
@@ -95,7 +106,7 @@ class Soak:
                 fault.back(self.world)
         else:
             order = self.chance.choice(SLACK_ORDERS)
-            self._count(f"Slack: {order.get('kind', 'events twice')} on {order.get('method', 'events')}")
+            self._count(_name_of(order))
             self.world.control("POST", "faults", **order)
 
     def _restart_postgres(self) -> None:
@@ -146,6 +157,7 @@ def main() -> None:
             soak = Soak(world, random.Random(seed), only_postgres=options.only_postgres)
             try:
                 soak.run(options.minutes)
+                eventually(lambda: soak.shares_missing() <= soak.faults[_SHARE_DROPPED], "the files that Slack took")
                 failures = [why for case in soak.cases if case.key and (why := _checked(case))]
                 check_leftovers(world)
             except BaseException:
@@ -171,7 +183,7 @@ def main() -> None:
 
 def _checked(case: Case) -> str:
     try:
-        check_thread(case)
+        check_thread(case, dropped=case.dropped())
     except Exception as error:
         return str(error) if isinstance(error, AssertionError) else f"{case.thread.id}: {error!r}"
     return ""
