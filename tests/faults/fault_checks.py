@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
+import psutil
 from fault_cases import Case
 from fault_world import World
 from patience import eventually
@@ -141,7 +144,16 @@ def _strangers(world: World) -> list[str]:
     """Processes of ours that belong to no bot and no service that runs."""
     assert world.bot is not None
     family = {world.bot.pid}.union(*(node.family() for node in world.nodes))
-    return [f"{one.pid} {' '.join(one.cmdline())}" for one in world.ours() if one.pid not in family]
+    return [_described(one) for one in world.ours() if one.pid not in family]
+
+
+def _described(process: psutil.Process) -> str:
+    """A process with its age, to find out when it was left behind; only its id once it has gone."""
+    with suppress(psutil.Error), process.oneshot():
+        age = time.time() - process.create_time()
+        line = " ".join(process.cmdline())
+        return f"{process.pid} of {process.ppid()}, {process.status()}, for {age:.0f} s: {line}"
+    return str(process.pid)
 
 
 def _temporaries(world: World) -> list[str]:

@@ -44,6 +44,8 @@ class ForkedProcesses:
         self._processes: dict[str, ForkProcess] = {}
         self._started_at: dict[str, float] = {}
         self._stopped_since: dict[int, float] = {}
+        self._written: dict[str, int] = {}
+        """The pids that are in the registry."""
 
     def keep(self) -> None:
         """Start each process that does not run; one that keeps dying is started at most once a second.
@@ -57,10 +59,15 @@ class ForkedProcesses:
                 log.error("process_ended", process=name, exitcode=ended.exitcode)
             self._started_at[name] = time.monotonic()
             self._processes[name] = _fork(name, self._targets[name], self._settings)
-        if due:
-            pids = {name: process.pid for name, process in self._processes.items() if process.pid}
-            with suppress(OSError):  # a full disk must not end the service: only the health page reads the file
+        self._register()
+
+    def _register(self) -> None:
+        """Write down which processes there are, when that has changed."""
+        pids = {name: process.pid for name, process in self._processes.items() if process.pid}
+        if pids != self._written:
+            with suppress(OSError):  # a full disk must not end the service: it is tried again at the next look
                 write_registry(self._settings, pids)
+                self._written = pids
 
     def _kill_stopped(self) -> None:
         family = [pid for one in self._processes.values() if one.pid and one.is_alive() for pid in tree(one.pid)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import threading
@@ -49,6 +50,20 @@ def test_each_process_is_started_once_and_written_into_the_registry(forks: Forke
     assert pids(settings) == first
     assert live_processes(settings) == {"worker-1": True, "worker-2": True, "janitor": True}
     assert forks.alive("worker-") == 2
+
+
+def test_the_registry_is_written_once_a_full_disk_has_room_again(
+    forks: ForkedProcesses, settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(settings: Settings, pids: dict[str, int]) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(forked_processes, "write_registry", full)
+        forks.keep()
+        assert live_processes(settings) == {}
+    forks.keep()
+    assert live_processes(settings) == {"worker-1": True, "worker-2": True, "janitor": True}
 
 
 def test_a_process_that_ended_is_started_again(
