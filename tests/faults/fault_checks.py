@@ -137,7 +137,8 @@ def check_leftovers(world: World) -> None:
         try:
             eventually(lambda left=left: not left(), name)
         except AssertionError:
-            raise AssertionError(f"{name} left behind: {left()}") from None
+            registered = [sorted(node.processes()) for node in world.nodes]
+            raise AssertionError(f"{name} left behind: {left()}; known are {registered}") from None
 
 
 def _strangers(world: World) -> list[str]:

@@ -162,6 +162,7 @@ def main() -> None:
                 check_leftovers(world)
             except BaseException:
                 _say_what_is_open(soak)
+                _keep_log(folder, seed)
                 raise
             questions, cells = (
                 sum(len(getattr(case, name)) for case in soak.cases) for name in ("questions", "letters")
@@ -174,11 +175,16 @@ def main() -> None:
             print(line)
             print("\n\n".join(failures))
             if failures:
-                shutil.copy(folder / "worker-1.log", Path(tempfile.gettempdir()) / f"soak-{seed}-worker.log")
+                _keep_log(folder, seed)
                 raise SystemExit(1)
             write_soak(line, "postgres" if options.only_postgres else "soak")
     finally:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _keep_log(folder: Path, seed: int) -> None:
+    """The worker service's whole log stays, to find the cause."""
+    shutil.copy(folder / "worker-1.log", Path(tempfile.gettempdir()) / f"soak-{seed}-worker.log")
 
 
 def _checked(case: Case) -> str:
