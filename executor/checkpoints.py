@@ -228,12 +228,12 @@ class Checkpoint:
             return [], []
         return [lost_pair(str(name), str(why)) for name, why in body["lost"]], list(body["variables"])
 
-    def is_after(self, cell: str) -> bool:
-        """Whether this cell was the last to leave something that is kept."""
+    def last_cell(self) -> str:
+        """The last cell that left something that is kept; "" where nothing is."""
         try:
-            return bool(self._genuine()["body"].get("cell") == cell)
+            return str(self._genuine()["body"].get("cell") or "")
         except (FileNotFoundError, Refused):
-            return False
+            return ""
 
     def exported(self) -> tuple[Message | None, dict[str, Path]]:
         """(the signed line that counts, None when nothing is kept; the parts that are not in it, by sha256)."""

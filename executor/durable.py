@@ -1,8 +1,9 @@
 """Makes files durable against a power cut, while the loop goes on.
 
-A sync takes milliseconds, and the loop serves every thread. So requests wait together for the syncs that are under way,
-a file that several of them name is synced once, and `then` is called in the loop, in the order of the requests, when
-all of it is on the disk. The kernel makes the syncs by itself (kernel_sync.py), or threads do where it does not.
+A sync takes milliseconds, and the loop serves every thread. So the syncs of all requests run at the same time, a file
+that several of them name is synced once for all who wait, and `then` is called in the loop, in the order of the
+requests, when all of it is on the disk. The kernel makes the syncs by itself (kernel_sync.py), or threads do where it
+does not.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import os
 import select
 import stat
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
@@ -23,7 +24,6 @@ from executor.kernel_sync import Ended, KernelSync
 _AT_ONCE = 8
 
 Then = Callable[[], None]
-_Request = tuple[Sequence[Path], Then]
 
 
 def sync_path(path: Path) -> None:
@@ -64,6 +64,24 @@ class Syncs(Protocol):
         """Let go of everything, once all has ended."""
 
 
+class _Request:
+    """Somebody waits for some files."""
+
+    def __init__(self, paths: Sequence[Path], then: Then) -> None:
+        self.first = list(dict.fromkeys(paths[:-1]))
+        self.last = [path for path in paths[-1:] if path not in self.first]
+        """Synced after all the others."""
+        self.then = then
+        self.left = 0
+        """How many of its syncs are under way."""
+        self.error: OSError | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is left to be done for it."""
+        return not self.left and (self.error is not None or not (self.first or self.last))
+
+
 class Disk:
     """Syncs for one event loop."""
 
@@ -71,14 +89,12 @@ class Disk:
         """`syncs` makes them; the kernel by default, or threads where it cannot."""
         self._loop = loop
         self._syncs = syncs or _syncs()
-        self._waiting: list[_Request] = []
-        self._batch: list[_Request] = []
-        """The requests whose files are synced now."""
-        self._last: list[Path] = []
-        """Those of their files that are synced after all the others."""
-        self._left = 0
-        """How many files are being synced."""
-        self._errors: dict[Path, OSError | None] = {}
+        self._requests: deque[_Request] = deque()
+        """In their order; the first one is not over."""
+        self._under_way: dict[Path, list[_Request]] = {}
+        """Who waits for each sync that has begun."""
+        self._next: dict[Path, list[_Request]] = {}
+        """Who came later. What they wrote may have missed the sync that is under way: another one follows it."""
         loop.watch_read(self._syncs.fd, self._on_ended)
 
     def sync(self, paths: Sequence[Path], then: Then) -> None:
@@ -87,12 +103,12 @@ class Disk:
         What was written to the paths until now is on the disk by then, and so is all that was asked for before. When
         the disk refuses, the loop raises OSError.
         """
-        if not paths and not self._batch:
+        if not paths and not self._requests:
             then()
             return
-        self._waiting.append((tuple(paths), then))
-        if not self._batch:
-            self._begin()
+        request = _Request(paths, then)
+        self._requests.append(request)
+        self._start(request)
 
     def close(self) -> None:
         """Return when all that was asked for is done, the calls included. Raises OSError when the disk refuses."""
@@ -100,48 +116,42 @@ class Disk:
         ready = select.poll()
         ready.register(self._syncs.fd, select.POLLIN)
         try:
-            while self._batch:
+            while self._requests:
                 ready.poll()
                 self._on_ended()
         finally:
             self._syncs.close()
 
-    def _begin(self) -> None:
-        """Sync for all requests that wait. What is asked for meanwhile waits for the next time."""
-        self._batch, self._waiting = self._waiting, []
-        self._errors = {}
-        self._last = _distinct(paths[-1:] for paths, _ in self._batch)
-        self._start(_distinct(paths[:-1] for paths, _ in self._batch))
-
-    def _start(self, paths: Sequence[Path]) -> None:
-        self._left = len(paths)
+    def _start(self, request: _Request) -> None:
+        """Begin the syncs of all its files but the last, or that of the last when the others are over."""
+        paths = request.first or request.last
+        request.left = len(paths)
         for path in paths:
-            self._syncs.begin(path)
-        if not paths:
-            self._go_on()
+            if path in self._under_way:
+                self._next.setdefault(path, []).append(request)
+            else:
+                self._begin(path, [request])
+        paths.clear()
+
+    def _begin(self, path: Path, waiting: list[_Request]) -> None:
+        self._under_way[path] = waiting
+        self._syncs.begin(path)
 
     def _on_ended(self) -> None:
-        ended = self._syncs.ended()
-        self._errors |= ended
-        self._left -= len(ended)
-        if ended and not self._left:
-            self._go_on()
-
-    def _go_on(self) -> None:
-        """All of one step is on the disk: the last files come next, then the calls."""
-        if last := [path for path in self._last if path not in self._errors]:
-            self._last = []
-            self._start(last)
-            return
-        try:
-            for paths, then in self._batch:
-                if (error := next((error for path in paths if (error := self._errors[path])), None)) is not None:
-                    raise error
-                then()
-        finally:
-            self._batch = []
-        if self._waiting:
-            self._begin()
+        for path, error in self._syncs.ended():
+            waiting = self._under_way.pop(path)
+            if path in self._next:
+                self._begin(path, self._next.pop(path))
+            for request in waiting:
+                request.left -= 1
+                request.error = request.error or error
+                if not request.left and request.last and request.error is None:
+                    self._start(request)
+        while self._requests and self._requests[0].over:
+            request = self._requests.popleft()
+            if request.error is not None:
+                raise request.error
+            request.then()
 
 
 def _syncs() -> Syncs:
@@ -149,10 +159,6 @@ def _syncs() -> Syncs:
         return KernelSync()
     except OSError:
         return ThreadSync()
-
-
-def _distinct(groups: Iterable[Sequence[Path]]) -> list[Path]:
-    return list(dict.fromkeys(path for paths in groups for path in paths))
 
 
 class ThreadSync:

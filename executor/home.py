@@ -414,6 +414,12 @@ class ThreadHome:
         self._drop_unsaved(last)
         once_durable(lambda: None if self._journal.closed else self._note_settled(last))
 
+    def kept_up_to(self, cell_id: str) -> None:
+        """Note that the variables are kept as this cell left them, if it was not written down that they are."""
+        if cell_id in self.unsaved_cells:
+            self._drop_unsaved(cell_id)
+            self._note_settled(cell_id)
+
     def _note_settled(self, cell_id: str) -> None:
         self._append(to_json({"settled": cell_id}))
 

@@ -37,8 +37,8 @@ class UnsavedState:
         """What is kept cannot be restored; it stays until a result has said so."""
         self._names, self.variables = checkpoint.describe()
         """What the last checkpoint could not keep, with the reasons; the variables after the last cell."""
-        if thread.unsaved_cells and checkpoint.is_after(thread.unsaved_cells[-1]):
-            thread.all_kept()
+        if thread.unsaved_cells:
+            thread.kept_up_to(checkpoint.last_cell())
         names = () if thread.notified else self._not_kept()
         self.notices: Notices = (*_uncertain(len(thread.unsaved_cells)), *names)
         """What the next cell's result has to say about the variables."""

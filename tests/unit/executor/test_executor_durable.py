@@ -1,4 +1,4 @@
-"""Syncs run beside the loop, in groups, and the calls that wait for them come in order."""
+"""Syncs run beside the loop, at the same time, and the calls that wait for them come in order."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from patience import eventually
 from services import missing
 
 from executor import durable
@@ -17,15 +18,17 @@ from executor.kernel_sync import KernelSync
 
 
 class SlowDisk:
-    """Notes what is synced; the first sync waits until it may go on."""
+    """Notes what is synced; a sync waits until it may go on, one of `fast` does not."""
 
     def __init__(self) -> None:
         self.synced: list[Path] = []
         self.go = threading.Event()
+        self.fast: set[Path] = set()
         self.fails: set[Path] = set()
 
     def sync(self, path: Path) -> None:
-        self.go.wait()
+        if path not in self.fast:
+            self.go.wait()
         self.synced.append(path)
         if path in self.fails:
             raise OSError(5, "Input/output error")
@@ -60,7 +63,9 @@ def test_nothing_is_called_before_it_is_on_the_disk_and_calls_keep_their_order(l
     assert called == ["first", "second"]
 
 
-def test_what_waits_meanwhile_is_synced_once_and_the_last_path_of_each_request_last(loop: Loop, slow: SlowDisk) -> None:
+def test_what_several_wait_for_is_synced_for_all_and_the_last_path_of_each_request_last(
+    loop: Loop, slow: SlowDisk
+) -> None:
     disk, called = Disk(loop, ThreadSync()), list[str]()
     disk.sync([A], lambda: None)
     for name in ("one", "two"):
@@ -70,6 +75,27 @@ def test_what_waits_meanwhile_is_synced_once_and_the_last_path_of_each_request_l
     assert called == ["one", "two"]
     assert slow.synced[-1] == C
     assert slow.synced.count(B) <= 2
+
+
+def test_a_file_that_takes_long_delays_no_other_sync(loop: Loop, slow: SlowDisk) -> None:
+    disk, called = Disk(loop, ThreadSync()), list[str]()
+    slow.fast = {B}
+    disk.sync([A], lambda: called.append("slow"))
+    disk.sync([B], lambda: called.append("fast"))
+    eventually(lambda: slow.synced == [B], "the second sync")
+    slow.go.set()
+    disk.close()
+    assert called == ["slow", "fast"]
+
+
+def test_what_was_written_during_a_sync_gets_one_of_its_own(loop: Loop, slow: SlowDisk) -> None:
+    disk, called = Disk(loop, ThreadSync()), list[str]()
+    for name in ("first", "second", "third"):
+        disk.sync([A], lambda name=name: called.append(name))  # type: ignore[misc]
+    slow.go.set()
+    disk.close()
+    assert called == ["first", "second", "third"]
+    assert slow.synced == [A, A]
 
 
 def test_without_anything_to_sync_or_to_wait_for_it_is_called_at_once(loop: Loop, slow: SlowDisk) -> None:

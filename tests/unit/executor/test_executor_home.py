@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+import pytest
+
 from executor.frames import to_json
 from executor.home import Home, KeptFile
 from executor.values import Artifact, CellResult, Chart, Series
@@ -86,3 +88,20 @@ def test_a_journal_that_was_rewritten_is_synced_with_its_folder(tmp_path: Path) 
     thread.started("next")
     assert [path.name for path in thread.take_unsynced()] == ["t", "cells.jsonl"]
     thread.close()
+
+
+@pytest.mark.parametrize(("kept", "unsaved"), [("c2", ["c3"]), ("c3", []), ("", ["c1", "c2", "c3"])])
+def test_only_cells_after_the_last_one_that_is_kept_count_as_unsaved(
+    kept: str, unsaved: list[str], tmp_path: Path
+) -> None:
+    """A power cut may take the line that says so, and leave the checkpoint."""
+    thread = Home(tmp_path).thread("t")
+    for cell in ("c1", "c2", "c3"):
+        thread.started(cell)
+        thread.finished(cell, to_json(result_to(CellResult(cell, "ok"))), keeps=True)
+    thread.kept_up_to(kept)
+    assert thread.unsaved_cells == unsaved
+    thread.close()
+    again = Home(tmp_path).thread("t")
+    assert again.unsaved_cells == unsaved
+    again.close()
