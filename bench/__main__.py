@@ -21,6 +21,7 @@ NAMES = (
     "turns",
     "load",
     "calls",
+    "paced",
     "inflight",
     "packs",
     "schema",
