@@ -85,10 +85,9 @@ class _Request:
 class Disk:
     """Syncs for one event loop."""
 
-    def __init__(self, loop: Loop, syncs: Syncs | None = None) -> None:
-        """`syncs` makes them; the kernel by default, or threads where it cannot."""
+    def __init__(self, loop: Loop, syncs: Syncs) -> None:
         self._loop = loop
-        self._syncs = syncs or _syncs()
+        self._syncs = syncs
         self._requests: deque[_Request] = deque()
         """In their order; the first one is not over."""
         self._under_way: dict[Path, list[_Request]] = {}
@@ -154,10 +153,12 @@ class Disk:
             request.then()
 
 
-def _syncs() -> Syncs:
+def open_syncs(report: Callable[[str], None]) -> Syncs:
+    """The kernel's syncs, or threads with a word to `report` on a machine whose kernel makes none."""
     try:
         return KernelSync()
-    except OSError:
+    except OSError as error:
+        report(f"the kernel makes no syncs by itself ({error}): threads do, and a short cell takes longer")
         return ThreadSync()
 
 

@@ -25,7 +25,7 @@ from executor.cell_runner import Interpreters
 from executor.checkpoints import Checkpoint
 from executor.client_connection import Connection
 from executor.counters import Counters
-from executor.durable import Disk
+from executor.durable import Disk, open_syncs
 from executor.event_loop import Loop
 from executor.file_watcher import open_watcher
 from executor.frames import Message
@@ -104,7 +104,7 @@ class Host:
         self._maximum = maximum
         self._bash = bash
         self._loop = Loop()
-        self._disk = Disk(self._loop)
+        self._disk = Disk(self._loop, open_syncs(report))
         self._watcher = open_watcher(report)
         self._subprocesses = Subprocesses(
             self._loop,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Iterator
@@ -12,7 +13,7 @@ from patience import eventually
 from services import missing
 
 from executor import durable
-from executor.durable import Disk, ThreadSync, replace_durably
+from executor.durable import Disk, ThreadSync, open_syncs, replace_durably
 from executor.event_loop import Loop
 from executor.kernel_sync import KernelSync
 
@@ -113,6 +114,19 @@ def test_a_disk_that_refuses_ends_the_loop_and_nobody_is_told(loop: Loop, slow: 
     with pytest.raises(OSError, match="Input/output"):
         disk.close()
     assert called == []
+
+
+def test_a_machine_whose_kernel_makes_no_syncs_says_so_and_has_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuses() -> KernelSync:
+        raise OSError(errno.ENOSYS, "Function not implemented")
+
+    monkeypatch.setattr(durable, "KernelSync", refuses)
+    said: list[str] = []
+    syncs = open_syncs(said.append)
+    syncs.close()
+    assert isinstance(syncs, ThreadSync)
+    assert len(said) == 1
+    assert "Function not implemented" in said[0]
 
 
 def test_a_file_is_replaced_whole(tmp_path: Path) -> None:
