@@ -381,8 +381,10 @@ class World:
                 checker.next()
 
     def works(self, key: ThreadKey) -> bool:
-        """Whether the thread has something to do."""
-        return jobs.has_work(self.worker(), key.id)
+        """Whether the thread has unread mail or a turn that is not at rest."""
+        current = self.store.current_turn(key.id)
+        running = current is not None and current.status == "running"
+        return running or bool(self.store.unread(key.id))
 
     def put_off(self, key: ThreadKey) -> bool:
         """Whether the thread is to be tried again later."""

@@ -286,7 +286,7 @@ def test_a_turn_that_kills_every_worker_is_closed_with_a_sentence(
             jobs.run(deadly, key.id)
     jobs.run(deadly, key.id)
     assert whole.context.store.turns(key.id)[-1].status == "failed"
-    assert not jobs.has_work(whole, key.id)
+    assert not whole.context.store.unread(key.id)
     assert sum("It is in the log" in text for text, _ in seen(people, key)) == 1
 
 

@@ -118,13 +118,6 @@ def _is_any_due(worker: WorkerContext, others: Sequence[QueuedThread]) -> bool:
     return bool(not_at_work(asked, worker.context.store, worker.leases, worker.backoff))
 
 
-def has_work(worker: WorkerContext, thread_id: str) -> bool:
-    """Whether the thread has unread mail or a turn that is not at rest."""
-    current = worker.context.store.current_turn(thread_id)
-    running = current is not None and current.status == "running"
-    return running or bool(worker.context.store.unread(thread_id))
-
-
 def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> tuple[bool, bool]:
     """Advance the thread once under its lease.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
@@ -201,12 +200,3 @@ def settle(facts: Facts) -> None:
 def is_statistic(label: Key) -> bool:
     """Whether a label is only the name of a figure: "count", "mean", "25%"."""
     return not label or all(word in STATISTICS or word.isdigit() for word in label)
-
-
-def by_label(facts: Iterable[Fact]) -> dict[tuple[int, Label], list[Fact]]:
-    """Facts by (family, label)."""
-    found: dict[tuple[int, Label], list[Fact]] = defaultdict(list)
-    for fact in facts:
-        for family, label in fact.keys:
-            found[id(family), label].append(fact)
-    return found
