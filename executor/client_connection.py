@@ -27,6 +27,7 @@ from executor.frames import (
 from executor.home import Home, TooLarge
 from executor.linux import is_sealed
 from executor.notebook import Notebook
+from executor.slices import Result, SlicedWork, Work
 from executor.values import HostInfo, Language, Limits
 from executor.wire import content_name, integer, mapping, number, optional_text, text, texts
 
@@ -55,6 +56,10 @@ class Served(Protocol):
     @property
     def disk(self) -> Disk:
         """What makes files durable."""
+
+    @property
+    def work(self) -> SlicedWork:
+        """What takes long and is done in slices."""
 
     def info(self) -> HostInfo:
         """What `ping` answers."""
@@ -136,7 +141,12 @@ class Connection:
             for message in self._reader.feed(data):
                 self._handle(message)
         except _REFUSED as error:
-            again = isinstance(error, OtherVersion) or (isinstance(error, OSError) and error.errno in _PASSES)
+            self._refuse(error)
+
+    def _refuse(self, error: Exception) -> None:
+        """Say why what was asked for is not done."""
+        again = isinstance(error, OtherVersion) or (isinstance(error, OSError) and error.errno in _PASSES)
+        if not self._closed:
             self._send({"type": "error", "message": _sentence(error), "again": again})
 
     def _handle(self, message: Message) -> None:
@@ -209,19 +219,15 @@ class Connection:
                 os.close(file)
 
     def _put(self, message: Message) -> None:
+        name, notebook = text(message, "name", 500), self._host.notebook(_thread(message))
         if message.get("sha256") is not None:
-            notebook = self._host.notebook(_thread(message))
-            self._send({"type": "done", "value": notebook.put_held(text(message, "name", 500), content_name(message))})
-            return
-        if not self._descriptors:
+            work = notebook.put_held(name, content_name(message))
+        elif self._descriptors:
+            descriptor = self._descriptors.pop()
+            work = _closing(descriptor, notebook.put(name, descriptor, _PUT_LIMIT))
+        else:
             raise ProtocolError("put comes with an open file")
-        descriptor = self._descriptors.pop()
-        notebook = self._host.notebook(_thread(message))
-        try:
-            name = notebook.put(text(message, "name", 500), descriptor, _PUT_LIMIT)
-        finally:
-            os.close(descriptor)
-        self._done(name, notebook)
+        self._host.work.do(work, lambda placed: self._done(placed, notebook), self._refuse)
 
     def _interrupt(self, message: Message) -> None:
         self._send({"type": "done", "value": self._host.notebook(_thread(message)).interrupt()})
@@ -261,11 +267,10 @@ class Connection:
         if not self._descriptors:
             raise ProtocolError("keep comes with an open file")
         descriptor = self._descriptors.pop()
-        try:
-            sha256, _ = self._host.home.keep(descriptor, _PUT_LIMIT)
-        finally:
-            os.close(descriptor)
-        answer = {"type": "done", "value": sha256}
+        self._host.work.do(_closing(descriptor, self._host.home.keep(descriptor, _PUT_LIMIT)), self._kept, self._refuse)
+
+    def _kept(self, content: tuple[str, int]) -> None:
+        answer = {"type": "done", "value": content[0]}
         self._host.disk.sync(self._host.home.take_unsynced(), lambda: None if self._closed else self._send(answer))
 
     def _held(self, message: Message) -> None:
@@ -326,6 +331,14 @@ HANDLERS: Mapping[str, Callable[[Connection, Message], None]] = {
 
 _REFUSED = (ProtocolError, TooLarge, OSError, TypeError, ValueError, LookupError, AttributeError)
 """What a request may be refused with. The last four are errors of ours, which must not end the host either."""
+
+
+def _closing(descriptor: int, work: Work[Result]) -> Work[Result]:
+    """The same work; when it is over, the descriptor is closed."""
+    try:
+        return (yield from work)
+    finally:
+        os.close(descriptor)
 
 
 def _thread(message: Message) -> str:

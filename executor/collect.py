@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from executor.home import Home, TooLarge
 from executor.notices import notice
+from executor.slices import at_once
 from executor.values import Limits, Notice, Rejected
 
 _DEPTH = 8
@@ -191,7 +192,7 @@ def _take(folder: int, name: str, home: Home, limits: Limits) -> Taken | Notice:
         # but that name is not in this folder. The kernel says whether the name that we opened is still there.
         if os.readlink(f"/proc/self/fd/{descriptor}").endswith(_DELETED):
             return notice("file_replaced")
-        sha256, size = home.keep(descriptor, limits.artifact_mb << 20)
+        sha256, size = at_once(home.keep(descriptor, limits.artifact_mb << 20))
     finally:
         os.close(descriptor)
     return Taken(name, sha256, size)

@@ -52,6 +52,7 @@ from executor.inside.host_requests import RequestRefused, request_functions
 from executor.inside.tracebacks import describe_error
 from executor.notices import notice
 from executor.said import problems_from
+from executor.slices import at_once
 from executor.values import (
     CellError,
     CellResult,
@@ -202,7 +203,7 @@ class FakeSessions(SessionClient):
             session, wanted = self._session(thread_id), clean_name(name)
             descriptor = os.open(source, os.O_RDONLY)
             try:
-                sha256, _ = self._home.keep(descriptor, 1 << 40)
+                sha256, _ = at_once(self._home.keep(descriptor, 1 << 40))
             finally:
                 os.close(descriptor)
             return self._give(session, wanted, sha256)
@@ -338,7 +339,7 @@ class FakeSessions(SessionClient):
 
     def keep(self, source: Path) -> str:
         with self._call_of("keep"), open(source, "rb") as file:
-            return self._home.keep(file.fileno(), 1 << 40)[0]
+            return at_once(self._home.keep(file.fileno(), 1 << 40))[0]
 
     def import_session(self, thread_id: str, session: ExportedSession) -> None:
         with self._call_of("import", thread_id):
@@ -525,7 +526,7 @@ class FakeSessions(SessionClient):
         files, paths = [], {}
         for name in _files(session.folder):
             with open(session.folder / name, "rb") as file:
-                sha256, size = self._home.keep(file.fileno(), 1 << 40)
+                sha256, size = at_once(self._home.keep(file.fileno(), 1 << 40))
             given = session.given.get(name, (None,))[0]
             files.append({"name": name, "sha256": sha256, "size": size, "given": given})
             paths[sha256] = self._home.path_of(sha256)

@@ -31,6 +31,7 @@ from urllib.parse import quote, unquote
 
 from executor.durable import replace_durably, sync_path
 from executor.frames import Message, ProtocolError, to_json
+from executor.slices import SLICE, Work
 from executor.wire import content_name, integer, optional_text, text
 
 _CHUNK = 1 << 20
@@ -99,7 +100,7 @@ class Home:
             return False
         return True
 
-    def keep(self, descriptor: int, limit: int) -> tuple[str, int]:
+    def keep(self, descriptor: int, limit: int) -> Work[tuple[str, int]]:
         """Copy the rest of an open file into the store: (sha256, size). Raises TooLarge beyond `limit` bytes."""
         digest = hashlib.sha256()
         size = 0
@@ -112,6 +113,8 @@ class Home:
                         raise TooLarge  # noqa: TRY301  the copy is removed below, whatever ended it
                     digest.update(chunk)
                     copy.write(chunk)
+                    if size % SLICE == 0:
+                        yield
             self._place(path, digest.hexdigest())
         except BaseException:
             path.unlink(missing_ok=True)

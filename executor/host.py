@@ -35,6 +35,7 @@ from executor.interpreter import Owner
 from executor.notebook import Notebook
 from executor.python_interpreter import PythonInterpreter
 from executor.session import Listener, Session
+from executor.slices import SlicedWork
 from executor.socket_address import socket_address
 from executor.subprocesses import RENEW_AFTER_FORKS, Subprocesses, report
 from executor.values import SYSCALLS, HostInfo, Limits, Syscalls
@@ -105,6 +106,7 @@ class Host:
         self._bash = bash
         self._loop = Loop()
         self._disk = Disk(self._loop, open_syncs(report))
+        self._work = SlicedWork(self._loop)
         self._watcher = open_watcher(report)
         self._subprocesses = Subprocesses(
             self._loop,
@@ -170,6 +172,11 @@ class Host:
     def disk(self) -> Disk:
         """What makes files durable."""
         return self._disk
+
+    @property
+    def work(self) -> SlicedWork:
+        """What takes long and is done in slices."""
+        return self._work
 
     def info(self) -> HostInfo:
         """What `ping` answers."""

@@ -20,6 +20,7 @@ from executor.home import Home, ThreadHome, contents_named_in, kept_file_from
 from executor.interpreter import Owner
 from executor.notices import notice
 from executor.session import Session
+from executor.slices import Work
 from executor.values import CellResult, Limits, Notice
 from executor.wire import result_from, result_to
 from executor.workspace import Workspace
@@ -55,6 +56,7 @@ class Notebook:
             limits=limits,
             interpreters=lambda owner: interpreters(self, owner),
         )
+        self._closed = False
         self._cells = self._runner.cells
         self._python = self._runner.python
 
@@ -206,19 +208,29 @@ class Notebook:
 
     # Files and variables
 
-    def put(self, name: str, descriptor: int, limit: int) -> str:
+    def put(self, name: str, descriptor: int, limit: int) -> Work[str]:
         """Take a file that somebody gave: into the store, and into the workspace. Returns the name it has there.
 
         The same file given twice under one name is one file. Raises TooLarge beyond `limit` bytes.
         """
-        sha256, size = self._home.keep(descriptor, min(limit, self.limits.workspace_mb << 20))
-        return self._workspace.give(name, sha256, size)
+        sha256, size = yield from self._home.keep(descriptor, min(limit, self.limits.workspace_mb << 20))
+        return (yield from self._give(name, sha256, size))
 
-    def put_held(self, name: str, sha256: str) -> str:
+    def put_held(self, name: str, sha256: str) -> Work[str]:
         """Like `put`, of a content that is in the store already. Raises ProtocolError when it is not."""
         if not self._home.holds(sha256):
             raise ProtocolError("this host does not hold that content")
-        return self._workspace.give(name, sha256, self._home.path_of(sha256).stat().st_size)
+        return (yield from self._give(name, sha256, self._home.path_of(sha256).stat().st_size))
+
+    def _give(self, name: str, sha256: str, size: int) -> Work[str]:
+        if (file := self._workspace.known(name, sha256)) is None:
+            file = self._workspace.named(name, sha256, size)
+            yield from self._workspace.give(file)
+        if self._closed:
+            self._home.forget({sha256})
+            raise ProtocolError("the thread was deleted while it got a file")
+        self._workspace.add(file)
+        return file.name
 
     def variables(self) -> list[Message]:
         """The variables after the last cell: name, type, shape, bytes, and the cell that last set each."""
@@ -277,6 +289,7 @@ class Notebook:
 
     def close(self) -> None:
         """Let go of everything; the subprocesses are killed."""
+        self._closed = True
         self._cells.clear()
         for interpreter in reversed(self._runner.interpreters):
             interpreter.close()

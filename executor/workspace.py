@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shutil
 import stat
@@ -17,6 +18,7 @@ from executor.home import Home, KeptFile, ThreadHome
 from executor.images import HEAD_BYTES, mimetype_of
 from executor.sandbox.calls import set_file_user
 from executor.session import Session
+from executor.slices import SLICE, Work, at_once
 from executor.values import Artifact, Chart, Limits
 
 _RM_S = 30
@@ -31,6 +33,8 @@ class Workspace:
         """The open folder, None while there is no subprocess."""
         self.snapshot: Snapshot = {}
         """The files in it as they were last looked at."""
+        self._number = 0
+        """Of the folder: each subprocess has another one."""
         self._thread = thread
         self._home = home
         self._watcher = watcher
@@ -51,6 +55,7 @@ class Workspace:
         Returns the names of those that cannot be put there (for want of room, say), with the reasons.
         """
         self.folder = session.workspace
+        self._number += 1
         self._user = session.file_user
         if self._watcher is not None:
             with suppress(OSError):  # no watches are left: then every cell may have opened and changed anything
@@ -59,7 +64,7 @@ class Workspace:
         with self._unwatched():
             for file in self._thread.files.values():
                 try:
-                    place(self.folder, file.name, self._home.path_of(file.sha256), self._user)
+                    at_once(place(self.folder, file.name, self._home.path_of(file.sha256), self._user))
                 except OSError as error:
                     self._left_out[file.name] = error.strerror or repr(error)
         self.snapshot = snapshot(self.folder)
@@ -73,28 +78,27 @@ class Workspace:
             os.close(self.folder)
         self.folder = self._watch = self._user = None
 
-    def place(self, files: list[KeptFile]) -> None:
-        """Copy kept files into the folder, if there is one now, following nothing that is there."""
-        if self.folder is None:
-            return
-        with self._unwatched():
-            for file in files:
-                place(self.folder, file.name, self._home.path_of(file.sha256), self._user)
-            fresh = {file.name: fingerprint(self.folder, file.name) for file in files}
-        self.snapshot = {**self.snapshot, **fresh}
+    def known(self, name: str, sha256: str) -> KeptFile | None:
+        """The file that somebody gave with this name and content before."""
+        return next((file for file in self._thread.files.values() if (file.given, file.sha256) == (name, sha256)), None)
 
-    def give(self, name: str, sha256: str, size: int) -> str:
-        """Add a file that somebody gave, whose content is in the home. Returns the name it has in the folder.
+    def named(self, name: str, sha256: str, size: int) -> KeptFile:
+        """A file that somebody gives, under a name that is free."""
+        return KeptFile(free_name(clean_name(name), self._thread.files), sha256, size, given=name)
 
-        The same file given twice under one name is one file.
-        """
-        for file in self._thread.files.values():
-            if (file.given, file.sha256) == (name, sha256):
-                return file.name
-        file = KeptFile(free_name(clean_name(name), self._thread.files), sha256, size, given=name)
-        self.place([file])
-        self._thread.set_files(self._thread.files | {file.name: file})
-        return file.name
+    def give(self, file: KeptFile) -> Work[None]:
+        """Put a file whose content is in the home into the folder, if there is one; it appears there whole."""
+        placed_in = 0
+        while self.folder is not None and placed_in != self._number:  # another folder may come meanwhile
+            placed_in = self._number
+            yield from self._not_seen(place(self.folder, file.name, self._home.path_of(file.sha256), self._user))
+            if placed_in == self._number:
+                self.snapshot = {**self.snapshot, file.name: fingerprint(self.folder, file.name)}
+
+    def add(self, file: KeptFile) -> None:
+        """Count a file that is in the folder among the thread's."""
+        if self._thread.files.get(file.name) != file:
+            self._thread.set_files(self._thread.files | {file.name: file})
 
     def watch(self) -> None:
         """What happens from here on is the next cell's."""
@@ -129,6 +133,15 @@ class Workspace:
     def artifacts(self, found: Collection, figures: Mapping[str, tuple[Chart, ...]]) -> list[Artifact]:
         """What was taken, as a cell's result shows it."""
         return [artifact_of(file, self._home.path_of(file.sha256), figures) for file in found.taken]
+
+    def _not_seen(self, work: Work[None]) -> Work[None]:
+        """Work that is our own doing and not the cell's."""
+        done = object()
+        while True:
+            with self._unwatched():
+                if next(work, done) is done:
+                    return
+            yield
 
     def _unwatched(self) -> AbstractContextManager[None]:
         """What happens in this block is our own doing and not the cell's."""
@@ -180,28 +193,62 @@ def free_name(name: str, taken: dict[str, KeptFile]) -> str:
     return candidate
 
 
-def place(root: int, name: str, source: Path, user: int | None) -> None:
+def place(root: int, name: str, source: Path, user: int | None) -> Work[None]:
     """Copy a file of ours to `name` below the folder `root`, replacing what has that name without following it.
 
-    The copy is made as `user`, if given: a folder of another user namespace takes only files of users it knows.
+    Nobody sees it there before it is whole, where the folder's file system can make files without a name. The copy is
+    made as `user`, if given: a folder of another user namespace takes only files of users it knows.
     """
-    with source.open("rb") as reader, _acting_as(user):
-        folder = os.dup(root)
+    with source.open("rb") as reader:
+        folder = -1
         try:
-            *parents, base = name.split("/")
-            for parent in parents:
-                below = _enter(folder, parent)
-                os.close(folder)
-                folder = below
-            with suppress(FileNotFoundError):
-                os.unlink(base, dir_fd=folder)
-            target = os.open(base, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644, dir_fd=folder)
+            with _acting_as(user):
+                folder, base = _open_folder_of(root, name)
+                target, is_named = _create(folder, base)
             with open(target, "wb") as writer:
                 offset = 0
-                while sent := os.sendfile(writer.fileno(), reader.fileno(), offset, 1 << 30):
+                while sent := os.sendfile(writer.fileno(), reader.fileno(), offset, SLICE):
                     offset += sent
+                    if sent == SLICE and not is_named:
+                        yield
+                if not is_named:
+                    with _acting_as(user):
+                        _remove(folder, base)
+                        os.link(f"/proc/self/fd/{writer.fileno()}", base, dst_dir_fd=folder, follow_symlinks=True)
         finally:
+            if folder >= 0:
+                os.close(folder)
+
+
+def _open_folder_of(root: int, name: str) -> tuple[int, str]:
+    """(the open folder that a name lies in, made if needed; the name's last part)."""
+    folder = os.dup(root)
+    try:
+        *parents, base = name.split("/")
+        for parent in parents:
+            below = _enter(folder, parent)
             os.close(folder)
+            folder = below
+    except BaseException:
+        os.close(folder)
+        raise
+    return folder, base
+
+
+def _create(folder: int, base: str) -> tuple[int, bool]:
+    """(a new open file in a folder, whether it has its name already)."""
+    try:
+        return os.open(".", os.O_WRONLY | os.O_TMPFILE, 0o644, dir_fd=folder), False
+    except OSError as error:
+        if error.errno not in (errno.EOPNOTSUPP, errno.EISDIR, errno.ENOENT, errno.EINVAL):
+            raise
+    _remove(folder, base)
+    return os.open(base, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o644, dir_fd=folder), True
+
+
+def _remove(folder: int, base: str) -> None:
+    with suppress(FileNotFoundError):
+        os.unlink(base, dir_fd=folder)
 
 
 @contextmanager

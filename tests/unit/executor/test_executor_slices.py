@@ -1,0 +1,141 @@
+"""Long work is done in slices, one work after the other; in between the loop serves everybody else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from executor.durable import Disk, ThreadSync
+from executor.event_loop import Loop
+from executor.frames import ProtocolError
+from executor.home import Home, TooLarge
+from executor.notebook import Notebook
+from executor.slices import SLICE, SlicedWork, Work, at_once
+from executor.values import Limits
+from executor.workspace import Workspace, place
+
+
+@pytest.fixture
+def loop() -> Iterator[Loop]:
+    made = Loop()
+    yield made
+    made.close()
+
+
+def counts(name: str, slices: int, said: list[str]) -> Work[str]:
+    for number in range(1, slices + 1):
+        said.append(f"{name}{number}")
+        if number < slices:
+            yield
+    return name
+
+
+def fails(error: Exception) -> None:
+    raise error
+
+
+def test_the_loop_serves_others_between_two_slices(loop: Loop) -> None:
+    work, said = SlicedWork(loop), list[str]()
+    work.do(counts("a", 3, said), said.append, fails)
+    loop.call_later(0.0, lambda: said.append("other"))
+    while said[-1] != "a":
+        loop.run_once()
+    assert said[0] == "a1"
+    assert said[-2:] == ["a3", "a"]
+    assert "other" in said[1:-2]
+
+
+def test_short_work_is_over_at_once(loop: Loop) -> None:
+    said: list[str] = []
+    SlicedWork(loop).do(counts("a", 1, said), said.append, fails)
+    assert said == ["a1", "a"]
+
+
+def test_one_work_follows_the_other_also_when_the_first_one_fails(loop: Loop) -> None:
+    work, said = SlicedWork(loop), list[str]()
+
+    def breaks() -> Work[None]:
+        yield
+        raise OSError("no room")
+
+    work.do(breaks(), lambda _: said.append("never"), lambda error: said.append(str(error)))
+    work.do(counts("a", 2, said), said.append, fails)
+    assert said == []
+    while said[-1:] != ["a"]:
+        loop.run_once()
+    assert said == ["no room", "a1", "a2", "a"]
+
+
+def test_what_follows_a_work_may_ask_for_more(loop: Loop) -> None:
+    work, said = SlicedWork(loop), list[str]()
+
+    def more(name: str) -> None:
+        said.append(name)
+        work.do(counts("b", 2, said), said.append, fails)
+
+    work.do(counts("a", 2, said), more, fails)
+    while said[-1] != "b":
+        loop.run_once()
+    assert said == ["a1", "a2", "a", "b1", "b2", "b"]
+
+
+def test_a_large_file_is_kept_in_many_slices_and_removed_when_it_is_too_large(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    (tmp_path / "large").write_bytes(os.urandom(5 * SLICE + 1))
+    with (tmp_path / "large").open("rb") as file:
+        assert sum(1 for _ in home.keep(file.fileno(), 10 * SLICE)) == 5
+        file.seek(0)
+        with pytest.raises(TooLarge):
+            at_once(home.keep(file.fileno(), 2 * SLICE))
+    assert list((home.root / "tmp").iterdir()) == []
+    (kept,) = (home.root / "files").glob("*/*")
+    assert kept.read_bytes() == (tmp_path / "large").read_bytes()
+
+
+def test_a_large_file_appears_in_the_folder_when_it_is_whole(tmp_path: Path) -> None:
+    """A cell may run meanwhile: half a file is no file of its own."""
+    (tmp_path / "large").write_bytes(b"new" * SLICE)
+    (tmp_path / "workspace").mkdir()
+    (tmp_path / "workspace" / "sales.csv").write_text("old")
+    root = os.open(tmp_path / "workspace", os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        seen = [
+            (tmp_path / "workspace" / "sales.csv").read_bytes()[:3]
+            for _ in place(root, "sales.csv", tmp_path / "large", None)
+        ]
+    finally:
+        os.close(root)
+    assert seen
+    assert set(seen) == {b"old"}
+    assert (tmp_path / "workspace" / "sales.csv").read_bytes() == b"new" * SLICE
+    assert os.listdir(tmp_path / "workspace") == ["sales.csv"]
+
+
+def test_a_file_that_comes_while_its_thread_is_deleted_leaves_nothing(loop: Loop, tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    thread = home.thread("t")
+    python: Any = SimpleNamespace(close=lambda: None)
+    notebook = Notebook(
+        thread,
+        loop=loop,
+        disk=Disk(loop, ThreadSync()),
+        home=home,
+        workspace=Workspace(thread, home, None),
+        limits=Limits(),
+        interpreters=lambda notebook, owner: (python, None),
+    )
+    (tmp_path / "large").write_bytes(os.urandom(3 * SLICE))
+    with (tmp_path / "large").open("rb") as file:
+        put = notebook.put("sales.csv", file.fileno(), 1 << 30)
+        next(put)
+        notebook.close()
+        home.purge("t")
+        with pytest.raises(ProtocolError, match="deleted"):
+            at_once(put)
+    assert list((home.root / "files").glob("*/*")) == []
+    assert not home.has("t")
