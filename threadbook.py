@@ -28,7 +28,7 @@ app = typer.Typer(
 )
 
 Files = Annotated[
-    list[Path] | None, typer.Option("--file", "-f", help="A file to attach; may be given several times.", exists=True)
+    list[Path] | None, typer.Option("--file", "-f", help="A file to attach; can be repeated.", exists=True)
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
@@ -58,7 +58,7 @@ def bot(
         int, typer.Option(help="With --http: port; Slack posts to /slack/events.", min=0, max=65_535)
     ] = 3000,
 ) -> None:
-    """Listen to Slack: store each message, wake its thread."""
+    """Listen to Slack, store each message and wake its thread."""
     import bot as bot_room
 
     bot_room.main(_settings(), (host, port) if http else None)
@@ -66,7 +66,7 @@ def bot(
 
 @app.command()
 def worker() -> None:
-    """The worker service of this node: session host, RQ workers, janitor."""
+    """Run the worker service of this node: session host, RQ workers, janitor."""
     from workers.service import supervisor
 
     supervisor.main(_settings())
@@ -85,7 +85,7 @@ def playground(
     ] = False,
     labels: Annotated[bool, typer.Option("--labels", help="Show a page on which people judge the answers.")] = False,
 ) -> None:
-    """A local Slack: Web API, Socket Mode and a web page."""
+    """Run a local Slack: Web API, Socket Mode and a web page."""
     import playground as local_slack
 
     try:
@@ -107,7 +107,7 @@ def playground(
 
 @app.command()
 def up(port: Annotated[int, typer.Option(help="Port of the page; 0 takes a free one.")] = 8765) -> None:
-    """Start everything here, ask a sample question, print the thread, stay up until Ctrl-C (`make run`)."""
+    """Start everything here, ask a sample question, print the thread, and keep running until Ctrl-C (`make run`)."""
     from tryout import demo
 
     _exit(demo.stay_up(port))
@@ -115,7 +115,7 @@ def up(port: Annotated[int, typer.Option(help="Port of the page; 0 takes a free 
 
 @app.command()
 def demo() -> None:
-    """One sample question and one follow-up; exit code 0 only if all of it arrived (`make demo`)."""
+    """Ask a sample question and a follow-up; exit code 0 only if everything arrived (`make demo`)."""
     from tryout import demo as demo_room
 
     _exit(demo_room.run_once())
@@ -128,7 +128,7 @@ def ask(
     folder: Annotated[
         Path | None,
         typer.Option(
-            "--dir", help="Attach every file of this folder, without its folders.", exists=True, file_okay=False
+            "--dir", help="Attach every file of this folder, but not of its subfolders.", exists=True, file_okay=False
         ),
     ] = None,
     follow_up: Annotated[list[str] | None, typer.Option("--follow-up", help="A further message in the thread.")] = None,
@@ -155,24 +155,26 @@ def ask(
 
 @app.command("eval")
 def evaluate(
-    suite: Annotated[Path, typer.Argument(help="A file of questions, one JSON object a line.", dir_okay=False)],
+    suite: Annotated[Path, typer.Argument(help="A file of questions, one JSON object per line.", dir_okay=False)],
     *,
-    model: Annotated[str, typer.Option(help="A model's name, `offline`, or `scripted:FILE`; else as set.")] = "",
-    repeat: Annotated[int, typer.Option(help="Ask each question so many times.", min=1, max=100)] = 1,
+    model: Annotated[
+        str, typer.Option(help="A model's name, `offline`, or `scripted:FILE`; by default as in the settings.")
+    ] = "",
+    repeat: Annotated[int, typer.Option(help="How many times to ask each question.", min=1, max=100)] = 1,
     at_once: Annotated[int, typer.Option("--jobs", "-j", help="Questions at once, at most 8.", min=1, max=8)] = 1,
     out: Annotated[
-        Path | None, typer.Option(help="Folder of results and transcripts; a run that it holds goes on.")
+        Path | None, typer.Option(help="Folder for results and transcripts; a run in this folder is continued.")
     ] = None,
     against: Annotated[Path | None, typer.Option(help="Results of another run to compare with.", exists=True)] = None,
     plain: Annotated[
-        bool | None, typer.Option("--plain/--tags", help="Ask without the format; as for `offline`.")
+        bool | None, typer.Option("--plain/--tags", help="Ask without the format; always so for `offline`.")
     ] = None,
-    only: Annotated[list[str] | None, typer.Option(help="Only questions with this id or tag; several times.")] = None,
+    only: Annotated[list[str] | None, typer.Option(help="Only questions with this id or tag; can be repeated.")] = None,
     at_least: Annotated[float | None, typer.Option(help="Exit code 3 below this share.", min=0, max=1)] = None,
-    judge_model: Annotated[str, typer.Option(help="Model that judges by rubrics; else OPENAI_MODEL.")] = "",
+    judge_model: Annotated[str, typer.Option(help="Model that judges by rubrics; by default OPENAI_MODEL.")] = "",
     memory: Annotated[
         Path | None,
-        typer.Option(help="What the team has learned, as `[memory] folder` holds it.", exists=True, file_okay=False),
+        typer.Option(help="Folder of a team's memory, like `[memory] folder`.", exists=True, file_okay=False),
     ] = None,
     as_json: AsJson = False,
 ) -> None:
@@ -235,15 +237,15 @@ def build(
         typer.Argument(help="A requirement file (.toml); with --diff or --back, the program's folder.", exists=True),
     ],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", help="Folder of the program; else its name.", file_okay=False)
+        Path | None, typer.Option("--out", "-o", help="Folder of the program; by default its name.", file_okay=False)
     ] = None,
     *,
-    component: Annotated[str, typer.Option(help="Build this component anew, also if nothing of it changed.")] = "",
+    component: Annotated[str, typer.Option(help="Build this component again, even if nothing in it changed.")] = "",
     rounds: Annotated[int | None, typer.Option(help="How often a component may be repaired.", min=0, max=10)] = None,
     tests: Annotated[
-        Path | None, typer.Option(help="A further file of tests; NAME.tests.toml is read anyway.", exists=True)
+        Path | None, typer.Option(help="Another file of tests; NAME.tests.toml is always read.", exists=True)
     ] = None,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with a build that was cut off.")] = False,
+    resume: Annotated[bool, typer.Option("--resume", help="Continue an interrupted build.")] = False,
     recorded: Annotated[
         bool, typer.Option("--recorded", help="Use the answers in NAME.recorded.yaml instead of a model.")
     ] = False,
@@ -251,11 +253,11 @@ def build(
         bool, typer.Option("--yes-packages", help="Approve the packages of [run] packages without a question.")
     ] = False,
     check: Annotated[bool, typer.Option("--check", help="Only read the file and list its requirements.")] = False,
-    diff: Annotated[bool, typer.Option("--diff", help="What the last build changed, and what was by hand.")] = False,
-    back: Annotated[int, typer.Option(help="Make iteration N of a folder the newest one.", min=0)] = 0,
+    diff: Annotated[bool, typer.Option("--diff", help="Show changes of the last build, and changes by hand.")] = False,
+    back: Annotated[int, typer.Option(help="Make iteration N of the folder the newest one.", min=0)] = 0,
     as_json: AsJson = False,
 ) -> None:
-    """A requirement file becomes a program: written, checked, run in the sandbox, tested (docs/programs.md)."""
+    """Build a program from a requirement file: write, check, run in the sandbox, test (docs/programs.md)."""
     from tryout import build as build_room
 
     if diff or back:
@@ -284,7 +286,7 @@ def doctor(
     attack: Annotated[bool, typer.Option("--attack", help="Attack a sandbox of this node instead.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """What works on this node, with a one-line fix for what does not; exit code 1 if something is missing."""
+    """Show what works on this node, with a one-line fix for what does not; exit code 1 if something is missing."""
     if attack:
         from tryout import attack_check
 
@@ -302,7 +304,7 @@ def doctor(
 def init(
     folder: Annotated[Path, typer.Argument(help="Folder to set up.", file_okay=False)] = Path(),
 ) -> None:
-    """Set up a folder: five questions, tokens tried, `.env` and `threadbook.toml` written, then `doctor`."""
+    """Set up a folder: ask five questions, test the tokens, write `.env` and `threadbook.toml`, then run `doctor`."""
     from tryout import init as init_room
 
     _exit(init_room.run(folder))
@@ -310,7 +312,7 @@ def init(
 
 @app.command()
 def status(as_json: AsJson = False) -> None:
-    """What goes on now: running turns, threads that wait for a person, queues, nodes, sessions on this node."""
+    """Show what is running: turns, threads that wait for a person, queues, nodes, sessions on this node."""
     from tryout import running_stack
     from tryout import status as status_room
 
@@ -322,7 +324,7 @@ def replay(
     turn: Annotated[str, typer.Argument(help="A turn's id, a thread's id, or a link to a message in Slack.")],
     as_json: AsJson = False,
     outputs: Annotated[
-        Path | None, typer.Option(help="Write the whole text of long outputs into this folder.", show_default=False)
+        Path | None, typer.Option(help="Write the full text of long outputs into this folder.", show_default=False)
     ] = None,
     html: Annotated[
         Path | None, typer.Option(help="Write the page of the last report to this file instead.", show_default=False)
@@ -331,7 +333,7 @@ def replay(
         Path | None, typer.Option(help="Print that page to this PDF. Needs Chromium.", show_default=False)
     ] = None,
 ) -> None:
-    """A turn's steps as they happened, with their times; of a thread, all its turns."""
+    """Show the steps of a turn, or of all turns of a thread, with their times."""
     from tryout import replay as replay_room
     from tryout import running_stack
 
@@ -360,7 +362,7 @@ def threads(
     ] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Find threads, show what one said at any moment, and what two states have otherwise."""
+    """Find threads, show what a thread said at any moment, and compare two states."""
     from tryout import running_stack
     from tryout import threads as threads_room
 
@@ -376,13 +378,17 @@ def export(
     ] = "sft",
     since: Annotated[datetime | None, typer.Option("--from", help="Only threads since then, UTC.")] = None,
     only: Annotated[
-        str, typer.Option(help="`approved`: turns that people voted for or approved. `examples`: those marked as one.")
+        str,
+        typer.Option(
+            help="`approved`: turns that people voted for or approved. `examples`: turns that people marked as an "
+            "example."
+        ),
     ] = "",
     out: Annotated[
         Path | None, typer.Option("--out", "-o", help="Write this file, its test split and a card.", dir_okay=False)
     ] = None,
 ) -> None:
-    """The threads as training data, in the shapes that trainers load."""
+    """Write the threads as training data, in the formats that trainers load."""
     from tryout import export as export_room
     from tryout import running_stack
 
@@ -405,7 +411,7 @@ def import_(
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be imported.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Take in conversations of other tools, with their times and where they come from (docs/threads.md)."""
+    """Import conversations from other tools, with their times and their origin (docs/threads.md)."""
     from tryout import imports as imports_room
     from tryout import running_stack
 
@@ -415,7 +421,7 @@ def import_(
 
 @app.command()
 def mcp(workspace: OfWorkspace = "") -> None:
-    """Serve other programs over MCP: ask, threads, playbooks, as the person of THREADBOOK_MCP_TOKEN (docs/mcp.md)."""
+    """Serve other programs over MCP (ask, threads, playbooks) as the person of THREADBOOK_MCP_TOKEN (docs/mcp.md)."""
     from tryout import mcp_server, running_stack
 
     _exit(mcp_server.run(running_stack.instead_of(_settings()), workspace))
@@ -423,7 +429,7 @@ def mcp(workspace: OfWorkspace = "") -> None:
 
 @app.command()
 def schedules(as_json: AsJson = False) -> None:
-    """Reports that are made again and again: when, by whom, and which of them stopped and why."""
+    """List the scheduled reports: when they run, who owns them, and which of them stopped and why."""
     from tryout import running_stack
     from tryout import schedules as schedules_room
 
@@ -440,7 +446,7 @@ def query(
     parquet: Annotated[Path | None, typer.Option(help="Write the rows to this Parquet file.")] = None,
     explain: Annotated[bool, typer.Option("--explain", help="Print what would be sent, and send nothing.")] = False,
 ) -> None:
-    """Ask a named data source one read-only question; exit code 0 only if all rows arrived."""
+    """Send one read-only statement to a data source; exit code 0 only if all rows arrived."""
     from tryout import sources as sources_room
 
     if sum((as_json, csv is not None, parquet is not None)) > 1:
@@ -451,7 +457,7 @@ def query(
 
 @app.command()
 def sources(as_json: AsJson = False) -> None:
-    """Each data source: reachable, read-only (or the SQL that makes it so), tables seen, latency."""
+    """Check each data source: reachable, read-only (or the SQL that makes it so), tables seen, latency."""
     from tryout import sources as sources_room
 
     _exit(sources_room.run_sources(_quiet(_settings()), as_json=as_json))
@@ -467,7 +473,7 @@ Folder = Annotated[Path | None, typer.Option("--out", help="Folder of the dictio
 
 @dictionary.command()
 def draft(source: SourceName, out: Folder = None) -> None:
-    """Write a file per table to review, from the catalogue and small samples; what people wrote stays as it is."""
+    """Write one file per table to review, from the catalogue and small samples; text that people wrote is kept."""
     from tryout import dictionary as dictionary_room
 
     _exit(dictionary_room.run_draft(_settings(), source, out))
@@ -475,29 +481,29 @@ def draft(source: SourceName, out: Folder = None) -> None:
 
 @dictionary.command()
 def check(source: SourceName, out: Folder = None) -> None:
-    """List where the dictionary and the live tables differ; exit code 1 when they do."""
+    """List the differences between the dictionary and the live tables; exit code 1 if there are any."""
     from tryout import dictionary as dictionary_room
 
     _exit(dictionary_room.run_check(_settings(), source, out))
 
 
 OfWorkspace = Annotated[
-    str, typer.Option("--workspace", metavar="TEAM", help="With many workspaces: the one that is meant, by its id.")
+    str, typer.Option("--workspace", metavar="TEAM", help="With many workspaces: the id of the workspace.")
 ]
 
 
-memory = typer.Typer(help="What the team has learned: entries that people had kept.", no_args_is_help=True)
+memory = typer.Typer(help="The team's memory: entries that people decided to keep.", no_args_is_help=True)
 app.add_typer(memory, name="memory")
 
 
 @memory.command("list")
 def memory_list(
-    words: Annotated[list[str] | None, typer.Argument(help="Only entries that have to do with these words.")] = None,
+    words: Annotated[list[str] | None, typer.Argument(help="Only entries that fit these words.")] = None,
     channel: Annotated[str, typer.Option(help="Only what this channel reads: its id in Slack.")] = "",
     as_json: AsJson = False,
     workspace: OfWorkspace = "",
 ) -> None:
-    """The entries with their pages and who had them kept; pages that cannot be read, on stderr."""
+    """List the entries with their pages and who kept them; pages that cannot be read go to standard error."""
     from tryout import memory as memory_room
 
     _exit(memory_room.run_list(_settings_of(workspace), " ".join(words or ()), channel, as_json=as_json))
@@ -506,10 +512,10 @@ def memory_list(
 @memory.command("add")
 def memory_add(
     space: Annotated[str, typer.Argument(help="`everyone`, `projects/NAME` or `channels/ID`.")],
-    text: Annotated[str, typer.Argument(help="As one says it in a thread: “active customer = …”.")],
+    text: Annotated[str, typer.Argument(help="The entry, as in a thread: “active customer = …”.")],
     workspace: OfWorkspace = "",
 ) -> None:
-    """Keep an entry; exit code 1 when something else is written about the same thing."""
+    """Add an entry; exit code 1 if there is already another entry about the same thing."""
     from tryout import memory as memory_room
 
     _exit(memory_room.run_add(_quiet(_settings_of(workspace)), space, text, workspace))
@@ -521,7 +527,7 @@ def memory_forget(
     title: Annotated[str, typer.Argument(help="The entry's title.")],
     workspace: OfWorkspace = "",
 ) -> None:
-    """Remove an entry from its page. Threads that used it keep what they read; `purge` deletes those."""
+    """Remove an entry from its page. Threads that used it keep their copy; `purge` deletes copies."""
     from tryout import memory as memory_room
 
     _exit(memory_room.run_forget(_quiet(_settings_of(workspace)), file, title, workspace))
@@ -531,10 +537,10 @@ def memory_forget(
 def memory_rename(
     file: Annotated[str, typer.Argument(help="The entry's page, as `list` shows it.")],
     title: Annotated[str, typer.Argument(help="The entry's title.")],
-    new: Annotated[str, typer.Argument(help="The title that it gets.")],
+    new: Annotated[str, typer.Argument(help="The new title.")],
     workspace: OfWorkspace = "",
 ) -> None:
-    """Give an entry another title; exit code 1 when another entry of the page has it."""
+    """Give an entry another title; exit code 1 if another entry of the page already has this title."""
     from tryout import memory as memory_room
 
     _exit(memory_room.run_rename(_quiet(_settings_of(workspace)), file, title, new, workspace))
@@ -543,7 +549,7 @@ def memory_rename(
 @app.command()
 def manifest(
     address: Annotated[
-        str, typer.Option(help="The bot's address, as Slack reaches it (https://…): HTTP mode. None: Socket Mode.")
+        str, typer.Option(help="The bot's address for Slack (https://…): HTTP mode. Without it: Socket Mode.")
     ] = "",
     many: Annotated[bool, typer.Option("--many", help="Many workspaces install the app by OAuth.")] = False,
 ) -> None:
@@ -563,7 +569,7 @@ app.add_typer(installations, name="installations")
 
 @installations.command("list")
 def installations_list(as_json: AsJson = False) -> None:
-    """The workspaces and organisations, without their tokens."""
+    """List the workspaces and organisations, without their tokens."""
     from tryout import installations as installations_room
 
     _exit(installations_room.run_list(_settings(), as_json=as_json))
@@ -583,7 +589,7 @@ app.add_typer(playbooks, name="playbooks")
 
 @playbooks.command("list")
 def playbooks_list(as_json: AsJson = False, workspace: OfWorkspace = "") -> None:
-    """The playbooks with their owners, and when to use them."""
+    """List the playbooks with their owners, and when to use them."""
     from tryout import playbooks as playbooks_room
 
     _exit(playbooks_room.run_list(_settings_of(workspace), as_json=as_json))
@@ -594,7 +600,7 @@ def playbooks_show(
     file: Annotated[str, typer.Argument(help="The playbook's page, as `list` shows it.")],
     workspace: OfWorkspace = "",
 ) -> None:
-    """The page of a playbook, and what is odd about it."""
+    """Print the page of a playbook, and its errors."""
     from tryout import playbooks as playbooks_room
 
     _exit(playbooks_room.run_show(_settings_of(workspace), file))
@@ -603,11 +609,12 @@ def playbooks_show(
 @playbooks.command("check")
 def playbooks_check(
     files: Annotated[
-        list[Path] | None, typer.Argument(help="Pages to check; without one, all of the folder.", exists=True)
+        list[Path] | None,
+        typer.Argument(help="Pages to check; by default all pages of the memory folder.", exists=True),
     ] = None,
     workspace: OfWorkspace = "",
 ) -> None:
-    """Lint playbooks that people write; exit code 1 when one cannot be read or is odd."""
+    """Check playbooks that people write; exit code 1 if one cannot be read or has errors."""
     from tryout import playbooks as playbooks_room
 
     _exit(playbooks_room.run_check(_settings() if files else _settings_of(workspace), files or []))
@@ -615,11 +622,13 @@ def playbooks_check(
 
 @playbooks.command("report")
 def playbooks_report(
-    days: Annotated[int, typer.Option(help="Unused for so many days counts as unused.", min=1)] = 90,
+    days: Annotated[
+        int, typer.Option(help="Number of days without use after which a playbook counts as unused.", min=1)
+    ] = 90,
     as_json: AsJson = False,
     workspace: OfWorkspace = "",
 ) -> None:
-    """Which playbooks are unused, fail, drift or are not wanted, with the votes of threads that followed them."""
+    """List playbooks that are unused, fail, no longer fit their data or are declined, with their votes."""
     from tryout import playbooks as playbooks_room
 
     _exit(playbooks_room.run_report(_quiet(_settings_of(workspace)), days, workspace, as_json=as_json))
@@ -631,7 +640,7 @@ app.add_typer(functions, name="functions")
 
 @functions.command("list")
 def functions_list(as_json: AsJson = False, workspace: OfWorkspace = "") -> None:
-    """The functions that the team has accepted, with their signatures."""
+    """List the functions that the team has accepted, with their signatures."""
     from tryout import functions as functions_room
 
     _exit(functions_room.run_list(_settings_of(workspace), as_json=as_json))
@@ -640,11 +649,12 @@ def functions_list(as_json: AsJson = False, workspace: OfWorkspace = "") -> None
 @functions.command("check")
 def functions_check(
     folders: Annotated[
-        list[Path] | None, typer.Argument(metavar="DIR", exists=True, help="Those of the memory without any.")
+        list[Path] | None,
+        typer.Argument(metavar="DIR", exists=True, help="Folders to check; by default those of the team's memory."),
     ] = None,
     workspace: OfWorkspace = "",
 ) -> None:
-    """Lint functions without running them; exit code 1 when one breaks a rule or was changed since it was tested."""
+    """Check functions without running them; exit code 1 if one breaks a rule or was changed after its test."""
     from tryout import functions as functions_room
 
     _exit(functions_room.run_check(None if folders else _settings_of(workspace), folders or []))
@@ -658,7 +668,7 @@ def _settings_of(workspace: str) -> Settings:
 
 
 def _settings() -> Settings:
-    """The settings, with the home's mode mended: an older version made it readable by everybody."""
+    """The settings. The mode of the home is corrected, because an older version made it readable by everybody."""
     from core.private import mend_mode
     from core.settings import load_settings
 
@@ -668,7 +678,7 @@ def _settings() -> Settings:
 
 
 def _quiet(settings: Settings) -> Settings:
-    """The same settings. From here on the logs of this process, on stderr, hold warnings alone."""
+    """The same settings. From here on this process logs only warnings, on standard error."""
     import logging
 
     from core.telemetry import configure_logging
@@ -681,11 +691,11 @@ def _quiet(settings: Settings) -> Settings:
 def purge(
     thread: Annotated[str, typer.Argument(help="A thread's id, or a link to a message in Slack.")] = "",
     person: Annotated[str, typer.Option(help="Slack's id of a person: all threads in which they wrote.")] = "",
-    older_than: Annotated[str, typer.Option(help="Threads in which nothing happened for so long: 90d.")] = "",
+    older_than: Annotated[str, typer.Option(help="Threads in which nothing happened for this time: 90d.")] = "",
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be deleted.")] = False,
     as_json: AsJson = False,
 ) -> None:
-    """Delete threads for good: rows, files, sessions on every node. What stands in Slack stays there."""
+    """Delete threads for good: rows, files, sessions on every node. Messages in Slack stay there."""
     from core.settings import load_settings
     from tryout import purge as purge_room
 
@@ -702,7 +712,7 @@ def audit(
     person: Annotated[str, typer.Option(help="Only lines of this person: Slack's id, or cli:NAME@NODE.")] = "",
     as_json: AsJson = False,
 ) -> None:
-    """Who did what: refusals, resets, confirmations, replays, purges. Lines are only ever added."""
+    """Show who did what: refusals, resets, confirmations, replays, purges. Lines are only added, never changed."""
     from core.settings import load_settings
     from tryout import audit as audit_room
 
@@ -715,7 +725,7 @@ def _exit(code: int) -> NoReturn:
 
 
 def main() -> None:
-    """The console entry. SIGTERM ends a command the way Ctrl-C does, so that every `with` block is left in order."""
+    """The console entry. SIGTERM ends a command like Ctrl-C, so that every `with` block is left in order."""
     from core.private import make_private
 
     make_private()

@@ -25,30 +25,38 @@ class Action(Enum):
     STEER = "steer", (MEMBERS,), "Write to a turn that runs."
     ANSWER = "answer", (MEMBERS,), "Answer a question of the analyst."
     STOP = "stop", (MEMBERS,), "Stop a turn."
-    QUERY = "query", (MEMBERS,), "Have the analyst ask data sources."
+    QUERY = "query", (MEMBERS,), "Have the analyst query data sources."
     CALL = "call", (MEMBERS,), "Have the analyst call tools of other systems."
-    CONTEXT = "context", (MEMBERS,), "Leave a message out of what the analyst reads, edit it there, or put it back."
-    SPEAK = "speak", (ASKER, ADMINS), "Write the analyst's next message or cell in its place."
+    CONTEXT = (
+        "context",
+        (MEMBERS,),
+        "Leave a message out of the analyst's context, edit it for the analyst, or put it back.",
+    )
+    SPEAK = "speak", (ASKER, ADMINS), "Write the analyst's next message or cell."
     LEAVE = "leave", (MEMBERS,), "Send the bot out of a thread."
     UNDO = "undo", (MEMBERS,), "Take the last cell back."
-    RUN = "run", (MEMBERS,), "Run code of one's own in a thread."
+    RUN = "run", (MEMBERS,), "Run their own code in a thread."
     RESET = "reset", (ASKER, ADMINS), "Ask for a reset of the session."
     CONFIRM = "confirm", (ASKER, ADMINS), "Confirm or decline what cannot be undone."
-    APPROVE = "approve", (ASKER, ADMINS), "Decide whether a cell or a statement may run, and whether files may leave."
-    REMEMBER = "remember", (MEMBERS, OPERATORS), "Decide what is kept in the team's memory, or forgotten."
+    APPROVE = "approve", (ASKER, ADMINS), "Decide whether a cell or a statement may run, and whether files may be sent."
+    REMEMBER = "remember", (MEMBERS, OPERATORS), "Decide what the team's memory keeps or forgets."
     TEACH = "teach", (ASKER, ADMINS, OPERATORS), "Approve a playbook or a function, or change it before that."
     BUILD = "build", (MEMBERS,), "Have a program written from a requirement file, or change that file."
     INSTALL = "install", (ASKER, ADMINS), "Decide whether the packages that a program needs are installed for it."
-    LOOK = "look", (MEMBERS,), "See the sources and the code of a report, and say what one thinks of it."
+    LOOK = "look", (MEMBERS,), "See the sources and the code of a report, and rate it."
     INSTRUCT = "instruct", (MEMBERS,), "Write instructions for every answer in a channel that they are in."
-    SETTINGS = "settings", (ADMINS,), "Change policies and budgets in the app's home, where threadbook.toml sets none."
-    PIN = "pin", (MEMBERS,), "Pin a thread, or take its pin away."
-    SCHEDULE = "schedule", (MEMBERS,), "Have a report made again and again; pause, resume and stop that."
+    SETTINGS = (
+        "settings",
+        (ADMINS,),
+        "Change policies and budgets in the app's home, if threadbook.toml does not set them.",
+    )
+    PIN = "pin", (MEMBERS,), "Pin a thread, or remove its pin."
+    SCHEDULE = "schedule", (MEMBERS,), "Schedule a report; pause, resume and stop its schedule."
     REPLAY = "replay", (ASKER, ADMINS, OPERATORS), "See the steps of a thread."
-    STATUS = "status", (ADMINS, OPERATORS), "See what goes on in all threads."
+    STATUS = "status", (ADMINS, OPERATORS), "See what happens in all threads."
     AUDIT = "audit", (ADMINS, OPERATORS), "Read who did what."
     EXPORT = "export", (ADMINS, OPERATORS), "Write the threads as training data."
-    IMPORT = "import", (ADMINS, OPERATORS), "Take in conversations of other tools."
+    IMPORT = "import", (ADMINS, OPERATORS), "Import conversations from other tools."
     PURGE = "purge", (ADMINS, OPERATORS), "Delete for good."
 
     default: tuple[str, ...]

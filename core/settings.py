@@ -92,18 +92,18 @@ class Settings(BaseSettings):
     slack_redirect_uri: str = Field(
         default="",
         alias="SLACK_REDIRECT_URI",
-        description="Address that ends with `/slack/oauth_redirect`; empty: the only one that the app lists.",
+        description="Address that ends with `/slack/oauth_redirect`; empty: the only address that the app lists.",
     )
     token_keys: SecretStr | None = Field(
         default=None,
         alias="THREADBOOK_TOKEN_KEYS",
-        description="Keys that encrypt the tokens of many workspaces in the Store, with commas between them, the "
-        "newest first; the same on every node.",
+        description="Keys that encrypt the tokens of many workspaces in the Store, separated by commas, the newest "
+        "first; the same on every node.",
     )
     slack_api_url: str = Field(
         default="https://slack.com/api/",
         alias="SLACK_API_URL",
-        description="Base of Slack's Web API; the playground's when trying out.",
+        description="Base URL of Slack's Web API, or of the playground's to try things out.",
     )
     openai_api_key: SecretStr | None = Field(
         default=None, alias="OPENAI_API_KEY", description="Key of the model endpoint."
@@ -141,8 +141,8 @@ class Settings(BaseSettings):
         default="",
         alias="THREADBOOK_NODE_ID",
         max_length=100,
-        description="Name of this node among all nodes; empty: the last name, which its home folder keeps, or at the "
-        "first start its hostname.",
+        description="Name of this node among all nodes; empty: the last name, which the home folder keeps, or the "
+        "hostname at the first start.",
     )
     model_choice: str = Field(
         default="",
@@ -161,7 +161,7 @@ class Settings(BaseSettings):
         default=None,
         alias="THREADBOOK_MCP_TOKEN",
         min_length=32,
-        description="For `threadbook mcp` alone: the token of the person for whom it works (`[mcp_server]`).",
+        description="Only for `threadbook mcp`: the token of the person for whom it works (`[mcp_server]`).",
     )
     config: Path = Field(
         default=Path("threadbook.toml"), alias="THREADBOOK_CONFIG", description="Path of the team's file."
@@ -170,7 +170,7 @@ class Settings(BaseSettings):
     health_address: str = Field(
         default="127.0.0.1",
         alias="THREADBOOK_HEALTH_ADDRESS",
-        description="IPv4 address on which `/healthz` and `/metrics` listen; they ask for no password.",
+        description="IPv4 address on which `/healthz` and `/metrics` listen. They need no password.",
     )
     bot_health_port: int = Field(
         default=0,

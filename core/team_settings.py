@@ -27,17 +27,18 @@ class Table(BaseModel):
 
 
 class SessionLimits(Table):
-    """`[channels.C0123456789.limits]`: what the cells of one channel may use; what is left out is as in `[limits]`."""
+    """`[channels.C0123456789.limits]`: what the cells of one channel may use; other settings as in `[limits]`."""
 
     cell_timeout_s: Seconds = Field(default=120.0, description="Wall time of one cell, in seconds.")
     cell_grace_s: Seconds = Field(
-        default=5.0, description="Seconds between the interrupt and the kill of a cell that ran out of time."
+        default=5.0, description="Seconds between the interrupt and the kill of a cell that exceeded its time."
     )
     output_kb: Positive = Field(
-        default=1_024, description="Text kept of each of a cell's two outputs, half of it head and half tail, in KB."
+        default=1_024,
+        description="Text kept of each of a cell's two outputs, half from its beginning and half from its end, in KB.",
     )
     output_file_mb: Positive = Field(
-        default=50, description="Longer output is kept whole, up to this size, as a file, in MB."
+        default=50, description="Longer output is kept completely as a file, up to this size, in MB."
     )
     memory_mb: Positive = Field(
         default=2_048, description="Memory of one thread's subprocess, over all its processes, in MB."
@@ -56,25 +57,26 @@ class SessionLimits(Table):
 
 
 class Limits(SessionLimits):
-    """`[limits]`: where a turn, a cell or a file must end."""
+    """`[limits]`: limits of turns, cells and files."""
 
     max_cells: Positive = Field(
-        default=20, description="Cells in one turn; then an honest stop that says what is known."
+        default=20, description="Cells in one turn. Then the turn stops and says what is known."
     )
-    max_model_calls: Positive = Field(default=40, description="Model calls in one turn, judgements included.")
+    max_model_calls: Positive = Field(default=40, description="Model calls in one turn, including those of judges.")
     silence_s: Annotated[float, Field(ge=0)] = Field(
         default=60.0,
-        description="Seconds without output after which the model looks at a cell that runs, and the thread is asked "
+        description="Seconds without output after which the model looks at a running cell, and the thread is asked "
         "whether to stop it; 0: never.",
     )
     file_max_mb: Positive = Field(default=250, description="Largest file that is taken from a message, in MB.")
     output_to_model_chars: Positive = Field(
-        default=8_000, description="Characters of one output that the model gets: head and tail."
+        default=8_000, description="Characters of one output that the model gets, from its beginning and its end."
     )
     context_chars: Annotated[int, Field(ge=20_000)] = Field(
         default=160_000,
-        description="Size of a whole prompt, four for each token by our estimate: four characters of English or code, "
-        "or one of what is not ASCII. Older steps are shortened to fit; what is still far longer is not sent.",
+        description="Size of a whole prompt in characters, four for each estimated token. A token is four characters "
+        "of English or code, or one character that is not ASCII. Older steps are shortened to fit. A "
+        "prompt that is still far longer is not sent.",
     )
     files_chars: Positive = Field(
         default=16_000, description="Characters of the prompt that describe the files of one turn."
@@ -98,15 +100,16 @@ class RepositorySettings(Table):
 
     hosts: Hosts = Field(
         default=(),
-        description="Hosts that may be cloned from over https, as `host` or `host:port`; empty: none. One that leads "
-        "to a private address is refused.",
+        description="Hosts that may be cloned from over https, as `host` or `host:port`; empty: none. A host with a "
+        "private address is refused.",
     )
     private_hosts: Hosts = Field(
-        default=(), description="Hosts of your own network that may be cloned from although their address is private."
+        default=(), description="Hosts in your own network that may be cloned from, although their address is private."
     )
     ca_file: str = Field(
         default="",
-        description="Path of a file of certificates to trust instead of the system's, for hosts with one of their own.",
+        description="Path of a file of certificates to trust instead of the system's, for hosts with their own "
+        "certificates.",
     )
     max_mb: Positive = Field(default=100, description="Largest repository, packed or unpacked, in MB.")
     seconds: Seconds = Field(default=120.0, description="Longest time for a clone, in seconds.")
@@ -120,8 +123,8 @@ class PackageSettings(Table):
 
     allowed: tuple[PackageName, ...] = Field(
         default=(),
-        description="Names of packages that are installed for a program without asking a person. All that a program "
-        "needs must be named, also what its packages need.",
+        description="Names of packages that are installed for a program without asking a person. All packages of a "
+        "program must be named, also their dependencies.",
     )
     max_packages: Positive = Field(default=40, description="Packages that one program may need in all.")
     max_mb: Positive = Field(default=200, description="Size of all wheels of one program together, in MB.")
@@ -147,17 +150,17 @@ def _sections(names: tuple[str, ...]) -> tuple[str, ...]:
 
 
 class ChannelReport(Table):
-    """`[channels.C0123456789.report]`: the layout of reports there; what is left out is as in `[report]`."""
+    """`[channels.C0123456789.report]`: the layout of reports there; other settings as in `[report]`."""
 
     sections: Annotated[tuple[str, ...], AfterValidator(_sections)] = Field(
         default=(),
-        description="Headings that every report has, in this order; empty: the analyst chooses. A heading that nothing "
-        "was written for says so.",
+        description="Headings that every report has, in this order; empty: the analyst chooses. An empty section is "
+        "marked as not answered.",
     )
 
 
 class ReportSettings(ChannelReport):
-    """`[report]`: the layout of reports, and what happens to figures that no output, file or person gives."""
+    """`[report]`: the layout of reports, and the treatment of figures without a source."""
 
     unsourced: Literal["mark", "hold"] = Field(
         default="mark",
@@ -166,33 +169,34 @@ class ReportSettings(ChannelReport):
     )
     clean_room: Literal["after", "before", "off"] = Field(
         default="after",
-        description="The code behind a report is run once more in a fresh session with the same inputs, right `after` "
-        "the report is posted, or `before`; the outcome stands under the report.",
+        description="When the code behind a report runs once more in a fresh session with the same inputs: right "
+        "`after` the report is posted, or `before`. The outcome is shown under the report.",
     )
     clean_room_s: Seconds = Field(
         default=60.0,
-        description="Longest time for that, in seconds; longer analyses are not run again, and it is said.",
+        description="Longest time for this run, in seconds. A longer analysis does not run again, and the report says"
+        " so.",
     )
     clean_room_rows_mb: Annotated[int, Field(ge=0)] = Field(
         default=64,
-        description="Rows of data sources that are kept for that, of one question, in MB; 0: none, so cells that ask "
-        "a source are not run again.",
+        description="Rows of data sources that are kept for this run, per question, in MB; 0: none, so cells that "
+        "query a source do not run again.",
     )
 
 
 class CheckSettings(Table):
-    """`[check]`: a second way to the figures of a report, which knows the question and the data but not the first."""
+    """`[check]`: a second way to the figures of a report. It knows the question and the data, but not the first way."""
 
     second_route: Literal["off", "headline", "always"] = Field(
         default="off",
-        description="`headline`: the figures in the first lines of a report are computed once more, from the question "
-        "and the data alone, and both are shown where they differ. `always`: all its figures. Costs one or two model "
-        "calls for each report.",
+        description="`headline`: the figures in the first lines of a report are computed a second time, from the "
+        "question and the data alone. If they differ, both are shown. `always`: all figures of the "
+        "report. This costs one or two model calls for each report.",
     )
     second_model: str = Field(
         default="",
         description="Model that writes the second way: a name of `[models]`, or of a model at the same endpoint; "
-        "empty: that of the turn.",
+        "empty: the model of the turn.",
     )
     second_route_s: Seconds = Field(
         default=60.0, description="Longest time for the code of the second way, in seconds."
@@ -207,8 +211,8 @@ class SandboxSettings(Table):
     )
     syscalls: Literal["deny", "allow"] = Field(
         default="deny",
-        description="System calls of code: all but a list of the denied, or besides only a list of those that "
-        "libraries were seen to need. `allow` is the tighter one.",
+        description="System calls that code may make. `deny`: all except a list of denied calls. `allow`: only a list"
+        " of calls that libraries need; this is stricter.",
     )
     bash: bool = Field(
         default=False,
@@ -216,13 +220,13 @@ class SandboxSettings(Table):
     )
     toolchains: tuple[FolderPath, ...] = Field(
         default=(),
-        description="Folders of compilers that do not lie in the system's (`rustc --print sysroot`): sessions may read "
-        "them, a shell may run what lies there. A node that lacks one goes without.",
+        description="Folders of compilers outside of the system's folders (`rustc --print sysroot`). Sessions may read "
+        "them, and a shell may run programs there. A folder that a node does not have is ignored there.",
     )
     imports: tuple[ModuleName, ...] = Field(
         default=(),
-        description="Modules that cells may import, with what is in them; `base`: eleven of the standard library. "
-        "Empty: all that are installed. A rule of the team; the sandbox is the wall.",
+        description="Modules that cells may import, with their submodules; `base`: eleven modules of the standard "
+        "library. Empty: all installed modules. This is a rule of the team; the sandbox protects the machine.",
     )
 
 
@@ -230,7 +234,7 @@ class SlackSettings(Table):
     """`[slack]`: how the bot behaves in the workspace."""
 
     file_hosts: tuple[str, ...] = Field(
-        default=(), description="Hosts beside Slack's own that files may be downloaded from."
+        default=(), description="Hosts that files may be downloaded from, in addition to Slack's own."
     )
     rate_budgets: Literal["auto", "always", "never"] = Field(
         default="auto",
@@ -242,21 +246,22 @@ class SlackSettings(Table):
 
 
 class ModelSettings(Table):
-    """`[model]`: how the model is asked. Which model it is: THREADBOOK_MODEL and OPENAI_*."""
+    """`[model]`: how the model is asked. THREADBOOK_MODEL and OPENAI_* choose the model."""
 
     mode: Literal["native", "fenced"] = Field(
         default="native", description="Native tool calls, or fenced code for models without."
     )
     sees: bool = Field(
         default=True,
-        description="Whether charts and uploaded images are sent to it; an endpoint that refuses one gets none.",
+        description="Whether charts and uploaded images are sent to it. An endpoint that refuses one gets no more of "
+        "them.",
     )
     timeout_s: Seconds = Field(default=120.0, description="Longest wait for the model to say anything, in seconds.")
     max_retries: int = Field(default=3, ge=0, description="Further tries after a time-out, 429 or 5xx.")
 
 
 class OfferedModelSettings(Table):
-    """`[models.NAME]`: a further model. People can choose it, and take it when the first one is away."""
+    """`[models.NAME]`: another model. People can choose it, also when the first one is unavailable."""
 
     model: str = Field(min_length=1, description="Model name that its endpoint knows.")
     base_url: str = Field(
@@ -272,7 +277,8 @@ class OfferedModelSettings(Table):
     )
     sees: bool = Field(
         default=True,
-        description="Whether charts and uploaded images are sent to it; an endpoint that refuses one gets none.",
+        description="Whether charts and uploaded images are sent to it. An endpoint that refuses one gets no more of "
+        "them.",
     )
 
 
@@ -281,7 +287,8 @@ class PriceSettings(Table):
 
     input: Annotated[float, Field(ge=0)] = Field(description="A million tokens of the prompt.")
     cached: Annotated[float, Field(ge=0)] | None = Field(
-        default=None, description="A million tokens of the prompt that the endpoint had cached; without it as `input`."
+        default=None,
+        description="A million tokens of the prompt that the endpoint had cached; if not set, the price of `input`.",
     )
     output: Annotated[float, Field(ge=0)] = Field(description="A million tokens of the reply.")
 
@@ -297,7 +304,7 @@ Money = Annotated[float, Field(ge=0)]
 
 
 class BudgetSettings(Table):
-    """`[budget]`: what the model may take before a turn ends with what it has; 0: no limit. Days are of UTC."""
+    """`[budget]`: limits for the model. At a limit, a turn ends with what it has; 0: no limit. Days are UTC days."""
 
     turn_tokens: Tokens = Field(default=0, description="Tokens of one turn, prompts and replies together.")
     turn_cost: Money = Field(default=0.0, description="Cost of one turn.")
@@ -307,7 +314,7 @@ class BudgetSettings(Table):
     person_day_cost: Money = Field(default=0.0, description="Cost of one person's turns in a day.")
     day_tokens: Tokens = Field(default=0, description="Tokens of everybody in a day.")
     day_cost: Money = Field(default=0.0, description="Cost of everybody in a day.")
-    currency: str = Field(default="USD", max_length=10, description="What the prices are in, as it is shown.")
+    currency: str = Field(default="USD", max_length=10, description="Currency of the prices, as it is shown.")
 
     @property
     def costs(self) -> tuple[str, ...]:
@@ -316,21 +323,21 @@ class BudgetSettings(Table):
 
 
 class MemorySettings(Table):
-    """`[memory]`: what the team has learned, in a folder of Markdown that it may keep in git (`docs/memory.md`)."""
+    """`[memory]`: the team's memory, a folder of Markdown files that may be in git (`docs/memory.md`)."""
 
     folder: str = Field(
         default="",
-        description="Folder of the team's memory; a relative path is taken from here. Empty: `memory` in the home "
-        "folder. Several nodes need one that they share.",
+        description="Folder of the team's memory; a relative path begins here. Empty: `memory` in the home folder. "
+        "Several nodes need a shared folder.",
     )
     prompt_chars: Annotated[int, Field(ge=0)] = Field(
         default=6_000,
-        description="Characters of a prompt for what the team wrote down, the most relevant first; 0: none of it.",
+        description="Characters of a prompt for the team's memory, the most relevant entries first; 0: none.",
     )
     embedding_model: str = Field(
         default="",
-        description="Embedding model by which threads are found that mean what is looked for (`docs/threads.md`); "
-        "empty: they are found by their words alone.",
+        description="Embedding model that finds threads by their meaning (`docs/threads.md`); empty: threads are "
+        "found by their words alone.",
     )
     embedding_url: str = Field(
         default="",
@@ -344,7 +351,8 @@ class MemorySettings(Table):
     )
     embedding_least: Annotated[float, Field(ge=0, le=1)] = Field(
         default=0.3,
-        description="How alike a thread and the words have to be, as a cosine; models differ in what they give.",
+        description="Least similarity of a thread and the search words, as a cosine. Good values differ between "
+        "models.",
     )
 
 
@@ -358,7 +366,7 @@ class RetentionSettings(Table):
     """`[retention]`: when threads are deleted for good without anybody asking."""
 
     days: Annotated[int, Field(ge=0)] = Field(
-        default=0, description="Days after the last thing that happened in a thread; 0: threads are kept."
+        default=0, description="Days after the last event in a thread; 0: threads are kept."
     )
 
 
@@ -366,12 +374,13 @@ class ExportSettings(Table):
     """`[export]`: the team's threads as training data (`threadbook export`)."""
 
     opted_out: tuple[str, ...] = Field(
-        default=(), description="Slack's ids of people who do not want it: threads in which they took part stay out."
+        default=(),
+        description="Slack ids of people who do not want this: threads in which they took part are left out.",
     )
     test_percent: Annotated[int, Field(ge=0, le=50)] = Field(
         default=10, description="Percent of the threads whose examples go into the test split."
     )
-    licence: str = Field(default="", description="What the card says of who may use the data.")
+    licence: str = Field(default="", description="Text of the card on who may use the data.")
 
 
 Country = Annotated[str, Field(pattern=r"^([A-Z]{2}(-[A-Z0-9]{1,3})?)?$")]
@@ -379,17 +388,17 @@ Dates = Annotated[tuple[date, ...], Field(max_length=1_000)]
 
 
 class ScheduleSettings(Table):
-    """`[schedules]`: reports that are made again and again (`docs/threads.md`)."""
+    """`[schedules]`: scheduled reports (`docs/threads.md`)."""
 
     late_hours: Annotated[float, Field(gt=0)] = Field(
-        default=12.0, description="A run that would begin later than so many hours after its time is left out."
+        default=12.0, description="A run that would begin more than this number of hours late is left out."
     )
     per_person: Positive = Field(default=20, description="Schedules that one person may own at a time.")
-    least_minutes: Positive = Field(default=60, description="Minutes between two runs of a schedule, at least.")
+    least_minutes: Positive = Field(default=60, description="Least number of minutes between two runs of a schedule.")
     holidays: Country = Field(
         default="",
-        description='Country whose public holidays are days off, for schedules that are "not on holidays": "DE", or a '
-        'part of it, "DE-BY" (ISO 3166).',
+        description='Country whose public holidays are days off for schedules with "not on holidays": "DE", or a part'
+        ' of a country, "DE-BY" (ISO 3166).',
     )
     days_off: Dates = Field(default=(), description="More days off, as dates: [2026-12-24, 2026-12-31].")
 
@@ -397,15 +406,15 @@ class ScheduleSettings(Table):
 class WorkerSettings(Table):
     """`[workers]`: the worker service of one node."""
 
-    count: Positive = Field(default=4, description="RQ workers on one node. Each works on a processor of its own.")
+    count: Positive = Field(default=4, description="RQ workers on one node. Each uses its own processor.")
     turns: Positive = Field(
         default=50,
-        description="Turns that one RQ worker has in flight at once. Most of them wait for a model or a cell.",
+        description="Turns that one RQ worker runs at once. Most of them wait for a model or a cell.",
     )
     broker_mb: Annotated[int, Field(ge=512)] = Field(
         default=4_096,
-        description="Memory of the broker of data sources with all results that it holds, in MB; a result above is "
-        "refused.",
+        description="Memory of the broker of data sources with all its results, in MB. A result that would exceed it "
+        "is refused.",
     )
 
 
@@ -413,9 +422,9 @@ NoLimit = Annotated[int, Field(ge=0)]
 
 
 class FairnessSettings(Table):
-    """`[fairness]`: how many turns run at once, over all nodes; 0: no limit. Others wait, oldest first.
+    """`[fairness]`: how many turns run at once on all nodes; 0: no limit. Other turns wait, oldest first.
 
-    Keep it below what all workers have room for (`count` × `turns`), so that the next turn finds a place.
+    Keep `running` below the places of all workers (`count` × `turns`), so that the next turn finds a place.
     """
 
     running: NoLimit = Field(default=0, description="Turns in all.")
@@ -438,14 +447,14 @@ _ACTIONS: Any = {action.value: (Who, Field(default=action.default, description=a
 
 
 class ChannelAccess(create_model("_Actions", __base__=Table, **_ACTIONS)):  # type: ignore[misc]
-    """`[channels.C0123456789.access]`: who may do what in one channel; what is left out is as in `[access]`."""
+    """`[channels.C0123456789.access]`: who may do what in one channel; other settings as in `[access]`."""
 
 
 class AccessSettings(ChannelAccess):
     """`[access]`: who may do what; `docs/privacy.md` explains the words. Slack's ids of people and groups count too."""
 
     admins: Who = Field(
-        default=(), description="Admins beside those of Slack's workspace: ids of people and user groups."
+        default=(), description="Admins in addition to those of the Slack workspace: ids of people and user groups."
     )
     own_teams: tuple[str, ...] = Field(
         default=(), description="Other workspaces or organisations (T…, E…) whose people are no strangers."
@@ -456,14 +465,14 @@ class WorkspaceSettings(Table):
     """`[workspaces.T0123456789]`: what one of many workspaces may use; `docs/many-workspaces.md` explains it."""
 
     sources: tuple[str, ...] = Field(
-        default=(), description="Names of `[sources]` that it may ask; none that is not named here."
+        default=(), description="Names of `[sources]` that it may query; it may not query others."
     )
     mcp: tuple[str, ...] = Field(
-        default=(), description="Names of `[mcp]` whose tools its cells may call; none that is not named here."
+        default=(), description="Names of `[mcp]` whose tools its cells may call; they may not call others."
     )
     admins: Who = Field(
         default=(),
-        description="Its admins beside those of Slack; with many workspaces `admins` of `[access]` is not used.",
+        description="Its admins in addition to Slack's; with many workspaces `admins` of `[access]` is not used.",
     )
     day_tokens: Tokens = Field(default=0, description="Tokens of everybody there in a day; unset: as in `[budget]`.")
     day_cost: Money = Field(default=0.0, description="Cost of everybody there in a day; unset: as in `[budget]`.")
@@ -478,40 +487,41 @@ def rules_of(access: ChannelAccess, own: ChannelAccess | None = None) -> Mapping
 
 
 class ChannelApprovals(Table):
-    """`[channels.C0123456789.approvals]`: what waits for a yes there; what is left out is as in `[approvals]`."""
+    """`[channels.C0123456789.approvals]`: what waits for a yes there; other settings as in `[approvals]`."""
 
     ask: Literal["never", "plan", "first cell", "risky", "every cell"] = Field(
         default="never",
-        description="What waits for a person's yes: nothing, the plan and then each stage's result, the first cell of "
-        "each question, cells that fall under a rule of `docs/working-together.md`, all cells. Who may say yes: "
-        "`approve` of `[access]`.",
+        description="What waits for a person's yes. `never`: nothing. `plan`: the plan and each stage's result. `first "
+        "cell`: the first cell of each question. `risky`: cells that fall under a rule of "
+        "`docs/working-together.md`. `every cell`: all cells. `approve` of `[access]` says who may decide.",
     )
     people: Literal[1, 2] = Field(default=1, description="How many different people have to say yes.")
     files: Literal["never", "always"] = Field(
         default="never",
-        description="`always`: files wait for a yes before they are uploaded to Slack. Text and charts go at once.",
+        description="`always`: files wait for a yes before they are uploaded to Slack. Text and charts are posted at "
+        "once.",
     )
     above: Money = Field(
         default=0.0,
-        description="A call of a model that is estimated to cost more waits for a yes, in the currency of `[budget]`; "
-        "0: none does. Models without a price are not estimated.",
+        description="A model call with a higher estimated cost waits for a yes, in the currency of `[budget]`; 0: no "
+        "call waits. Models without a price are not estimated.",
     )
     hours: Annotated[float, Field(gt=0)] = Field(
         default=24.0,
-        description="Hours after which a question parks its turn; “continue” goes on from there. Files that wait are "
-        "asked for again with “send files”.",
+        description="Hours after which an unanswered question parks its turn. “continue” goes on from there. “send "
+        "files” asks again about waiting files.",
     )
 
 
 class ApprovalSettings(ChannelApprovals):
-    """`[approvals]`: what happens only after a person said yes. `docs/working-together.md` shows it."""
+    """`[approvals]`: what waits for a person's yes (`docs/working-together.md`)."""
 
 
 PersonalKind = Literal["email", "phone", "iban", "card", "id"]
 
 
 class ChannelPrivacy(Table):
-    """`[channels.C0123456789.privacy]`: what the model does not see there; what is left out is as in `[privacy]`."""
+    """`[channels.C0123456789.privacy]`: what the model does not see there; other settings as in `[privacy]`."""
 
     redact: tuple[PersonalKind, ...] = Field(
         default=(),
@@ -520,7 +530,7 @@ class ChannelPrivacy(Table):
     )
     reports: Literal["placeholders", "values"] = Field(
         default="placeholders",
-        description="What people read in a report in the place of such a value: the placeholder, or the value.",
+        description="What people read in a report for such a value: the placeholder or the value.",
     )
 
 
@@ -531,10 +541,9 @@ class PrivacySettings(ChannelPrivacy):
 
 
 class StorageSettings(Table):
-    """`[storage]`: how much the file store keeps of saved sessions, where threads move between nodes; 0: no limit.
+    """`[storage]`: limits for saved sessions in the file store, if threads move between nodes; 0: no limit.
 
-    A session above a limit is not saved. The thread is told, and works on; only a failure of its node would cost it its
-    variables.
+    A session above a limit is not saved. The thread is told and goes on. It loses its variables only if its node fails.
     """
 
     thread_mb: NoLimit = Field(default=4_096, description="Saved variables of one thread, in MB.")
@@ -542,15 +551,16 @@ class StorageSettings(Table):
     team_mb: NoLimit = Field(default=1_000_000, description="Saved variables of all threads of a workspace, in MB.")
     evict_days: NoLimit = Field(
         default=30,
-        description="Days without a cell after which a saved session leaves its node's disk. It comes back by itself.",
+        description="Days without a cell after which a saved session is removed from its node's disk. It is restored "
+        "when it is needed.",
     )
 
 
 class ChannelSettings(Table):
-    """`[channels.C0123456789]`: what differs in one channel."""
+    """`[channels.C0123456789]`: settings that differ in one channel."""
 
     strict_mention: bool = Field(
-        default=False, description="Every message must mention the bot, replies in its threads too."
+        default=False, description="Every message must mention the bot, also replies in its threads."
     )
     limits: SessionLimits = SessionLimits()
     access: ChannelAccess = ChannelAccess()
@@ -560,59 +570,68 @@ class ChannelSettings(Table):
 
 
 class SourceSettings(Table):
-    """`[sources.NAME]`: a database or folder that can be asked. Its URL is a secret and never stands in this file."""
+    """`[sources.NAME]`: a database or folder that can be queried. Its URL is a secret and is never in this file."""
 
     url_env: str | None = Field(
         default=None,
         min_length=1,
-        description="Environment variable (or line of `.env`) that holds the URL; its scheme tells the kind.",
+        description="Environment variable (or line of `.env`) that holds the URL. The scheme of the URL decides the "
+        "kind.",
     )
     url_file: Path | None = Field(
-        default=None, description="File that holds the URL, instead of `url_env`; a relative path is taken from here."
+        default=None, description="File that holds the URL, instead of `url_env`; a relative path begins here."
     )
     description: str = Field(default="", description="What the data is about, in a sentence.")
     tables_allowed: tuple[str, ...] = Field(
         default=("*",), description="Patterns of tables that may be read: `schema.table`, `schema.*`, `table`, `*`."
     )
     tables_denied: tuple[str, ...] = Field(
-        default=(), description="Patterns of tables that may not be read; they count before `tables_allowed`."
+        default=(), description="Patterns of tables that may not be read; they take priority over `tables_allowed`."
     )
-    max_rows: Positive = Field(default=1_000_000, description="Rows of one result; a larger one is refused whole.")
-    max_mb: Positive = Field(default=512, description="Size of one result in memory, in MB; a larger one is refused.")
+    max_rows: Positive = Field(
+        default=1_000_000, description="Rows of one result; a larger result is refused completely."
+    )
+    max_mb: Positive = Field(
+        default=512, description="Size of one result in memory, in MB; a larger result is refused."
+    )
     timeout_s: Seconds = Field(default=60.0, description="Time for one statement and its rows, in seconds.")
     dictionary: Path | None = Field(
         default=None,
-        description="Folder of the data dictionary, Markdown files that a team keeps; a relative path is taken from "
-        "here.",
+        description="Folder of the data dictionary, which are Markdown files of the team; a relative path begins here.",
     )
     turn_queries: Positive = Field(default=100, description="Statements that the cells of one turn may send.")
     turn_mb: Positive = Field(default=2_048, description="Size of all results of one turn, in MB.")
     connections: Positive = Field(default=4, description="Statements that one node runs at once.")
     people: Who = Field(
-        default=(), description="Who may ask this source, beside what `query` of `[access]` says; empty: that alone."
+        default=(),
+        description="People who may query this source, if `query` of `[access]` allows them too; empty: everybody whom "
+        "`[access]` allows.",
     )
-    channels: tuple[str, ...] = Field(default=(), description="Channels (C…, G…, D…) that may ask; empty: every one.")
+    channels: tuple[str, ...] = Field(
+        default=(), description="Channels (C…, G…, D…) that may query; empty: all channels."
+    )
     outsiders: bool = Field(
-        default=False, description="Ask it also in channels with guests or people of other workspaces in them."
+        default=False, description="Allow queries also in channels with guests or people of other workspaces."
     )
     private_answers: bool = Field(
         default=False,
-        description="Where `outsiders` forbids it, take the question to a direct message with whoever asked.",
+        description="If `outsiders` forbids an answer in the channel, answer in a direct message to the asker.",
     )
     strict: bool = Field(
         default=False, description="Ask in the thread before each statement; `approve` of `[access]` says who decides."
     )
     ask_above_rows: NoLimit = Field(
         default=0,
-        description="Ask in the thread before a statement for which the database expects to go through more rows; 0: "
-        "before none. Postgres, MySQL, MariaDB and DuckDB tell it, for folders and buckets too; others do not.",
+        description="Ask in the thread before a statement for which the database expects to process more rows; 0: "
+        "never ask. Postgres, MySQL, MariaDB and DuckDB give this estimate, also for folders and buckets;"
+        " others do not.",
     )
     confirm_minutes: Positive = Field(
-        default=60, description="With `strict` or `ask_above_rows`: so long a yes to a statement counts."
+        default=60, description="With `strict` or `ask_above_rows`: minutes for which a yes to a statement counts."
     )
     role: str = Field(default="", description="Role to take before each statement (`SET ROLE`); Postgres and MariaDB.")
     accept_writable_login: bool = Field(
-        default=False, description="Ask this source although its login could write; the statement stays read-only."
+        default=False, description="Query this source although its login can write; the transaction is still read-only."
     )
 
     @model_validator(mode="after")
@@ -623,36 +642,40 @@ class SourceSettings(Table):
 
 
 class McpSettings(Table):
-    """`[mcp.NAME]`: a server of tools that cells may call over MCP (`docs/mcp.md`). No secret stands in this file."""
+    """`[mcp.NAME]`: a server of tools that cells may call over MCP (`docs/mcp.md`). This file contains no secret."""
 
     command: tuple[str, ...] = Field(
-        default=(), description="Program with its arguments that is the server; it runs here, outside the sandbox."
+        default=(), description="Program of the server, with its arguments; it runs here, outside the sandbox."
     )
     url: str = Field(default="", description="Address of the server, instead of `command` (Streamable HTTP).")
-    tools: tuple[str, ...] = Field(min_length=1, description="Tools that may be called, by name; no other one is.")
+    tools: tuple[str, ...] = Field(
+        min_length=1, description="Names of the tools that may be called; other tools cannot be called."
+    )
     description: str = Field(default="", description="What the server is good for, in a sentence.")
     env: tuple[str, ...] = Field(
-        default=(), description="Environment variables (or lines of `.env`) that the program gets; no other one is."
+        default=(), description="Environment variables (or lines of `.env`) that the program gets; it gets no others."
     )
     token_env: str | None = Field(
         default=None,
         min_length=1,
         description="Environment variable (or line of `.env`) that holds the bearer token for the `url`.",
     )
-    channels: tuple[str, ...] = Field(default=(), description="Channels (C…, G…, D…) that may call; empty: every one.")
+    channels: tuple[str, ...] = Field(
+        default=(), description="Channels (C…, G…, D…) that may call; empty: all channels."
+    )
     outsiders: bool = Field(
-        default=False, description="Call it also in channels with guests or people of other workspaces in them."
+        default=False, description="Allow calls also in channels with guests or people of other workspaces."
     )
     ask: Literal["always", "never"] = Field(
         default="always",
         description="Ask in the thread before each call; `approve` of `[access]` says who decides.",
     )
-    confirm_minutes: Positive = Field(default=60, description="So long a yes to a call counts.")
+    confirm_minutes: Positive = Field(default=60, description="Minutes for which a yes to a call counts.")
     timeout_s: Seconds = Field(
         default=60.0, description="Time for one call, with the start of the program, in seconds."
     )
     max_kb: Annotated[int, Field(gt=0, le=8_192)] = Field(
-        default=1_024, description="Size of one answer, in KB; a larger one is refused whole."
+        default=1_024, description="Size of one answer, in KB; a larger answer is refused completely."
     )
     turn_calls: Positive = Field(default=50, description="Calls that the cells of one turn may make.")
 
@@ -685,11 +708,11 @@ class McpServerSettings(Table):
 
     tokens: tuple[str, ...] = Field(
         default=(),
-        description="Whose token has which hash, as `U0123ABCD sha256:…`; with many workspaces as "
-        "`T0123456789/U0123ABCD sha256:…`. The tokens stand nowhere here.",
+        description="Owner and hash of each token, as `U0123ABCD sha256:…`; with many workspaces as "
+        "`T0123456789/U0123ABCD sha256:…`. The tokens themselves are not in this file.",
     )
     wait_s: Seconds = Field(
-        default=900.0, description="So long `ask` waits for the report; then it says where it will stand, in seconds."
+        default=900.0, description="Seconds that `ask` waits for the report. Then it says where the report will appear."
     )
 
     @field_validator("tokens")

@@ -27,22 +27,22 @@ HEAD = """\
 Generated from the commands; a test compares the two. `threadbook COMMAND --help` prints the same.
 
 ```sh
-threadbook --install-completion      # the shell completes commands and options from then on
+threadbook --install-completion      # from then on the shell completes commands and options
 threadbook --version
-threadbook init                      # sets a folder up, by asking five questions
+threadbook init                      # sets up a folder; it asks five questions
 ```
 
 ## Exit codes
 
 | code | meaning |
 | --- | --- |
-| 0 | it is done; `ask` and `demo`: the last answer arrived, or waits for you |
-| 1 | it failed, or something is missing; a sentence on standard error says what |
-| 2 | an argument or a setting is wrong, and nothing was begun; `init`: nothing was written |
+| 0 | success; `ask` and `demo`: the last answer arrived, or waits for you |
+| 1 | failure, or something is missing; a message on standard error says what |
+| 2 | an argument or a setting is wrong, and nothing was started; `init`: nothing was written |
 | 130 | ended by Ctrl-C |
 | 143 | ended by SIGTERM |
 
-What a command is asked for goes to standard output, everything else to standard error. `--json` prints one document.
+Results go to standard output, everything else goes to standard error. `--json` prints one document.
 """
 
 
@@ -55,7 +55,7 @@ def page() -> str:
 
 
 def _commands(command: Any, name: str) -> Iterator[tuple[str, Any]]:
-    """A command's commands by their whole names, those of groups in their places."""
+    """Every command with its whole name; the commands of a group follow in its place."""
     if inner := getattr(command, "commands", None):
         for word in sorted(inner):
             yield from _commands(inner[word], f"{name} {word}")

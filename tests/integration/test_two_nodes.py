@@ -241,15 +241,15 @@ def test_a_thread_moves_when_its_node_is_killed_in_mid_turn_and_moves_back_when_
         PAGE.write_text(f"{HEAD}\n\nThis run: answered {took:.0f} s after the kill.\n\n---\n\n{transcript}")
 
 
-HEAD = """# Two nodes, one killed in mid-turn
+HEAD = """# Two nodes, one of them killed during a turn
 
-A thread of the test `tests/integration/test_two_nodes.py`, as people see it: two worker services (`node-a`, `node-b`)
-on one Redis, one Postgres and one S3-compatible store. While the cell “A long one” runs, every process of its node gets
-SIGKILL at once. The other node takes the thread. The cells that finished are not run again, and their variables and
-files are there. The cell that was cut off is reported and not repeated by itself. Then the first node comes back. It
-leaves the thread alone until the second node is drained with SIGTERM.
+This is a thread of the test `tests/integration/test_two_nodes.py`, as people see it. Two worker services (`node-a`,
+`node-b`) use one Redis, one Postgres and one S3-compatible store. While the cell “A long one” runs, every process of
+its node gets SIGKILL at once. The other node takes over the thread. Finished cells do not run again: their variables
+and files are still there. The interrupted cell is reported, and it is not repeated automatically. Then the first node
+comes back. The thread stays on the second node until that node is drained with SIGTERM.
 
-`UPDATE_GOLDEN=1 pytest tests/integration/test_two_nodes.py` writes this page anew."""
+`UPDATE_GOLDEN=1 pytest tests/integration/test_two_nodes.py` writes this page again."""
 
 
 def _sleeps(team: Team, node: str, key: ThreadKey) -> bool:
