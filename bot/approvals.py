@@ -33,7 +33,7 @@ _DECIDES: Final[Mapping[str, Do]] = {"run": "run", "skip": "skip", "reject": "re
 
 
 class Takes(Protocol):
-    """What takes messages in, as `MessageHandler` does."""
+    """Takes messages in, like `MessageHandler`."""
 
     def take_decision(self, message: IncomingMessage) -> None:
         """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
@@ -43,7 +43,7 @@ class Takes(Protocol):
 
 
 class Asked(NamedTuple):
-    """A question whether something may run, as it stands in the Store. `end` is what came of it."""
+    """A question whether something may run, as it is in the Store. `end` is its outcome."""
 
     turn: TurnRow
     draft: Draft
@@ -70,7 +70,7 @@ class Approvals:
         self._handler = handler
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
-        """Do what a button says. Returns what came of it, a word for the log. Raises StoreUnreachable: then no ack."""
+        """Do what a button says. Returns the outcome, a word for the log. Raises StoreUnreachable: then no ack."""
         press = read_press(body)
         button = ApprovalButton.decode(press.value) if press else None
         if press is None or button is None or not press.ts:

@@ -48,7 +48,7 @@ Take = Callable[[Mapping[str, Any], str, str], None]
 
 @dataclass(frozen=True, slots=True)
 class _Wanted:
-    """A thread that is to be looked up: its messages after this ts. `tries` were in vain."""
+    """A thread that is to be looked up: its messages after this ts. `tries` were without success."""
 
     after: str
     tries: int = 0

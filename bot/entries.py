@@ -3,7 +3,7 @@
 A person sees the folders of the channels that they are in with the bot, those of the projects of these channels, and as
 a member of the workspace what everyone reads. Who may `remember` in a channel may change what is kept there; what holds
 beyond one channel is changed by those who may change `settings`. Every change is made in the folder at once, and it and
-every refusal stand in the audit. A press only claims something: it is looked up each time.
+every refusal are in the audit. A press only claims something: it is looked up each time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ MOST_PLACES: Final = 50
 
 
 class Takes(Protocol):
-    """What knows who may what, as `MessageHandler` does."""
+    """Says who may do what, like `MessageHandler`."""
 
     @property
     def settings(self) -> Settings:
@@ -45,7 +45,7 @@ class Takes(Protocol):
         """Whether a person may do this; what Slack does not tell in time counts as no."""
 
     def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Have something done that must not delay the ack."""
+        """Do something after the ack, so that the ack is not delayed."""
 
 
 class TeamEntries:
@@ -59,7 +59,7 @@ class TeamEntries:
         reader: Callable[[str, str], Reader],
         redraw: Callable[[str, str], None],
     ) -> None:
-        """`reader` says who a person of a team is, `redraw` draws their home anew."""
+        """`reader` says who a person of a team is, `redraw` draws their home again."""
         self._store = store
         self._slack = slack
         self._handler = handler
@@ -91,7 +91,7 @@ class TeamEntries:
         return entries_view(EntriesPage(places, shown.space, page, may_change, said), reader.language)
 
     def turn_page(self, body: Mapping[str, Any], team: str) -> str:
-        """Show another place or page. Returns what came of it, a word for the log."""
+        """Show another place or page. Returns the outcome, a word for the log."""
         press = read_press(body)
         button = EntriesButton.decode(press.value) if press else None
         if press is None or button is None or not press.view:
@@ -100,7 +100,7 @@ class TeamEntries:
         return self._show(press, reader, self.window(reader, button.space, button.page))
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
-        """Open the form of an entry, or forget it. Returns what came of it, a word for the log."""
+        """Open the form of an entry, or forget it. Returns the outcome, a word for the log."""
         press = read_press(body)
         button = EntryButton.decode(press.value) if press else None
         if press is None or button is None or not press.view:

@@ -145,7 +145,7 @@ class Finder:
 
 
 def excerpt_of(texts: Sequence[str], words: Sequence[str]) -> str:
-    """A line around the first of the words that stands in a text after the first one; "" when none does."""
+    """A line around the first of the words that is in a text after the first one; "" when none does."""
     for text in (*texts[1:], *texts[:1]):
         plain = _WHITE.sub(" ", text).strip()
         at = next((place for word in words if (place := plain.casefold().find(word)) >= 0), None)

@@ -1,7 +1,7 @@
 """Presses on the message that lists files which wait for a yes.
 
 A press becomes a message of the command FILES. Whether it counts is the worker's to say. A press on what is decided
-already only draws the message again, and tells whoever pressed what was decided. Nothing is kept in memory.
+already only draws the message again, and tells the person who pressed what was decided. Nothing is kept in memory.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ log = get_logger(__name__)
 
 
 class Takes(Protocol):
-    """What takes messages in, as `MessageHandler` does."""
+    """Takes messages in, like `MessageHandler`."""
 
     def take_decision(self, message: IncomingMessage) -> None:
         """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
@@ -42,7 +42,7 @@ class HeldFiles:
         self._handler = handler
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
-        """Do what a button says. Returns what came of it, a word for the log. Raises StoreUnreachable: then no ack."""
+        """Do what a button says. Returns the outcome, a word for the log. Raises StoreUnreachable: then no ack."""
         press = read_press(body)
         button = FilesButton.decode(press.value) if press else None
         if press is None or button is None or not press.ts:

@@ -66,7 +66,7 @@ class Home:
         return "drawn"
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
-        """Do what a button says: draw anew, or open a form for whoever may use it."""
+        """Do what a button says: draw again, or open a form for whoever may use it."""
         press = read_press(body)
         button = HomeButton.decode(press.value) if press else None
         if press is None or button is None:
@@ -96,7 +96,7 @@ class Home:
         return ack
 
     def tour(self, body: Mapping[str, Any], team: str) -> str:
-        """Begin a thread with a question about the sample data, in the direct message of whoever pressed."""
+        """Begin a thread with a question about the sample data, in the direct message of the person who pressed."""
         press = read_press(body)
         button = TourButton.decode(press.value) if press else None
         if press is None or button is None or button.n >= drawn.TOUR or not press.ts:

@@ -52,7 +52,7 @@ class Takes(Protocol):
         """What Redis knows of the nodes and of the queues. Raises redis.RedisError."""
 
     def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Have something done that must not delay the ack."""
+        """Do something after the ack, so that the ack is not delayed."""
 
 
 class Reader(NamedTuple):

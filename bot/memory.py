@@ -25,7 +25,7 @@ from core.values import IncomingMessage, Language, ThreadKey
 
 
 class Takes(Protocol):
-    """What takes messages in, as `MessageHandler` does."""
+    """Takes messages in, like `MessageHandler`."""
 
     def take_decision(self, message: IncomingMessage) -> None:
         """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
@@ -43,7 +43,7 @@ class Proposals:
         self._handler = handler
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
-        """Do what a button says. Returns what came of it, a word for the log. Raises StoreUnreachable: then no ack."""
+        """Do what a button says. Returns the outcome, a word for the log. Raises StoreUnreachable: then no ack."""
         press = read_press(body)
         button = MemoryButton.decode(press.value) if press else None
         if press is None or button is None or not press.ts:

@@ -1,6 +1,6 @@
 """The menu “Threadbook…” of a message: analyse it, ask about it, leave it out, edit it, answer for the analyst.
 
-What is asked stands in the thread as a message of ours that says who asks, and is taken in with the ts of that message:
+What is asked is in the thread as a message of ours that says who asks, and is taken in with the ts of that message:
 so it has its signs, and asking twice is asking once. Everything else becomes a command that only a form gives. Whether
 it counts is the worker's to say. Nothing is kept in memory.
 """
@@ -53,7 +53,7 @@ _ABOUT_THREAD: Final = ("status", "plan", "cost", "explain", "help")
 
 
 class Takes(reports.Takes, Protocol):
-    """What takes messages in, as `MessageHandler` does."""
+    """Takes messages in, like `MessageHandler`."""
 
     def may(self, message: IncomingMessage) -> bool:
         """Whether its author may do what it does; if not, they are told."""
@@ -92,7 +92,7 @@ class MessageMenu:
         self._reports = reports.Reports(store, slack, handler)
 
     def open(self, body: Mapping[str, Any], team: str) -> str:
-        """Open the menu for the person who chose the shortcut. Returns what came of it, a word for the log."""
+        """Open the menu for the person who chose the shortcut. Returns the outcome, a word for the log."""
         try:
             message, user = body["message"], str(body["user"]["id"])
             channel, ts = str(body["channel"]["id"]), str(message.get("ts") or body.get("message_ts") or "")
@@ -143,7 +143,7 @@ class MessageMenu:
                 return self._speak(view, used)
 
     def again(self, body: Mapping[str, Any], team: str) -> str:
-        """Ask a changed question again. Returns what came of it, a word for the log."""
+        """Ask a changed question again. Returns the outcome, a word for the log."""
         press = read_press(body)
         button = AgainButton.decode(press.value) if press else None
         thread = ThreadKey.parse(button.thread) if button else None
@@ -162,7 +162,8 @@ class MessageMenu:
             return "not posted"
 
     def suggested(self, body: Mapping[str, Any], team: str) -> str:
-        """Ask a suggested question in the name of whoever pressed it, once per button. Returns what came of it."""
+        """Ask a suggested question in the name of the person who pressed it, once per button. Returns the outcome of
+        it."""
         press = read_press(body)
         button = SuggestionButton.decode(press.value) if press else None
         thread = ThreadKey.parse(button.thread) if button else None
@@ -254,7 +255,7 @@ class MessageMenu:
         return {}
 
     def turn_version(self, body: Mapping[str, Any], team: str) -> str:
-        """Show another version in an open modal. Returns what came of it, a word for the log."""
+        """Show another version in an open modal. Returns the outcome, a word for the log."""
         press = read_press(body)
         button = VersionButton.decode(press.value) if press else None
         thread = ThreadKey.parse(button.thread) if button else None

@@ -179,7 +179,7 @@ class MessageHandler:
         return self._wakes.seen()
 
     def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Have something done that must not delay the ack. What goes wrong there is logged."""
+        """Do something after the ack, so that the ack is not delayed. What goes wrong there is logged."""
         self._submit(work, *arguments)
 
     def _refuse_look(self, message: IncomingMessage, verdict: Verdict) -> None:

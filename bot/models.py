@@ -1,4 +1,5 @@
-"""Presses on the message that says that the model is away: wait for it, go on with another model, or leave it so.
+"""Presses on the message that says that the model is unavailable: wait for it, go on with another model, or leave it
+so.
 
 The first press counts: its message has the ts of the one with the buttons. Who presses later finds the buttons gone.
 """
@@ -28,7 +29,7 @@ log = get_logger(__name__)
 
 
 class Takes(Protocol):
-    """What takes messages in, as `MessageHandler` does."""
+    """Takes messages in, like `MessageHandler`."""
 
     def take_decision(self, message: IncomingMessage) -> None:
         """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
@@ -37,7 +38,7 @@ class Takes(Protocol):
         """Whether its author may do this; if not, they are told."""
 
     def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Have something done that must not delay the ack."""
+        """Do something after the ack, so that the ack is not delayed."""
 
 
 class ModelChoices:
@@ -49,7 +50,7 @@ class ModelChoices:
         self._handler = handler
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
-        """Do what a button says. Returns what came of it, a word for the log. Raises StoreUnreachable: then no ack."""
+        """Do what a button says. Returns the outcome, a word for the log. Raises StoreUnreachable: then no ack."""
         press = read_press(body)
         button = ModelButton.decode(press.value) if press else None
         if press is None or button is None or not press.shown:

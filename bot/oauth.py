@@ -89,8 +89,8 @@ class Installing:
     def _forget(self, body: Mapping[str, Any], context: BoltContext) -> None:
         """Delete the token. Slack may say it again, late: then a newer installation stays.
 
-        Slack tells of an uninstallation by two events, with its second. Whoever installs again in that second would
-        lose it to the second event, were it not known what the first one did.
+        Slack tells of an uninstallation by two events, with its second. A workspace that installs again in that
+        second would lose it to the second event, were it not known what the first one did.
         """
         try:
             since = datetime.fromtimestamp(float(body["event_time"]), UTC)

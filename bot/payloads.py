@@ -36,7 +36,7 @@ class Press(NamedTuple):
 
 
 class Submitted(NamedTuple):
-    """One submitted form. `view` is the whole of it, with what people wrote."""
+    """One submitted form. `view` is all of it, with what people wrote."""
 
     callback: str
     metadata: str

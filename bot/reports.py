@@ -56,7 +56,7 @@ _QUESTION: Final = 300
 
 
 class Takes(Protocol):
-    """What takes messages in and says who may, as `MessageHandler` does."""
+    """Takes messages in and says who may do what, like `MessageHandler`."""
 
     def take_decision(self, message: IncomingMessage) -> None:
         """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
@@ -65,11 +65,11 @@ class Takes(Protocol):
         """Whether its author may see what a report rests on; if not, they are told."""
 
     def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Have something done that must not delay the ack."""
+        """Do something after the ack, so that the ack is not delayed."""
 
 
 class Told(NamedTuple):
-    """A report as it stands in the Store, with the steps of its thread up to it. `later` are those that came after."""
+    """A report as it is in the Store, with the steps of its thread up to it. `later` are those that came after."""
 
     turn: TurnRow
     finished: Finished
@@ -101,7 +101,7 @@ class Reports:
         self._handler = handler
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
-        """Do what a button says. Returns what came of it, a word for the log. Raises StoreUnreachable: then no ack."""
+        """Do what a button says. Returns the outcome, a word for the log. Raises StoreUnreachable: then no ack."""
         press = read_press(body)
         button = ReportButton.decode(press.value) if press else None
         if press is None or button is None or not press.ts or not press.shown:
@@ -136,7 +136,7 @@ class Reports:
         return "voted"
 
     def turn_page(self, body: Mapping[str, Any], team: str) -> str:
-        """Show another page of an open modal. Returns what came of it, a word for the log."""
+        """Show another page of an open modal. Returns the outcome, a word for the log."""
         press = read_press(body)
         button = PageButton.decode(press.value) if press else None
         if press is None or button is None or not press.view:
@@ -150,7 +150,7 @@ class Reports:
         return "turned"
 
     def submit(self, body: Mapping[str, Any], team: str) -> str:
-        """Take in the form with a reason. Returns what came of it. Raises StoreUnreachable: then no ack."""
+        """Take in the form with a reason. Returns its outcome. Raises StoreUnreachable: then no ack."""
         submitted = read_form(body)
         form = ReasonForm.decode(submitted.metadata) if submitted else None
         reason = _reason_in(submitted.view) if submitted else None
@@ -190,7 +190,7 @@ class Reports:
         return True
 
     def _share(self, told: Told, user: str) -> str:
-        """Show the beginning of a report in the channel, once whoever presses."""
+        """Show the beginning of a report in the channel, once the person who presses."""
         key, language = told.key, told.turn.language
         if key.channel.startswith("D"):
             return "no channel"
@@ -273,7 +273,7 @@ class Reports:
             log.warning("votes_not_drawn", error=error)
 
     def _below(self, told: Told) -> tuple[list[VoteRow], CleanRoom | None]:
-        """What stands below a report: the votes, and what came of running its code again."""
+        """What stands below a report: the votes, and the outcome of running its code again."""
         return self._store.votes(told.turn.id), self._store.clean_room(told.turn.id)
 
     def _report_message(self, turn_id: str) -> OutboxRow | None:

@@ -1,4 +1,5 @@
-"""Events that could not be stored because the Store was away: tried again here, long before Slack sends them again."""
+"""Events that could not be stored because the Store was unavailable: tried again here, long before Slack sends them
+again."""
 
 from __future__ import annotations
 

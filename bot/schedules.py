@@ -2,7 +2,7 @@
 
 A person sees those of the channels that they are in with the bot and of their direct message. Who may `schedule` there
 may press, as with the words in the thread. A press is carried out at once: the state in the Store changes once, however
-many press, and the thread is told by whoever changed it. It and every refusal stand in the audit.
+many press, and the thread is told by whoever changed it. It and every refusal are in the audit.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _SAID_CHARS: Final = 120
 
 
 class Takes(Protocol):
-    """What knows who may what, as `MessageHandler` does."""
+    """Says who may do what, like `MessageHandler`."""
 
     @property
     def settings(self) -> Settings:
@@ -48,7 +48,7 @@ class Takes(Protocol):
         """Whether a person may do this; what Slack does not tell in time counts as no."""
 
     def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Have something done that must not delay the ack."""
+        """Do something after the ack, so that the ack is not delayed."""
 
 
 class TeamSchedules:
@@ -62,7 +62,7 @@ class TeamSchedules:
         reader: Callable[[str, str], Reader],
         redraw: Callable[[str, str], None],
     ) -> None:
-        """`reader` says who a person of a team is, `redraw` draws their home anew."""
+        """`reader` says who a person of a team is, `redraw` draws their home again."""
         self._store = store
         self._slack = slack
         self._handler = handler
@@ -87,7 +87,7 @@ class TeamSchedules:
         return tuple(entries)
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
-        """Pause, resume or stop a schedule. Returns what came of it, a word for the log."""
+        """Pause, resume or stop a schedule. Returns the outcome, a word for the log."""
         press = read_press(body)
         button = ScheduleButton.decode(press.value) if press else None
         if press is None or button is None or ThreadKey.parse(button.thread).team != team:

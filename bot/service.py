@@ -50,7 +50,7 @@ def main(settings: Settings, http: tuple[str, int] | None = None) -> None:
     """Listen until SIGTERM or SIGINT, by Socket Mode or, with a host and a port, by HTTP.
 
     Raises SettingsError when a secret is missing or refused, SlackUnreachable or StoreUnreachable when Slack or the
-    database stays away.
+    database stays unavailable.
     """
     configure_logging(settings)
     log_uncaught()
@@ -64,7 +64,7 @@ def main(settings: Settings, http: tuple[str, int] | None = None) -> None:
 
 
 class StopSignal:
-    """Waits for SIGTERM or SIGINT in a thread of its own, so that a stop is heeded whatever the bot waits for.
+    """Waits for SIGTERM or SIGINT in a thread of its own, so that a stop is obeyed whatever the bot waits for.
 
     While the bot starts it has taken no message: the process ends at once. After a stop it ends within `STOP_S`.
     """

@@ -25,7 +25,7 @@ from core.values import IncomingMessage, ThreadKey
 
 
 class MaySee(Protocol):
-    """What says who may look, as `MessageHandler` does."""
+    """Says who may look, like `MessageHandler`."""
 
     def may_look(self, message: IncomingMessage, sources: Sequence[str]) -> bool:
         """Whether its author may see what a turn rests on; if not, they are told."""
@@ -65,7 +65,7 @@ class Steps:
         self._handler = handler
 
     def press(self, body: Mapping[str, Any], team: str) -> str:
-        """Open a step, or show another one in the open modal. Returns what came of it, a word for the log."""
+        """Open a step, or show another one in the open modal. Returns the outcome, a word for the log."""
         press = read_press(body)
         button = StepButton.decode(press.value) if press else None
         if press is None or button is None:

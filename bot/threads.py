@@ -1,7 +1,7 @@
 """The window “Threads” of the app's home: looks through the threads that a person may see, and pins some for them.
 
-The search is the one of “find”, and so is the rule who sees what: it is asked anew for each thread at each press. Slack
-wants a window within three seconds, so what could not be looked at in time is left out, and the window says so.
+The search is the one of “find”, and so is the rule who sees what: it is asked again for each thread at each press.
+Slack wants a window within three seconds, so what could not be looked at in time is left out, and the window says so.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _STATES: Final = {"waiting": ("waiting",), "running": ("running",), "done": ("do
 
 
 class Takes(Protocol):
-    """What knows who may what, as `MessageHandler` does."""
+    """Says who may do what, like `MessageHandler`."""
 
     @property
     def settings(self) -> Settings:
@@ -59,7 +59,7 @@ class Takes(Protocol):
         """Have something looked up; False when it took too long, or Slack does not tell it now."""
 
     def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Have something done that must not delay the ack."""
+        """Do something after the ack, so that the ack is not delayed."""
 
 
 class _Seen(NamedTuple):
@@ -81,7 +81,7 @@ class ThreadList:
         reader: Callable[[str, str], Reader],
         redraw: Callable[[str, str], None],
     ) -> None:
-        """`reader` says who a person of a team is, `redraw` draws their home anew."""
+        """`reader` says who a person of a team is, `redraw` draws their home again."""
         self._store = store
         self._slack = slack
         self._handler = handler
@@ -108,7 +108,7 @@ class ThreadList:
         return listed, max(0, len(found.threads) - most)
 
     def turn(self, body: Mapping[str, Any], team: str) -> str:
-        """List by another filter, or another page. Returns what came of it, a word for the log."""
+        """List by another filter, or another page. Returns the outcome, a word for the log."""
         press = read_press(body)
         button = ThreadsButton.decode(press.value) if press else None
         if press is None or button is None or not press.view:
@@ -119,7 +119,7 @@ class ThreadList:
         return "turned"
 
     def pin(self, body: Mapping[str, Any], team: str) -> str:
-        """Pin a thread for whoever presses, or take that pin away. Returns what came of it, a word for the log."""
+        """Pin a thread for the person who presses, or take that pin away. Returns the outcome, a word for the log."""
         press = read_press(body)
         button = PinButton.decode(press.value) if press else None
         if press is None or button is None or not press.view or ThreadKey.parse(button.thread).team != team:
@@ -143,7 +143,7 @@ class ThreadList:
         return {"response_action": "update", "view": view}
 
     def _pin(self, reader: Reader, button: PinButton) -> tuple[str, str]:
-        """What came of it, and what the window says about that."""
+        """Its outcome, and what the window says about that."""
         if button.do == "unpin":
             return ("done" if self._store.unpin_for(button.thread, reader.user) else "late"), ""
         thread, may = ThreadKey.parse(button.thread), list[bool]()

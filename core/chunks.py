@@ -15,7 +15,7 @@ MIN_BYTES, MAX_BYTES = 64 << 10, 1 << 20
 WINDOW = 16
 """Bytes that decide about a cut: two words of eight bytes, at any offset."""
 _ONE_IN = 1 << 18
-"""A cut comes about every so many bytes after `MIN_BYTES`: chunks have about 300 kB."""
+"""The average distance of cuts in bytes after `MIN_BYTES`: chunks have about 300 kB."""
 _FACTORS = 0x9E3779B97F4A7C15, 0xD6E8FEB86659FD93
 """Odd numbers whose bits are spread evenly: the fractions of the golden ratio, and one tried for such hashes."""
 _BLOCK = 128 << 10  # bytes that are hashed at once: they and what comes of them stay in the processor's cache

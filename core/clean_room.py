@@ -1,4 +1,4 @@
-"""What came of running the code behind a report once more, in a session of its own with the same inputs."""
+"""The outcome of running the code behind a report once more, in a session of its own with the same inputs."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ log = get_logger(__name__)
 
 SATURDAY = 5
 MOST_DAYS = 60
-"""A working day is looked for among so many days."""
+"""The number of days that are searched for a working day."""
 
 
 class _Country(Protocol):

@@ -8,9 +8,9 @@
         ├── SlackFailed    Slack refused a call that the answer depends on
         ├── SlackUnreachable   no usable reply from Slack after the tries that are safe
         │   └── FileUnreachable    Slack's file servers give nothing of a file now; a retry may work
-        ├── StoreUnreachable   the database is away or full (core/store/database.py)
+        ├── StoreUnreachable   the database is unavailable or full (core/store/database.py)
         ├── StoreTooNew    the schema is of a newer version that this one cannot work with (core/store/schema.py)
-        ├── BlobsUnreachable   the file store is away or full
+        ├── BlobsUnreachable   the file store is unavailable or full
         └── BlobMissing    a file that the Store names is not in the file store
 
 What the model can put right is no exception at all: it becomes a step that the model reads.

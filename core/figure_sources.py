@@ -86,7 +86,7 @@ def text_with(place: SourcePlace, cell: CellRan) -> Literal["stdout", "result", 
 
 
 def _short(text: str, most: int = 100) -> str:
-    """One line of at most so many characters. The blanks of a printed line stay."""
+    """One line of at most this many characters. The blanks of a printed line stay."""
     line = text if most == _LINE else " ".join(text.split())
     return line if len(line) <= most else f"{line[: most - 1]}…"
 

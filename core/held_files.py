@@ -1,4 +1,5 @@
-"""Files that wait for a person's yes before they go to Slack: what is asked, what came of it. Bot and workers share it.
+"""Files that wait for a person's yes before they go to Slack: what is asked, its outcome. Bot and workers share
+it.
 
 A press becomes a message of the command FILES whose text is a `FilesDecision`. It claims something; the steps say
 whether the question is still open.
@@ -35,7 +36,7 @@ class FilesDecision(Value):
 
 
 class Held(NamedTuple):
-    """A question about files: who said yes so far, what came of it, and whether it was asked again since."""
+    """A question about files: who said yes so far, its outcome, and whether it was asked again since."""
 
     held: FilesHeld
     agreed: tuple[Agreed, ...] = ()

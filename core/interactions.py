@@ -9,7 +9,7 @@ carries the two halves in these fields:
     shortcut        callback_id    (none)
 
 To add one: write its class here, add it to `INTERACTIONS`, and add its handler to `bot/buttons.py`. Ids and fields stay
-as they are once released: messages with them stand in Slack for years.
+as they are once released: messages with them are in Slack for years.
 
 A form whose submission becomes a message carries the moment at which it was opened (`at`): that is the message's ts, so
 a form that Slack sends twice is one message.
@@ -365,7 +365,8 @@ class ReasonForm(Interaction):
 
 
 class ModelButton(Interaction):
-    """A button of the message that says that the model was away: wait for it, go on with another one, leave it so.
+    """A button of the message that says that the model was unavailable: wait for it, go on with another one, leave it
+    so.
 
     `n` counts the buttons of the message from 0; `model` is a name under `[models]`.
     """
@@ -389,7 +390,7 @@ class ModelButton(Interaction):
 
 
 class HomeButton(Interaction):
-    """A button in the app's home: draws it anew, or opens a form."""
+    """A button in the app's home: draws it again, or opens a form."""
 
     ID = "home"
 
@@ -600,7 +601,8 @@ class ThreadsButton(ThreadFilter, Interaction):
 
 
 class PinButton(ThreadFilter, Interaction):
-    """Pins a thread for whoever presses, or takes that pin away. The filter and the page are those of the window."""
+    """Pins a thread for the person who presses, or takes that pin away. The filter and the page are those of the
+    window."""
 
     ID = "pin"
 

@@ -29,7 +29,8 @@ Read = TypeVar("Read")
 KEY_PREFIX = "threadbook:lease:"
 """What the key of a thread's lease begins with."""
 WAITS = "threadbook:waits"
-"""The mark that a thread had to wait for a place. Whoever gives a thread back then looks who may go on."""
+"""The mark that a thread had to wait for a place. The process that gives a thread back then looks who may go
+on."""
 MARK_S = 86_400
 """How long such marks are kept. A mark that is lost costs a wait for the janitor's next sweep."""
 
@@ -256,7 +257,7 @@ class _Keeper:
         try:
             renewed = {lease.owner for lease in self._renew_all(leases)}
         except Exception as error:
-            # Redis or the Store is away for a moment. A lease is good until its time is over.
+            # Redis or the Store is unavailable for a moment. A lease is good until its time is over.
             log.warning("leases_not_renewed", leases=len(leases), error=error)
             renewed = None
         now = time.monotonic()

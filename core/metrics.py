@@ -24,7 +24,7 @@ WAITS_S = (0.1, 0.25, 0.5, 1, 2, 5, 10, 30, 60, 300, 1800)
 """Histogram buckets for the time that people wait, in seconds."""
 
 KEPT_S = 30 * 86_400
-"""The counts of a node that is gone are kept for so long, in seconds."""
+"""The counts of a node that is gone are kept for this long, in seconds."""
 
 REGISTRY = CollectorRegistry()
 
@@ -88,7 +88,7 @@ def handing_over(redis: Redis, node_id: str) -> Iterator[Callable[[], None]]:
 
 
 class HandedOver(Collector):
-    """The counts that the jobs of a node handed over; none when Redis is away."""
+    """The counts that the jobs of a node handed over; none when Redis is unavailable."""
 
     def __init__(self, redis: Redis, node_id: str) -> None:
         self._redis = redis

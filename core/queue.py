@@ -37,7 +37,7 @@ FAILURE_TTL_S = 3_600
 NODE_TTL_S = 9
 """How long a dead node still counts as alive. Its threads wait meanwhile."""
 ANSWER_S = 5.0
-"""A Redis that connects or answers later than this is away. Redis itself never takes so long."""
+"""A Redis that connects or answers later than this is unavailable. Redis itself never takes so long."""
 
 _JOB_PREFIX = Job.key_for("")
 _ID_LIMIT = 500
@@ -92,7 +92,8 @@ class Wakes:
         have died after it took the job), or when it waits for a node that is gone. A job too many does no harm: it
         finds nothing to do. A script looks and writes, so a wake is one command.
 
-        Raises redis.RedisError when Redis is away. The message is in the Store: the janitor wakes the thread later.
+        Raises redis.RedisError when Redis is unavailable. The message is in the Store: the janitor wakes the thread
+        later.
         """
         node = self._store.thread_node(thread_id) if recorded is None else recorded.node_id
         of_node, shared = self._queue("" if node is None else node_queue(node)), self._queue(SHARED_QUEUE)
@@ -143,7 +144,8 @@ class Wakes:
     def take_over(self, job: Job) -> str | None:
         """Delete a signed job that was taken out of its queue; returns its thread, or None for a job that is not ours.
 
-        Whoever can write to Redis can name any function in a job. So nothing of it is used but the id of a thread.
+        Anybody who can write to Redis can name any function in a job. So nothing of it is used but the id
+        of a thread.
         """
         self._redis.delete(Job.key_for(job.id))  # all that there is of it: our jobs have no results and no dependents
         return self._thread_of(job)

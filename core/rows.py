@@ -28,7 +28,7 @@ class Recorded:
 class StoredMessage(IncomingMessage):
     """A stored message, with its number in the Store and its author's display name at that time.
 
-    `talk_wanted`: it called the bot into a talk of people, and that talk is still to be read.
+    `talk_wanted`: it called the bot into a conversation of people, and that talk is still to be read.
     """
 
     id: int

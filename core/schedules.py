@@ -1,4 +1,5 @@
-"""A report that is made again and again, and what came of one run: the values that the Store and the workers share."""
+"""A report that is made again and again, and the outcome of one run: the values that the Store and the workers
+share."""
 
 from __future__ import annotations
 
@@ -37,7 +38,7 @@ class Figure(Value):
 
 
 class RunOutcome(Value):
-    """What came of a run. `figures` are all that were seen; `files` the names of inputs that were new."""
+    """The outcome of a run. `figures` are all that were seen; `files` the names of inputs that were new."""
 
     why: Why = ""
     details: tuple[str, ...] = ()

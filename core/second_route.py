@@ -1,4 +1,5 @@
-"""What came of computing the headline figures of a report once more, by another way that knows nothing of the first."""
+"""The outcome of computing the headline figures of a report once more, by another way that knows nothing of the
+first."""
 
 from __future__ import annotations
 

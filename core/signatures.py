@@ -44,7 +44,8 @@ class Signatures:
         self._taken: OrderedDict[str, None] = OrderedDict()
 
     def read(self) -> None:
-        """Read the key ahead of the first job, so that a Store that goes away later stops none. Never raises."""
+        """Read the key ahead of the first job, so that a Store that becomes unavailable later stops none. Never
+        raises."""
         self._known_key(FRESH_S)
 
     def sign(self, job_id: str, fields: Mapping[str, str | bytes]) -> str:
@@ -59,7 +60,7 @@ class Signatures:
         signature, made_at = fields.get(FIELD.encode(), b""), fields.get(b"enqueued_at", b"")
         data = fields.get(b"data", b"")
         if self._known_key(FRESH_S) is None:
-            # The Store is away and was never reached: the janitor wakes the thread again.
+            # The Store is unavailable and was never reached: the janitor wakes the thread again.
             log.warning("wake_not_checked", job=job_id[:_SHOWN])
             return False
         if not self._fits(signature, job_id, data, made_at):
@@ -93,11 +94,11 @@ class Signatures:
         return False
 
     def _known_key(self, at_most_s: float) -> bytes | None:
-        """The key, read again when that was longer ago. While the Store is away, the one before counts."""
+        """The key, read again when that was longer ago. While the Store is unavailable, the one before counts."""
         if self._key is None or self._clock() - self._read_at > at_most_s:
             with suppress(StoreUnreachable):
                 self._key = self._read_key()
-            self._read_at = self._clock()  # also in vain: a Store that hangs is not asked for each job
+            self._read_at = self._clock()  # also without success: a Store that hangs is not asked for each job
         return self._key
 
 

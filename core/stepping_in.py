@@ -1,7 +1,7 @@
 """What people do with messages of a thread by the menu “Threadbook…”, on its way from the bot to the worker.
 
 The bot makes a command of a submitted form: its kind is CONTEXT or SPEAK (`core/commands.py`), its text is one of these
-values. What it is about is looked up by the worker. A press on the message that a model is away becomes SWITCH.
+values. What it is about is looked up by the worker. A press on the message that a model is unavailable becomes SWITCH.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Speech(Value):
 
 
 class Switch(Value):
-    """How a turn goes on whose model was away: with another `model` of `[models]`, or it `waits` for its own."""
+    """How a turn goes on whose model was unavailable: with another `model` of `[models]`, or it `waits` for its own."""
 
     model: Annotated[str, Field(max_length=60)] = ""
     waits: bool = False

@@ -175,7 +175,7 @@ class Instruction(Value):
 
 
 class Preferred(Value):
-    """What held for a turn when it began, by the choice of whoever asked: step by step, instructions. `model` is a name
+    """What held for a turn when it began, by the choice of the asker: step by step, instructions. `model` is a name
     under `[models]`; the last one that is named counts, "" is the first model of the installation."""
 
     kind: Literal["preferred"] = "preferred"
@@ -247,7 +247,7 @@ class FunctionUsed(Value):
 
 
 class FunctionTest(Value):
-    """A test of a function and what came of it. `of` is the version whose test it is, 0 for the draft's own.
+    """A test of a function and its outcome. `of` is the version whose test it is, 0 for the draft's own.
     "skipped": the library that it needs is not installed."""
 
     name: str
@@ -300,7 +300,7 @@ class Learning(Value):
 
 
 class FunctionTried(Value):
-    """What came of a draft. "refused": it could not be read, or its text may not run; "failed": it ran, and its tests
+    """The outcome of a draft. "refused": it could not be read, or its text may not run; "failed": it ran, and its tests
     failed or show too little; "away": no sandbox could be had. `faults` are sentences for the model and for people.
 
     `caught` of `broken` versions of it failed a test.
@@ -553,8 +553,8 @@ class Queried(Value):
 
 
 class ToolCalled(Value):
-    """A call of a tool that a cell makes, stored before it is made and again with what came of it. The cell's own step
-    lists those that ended once more."""
+    """A call of a tool that a cell makes, stored before it is made and again with its outcome. The cell's own
+    step lists those that ended once more."""
 
     kind: Literal["tool_called"] = "tool_called"
     cell_id: str
@@ -906,7 +906,7 @@ class Resumed(Value):
     """A person asked a turn that had given up to go on. The end before this step no longer counts.
 
     `model` is the name under `[models]` with which it goes on, "" for the one that it had. Until `waits_until`, in
-    seconds since 1970, a model that is away is tried again by itself.
+    seconds since 1970, a model that is unavailable is tried again by itself.
     """
 
     kind: Literal["resumed"] = "resumed"
@@ -948,7 +948,7 @@ class Moved(Value):
     the titles of the cells whose effects are not in it, `lost` the names of variables that could not be kept.
 
     `shell`: commands of bash ran before, and the next one gets a new shell, because the thread is at another node
-    ("moved") or its session was put away meanwhile ("anew").
+    ("moved") or its session was put away meanwhile ("again").
     """
 
     kind: Literal["moved"] = "moved"
@@ -1012,7 +1012,7 @@ class Inherited(Value):
 
 
 class Startup(Value):
-    """Code of a person that runs whenever the thread's session starts anew. The last one counts, "" is none."""
+    """Code of a person that runs whenever the thread's session starts again. The last one counts, "" is none."""
 
     kind: Literal["startup"] = "startup"
     code: str

@@ -40,7 +40,7 @@ class CountedUntil:
         self._key = f"threadbook:metrics:{node_id}:turns"
 
     def read(self) -> datetime | None:
-        """The moment; None when none is remembered or Redis is away."""
+        """The moment; None when none is remembered or Redis is unavailable."""
         with suppress(RedisError, ValueError):
             if kept := self._redis.get(self._key):
                 return datetime.fromisoformat(kept.decode() if isinstance(kept, bytes) else str(kept))

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler
 class Value(BaseModel):
     """A frozen value. Unknown fields are refused, so a misspelled field is an error and not a silent loss.
 
-    Whoever reads what a newer version stored validates with `extra="allow"`: the unknown fields are then kept and are
-    dumped with the rest.
+    Code that reads what a newer version stored validates with `extra="allow"`: the unknown fields are
+    then kept and are dumped with the rest.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)

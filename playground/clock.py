@@ -28,7 +28,7 @@ class Clock:
         self._changed = asyncio.Event()
 
     async def sleep(self, seconds: float) -> None:
-        """Return when so many seconds have passed here, however the clock is changed meanwhile."""
+        """Return when this many seconds have passed here, however the clock is changed meanwhile."""
         end = self.now() + seconds
         while (left := end - self.now()) > 0:
             try:

@@ -1,6 +1,6 @@
 """The app's answers that people judge on a page of their own: rate one, correct it, mark it as an example.
 
-What there is, and what came of a judgement, says an object that whoever starts the playground hands in.
+What there is, and the outcome of a judgement, says an object that whoever starts the playground hands in.
 """
 
 from __future__ import annotations

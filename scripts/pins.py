@@ -52,7 +52,7 @@ def pins() -> list[str]:
 
 
 def main() -> None:
-    """Write the extra anew."""
+    """Write the extra again."""
     path = ROOT / "pyproject.toml"
     listed = textwrap.fill(", ".join(f'"{pin}"' for pin in pins()), 118, break_on_hyphens=False)
     block = "pinned = [\n" + textwrap.indent(listed, "  ") + ",\n]\n"

@@ -87,7 +87,7 @@ class Repository:
         return _bounded([f"{name} ({len(content):,} bytes)" for name, content in sorted(found.items())], "no such file")
 
     def outline(self, pattern: str = "*", chars: int = 12_000) -> Text:
-        """Names, signatures, docstrings and sizes of the files that fit, in so many characters."""
+        """Names, signatures, docstrings and sizes of the files that fit, in this many characters."""
         return Text(outline(self._fitting(pattern), min(chars, _SHOWN_CHARS)) or "no such file")
 
     def search(self, words: str, pattern: str = "*", *, regex: bool = False, most: int = 60) -> Text:
@@ -157,7 +157,7 @@ class Repository:
         return Text("\n".join([self._python_tests(arguments, seconds), *told]))
 
     def _other_tests(self, suite: Suite, seconds: float) -> str:
-        """Run one suite of another language; what came of it, or why it was not run."""
+        """Run one suite of another language; its outcome, or why it was not run."""
         if suite.why_not:
             return f"Not run: {suite.name}: {suite.why_not}."
         trial = run_program(self.current(), suite.words, seconds)
@@ -240,7 +240,7 @@ class Repository:
 
 
 def described(path: str, chars: int) -> str:
-    """An archive in so many characters: commit, files, what was left out, and the outline."""
+    """An archive in this many characters: commit, files, what was left out, and the outline."""
     archive = read_archive(path)
     count = len(archive.files)
     head = f"{count:,} file{'' if count == 1 else 's'}, {sum(map(len, archive.files.values())):,} bytes"

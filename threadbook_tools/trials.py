@@ -30,7 +30,7 @@ _OFFLINE = {
 
 @dataclass(frozen=True)
 class Trial:
-    """What came of it: the exit code, None when it was stopped, and what was printed."""
+    """Its outcome: the exit code, None when it was stopped, and what was printed."""
 
     exit_code: int | None
     output: str

@@ -113,7 +113,8 @@ def _begin(stack: Stack, story: dict[str, Any]) -> Conversation:
 
 
 def _missing(talk: Conversation, report: dict[str, Path]) -> list[str]:
-    """What should be in the thread, or kept for whoever presses "Download all", and is not; as phrases for a person."""
+    """What should be in the thread, or kept for the person who presses "Download all", and is not; as phrases for a
+    person."""
     turns = talk.turns()
     if [turn.status for turn in turns] != ["done", "done"]:
         return [f"two answered turns (there are: {', '.join(turn.status for turn in turns) or 'none'})"]

@@ -32,7 +32,7 @@ REDIS_TIMEOUT_S = 2.0
 TURNS = 10
 """A thread's last turns; their steps are read each time that the drawer is."""
 LOOK_ENDS_S = 30.0
-"""A drawer that was not read for so long was closed: reading it again is another look."""
+"""A drawer that was not read for this long was closed: reading it again is another look."""
 
 Json = dict[str, Any]
 

@@ -120,7 +120,7 @@ class Doors:
         return self._answer(thread)
 
     def _answer(self, thread: ThreadKey) -> str:
-        """Wait until the turn rests, and say what came of it."""
+        """Wait until the turn rests, and say its outcome."""
         ends_at = time.monotonic() + self.settings.mcp_server.wait_s
         while True:
             turns = self.store.turns(thread.id)

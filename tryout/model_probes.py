@@ -219,7 +219,7 @@ def tool_call_ids(endpoint: Endpoint, _: Settings) -> Probe:
 
 
 def parallel_calls(endpoint: Endpoint, _: Settings) -> Probe:
-    """Two calls in one reply are told apart."""
+    """Two calls in one reply are distinguished."""
     text = "What is the weather in Oslo, and what is it in Rome? Call the tool for both at once."
     calls = endpoint.ask(text, tools=_WEATHER).reply.calls
     if len(calls) < 2:

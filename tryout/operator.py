@@ -56,7 +56,7 @@ NOTHING_YET = (
 
 
 def why_unreadable(store: Store, error: Exception) -> str:
-    """Why a command found nothing in the Store, in a sentence: nothing was ever stored there, or it is away."""
+    """Why a command found nothing in the Store, in a sentence: nothing was ever stored there, or it is unavailable."""
     with suppress(SQLAlchemyError):
         if store.is_new():
             return NOTHING_YET

@@ -38,7 +38,7 @@ def run(
     dry_run: bool = False,
     as_json: bool = False,
 ) -> int:
-    """Purge the threads that are meant; 1 when something was away, so that it has to be done again.
+    """Purge the threads that are meant; 1 when something was unavailable, so that it has to be done again.
 
     With `person`, those are all threads in which they wrote: answers there may repeat their words; what they chose in
     Slack for themselves goes too. Raises SettingsError

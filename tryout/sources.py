@@ -292,7 +292,7 @@ def _print(schema: pa.Schema, rows: list[tuple[object, ...]]) -> None:
 
 
 def _lines(text: str) -> str:
-    """What can be printed of each line: SQL that mends a login has several."""
+    """What can be printed of each line: SQL that corrects a login has several."""
     return "\n".join(map(printable, text.splitlines()))
 
 

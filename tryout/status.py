@@ -66,7 +66,7 @@ def run(settings: Settings, *, as_json: bool = False) -> int:
 
 
 def look(settings: Settings) -> Status:
-    """Read every part. When one is away, only its own lines are missing."""
+    """Read every part. When one is unavailable, only its own lines are missing."""
     status = Status()
     redact = redactor(settings.secrets())
     with (

@@ -52,7 +52,7 @@ class Tokens:
     def find(self, team: str) -> tuple[Installed, str]:
         """The installation that serves a workspace, with its token. Raises as `token_of` does.
 
-        While the Store is away, what was read last counts.
+        While the Store is unavailable, what was read last counts.
         """
         with self._lock:
             known = self._known.get(team)

@@ -98,7 +98,7 @@ def _new_client(proxy: str | None) -> httpx.Client:
     if proxy is not None and "://" not in proxy:
         proxy = f"http://{proxy}"
     try:
-        # The SDK has read the proxy from the environment already, and `core.slack.client` heeds NO_PROXY.
+        # The SDK has read the proxy from the environment already, and `core.slack.client` obeys NO_PROXY.
         return httpx.Client(
             proxy=proxy,
             verify=tls(),

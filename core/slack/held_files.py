@@ -50,7 +50,7 @@ def settled_message(held: Held, language: Language) -> SlackMessage:
 
 
 def settled_line(held: Held, language: Language) -> str:
-    """What came of it, who decided, and how the files are had later; not escaped."""
+    """Its outcome, who decided, and how the files are had later; not escaped."""
     if held.settled is None:
         return say("files_asked_again", language)
     author = clip(held.settled.author or held.settled.user, 80)

@@ -78,7 +78,7 @@ class Lookup:
                 cursor = str((page.get("response_metadata") or {}).get("next_cursor") or "")
                 if not cursor:
                     if begun:
-                        self._note({})  # the next look-up begins anew
+                        self._note({})  # the next look-up begins again
                     return None
                 self._note({"cursor": cursor})
                 begun = cursor

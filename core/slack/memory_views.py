@@ -1,4 +1,4 @@
-"""The message that asks whether something is to be kept for the team, or forgotten; its form; and what came of it."""
+"""The message that asks whether something is to be kept for the team, or forgotten; its form; and its outcome."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def settled_message(proposed: Proposed, settled: Settled, language: Language) ->
 
 
 def _playbook_message(proposed: Proposed, thread_id: str, language: Language) -> SlackMessage:
-    """A playbook for review: what it is for, its stages, and what came of running them again."""
+    """A playbook for review: what it is for, its stages, and the outcome of running them again."""
 
     def press(do: Any) -> MemoryButton:
         return MemoryButton(thread=thread_id, proposal=proposed.id, do=do)
@@ -121,7 +121,7 @@ def _listed(rows: Sequence[str]) -> tuple[list[str], bool]:
 
 
 def _function_message(proposed: Proposed, thread_id: str, language: Language) -> SlackMessage:
-    """A function for review: what it is for, its code, its tests and what came of them. Only one that passed can be
+    """A function for review: what it is for, its code, its tests and their outcome. Only one that passed can be
     accepted."""
 
     def press(do: Any) -> MemoryButton:

@@ -73,7 +73,7 @@ def slack_view(view: dict[str, Any]) -> SlackView:
 
 
 def slack_prompts(prompts: list[dict[str, str]]) -> SlackPrompts:
-    """The same prompts: whoever presses one says its message, so nothing in it may ping."""
+    """The same prompts: the person who presses one says its message, so nothing in it may ping."""
     return SlackPrompts([{name: without_pings(text) for name, text in prompt.items()} for prompt in prompts])
 
 

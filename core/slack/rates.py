@@ -62,7 +62,7 @@ LONGEST_WAIT_S = 60.0
 """The longest wait of a call that an answer needs; beyond it the call fails and the turn is tried later."""
 
 REDIS_AWAY_S = 5.0
-"""After an error of Redis the budgets are left alone for so long."""
+"""After an error of Redis the budgets are left alone for this long."""
 
 _spared: ContextVar[int | None] = ContextVar("spared", default=None)
 """How many slots of a burst the calls of this thread leave to others; None: these calls may wait."""

@@ -1,4 +1,4 @@
-"""The badge under a report: what came of running its code once more, in a few sentences of plain text."""
+"""The badge under a report: the outcome of running its code once more, in a few sentences of plain text."""
 
 from __future__ import annotations
 

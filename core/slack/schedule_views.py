@@ -51,7 +51,7 @@ def schedule_blocks(entries: Sequence[ScheduleEntry], language: Language) -> lis
 
 
 def notice_view(text: str, language: Language) -> View:
-    """A window that says one thing to whoever pressed."""
+    """A window that says one thing to the person who pressed."""
     close = {"type": "plain_text", "text": clip(say("approval_close", language), _TITLE), "emoji": False}
     title = {"type": "plain_text", "text": "Threadbook", "emoji": False}
     return {"type": "modal", "title": title, "close": close, "blocks": [kit.paragraph(text)]}

@@ -1,9 +1,9 @@
-"""Reports whose code is run once more: which one is next, and what came of it.
+"""Reports whose code is run once more: which one is next, and its outcome.
 
-due ──> ended ──> shown     after the report: run, then the badge under it is drawn anew
+due ──> ended ──> shown     after the report: run, then the badge under it is drawn again
 before ─────────> shown     before the report: its turn runs it, and posts the badge with the report
 
-Whoever takes a report up raises its number of tries. Only the newest try may write what came of it.
+A process that takes a report up raises its number of tries. Only the newest try may write its outcome.
 """
 
 from __future__ import annotations
@@ -78,7 +78,8 @@ class CleanRooms(Part):
 
     @writes
     def end_clean_room(self, turn_id: str, tries: int, outcome: CleanRoom, *, shown: bool) -> bool:
-        """Store what came of a try, and whether people see it. False once a newer try began, or the report is gone."""
+        """Store the outcome of a try, and whether people see it. False once a newer try began, or the report is
+        gone."""
         c = t.reports.c
         values: dict[str, Any] = {
             "clean_room_outcome": storable(outcome.model_dump(mode="json")),
@@ -92,7 +93,7 @@ class CleanRooms(Part):
 
     @writes
     def free_clean_rooms(self, node_id: str) -> None:
-        """A node begins anew: what it had taken up may be taken up again."""
+        """A node begins again: what it had taken up may be taken up again."""
         c = t.reports.c
         query = update(t.reports).where(t.TO_CHECK, c.clean_room_node == node_id).values(clean_room_at=None)
         with self._writing() as db:
@@ -106,7 +107,7 @@ class CleanRooms(Part):
             return db.execute(query).first() is not None
 
     def clean_room(self, turn_id: str) -> CleanRoom | None:
-        """What came of running a turn's code again; None where nobody does."""
+        """The outcome of running a turn's code again; None where nobody does."""
         c = t.reports.c
         with self._reading() as db:
             row = db.execute(select(c.clean_room_state, c.clean_room_outcome).where(c.turn_id == turn_id)).first()

@@ -22,15 +22,15 @@ from core.store.full_text import FULL_TEXT_TABLES
 
 BUSY_TIMEOUT_MS = 15_000
 RESTED_S = 5.0
-"""A connection of Postgres that was not used for so long is asked whether it is alive, before it is used."""
+"""A connection of Postgres that was not used for this long is asked whether it is alive, before it is used."""
 CONNECT_TIMEOUT_S = 5
 STATEMENT_TIMEOUT_S = 10
 """Postgres cancels a statement of ours that takes longer, waiting for a lock included."""
 IDLE_IN_TRANSACTION_S = 10
 """Postgres ends a connection that holds a transaction open and asks nothing: its client may be gone without a word."""
 ANSWER_S = 12.0
-"""A connection on which Postgres says nothing for so long is given up: a firewall or proxy may have swallowed the data.
-Longer than `STATEMENT_TIMEOUT_S`, so that a Postgres that is merely slow says so itself."""
+"""A connection on which Postgres says nothing for this long is given up: a firewall or proxy may have swallowed the
+data. Longer than `STATEMENT_TIMEOUT_S`, so that a Postgres that is merely slow says so itself."""
 CONNECTIONS, MORE_CONNECTIONS = 5, 5
 """Of one process, however many threads it has: kept open, and opened while those are in use. A statement takes
 milliseconds, so threads hardly wait for one, and several nodes fit into the 100 that Postgres allows."""
@@ -49,7 +49,8 @@ _POOL: dict[str, Any] = {
 
 
 class StoreUnreachable(OursToFix, SQLAlchemyError):
-    """The database is away, full or too busy. Nothing of the transaction was kept; it may be tried again later."""
+    """The database is unavailable, full or too busy. Nothing of the transaction was kept; it may be tried again
+    later."""
 
 
 class Database:
@@ -60,7 +61,8 @@ class Database:
     """
 
     def __init__(self, url: str, *, patient: bool = False) -> None:
-        """`patient`: a statement may take minutes. Otherwise a Postgres that does not answer soon counts as away."""
+        """`patient`: a statement may take minutes. Otherwise a Postgres that does not answer soon counts as
+        unavailable."""
         self._engine = _engine(url, patient=patient)
         self.dialect = self._engine.dialect.name
         self._rolled_back: Connection | None = None
@@ -152,7 +154,7 @@ class Database:
             schema.upgrade(connection, migrations)
 
     def scrub(self) -> None:
-        """In SQLite, write the full-text search anew and empty the write-ahead log: deleted words stand in both.
+        """In SQLite, write the full-text search again and empty the write-ahead log: deleted words stand in both.
 
         Pages of the file itself are zeroed as rows are deleted (`secure_delete`). Postgres does both when it vacuums.
         """

@@ -31,7 +31,7 @@ _ONE_BY_ONE = re.compile(f"[{_CJK}]|[^{_CJK}]+")
 _MARKS: Final = " .,;:!?，。；：！？'()[]{}<>&|*"
 _MOST_WORDS: Final = 10
 _SHORTEST: Final = 3
-"""A trigram has so many characters; FTS5 finds no shorter word."""
+"""A trigram has this many characters; FTS5 finds no shorter word."""
 
 
 def is_full_text(name: str | None) -> bool:

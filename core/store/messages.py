@@ -37,10 +37,10 @@ class Messages(Part):
     ) -> Recorded:
         """Store a message once. A twin (same team, channel, ts) adds what it knows more: files, the mention, an author.
 
-        A `quiet` message is stored, but nobody has to read it. A twin that is not quiet makes it unread.
-        The same transaction notes what the message does to the bot's part in the thread. One that calls the bot into a
-        talk of people wants the talk to be read (`take_talk`). One that `leaves` ends the bot's part in the thread; a
-        later one that mentions the bot calls it back.
+        A `quiet` message is stored, but nobody has to read it. A twin that is not quiet makes it unread. The same
+        transaction notes what the message does to the bot's part in the thread. One that calls the bot into a
+        conversation of people wants the talk to be read (`take_talk`). One that `leaves` ends the bot's part in the
+        thread; a later one that mentions the bot calls it back.
         """
         key = message.thread
         place = {"team": key.team, "channel": key.channel, "root_ts": key.root_ts}

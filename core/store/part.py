@@ -18,7 +18,7 @@ from core.store.database import Database
 from core.values import Lease, ThreadKey
 
 NO_VECTORS: dict[str, Any] = {"model": "", "dims": 0, "vectors": b"", "upto": 0, "changed": 0}
-"""The columns of a thread whose vectors have to be made anew."""
+"""The columns of a thread whose vectors have to be made again."""
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _MARK = "writes_to_the_store"
 

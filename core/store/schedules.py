@@ -1,7 +1,7 @@
 """Reports that are made again and again, and the times at which one was due.
 
 A due time becomes one row of `schedule_runs`, whoever sees it first: the same write moves the schedule on. Whoever
-takes a run up raises its number of tries, and only the newest try may write what came of it.
+takes a run up raises its number of tries, and only the newest try may write its outcome.
 
 due ──> ended ──> told
 """
@@ -148,7 +148,7 @@ class Schedules(Part):
 
     @writes
     def end_run(self, run_id: int, tries: int, outcome: RunOutcome, *, told: bool) -> bool:
-        """Store what came of a try, and whether people know; False once a newer try began, or the run is gone.
+        """Store the outcome of a try, and whether people know; False once a newer try began, or the run is gone.
 
         With `told`, the figures of a run that worked are those that people saw last.
         """
@@ -167,7 +167,7 @@ class Schedules(Part):
 
     @writes
     def free_runs(self, node_id: str) -> None:
-        """A node begins anew: what it had taken up may be taken up again."""
+        """A node begins again: what it had taken up may be taken up again."""
         c = t.schedule_runs.c
         query = update(t.schedule_runs).where(t.TO_RUN, c.node_id == node_id).values(taken_at=None)
         with self._writing() as db:

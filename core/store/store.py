@@ -67,7 +67,7 @@ class Store(
 ):
     """Safe to share between threads of one process. A fork may use it if it was closed before the fork.
 
-    Every method raises StoreUnreachable when the database is away.
+    Every method raises StoreUnreachable when the database is unavailable.
     """
 
     def __init__(self, url: str) -> None:
@@ -81,7 +81,7 @@ class Store(
     def migrate(self, wait_s: float = 0.0) -> None:
         """Bring the database to this version's schema. Several processes may do it at the same time.
 
-        A database that is away, as after a restart of the machine, is tried again for `wait_s` seconds. Raises
+        A database that is unavailable, as after a restart of the machine, is tried again for `wait_s` seconds. Raises
         StoreTooNew when a newer version has changed the schema so that this version cannot work with it.
         """
         deadline = time.monotonic() + wait_s

@@ -181,7 +181,7 @@ messages = Table(
     Index("ix_messages_received_at", "received_at"),
     Index("ix_messages_user_received_at", "user", "received_at"),
 )
-"""`talk_wanted`: this message called the bot into a talk of people, and no worker has read that talk yet."""
+"""`talk_wanted`: this message called the bot into a conversation of people, and no worker has read that talk yet."""
 
 steps = Table(
     "steps",
@@ -354,8 +354,9 @@ thread_vectors = Table(
     Index("ix_thread_vectors_team_model", "team", "model"),
     Index("ix_thread_vectors_model", "model"),
 )
-"""`model` is "" where they have to be made anew. `upto` is the last step that was read. `changed` counts what was taken
-back: vectors of words that were deleted meanwhile are not stored. No foreign key: to write one would lock the thread.
+"""`model` is "" where they have to be made again. `upto` is the last step that was read. `changed` counts what was
+taken back: vectors of words that were deleted meanwhile are not stored. No foreign key: to write one would lock the
+thread.
 """
 
 searches = Table(

@@ -44,7 +44,7 @@ class ThreadState:
     has_files: bool
     """Whether people gave it files."""
     is_talk: bool
-    """Whether it is a talk of people that the bot was called into."""
+    """Whether it is a conversation of people that the bot was called into."""
     sent: int
     """How many messages of ours Slack has."""
     unshown: int

@@ -1,7 +1,7 @@
 """The folder of the team's memory on disk: files are read again when they changed, and written whole.
 
 People change the folder with editors and git while we work, so nothing of it is trusted to stay: each use looks at the
-files anew, and a write happens under a lock and looks at the page once more.
+files again, and a write happens under a lock and looks at the page once more.
 """
 
 from __future__ import annotations

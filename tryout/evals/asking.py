@@ -33,7 +33,7 @@ DESKS = tuple(product(("#sales", "#churn", "#general", "#leadership"), ("ana", "
 """A channel and a person of the playground for each question that is asked at the same time: the product lets one
 person and one channel ask only so much at once."""
 PER_STACK = 40
-"""Questions after which the processes are started anew: each thread keeps a subprocess with its variables."""
+"""Questions after which the processes are started again: each thread keeps a subprocess with its variables."""
 
 Say = Callable[[str], None]
 
@@ -189,7 +189,8 @@ def _scored(job: Job, talk: Conversation, turn: TurnRow, status: str, manner: Ma
 
 
 def _fault(steps: Sequence[Step]) -> str:
-    """Why the analyst could not be asked at all, "" when it could: an endpoint that is away says nothing of answers."""
+    """Why the analyst could not be asked at all, "" when it could: an endpoint that is unavailable says nothing of
+    answers."""
     gave_up = next((step for step in reversed(steps) if isinstance(step, GaveUp)), None)
     if gave_up is None or not (gave_up.fault == "ours" or gave_up.reason.startswith("model_")):
         return ""

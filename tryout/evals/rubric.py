@@ -18,7 +18,7 @@ _MAX_REPORT = 40_000
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """What came of a rubric."""
+    """The outcome of a rubric."""
 
     outcome: Outcome
     why: str = ""

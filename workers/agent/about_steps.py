@@ -44,7 +44,7 @@ def cells(steps: Sequence[Step]) -> list[CellRan]:
 
 
 def cells_run(steps: Sequence[Step]) -> int:
-    """How many cells ran. One whose process went away under it does not count once it ran again."""
+    """How many cells ran. A cell whose process ended does not count once it ran again."""
     left = failed_cells(steps)
     return sum(cell.status != "died" or cell in left for cell in cells(steps))
 
@@ -53,7 +53,7 @@ def repairs_of(steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:
     """By the id of each cell that ran well the ids of the tries before it that failed, oldest first.
 
     A failed cell that a later one of the same title made good is a repair and no failure. A person's own code is
-    nobody's repair, and a cell whose process went away was no try.
+    nobody's repair, and a cell whose process ended was no try.
     """
     found: dict[str, tuple[str, ...]] = {}
     tries: dict[str, tuple[str, ...]] = {}

@@ -40,7 +40,7 @@ _STAGES = (
 REPOSITORY = "repository"
 """The format of an archive of source code, whose text is an outline."""
 _CODE_SHARE = 4
-"""An outline is all that is told of it, so it has so many times the room of a document's first lines."""
+"""An outline is all that is told of it, so it has this many times the room of a document's first lines."""
 _MIN_CHARS = 300
 _LINE_CHARS = 400
 _SAMPLE_CHARS = 40

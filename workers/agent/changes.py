@@ -113,7 +113,7 @@ def _changed(step: Step, gone: frozenset[str], edits: dict[str, Changed]) -> Ste
 
 
 def _without_report(steps: Sequence[Step | None]) -> Iterator[Step | None]:
-    """The steps without the replies that are reports, whether or not they were sent back, and what came of them."""
+    """The steps without the replies that are reports, whether or not they were sent back, and their outcome."""
     drops = False
     for number, step in enumerate(steps):
         if isinstance(step, Replied):

@@ -43,7 +43,7 @@ from workers.agent.turn import Price, Turn
 
 LEAST_REPLY_TOKENS: Final = 1_000
 AGAIN_ABOVE: Final = 2
-"""A yes counts for later calls of the same kind up to so many times its estimate."""
+"""A yes counts for later calls of the same kind up to this many times its estimate."""
 
 
 @dataclass(frozen=True, slots=True)

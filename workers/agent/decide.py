@@ -5,7 +5,7 @@ next worker resumes a turn by asking again.
     a person gave a command                           → Obey; their own code → RunCell first
     nobody asked, closed, or a question is open       → Wait
     nobody decided in time whether something may run  → GiveUp
-    the session began anew, and has start-up code     → RunCell
+    the session began again, and has start-up code     → RunCell
     nobody asked the analyst anything                 → Close
     the model could not be asked                      → Compact when the prompt was too long, else GiveUp
     a function is to be learned                       → AskModel "learn", TryFunction, ProposeFunction (`learning.py`)
@@ -97,7 +97,7 @@ _HOLD = "hold"
 """The call ids of our own question whether a report with unsourced figures is to be posted begin so."""
 _SHOWN_FIGURES = 6
 PROMPT_TOLERANCE = 1.25
-"""A prompt may exceed the limit so many times: its last parts cannot be shortened, and our count is an estimate."""
+"""A prompt may exceed the limit this many times: its last parts cannot be shortened, and our count is an estimate."""
 MAX_COMPACTIONS = 2
 """Times in a row that a prompt is halved when the endpoint finds it too long."""
 
@@ -382,7 +382,7 @@ def _laid_out(turn: Turn, report: Report) -> Report:
 def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
     """Lets a report through once the data was read, its figures were looked up and the judge agreed.
 
-    It has the channel's layout then: the model may mend that once, the rest is ours.
+    It has the channel's layout then: the model may correct that once, the rest is ours.
 
     A report may be sent back `max_refusals` times: for figures that nothing backs, or by the judge. It never costs an
     answer: figures that stay unsourced are marked, and the judge counts as satisfied when its reply was unreadable

@@ -37,7 +37,7 @@ def open_learning(steps: Sequence[Step]) -> Learning | None:
 
 
 def tries_of(steps: Sequence[Step], learning: Learning) -> list[FunctionTried]:
-    """What came of the drafts so far, oldest first."""
+    """The outcome of the drafts so far, oldest first."""
     return [step for step in steps if isinstance(step, FunctionTried) and step.learning == learning.id]
 
 

@@ -133,7 +133,8 @@ def _is_left_out(step: Step) -> bool:
 
 
 def _of_person(turn: Turn, step: CellRan | Noted | Undone | Loaded, thread: Sequence[Step], detail: Detail) -> str:
-    """What a person did beside the model: own code with what came of it, a note, a cell taken back, a thread loaded."""
+    """What a person did beside the model: own code with its outcome, a note, a cell taken back, a thread
+    loaded."""
     name = sanitize_name(step.author or step.user)
     if isinstance(step, Loaded):
         return turn.prompts.render(

@@ -186,7 +186,7 @@ def _said(turn: Turn) -> list[dict[str, str]]:
 
 
 def _again(turn: Turn, so_far: Sequence[Step]) -> list[Message]:
-    """The second way's own tries so far, each with what came of it."""
+    """The second way's own tries so far, each with its outcome."""
     told: list[Message] = []
     for place, step in enumerate(so_far):
         if not isinstance(step, Replied):

@@ -76,7 +76,7 @@ def plan_of(steps: Sequence[Step]) -> tuple[Stage, ...] | None:
 
 
 def last_plan(steps: Sequence[Step]) -> tuple[Questioned, Decided | None] | None:
-    """The last question about a plan, with what came of it."""
+    """The last question about a plan, with its outcome."""
     questions = _questions(steps, "plan")
     return (questions[-1], decision_on(steps, questions[-1].call_id)) if questions else None
 

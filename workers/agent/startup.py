@@ -18,7 +18,7 @@ def startup_of(steps: Iterable[Step]) -> Startup | None:
 
 
 def startup_cell(turn: Turn) -> RunCell | None:
-    """The cell with the start-up code, when the session began anew since it last ran; None when nothing is due."""
+    """The cell with the start-up code, when the session began again since it last ran; None when nothing is due."""
     script: Startup | None = None
     runs, is_due = 0, False
     for step in turn.thread_steps:

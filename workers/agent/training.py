@@ -47,7 +47,7 @@ people voted."""
 class Conversation:
     """One turn with the thread before it. `whole` has every attempt, `passing` only those that came to something.
 
-    Code that a person edited before it ran stands in `passing` as that person wrote it. `by_person` and
+    Code that a person edited before it ran is in `passing` as that person wrote it. `by_person` and
     `passing_by_person` say of each message whether a person wrote it in the analyst's place, or edited it.
     """
 

@@ -24,7 +24,7 @@ class Order:
     text: str
     """The requirement file as it is written."""
     only: str = ""
-    """Build this component anew, also when the same is asked of it as before."""
+    """Build this component again, also when the same is asked of it as before."""
     rounds: int | None = None
     """Instead of `[build] rounds`."""
     resume: bool = False
@@ -94,7 +94,7 @@ class State:
         self.iteration = self.iteration.model_copy(update=counted)
 
     def add(self, built: BuiltComponent) -> None:
-        """Add a component, with what its build has mended in those below it."""
+        """Add a component, with what its build has corrected in those below it."""
         known = {one.name: one for one in self.iteration.components} | {built.name: built}
         components = [known[one.name] for one in self.plan.components if one.name in known]
         for number, one in enumerate(components):

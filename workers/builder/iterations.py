@@ -46,7 +46,7 @@ class BuiltComponent(Value):
     versions: tuple[Version, ...] = ()
     coverage: tuple[CoverageRow, ...] = ()
     kept_from: int = 0
-    """The iteration that it was taken over from without a call of the model; 0: built anew."""
+    """The iteration that it was taken over from without a call of the model; 0: built again."""
 
     @property
     def best(self) -> Version | None:

@@ -33,7 +33,7 @@ class Judged:
 
     @property
     def failed(self) -> tuple[Verdict, ...]:
-        """What has to be mended."""
+        """What has to be corrected."""
         return failures(self.verdicts)
 
 

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass
 
 MOST = 60
-"""More than these are not told apart; the last one then holds the rest."""
+"""More than these are not distinguished; the last one then holds the rest."""
 _ITEM = re.compile(r"^(?P<indent>[ \t]*)(?:[-*•]|\(?\d{1,2}[.)])[ \t]+(?=\S)")
 _HEADING = re.compile(r"^\s{0,3}#{1,6}\s")
 _END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"'(])|(?<=[。！？])\s*(?=\S)")

@@ -150,7 +150,7 @@ def _case_text(case: Case) -> str:
 
 
 def _remarks(judged: Judged) -> list[dict[str, str]]:
-    """What has to be mended, the gravest first; remarks that hold nothing up come along when there is room."""
+    """What has to be corrected, the most severe first; remarks that hold nothing up come along when there is room."""
     found = [(verdict.critic, one) for verdict in judged.failed for one in verdict.findings if not one.allowed]
     return [{"critic": critic, "where": one.where, "text": quoted(one.message)} for critic, one in found[:12]]
 

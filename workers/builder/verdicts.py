@@ -15,7 +15,7 @@ MESSAGE_CHARS = 600
 
 
 class Finding(Value):
-    """One remark: where, how grave, and what would be right."""
+    """One remark: where, how severe, and what would be right."""
 
     message: str = Field(max_length=MESSAGE_CHARS)
     severity: Severity = "medium"
@@ -61,14 +61,14 @@ class Verdict(Value):
 def passed(
     critic: CriticName, note: str = "", *, findings: Iterable[Finding] = (), good: int = 0, total: int = 0
 ) -> Verdict:
-    """Nothing that has to be mended; `findings` are remarks."""
+    """Nothing that has to be corrected; `findings` are remarks."""
     return Verdict(critic=critic, state="passed", note=note, findings=bounded(findings), good=good, total=total)
 
 
 def failed(
     critic: CriticName, findings: Iterable[Finding], *, note: str = "", good: int = 0, total: int = 0
 ) -> Verdict:
-    """Something has to be mended."""
+    """Something has to be corrected."""
     return Verdict(critic=critic, state="failed", findings=bounded(findings), note=note, good=good, total=total)
 
 
@@ -85,7 +85,7 @@ def finding(message: str, severity: Severity = "medium", **fields: object) -> Fi
 
 
 def bounded(findings: Iterable[Finding]) -> tuple[Finding, ...]:
-    """The gravest findings, at most so many."""
+    """The most severe findings, at most so many."""
     return tuple(sorted(findings, key=lambda one: -SEVERITIES.index(one.severity))[:MOST_FINDINGS])
 
 

@@ -75,4 +75,4 @@ class Walls(Protocol):
 
 
 class WallsGone(Exception):
-    """The session host went away, or refuses. The build stops; what it has is kept."""
+    """The session host ended, or refuses. The build stops; what it has is kept."""

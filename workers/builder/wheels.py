@@ -83,7 +83,7 @@ def locked(wheel: Path) -> LockedPackage:
 
 
 def unpack(wheel: Path, package: LockedPackage, folder: Path, room: int = MOST_UNPACKED) -> tuple[Unpacked, int]:
-    """Unpack a wheel into `folder`, where others may lie already. Returns what came of it and the bytes written.
+    """Unpack a wheel into `folder`, where others may lie already. Returns its outcome and the bytes written.
 
     Raises WheelRefused: its content is not the locked one, it is no archive of files, or two packages have a file of
     the same name. What was written until then stays for the caller to delete.

@@ -74,7 +74,7 @@ class Delivery:
     ) -> None:
         """`view` is the turn as it stands; `resumed`: another process worked on it, and may have shown something.
 
-        `is_talk`: the thread is a talk of people that the bot was called into.
+        `is_talk`: the thread is a conversation of people that the bot was called into.
         """
         self._slack = slack
         self._store = store
@@ -153,7 +153,7 @@ class Delivery:
                 yield partial(self._slack.react, self._thread, step.ts, outcome)
 
     def _above(self, view: ProgressView | None = None) -> None:
-        """Make sure that the card stands in the thread, before something that belongs below it.
+        """Make sure that the card is in the thread, before something that belongs below it.
 
         The work goes on without a card that Slack refuses. Raises SlackUnreachable.
         """
@@ -192,7 +192,7 @@ class Delivery:
             self._drawn = view
 
     def _message_of(self, view: ProgressView) -> SlackMessage:
-        """The card; in a talk of people that the bot was called into, with a button that makes it leave."""
+        """The card; in a conversation of people that the bot was called into, with a button that makes it leave."""
         return progress_blocks(view, self._turn.id, leaves=self._leaves)
 
     def _set_status(self, text: str) -> None:
@@ -325,7 +325,7 @@ class Delivery:
     def gave_up(self, steps: Sequence[Step], step: GaveUp, models: Sequence[str] = ()) -> None:
         """The sentence for a turn without an answer. A turn that was taken up again may end with another one.
 
-        `models` are others that could go on where the model was away.
+        `models` are others that could go on where the model was unavailable.
         """
         resumed = sum(isinstance(each, Resumed) for each in steps)
         cells = [each for each in steps if isinstance(each, CellRan)]
@@ -333,7 +333,7 @@ class Delivery:
         self._post(f"end:{resumed}" if resumed else "end", end, below_card=True)
 
     def was_posted(self, slot: str) -> bool:
-        """Whether the message of this slot stands in the thread, as far as we know."""
+        """Whether the message of this slot is in the thread, as far as we know."""
         row = self._store.outbox_get(f"{self._turn.id}:{slot}")
         return row is not None and row.status == "sent"
 

@@ -24,7 +24,8 @@ def gave_up_blocks(
 ) -> SlackMessage:
     """What happened, what to do next, and what of the work is still there.
 
-    Where the model was away there are buttons, if the `turn_id` is given: `models` are the others that could go on.
+    Where the model was unavailable there are buttons, if the `turn_id` is given: `models` are the others that could go
+    on.
     """
     if step.reason == STOPPED:
         title, kept = say("stopped_title", language), say("stopped_kept", language)

@@ -219,7 +219,7 @@ def _tasks_of(number: int, step: Step, language: Language) -> list[TaskView]:
 
 
 def outcome_line(cell: CellRan) -> str:
-    """What came of a cell, in one line: its error, its key line (else what it showed last), the files it made."""
+    """The outcome of a cell, in one line: its error, its key line (else what it showed last), the files it made."""
     if cell.status == "error":
         said = _last_line(cell.error)
         return said if said.startswith(cell.error_name) else f"{cell.error_name}: {said}"

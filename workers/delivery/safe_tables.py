@@ -314,7 +314,7 @@ _ODS = _Package(
 
 
 def _safe_package(copy: Path, package: _Package | None) -> Checked:
-    """Write the workbook anew where something in it became text. Held when it has what we do not know."""
+    """Write the workbook again where something in it became text. Held when it has what we do not know."""
     if package is None:
         return Checked(held=True)
     written = copy.with_name(copy.name + ".safe")
@@ -350,7 +350,7 @@ def _parts(source: zipfile.ZipFile, target: zipfile.ZipFile, package: _Package) 
         if not package.parts.fullmatch(name):
             raise zipfile.BadZipFile("an unknown part")
         if name == "xl/calcChain.xml":
-            continue  # Excel makes it anew; it may name cells that hold no formula any more
+            continue  # Excel makes it again; it may name cells that hold no formula any more
         stored = zipfile.ZipInfo(name, _EPOCH)
         stored.compress_type = zipfile.ZIP_STORED if name == "mimetype" else zipfile.ZIP_DEFLATED
         with source.open(info) as content, target.open(stored, "w") as out:

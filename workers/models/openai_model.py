@@ -73,7 +73,7 @@ _NO_PICTURES = re.compile(
 of the content."""
 _MESSAGE_CHARS = 300
 _QUOTE_CHARS = 16
-"""When an error and a prompt share so many characters in a row, the error quotes the prompt."""
+"""When an error and a prompt share this many characters in a row, the error quotes the prompt."""
 _KEY_LIKE = re.compile(r"\b(?:sk|pk|key)-[\w*.-]{6,}|\bBearer\s+\S+", re.IGNORECASE)
 
 

@@ -85,7 +85,7 @@ def words(text: str) -> tuple[Word, ...]:
 
 
 def find(phrases: Iterable[str], text: str) -> list[Span]:
-    """Where any of the phrases stands in the text, in order of the text."""
+    """Where any of the phrases is in the text, in order of the text."""
     found: list[Span] = []
     text_words = words(text)
     text_stems = [word.stem for word in text_words]

@@ -11,7 +11,7 @@ from workers.offline.wording import say
 
 SURVEY = "survey"
 """The stage that looks at a source."""
-_TRIES = 2  # a source may be away, or a person may have to say yes first
+_TRIES = 2  # a source may be unavailable, or a person may have to say yes first
 
 
 def source_cell(thread: Thread) -> Cell | str:

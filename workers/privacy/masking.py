@@ -21,7 +21,7 @@ _CUT = re.compile(r"\u2026|\.\.\.|\n\[… ")
 _AFTER_CUT = re.compile(r"(?P<cut>(?:\u2026|\.\.\.) ?\]?\n?)(?P<tail>[^\s,;|\"'<>]{4,64})")
 _CUT_CHARS = 64
 _MIN_CUT = 4
-"""A beginning of a known value in front of a cut is masked from so many characters on."""
+"""A beginning of a known value in front of a cut is masked from this many characters on."""
 
 
 def masked_in(turns: Iterable[Sequence[Step]]) -> dict[str, str]:

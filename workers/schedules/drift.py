@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from core.steps import ColumnNote, FileAbstract, TableNote
 
 FAR = 10.0
-"""A median so many times the spread of the middle half away from the old one is another quantity, or another unit."""
+"""A median this many times the spread of the middle half away from the old one is another quantity, or another unit."""
 MISSING = 0.4
 """So much more of a column may not be missing."""
 _KNOWN_LEVELS = 0.5

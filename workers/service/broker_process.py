@@ -1,7 +1,7 @@
 """The broker of data sources of this node, as the supervisor sees it: started, started again, stopped.
 
 URLs that stand in environment variables are for the broker alone, and what servers of tools are given for the tools
-process. So the service moves them into files in memory and executes itself anew without them: neither its memory nor
+process. So the service moves them into files in memory and executes itself again without them: neither its memory nor
 its environment, which every job inherits, holds them then.
 """
 
@@ -27,7 +27,7 @@ from workers.tools.errors import ToolAway
 log = get_logger(__name__)
 
 HELD, HELD_FOR_TOOLS = "_THREADBOOK_SOURCE_URLS", "_THREADBOOK_TOOL_SECRETS"
-"""In the environment of the service that was executed anew: the number of the open file with the values."""
+"""In the environment of the service that was executed again: the number of the open file with the values."""
 PING_S = 1.0
 """How long the supervisor waits for an answer; it asks again at its next look."""
 START_S = 60.0

@@ -72,7 +72,7 @@ def keep_sweeping(
 ) -> None:
     """Call `sweep` every two seconds until `stop`; it returns the threads that it woke. `swept` follows a good sweep.
 
-    A sweep that fails, because the Store or Redis is away, is logged; the next one tries again.
+    A sweep that fails, because the Store or Redis is unavailable, is logged; the next one tries again.
     """
     while not stop.wait(SWEEP_EVERY_S):
         try:

@@ -83,7 +83,8 @@ def run(worker: WorkerContext, thread_id: str) -> None:
             held, state = taken
             if (queued := state.queued) is None:
                 return
-            # An old wake, from while that node was away. The thread is woken on the node that has its session now.
+            # An old wake, from while that node was unavailable. The thread is woken on the node that has its session
+            # now.
             is_elsewhere = worker.wakes.is_elsewhere(state.node_id, here)
             if not is_elsewhere:
                 with worker.admission.admit(queued) as admitted:

@@ -19,7 +19,7 @@ from workers.turn.unexported import Unexported
 log = get_logger(__name__)
 
 LAST_EXPORTS_S = 60.0
-"""How long a service that stops waits for a file store that is away."""
+"""How long a service that stops waits for a file store that is unavailable."""
 AGAIN_S = 1.0
 ANSWER_S = 5.0
 """How long Redis may take to answer."""
@@ -52,7 +52,7 @@ def export_the_rest(settings: Settings, for_s: float = LAST_EXPORTS_S) -> list[s
                             transfer.export_state(held.lease)
         except LeaseLost:
             log.info("export_left_to_another_worker")
-        except Exception as error:  # the Store, Redis or the session host is away
+        except Exception as error:  # the Store, Redis or the session host is unavailable
             log.warning("last_exports_failed", error=error)
         return not unexported.threads()
 

@@ -31,7 +31,7 @@ def carry_out_orders(settings: Settings, store: Store, sessions: SessionClient) 
 
     Returns how many orders were carried out.
 
-    A thread that lives here again began anew (`workers/turn/arrival.py`). What cannot be done now stays for later.
+    A thread that lives here again began again (`workers/turn/arrival.py`). What cannot be done now stays for later.
     """
     node_id, spool = settings.node_id, Spool(settings.spool)
     done = 0

@@ -325,7 +325,7 @@ class Runner:
     # --- telling
 
     def _tell(self, claimed: ClaimedRun, outcome: RunOutcome) -> bool:
-        """Post what came of it, once; False when that has to be tried again."""
+        """Post its outcome, once; False when that has to be tried again."""
         schedule = claimed.schedule
         thread, language = ThreadKey.parse(schedule.thread_id), schedule.order.language
         key = f"{schedule.id}:{claimed.due_at.timestamp():.0f}"

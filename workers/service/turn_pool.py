@@ -160,7 +160,7 @@ class TurnPool:
             process.end()
 
     def wait(self, seconds: float) -> None:
-        """Return when a process has said something, or after so many seconds."""
+        """Return when a process has said something, or after this many seconds."""
         poller = select.poll()
         for process in self._processes:
             poller.register(process.channel, select.POLLIN)

@@ -1,8 +1,8 @@
 """Makes the vectors of threads, and answers the searches that ask for threads by their meaning.
 
 A process of its own, so that no turn and no person waits for an endpoint. It makes the vectors of threads that have
-changed since it last looked, and looks for searches between two of them. While the endpoint is away, a search is
-answered with nothing at once: whoever asked shows what the full-text search finds. Several nodes may do the same thing
+changed since it last looked, and looks for searches between two of them. While the endpoint is unavailable, a search is
+answered with nothing at once: the asker shows what the full-text search finds. Several nodes may do the same thing
 at once; the second one changes nothing.
 """
 

@@ -1,7 +1,7 @@
 """The only kind of job that a worker runs: it advances a thread, whatever Redis says that it does.
 
-Whoever can write to Redis can name any function in a job and in its callbacks, or an address in its webhooks. RQ would
-call them. So nothing of a job is used here but the id of a thread.
+Anybody who can write to Redis can name any function in a job and in its callbacks, or an address in its
+webhooks. RQ would call them. So nothing of a job is used here but the id of a thread.
 """
 
 from __future__ import annotations

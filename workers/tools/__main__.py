@@ -1,7 +1,7 @@
 """The tools process: `python -m workers.tools --socket PATH --settings FD [--secrets FD]`.
 
 Two open files that it inherits hold JSON: the settings of the servers, and what stood for them in environment
-variables. What stands in `.env` it reads itself. No other process of the service has it.
+variables. What is in `.env` it reads itself. No other process of the service has it.
 """
 
 from __future__ import annotations

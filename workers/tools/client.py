@@ -28,7 +28,7 @@ LATE_S = 20.0
 """So much longer than the call may take the answer may come: the server is told to end first."""
 LIST_S = 20.0
 KNOWN_S, UNKNOWN_S = 600.0, 30.0
-"""So long the tools of a server count as known; so long nobody asks again for those of one that was away."""
+"""So long the tools of a server count as known; so long nobody asks again for those of one that was unavailable."""
 _LOOK_S = 0.2
 _CHUNK = 1 << 16
 
@@ -50,7 +50,7 @@ class ToolsClient:
         return self._ask(Request(do="list", server=server, seconds=LIST_S), threading.Event()).tools
 
     def known_tools(self, server: str) -> tuple[ToolNote, ...]:
-        """The same as it was some minutes ago, perhaps; nothing for a server that is away. Never raises."""
+        """The same as it was some minutes ago, perhaps; nothing for a server that is unavailable. Never raises."""
         at, tools = self._known.get(server, (0.0, ()))
         if time.monotonic() < at:
             return tools

@@ -82,7 +82,7 @@ class Server:
     def _fork(self, peer: socket.socket) -> None:
         try:
             pid = os.fork()
-        except OSError:  # no room for one more process; whoever asked may ask again
+        except OSError:  # no room for one more process; the asker may ask again
             log.warning("tools_are_full")
             return
         if pid:

@@ -1,6 +1,6 @@
 """One conversation with one MCP server, by the official client. It runs in a process that lives for it alone.
 
-All that a server says is hostile: memory is held by the kernel, time by the caller, and what goes on is parsed anew
+All that a server says is hostile: memory is held by the kernel, time by the caller, and what goes on is parsed again
 here into short lines and plain JSON. Nothing that a server asks of its client (a model, a person, folders) is granted.
 """
 

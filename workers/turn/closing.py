@@ -76,8 +76,8 @@ def _suggest(turn: OpenTurn) -> None:
 def close_as_ours(turn: OpenTurn, *, at_last: bool = False) -> None:
     """End a turn with the sentence that it was our fault, and a reference that the log has too. Its mail is read.
 
-    Raises RetryLater while Slack is away: the next try finds the sentence among the steps. With `at_last` the turn
-    ends all the same.
+    Raises RetryLater while Slack is unavailable: the next try finds the sentence among the steps. With `at_last` the
+    turn ends all the same.
     """
     store, reference = turn.context.store, uuid.uuid4().hex[:8]
     log.error("turn_closed_as_our_fault", turn=turn.row.id, reference=reference)

@@ -105,7 +105,7 @@ def show_held(context: TurnContext, lease: Lease, question: Held, language: Lang
 
 
 def redraw(context: TurnContext, lease: Lease, question: Held, language: Language) -> None:
-    """Draw the message that asks about files anew."""
+    """Draw the message that asks about files again."""
     row = context.store.outbox_get(_message_key(lease, question.held))
     if row is None or not row.ts:
         return

@@ -35,7 +35,7 @@ _MARKS = {"passed": "✓", "failed": "✗", "skipped": "–"}
 
 
 def try_function(turn: OpenTurn, action: TryFunction) -> None:
-    """Read the draft, check its text, run its tests and broken versions of it; store what came of it.
+    """Read the draft, check its text, run its tests and broken versions of it; store its outcome.
 
     Its text is checked before anything runs. It runs in a fresh session without files and sources, which is deleted.
     """

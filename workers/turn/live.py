@@ -23,7 +23,7 @@ OUTPUT_CHARS = 2_000
 INTERVAL_S = 0.5
 NOTE_CHARS = 200
 LOOK_S = 3.0
-"""After so many seconds, and then as often, the card shows the line that runs. Most cells are over before."""
+"""After this many seconds, and then as often, the card shows the line that runs. Most cells are over before."""
 _SOURCE_CHARS = 80
 
 

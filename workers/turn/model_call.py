@@ -119,7 +119,7 @@ def _pictures(blobs: Blobs, messages: Sequence[Message]) -> dict[str, bytes]:
 
 
 def _waits(steps: Sequence[Step]) -> bool:
-    """Whether a person wants a model that is away to be tried again."""
+    """Whether a person wants a model that is unavailable to be tried again."""
     resumed = [step for step in steps if isinstance(step, Resumed)]
     return bool(resumed) and time.time() < (resumed[-1].waits_until or 0.0)
 

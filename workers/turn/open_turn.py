@@ -100,7 +100,7 @@ class OpenTurn:
             self.take([], steps)
 
     def append_reply(self, step: Step, *then: Step, spent: Spent | None = None, user: str = "") -> None:
-        """Store what came of a model call, what it took, and the steps that follow from it. Raises LeaseLost.
+        """Store the outcome of a model call, what it took, and the steps that follow from it. Raises LeaseLost.
 
         The steps that follow are left out when somebody has written meanwhile: they are to be decided again.
         """

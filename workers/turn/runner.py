@@ -61,7 +61,7 @@ def advance(context: TurnContext, lease: Lease, state: ThreadState, is_lost: IsL
 
     Returns whether the thread had no unread mail as its turn came to rest; False when that was not looked at. `state`
     is the thread as it was read under the lease. Raises LeaseLost when another worker took over, RetryLater when Slack,
-    the Store or the session host is away.
+    the Store or the session host is unavailable.
     """
     context = by_choice(context, state)
     if (selected := next_turn(context, lease, state)) is not None:
@@ -106,7 +106,8 @@ def _work(turn: OpenTurn) -> None:
 
 
 def _tell_file_waits(turn: OpenTurn, error: FileUnreachable) -> None:
-    """Say once per turn that a file cannot be fetched for now. Slack itself may be away too: then nothing is said."""
+    """Say once per turn that a file cannot be fetched for now. Slack itself may be unavailable too: then nothing is
+    said."""
     with suppress(SlackUnreachable):
         turn.show.say("file_waits", escape(say("file_waits", turn.language, name=error.name)))
 
@@ -179,7 +180,7 @@ def _perform(turn: OpenTurn, view: Turn, action: Action) -> bool:
 
 
 def _question(turn: OpenTurn, action: AskApproval) -> Questioned:
-    """Our question whether something may run, which counts for so many hours."""
+    """Our question whether something may run, which counts for this many hours."""
     language = turn.language
     policy = turn.context.settings.approvals_in(ThreadKey.parse(turn.thread_id).channel)
     what = action.approval.what

@@ -43,7 +43,7 @@ _plain(answers)
 
 
 def run_route(turn: OpenTurn, action: RunRoute) -> None:
-    """Run the code and store what came of it; no fault of that costs the report.
+    """Run the code and store its outcome; no fault of that costs the report.
 
     It is stored first that it begins: a worker that finds that another one died in it does not try again.
     """

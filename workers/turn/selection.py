@@ -33,8 +33,8 @@ log = get_logger(__name__)
 def next_turn(context: TurnContext, lease: Lease, state: ThreadState) -> Selected | None:
     """The turn to work on: the open one if something is to be done for it, else by the mail; None without any.
 
-    `state` was read under this lease. Raises RetryLater when the session host is away, or when Slack is and does not
-    say who wrote, or what the talk above the question is.
+    `state` was read under this lease. Raises RetryLater when the session host is unavailable, or when Slack is and does
+    not say who wrote, or what the talk above the question is.
     """
     store, thread_id = context.store, lease.thread_id
     while True:

@@ -106,9 +106,9 @@ class SessionTransfer:
     def export_state(self, lease: Lease) -> OverQuota | None:
         """Keep the session as it is after its last cell. What is in the file store already is not sent again.
 
-        A thread whose session is elsewhere is left alone: what is here is older. A file store that is away stops no
-        turn: the next export makes up for it, and so does the end of the service. Returns why the session was not kept,
-        when it is too large. Raises HostUnavailable, LeaseLost.
+        A thread whose session is elsewhere is left alone: what is here is older. A file store that is unavailable stops
+        no turn: the next export makes up for it, and so does the end of the service. Returns why the session was not
+        kept, when it is too large. Raises HostUnavailable, LeaseLost.
         """
         if not self.enabled or self._store.thread_node(lease.thread_id) != self._node_id:
             return None
@@ -158,7 +158,7 @@ class SessionTransfer:
         if known and known[0].session.to_message() == session.to_message():
             return None
         over, is_whole = self._write(lease, session, known)
-        if known and not is_whole:  # somebody removed parts that were counted on: all of it is sent anew
+        if known and not is_whole:  # somebody removed parts that were counted on: all of it is sent again
             log.error("packs_damaged", thread=lease.thread_id)
             over, _ = self._write(lease, session, [])
         return over

@@ -97,7 +97,7 @@ class SilenceWatch:
         return ThreadKey.parse(self._turn.thread_id)
 
     def _look(self, line: int, seconds: float) -> Look:
-        """What the model says; nothing where it is away, or has no budget left for it."""
+        """What the model says; nothing where it is unavailable, or has no budget left for it."""
         turn, model = self._turn, self._turn.model
         view = turn.view()
         if view.allowance is not None and view.allowance.calls < 1:

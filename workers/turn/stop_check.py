@@ -22,7 +22,7 @@ log = get_logger(__name__)
 LOOK_EVERY_S = 0.4
 
 _FORGET_S = 5.0
-"""A thread that has not asked for so long is not looked up any more."""
+"""A thread that has not asked for this long is not looked up any more."""
 
 StopCheck = Callable[[], bool]
 Result = TypeVar("Result")

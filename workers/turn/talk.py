@@ -1,6 +1,6 @@
-"""The talk of people that the bot was called into: its first message and its files become mail of the thread.
+"""The conversation of people that the bot was called into: its first message and its files become mail of the thread.
 
-"The talk is wanted" stands in the Store with the message that called the bot. It stands there until the talk is stored,
+"The talk is wanted" is in the Store with the message that called the bot. It stands there until the talk is stored,
 so a bot or a worker that dies in between loses no file, and no turn takes a step without the talk.
 """
 

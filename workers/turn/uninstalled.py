@@ -17,7 +17,7 @@ log = get_logger(__name__)
 
 
 def end_uninstalled(context: TurnContext, lease: Lease, state: ThreadState) -> None:
-    """Read the thread's mail and end its turn with a sentence, which stands in the Store alone. Raises LeaseLost.
+    """Read the thread's mail and end its turn with a sentence, which is in the Store alone. Raises LeaseLost.
 
     Once the app is installed again, "continue" takes the turn up where it was. An answer that is ready is kept: it is
     posted when somebody writes in the thread then.

@@ -91,7 +91,7 @@ class _Clause(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A fact in a table whose rows its family tells apart, the name of its row in the clause, and its column."""
+    """A fact in a table whose rows its family distinguishes, the name of its row in the clause, and its column."""
 
     fact: Fact
     family: Family

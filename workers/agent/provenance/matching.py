@@ -232,7 +232,7 @@ def _is_magnitude(fact: Fact) -> bool:
 
 
 def is_stale(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> bool:
-    """Whether this turn computed the same figure anew, with another value, and the report does not look back."""
+    """Whether this turn computed the same figure again, with another value, and the report does not look back."""
     if BACK.search(scene.reading.text, *claim.span):
         return False
     now = [other for other in facts.facts if other.turn == 0 and not other.given]

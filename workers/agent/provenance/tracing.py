@@ -44,7 +44,7 @@ class Traced:
     """A figure of the report and what became of it. `places` are its sources; `how` the step that derives it.
 
     `values` are what stands at these places, None for what is no number. `near` are the nearest facts when it is
-    unsourced, for the model that is to mend it; `arithmetic` is the step that derives it, with its numbers. `fault`
+    unsourced, for the model that is to correct it; `arithmetic` is the step that derives it, with its numbers. `fault`
     says what is wrong with its token.
     """
 

@@ -64,7 +64,7 @@ def figures(given: ReportInput) -> str:
 
 
 def checked(given: ReportInput) -> str:
-    """What came of running the code again, as Markdown; "" where nobody does."""
+    """The outcome of running the code again, as Markdown; "" where nobody does."""
     if given.clean_room is None:
         return ""
     text = escape_markdown(badge(given.clean_room, given.language, in_file=True))

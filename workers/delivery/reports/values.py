@@ -42,7 +42,7 @@ class ReportInput:
     `report` is the model's Markdown. `earlier` are the cells of the thread's earlier turns, oldest first: the notebook
     and the script need them to run. `pictures` are PNG bytes of figures by their sha256; the notebook embeds those it
     is given. `unshown` are the ids of cells whose charts Slack did not take, `sources` where the report's figures come
-    from, `clean_room` what came of running its code again (None: nobody does), `second` what a second way to its
+    from, `clean_room` the outcome of running its code again (None: nobody does), `second` what a second way to its
     figures gave (None: nobody asked for one). `duration_s` is the whole turn, `spent` what its model calls took, its
     cost in `currency`. `author` is the person who wrote the report in the analyst's place. With a `turn_id` the report
     gets buttons. `past` are the thread's earlier answers, oldest first; `sections` the headings of its fixed layout.

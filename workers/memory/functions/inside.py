@@ -1,7 +1,8 @@
 """Tries a function inside the sandbox. The source of this module is what runs there; nobody imports it to try anything.
 
 `prove` runs the tests on the function, then on broken versions of it. The function and its tests see a `team` and a
-`pytest` made here: nothing of them stays in the process. Whoever reads what comes back trusts none of it.
+`pytest` made here: nothing of them stays in the process. Code that reads what comes back trusts none of
+it.
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def message_of(given: object, dropped: Counter[str]) -> dict[str, Any]:
 
 
 def text_of(value: object, most: int = MESSAGE_CHARS) -> str:
-    """A text of at most so many characters. Raises NoMessage."""
+    """A text of at most this many characters. Raises NoMessage."""
     if not isinstance(value, str):
         raise NoMessage("a field of a message is no text")
     if len(value) > most:

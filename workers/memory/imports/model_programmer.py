@@ -49,7 +49,7 @@ _LINKS = 5_000_000
 """Rows of the table that says which message stands where: each change of a conversation repeats them all."""
 _STEPS = 50_000
 _MOST_TICKS = 20_000
-"""A query may take so many times `_STEPS` instructions of SQLite's machine."""
+"""A query may take this many times `_STEPS` instructions of SQLite's machine."""
 _TYPES: tuple[Literal["raw", "formatted", "manual", "terminal", "edit", "unknown"], ...] = (
     "raw",
     "formatted",

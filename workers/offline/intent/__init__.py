@@ -1,6 +1,6 @@
 """What a message asks for, in terms of the columns at hand; and how a follow-up changes what was asked before.
 
-clauses (its questions) → hearing (what each names) → following (changes what was asked) or fresh (asks anew)
+clauses (its questions) → hearing (what each names) → following (changes what was asked) or fresh (asks again)
 """
 
 from workers.offline.intent.hearing import Known

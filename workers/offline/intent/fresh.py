@@ -124,7 +124,7 @@ def _lacks(heard: Heard, base: Intent) -> Literal["", "date", "number"]:
 
 
 def merged(old: Sequence[Filter], new: Sequence[Filter]) -> tuple[Filter, ...]:
-    """The filters of both; a column that is named again is filtered anew."""
+    """The filters of both; a column that is named again is filtered again."""
     named = {item.column for item in new}
     return (*(item for item in old if item.column not in named), *new)
 
@@ -222,7 +222,7 @@ def _relations(heard: Heard, frame: Join, base: Intent, groups: list[tuple[str]]
 
 
 def _step_of(item: Filter) -> str:
-    """The part of a date by which times that are compared are told apart."""
+    """The part of a date by which times that are compared are distinguished."""
     steps = {dates.frequency_of(value) for value in item.values}
     named = all(len(value) == 3 and value.startswith("M") for value in item.values)
     return "@month" if named else "@months" if "M" in steps else "@quarters" if "Q" in steps else "@year"

@@ -25,7 +25,7 @@ _LONGEST = 3_000_000
 
 
 def apart(work: Callable[[], dict[str, Any]], bounds: Bounds, seconds: float) -> dict[str, Any]:
-    """What `work` returns, done by a fork of this process with bounded memory, within so many seconds.
+    """What `work` returns, done by a fork of this process with bounded memory, within this many seconds.
 
     Raises Unusable "too_much" when it takes more than it may, or when its process ends without a word.
     """
@@ -74,7 +74,7 @@ def _child(work: Callable[[], dict[str, Any]], answer: int, bounds: Bounds) -> N
 
 
 def _limit_memory(more: int) -> None:
-    """Let this process map so many bytes beyond what it has."""
+    """Let this process map this many bytes beyond what it has."""
     with open("/proc/self/status", encoding="ascii", errors="replace") as lines:
         mapped = next((int(line.split()[1]) << 10 for line in lines if line.startswith("VmSize:")), 0)
     _, hard = resource.getrlimit(resource.RLIMIT_AS)

@@ -138,7 +138,7 @@ def header_row(top: Any) -> int:
 
 
 def _written(value: Any) -> str:
-    """A cell as it stands in a text file."""
+    """A cell as it is in a text file."""
     return str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
 
 

@@ -48,7 +48,7 @@ class Server:
                 peer, _ = self._listener.accept()
                 try:
                     threading.Thread(target=self._serve, args=(peer,), name="request", daemon=True).start()
-                except (RuntimeError, MemoryError):  # no memory for one more; whoever asked may ask again
+                except (RuntimeError, MemoryError):  # no memory for one more; the asker may ask again
                     log.warning("broker_is_full")
                     peer.close()
 

@@ -118,7 +118,7 @@ class OnlyBelow(AbstractFileSystem):  # type: ignore[misc]  # fsspec has no type
 
 
 def open_bucket(source: Source) -> LockedDuckDB:
-    """Open a prefix. Raises Misconfigured when it holds nothing that can be read, SourceAway when S3 is away."""
+    """Open a prefix. Raises Misconfigured when it holds nothing that can be read, SourceAway when S3 is unavailable."""
     place = place_of(source)
     files = OnlyBelow(_client(source, place), place.root)
     try:

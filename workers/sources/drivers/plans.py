@@ -92,7 +92,7 @@ def duckdb_rows(plan: Json) -> int:
 
 
 def _duckdb(step: Json) -> tuple[float, _Rows]:
-    """The rows that leave a step, and those of the whole of it."""
+    """The rows that leave a step, and those of all of it."""
     name, about = str(step["name"]).strip(), step.get("extra_info") or {}
     below = [_duckdb(child) for child in step.get("children", ())]
     told = str(about.get("Estimated Cardinality", "")) if isinstance(about, Mapping) else ""

@@ -14,7 +14,7 @@ BATCH_BYTES = 4 * 1024 * 1024
 FIRST_ROWS = 500
 MOST_ROWS = 20_000
 WIDE_ROWS = 16
-"""Rows of the first batch. Each batch may have so many times the rows of the one before."""
+"""Rows of the first batch. Each batch may have this many times the rows of the one before."""
 
 Rows = Sequence[Sequence[Any]]
 

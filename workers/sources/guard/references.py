@@ -1,4 +1,4 @@
-"""Which tables a tree of SQL reads: names of common table expressions are told apart from tables by scope."""
+"""Which tables a tree of SQL reads: names of common table expressions are distinguished from tables by scope."""
 
 from __future__ import annotations
 

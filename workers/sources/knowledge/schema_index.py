@@ -150,7 +150,7 @@ class _Meanings:
         self._entries = entries
         self.names: set[str] = set()
         self._told: dict[str, Counter[str]] = {}
-        """How often a word stands in the texts about each schema."""
+        """How often a word is in the texts about each schema."""
         for table in catalogue.tables:
             entry = entries.get(table.name)
             said = [table.comment, *(column.comment for column in table.columns)]

@@ -52,7 +52,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
 
 
 def _saved(thread: CommandThread, proposed: Proposed, text: str) -> Sequence[Step]:
-    """A version by who changed the file. One with faults is kept too: it cannot be built before they are mended."""
+    """A version by who changed the file. One with faults is kept too: it cannot be built before they are corrected."""
     text = text.replace("\r\n", "\n").rstrip("\n") + "\n"
     if text == proposed.text:
         return ()

@@ -92,7 +92,7 @@ def _newest(thread: CommandThread) -> Proposed | None:
 
 
 def _read(proposed: Proposed) -> Requirement | None:
-    """The file as it is; None for one with faults, which the model may mend."""
+    """The file as it is; None for one with faults, which the model may correct."""
     try:
         return read(proposed.text, proposed.file)
     except RequirementWrong:

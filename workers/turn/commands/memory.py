@@ -106,7 +106,7 @@ def _forget(documents: Documents, proposed: Proposed) -> bool:
 
 
 def _kept_line(thread: CommandThread, proposed: Proposed) -> str:
-    """Who had it kept, when, and from which message. It stands in the file, so it has no Markdown in it."""
+    """Who had it kept, when, and from which message. It is in the file, so it has no Markdown in it."""
     when = f"{datetime.fromtimestamp(float(thread.command.ts), UTC):%Y-%m-%d}"
     keeper, speaker = (_name(step.author or step.user) for step in (thread.command, proposed))
     channel, ts = ThreadKey.parse(thread.lease.thread_id).channel, proposed.ts
@@ -123,7 +123,7 @@ def draw(thread: CommandThread, proposed: Proposed, settled: Settled) -> None:
 
 
 def draw_as(thread: CommandThread, proposed: Proposed, message: SlackMessage) -> None:
-    """Draw a proposal's message anew."""
+    """Draw a proposal's message again."""
     row = thread.context.store.outbox_get(_slot(thread, proposed))
     if row is None or not row.ts:
         return

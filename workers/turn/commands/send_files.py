@@ -12,7 +12,7 @@ from workers.turn.holding import held, redraw, show_held
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Ask anew about each upload that was not sent. The buttons decide, not this word."""
+    """Ask again about each upload that was not sent. The buttons decide, not this word."""
     waiting = unsent(thread.turns)
     if not waiting:
         thread.answer(say("files_none", thread.language), done=False)

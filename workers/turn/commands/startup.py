@@ -1,4 +1,4 @@
-"""startup: code of a person that runs whenever the thread's session starts anew; "startup off" takes it away.
+"""startup: code of a person that runs whenever the thread's session starts again; "startup off" takes it away.
 
 The turn has run the code as a cell before this (`workers/agent/decide.py`). Code that failed is not kept.
 """

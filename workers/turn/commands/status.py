@@ -12,7 +12,7 @@ from workers.turn.commands.thread import CommandThread
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Say it: the question, what is waited for or what came of it, how many cells ran."""
+    """Say it: the question, what is waited for or its outcome, how many cells ran."""
     language = thread.language
     place = next((n for n in range(len(thread.turns) - 1, -1, -1) if _asked(thread.turns[n])), None)
     if place is None:

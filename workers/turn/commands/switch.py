@@ -1,4 +1,5 @@
-"""switch: a turn that ended because its model was away goes on, with another model or when this one answers again."""
+"""switch: a turn that ended because its model was unavailable goes on, with another model or when this one answers
+again."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from core.steps import GaveUp, Resumed, Step
 from workers.turn.commands.thread import CommandThread
 
 WAIT_S = 3_600.0
-"""How long a model that is away is tried again when somebody said to wait."""
+"""How long a model that is unavailable is tried again when somebody said to wait."""
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:

@@ -1,4 +1,4 @@
-"""Reports whose code is run once more in a clean room: what has to be known for that, and what came of it."""
+"""Reports whose code is run once more in a clean room: what has to be known for that, and its outcome."""
 
 import sqlalchemy as sa
 from alembic import op
