@@ -72,7 +72,7 @@ def test_the_subprocess_is_heard_with_the_codes_that_it_has(walled: SessionClien
     walled.run(thread, "1", "old = 1")
     failed = walled.run(thread, "2", "fresh = 1\nold = 1 / 0")
     assert worded(failed, "en") == (
-        "Before it failed, the cell set `fresh`. Still the value from before the cell: `old`."
+        "Before it failed, the cell set `fresh`. These still have the value from before the cell: `old`."
     )
     assert "`fresh`" in worded(failed, "zh")
 

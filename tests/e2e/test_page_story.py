@@ -1,7 +1,7 @@
 """What a team has learned, from the question to the schedule that stops itself, in the browser.
 
 A thread gets a vote and becomes a playbook, another person's question follows it, its code is run again each week,
-posts what changed, and stops when the data look otherwise. The product behind is the whole one, and the runs are real;
+posts what changed, and stops when the data differ from those. The product behind is the whole one, and the runs are real;
 a script answers for the model.
 
 A week is not waited for: the due time of the schedule is set to now, in the Store.
@@ -169,13 +169,13 @@ def test_a_thread_becomes_a_playbook_then_a_weekly_report_that_drift_stops(brows
         page.goto(anas)
         expect(thread.get_by_text("resumed “every Monday")).to_be_visible()
         make_due(home / "threadbook.db")
-        stopped = last(thread, "the data look otherwise")
+        stopped = last(thread, "the data differ from those")
         expect(stopped).to_contain_text(f"{THIRD}: no column 'units' (new: 'pieces')")
         expect(stopped).not_to_contain_text("160")
         snap(page, "story_drift")
         page.emulate_media(color_scheme="dark")
         page.set_viewport_size(PHONE)  # type: ignore[arg-type]
-        last(thread, "the data look otherwise")
+        last(thread, "the data differ from those")
         snap(page, "story_drift_phone_dark")
 
         page.emulate_media(color_scheme="light")

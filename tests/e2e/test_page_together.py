@@ -145,8 +145,8 @@ def test_two_people_approve_a_plan_and_its_stages_and_take_the_pen_in_between(br
         form = page.locator(".view")
         form.locator("textarea").first.fill("1. Read the file — its rows\n2. Compare the regions — the leader by units")
         form.get_by_role("button", name="Change and ask again").click()
-        expect(thread.get_by_text("Only a yes to the text as it stands here counts").last).to_be_visible()
-        expect(thread.get_by_text("The question stands below with the new text").last).to_be_visible()
+        expect(thread.get_by_text("Only a yes to this new text counts").last).to_be_visible()
+        expect(thread.get_by_text("The question is below, with the new text").last).to_be_visible()
         expect(thread.get_by_role("button", name="Go", exact=True)).to_have_count(1)
         snap(page, "changed_by_one_of_two")
         as_person(page, "Ben")
@@ -192,7 +192,7 @@ def test_files_wait_in_the_thread_and_go_after_a_press(browser: Browser, tmp_pat
         thread.get_by_role("button", name="Send all", exact=True).scroll_into_view_if_needed()
         snap(page, "files_wait")
         press(page, "Send all")
-        expect(thread.get_by_text("had them sent").first).to_be_visible()
+        expect(thread.get_by_text("sent them").first).to_be_visible()
         expect(thread.locator(".file").filter(has_text="by_units.csv").first).to_be_visible()
 
 

@@ -26,7 +26,7 @@ def test_a_measure_a_group_and_a_date_make_the_questions() -> None:
     assert suggestions([file(ID, REGION, UNITS, REVENUE, DAY, NOTE)], "en") == (
         "Which Region has the most Revenue?",
         "How did Revenue develop by ordered?",
-        "How does Revenue go along with weight?",
+        "How is Revenue related to weight?",
     )
 
 

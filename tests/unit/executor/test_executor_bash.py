@@ -263,7 +263,7 @@ def test_a_shell_comes_back_when_python_died(shells: SessionClient, bash: Bash, 
     result = bash("echo $x; jobs")
     assert (result.stdout, worded(result, "en")) == (
         "1\n",
-        "The shell was started anew: what ran in its background has ended.",
+        "There is a new shell: background processes of the old one have ended.",
     )
 
 
@@ -276,7 +276,7 @@ def test_a_first_command_that_ends_its_shell_is_followed_by_one_that_lives(
     result = bash("echo 2")
     assert (result.stdout, worded(result, "en")) == (
         "2\n",
-        "The shell was started anew: what ran in its background has ended.",
+        "There is a new shell: background processes of the old one have ended.",
     )
 
 

@@ -160,7 +160,7 @@ def test_a_link_that_is_there_only_while_it_is_opened_brings_nothing_out(
     with monkeypatch.context() as patched:
         patched.setattr("executor.collect.os.open", swap_around)
         found = collect(root, {}, home, LIMITS)
-    assert reasons(found) == {"a.txt": "it was replaced while it was looked at"}
+    assert reasons(found) == {"a.txt": "it was replaced while it was checked"}
     assert found.taken == ()
 
 

@@ -610,5 +610,5 @@ def test_a_failed_cell_says_which_names_are_new_and_which_are_old(run) -> None:
     result = run("total = 10\nfresh = 1\nrate = 1 / 0\nnever = 3")
     assert (
         worded(result, "en")
-        == "Before it failed, the cell set `total`, `fresh`. Still the value from before the cell: `rate`."
+        == "Before it failed, the cell set `total`, `fresh`. These still have the value from before the cell: `rate`."
     )

@@ -116,7 +116,7 @@ def test_what_a_step_showed_is_not_told_after_a_reset() -> None:
     view = step_view(TURN, [NumberedCell(1, cell(1, stdout="secret"))], 1, "en", output=False)
     assert "x = 1" in str(view)
     assert "secret" not in str(view)
-    assert "was reset since" in str(view)
+    assert "was reset after this step" in str(view)
 
 
 def test_the_form_and_the_row_of_buttons_are_within_the_limits() -> None:

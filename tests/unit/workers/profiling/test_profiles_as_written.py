@@ -184,14 +184,14 @@ def test_what_a_workbook_hides_from_pandas_is_a_note(describe: Describe, folder:
         "without tax",
     ):
         assert words in abstract.note
-    assert "not looked for" not in abstract.note
+    assert "were not checked" not in abstract.note
     (folder / "plain.csv").write_text("a,b\n1,2\n")
     (plain,), _ = describe("plain.csv")
     assert plain.note == ""
     (large,), _ = describe("book.xlsx", workbook=1_000)
     assert "Sheet Old is hidden" in large.note
     assert "without tax" not in large.note
-    assert "formulas without a stored value were not looked for" in large.note
+    assert "formulas without a stored value were not checked" in large.note
 
 
 @pytest.mark.parametrize("name", ["ledger.ods", "ledger.xls"])
@@ -199,4 +199,4 @@ def test_what_is_not_looked_for_in_a_spreadsheet_is_said(describe: Describe, fol
     (folder / name).write_bytes((Path(__file__).parent / "files" / name).read_bytes())
     (abstract,), problems = describe(name)
     assert not problems
-    assert abstract.note.startswith("Merged cells, notes on cells and formulas without a stored value were not looked")
+    assert abstract.note.startswith("Merged cells, notes on cells and formulas without a stored value were not checked")

@@ -268,7 +268,7 @@ def test_a_report_without_code_or_with_a_step_of_a_persons_yes_is_not_scheduled(
     world.settle(key)
     world.say(EVERY, thread=key)
     world.settle(key)
-    assert "No code stands behind" in said(world, key)
+    assert "The last report here has no code" in said(world, key)
 
 
 def test_a_purge_takes_the_schedules_with_it(world: World) -> None:
@@ -295,7 +295,7 @@ def test_a_schedule_says_what_happens_on_a_day_off(new_world: NewWorld) -> None:
     assert "On days off (DE-BY, days_off) it does not run." in said(world, key)
     world.say("every Monday 9:00 run this again, on holidays the next working day", thread=key)
     world.settle(key)
-    assert "the same time of the next working day" in said(world, key)
+    assert "the same time on the next working day" in said(world, key)
     assert [each.order.on_days_off for each in world.store.schedules(key.id)] == ["skip", "next"]
 
 

@@ -114,7 +114,7 @@ def goes_on(office: Office, *replies: Json, node: str = "there") -> None:
         office.world.run(office.key, node=node)
 
 
-NEW_SHELL = "The shell of this thread is a new one"
+NEW_SHELL = "The shell of this thread is new"
 
 
 def test_a_new_shell_at_another_node_is_told_to_people_once_and_to_the_model_with_its_next_command(

@@ -229,7 +229,7 @@ def test_a_draft_that_was_talked_into_lowering_the_guard_is_refused(world: World
 def test_a_person_may_lower_the_guard_and_everybody_is_told(world: World) -> None:
     text = REQUIREMENT + '\n[security]\nfail_on = "never"\n'
     key = asked(world, "build", greet_toml=text.encode())
-    assert 'lowers the guard: fail_on = "never"' in world.text(key)
+    assert 'weakens the security checks: fail_on = "never"' in world.text(key)
 
 
 # --- two people
@@ -258,7 +258,7 @@ def test_who_presses_build_on_an_older_version_builds_nothing(world: World) -> N
 def test_a_version_with_faults_is_kept_and_not_built(world: World) -> None:
     key = asked(world)
     decide(world, key, "edit", user=BEN, text="[file]\nnaem = 1\n")
-    assert "cannot be built before this is mended" in world.text(key)
+    assert "Correct this before it can be built" in world.text(key)
     decide(world, key, "keep")
     assert "cannot be built as it is" in whispers(world)
     decide(world, key, "edit", text=REQUIREMENT)
@@ -332,7 +332,7 @@ def test_a_stop_ends_a_build_and_build_goes_on_from_there(world: World) -> None:
     assert "greet.zip" not in world.files(key)
     world.model = Author()
     decide(world, key, "keep")
-    assert "Going on with a build that was cut off" in json.dumps(world.slack.calls, default=str)
+    assert "Continuing an interrupted build" in json.dumps(world.slack.calls, default=str)
     assert outcomes(world, key) == ["built"]
 
 
@@ -466,7 +466,7 @@ depends_on = ["words"]
 def test_a_change_that_is_none_or_lowers_the_guard_is_told(world: World) -> None:
     key = asked(world)
     changed(world, key, (DRAFTED,))
-    assert "The model left greet.toml as it is" in world.text(key)
+    assert "The model did not change greet.toml" in world.text(key)
     changed(world, key, (DRAFTED.replace("[[tests.case]]", '[security]\nfail_on = "never"\n\n[[tests.case]]'),))
     assert "for people alone: [security]" in world.text(key)
     assert len(versions(world, key)) == 1
@@ -477,4 +477,4 @@ def test_without_a_file_or_words_nothing_is_changed(world: World) -> None:
     assert "no requirement file in this thread" in world.text(key)
     key = asked(world)
     changed(world, key, (DRAFTED,), "change the program")
-    assert "Say what is to be different" in world.text(key)
+    assert "Say what should be different" in world.text(key)

@@ -57,7 +57,7 @@ def test_a_fork_is_compared_with_its_origin_by_what_came_after(world: World) -> 
     world.say("add 8", thread=new)
     world.settle(new)
     said = compared(world, new, link(world, key), word="对比")
-    assert "The code here has 4 more lines" in said
+    assert "The code here has 4 additional lines" in said
 
 
 def test_comparing_a_question_with_words_is_a_question() -> None:
@@ -70,7 +70,7 @@ def test_comparing_a_question_with_words_is_a_question() -> None:
 @pytest.mark.parametrize("where", ["https://x.slack.com/archives/C0SALES001/p1111111111111111", ""])
 def test_an_unknown_link_is_said_to_be_none(world: World, where: str) -> None:
     here, _ = two_threads(world)
-    assert compared(world, here, where).startswith("At this link" if where else "Put the link")
+    assert compared(world, here, where).startswith("I know no thread at this link" if where else "Write the link")
     assert "comparison.md" not in world.files(here)
 
 
@@ -91,7 +91,7 @@ def test_what_a_person_cannot_read_is_the_same_as_what_is_not_there(world: World
     here, there = two_threads(world, OTHER)
     world.slack.channel_flags = {"is_private": True}
     world.slack.channels[OTHER]["members"] = [ANA]
-    assert compared(world, here, link(world, there), user=BEN).startswith("At this link I know no thread")
+    assert compared(world, here, link(world, there), user=BEN).startswith("I know no thread at this link")
 
 
 def test_rows_of_a_source_are_shown_to_those_alone_who_may_ask_it(asked: Any) -> None:  # noqa: F811

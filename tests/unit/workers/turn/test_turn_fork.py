@@ -205,7 +205,7 @@ def test_a_cell_with_effects_is_named_and_not_run_again_and_its_files_are_there(
     assert [(one["cell"], one["why"]) for one in inherited(world, new)["missing"]] == [(2, "process"), (3, "rests")]
     for text in (world.messages(new)[0]["text"], world.text(new)):
         assert "“Call out” starts another program" in text
-        assert "“Use it” needs one that is not run again" in text
+        assert "“Use it” needs a cell that does not run again" in text
     world.say("what does the file say?", thread=new)
     world.settle(new)
     assert world.steps(new, "cell")[0]["stdout"] == "kept\n"
@@ -222,7 +222,7 @@ def test_a_cell_that_fails_or_shows_something_else_this_time_is_named(world: Wor
     world.settle(key)
     new = fork(world, key)
     assert inherited(world, new)["other"] == ["Draw"]
-    assert "show something else than before: Draw" in world.text(new)
+    assert "show another result than before: Draw" in world.text(new)
 
 
 def test_lines_before_an_error_are_run_again(world: World) -> None:

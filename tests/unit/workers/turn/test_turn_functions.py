@@ -247,7 +247,7 @@ def test_tests_that_cannot_fail_keep_a_function_out(world: World) -> None:
 def test_prose_alone_ends_with_a_sentence_and_no_files(world: World) -> None:
     key, _ = learn(world, *["I would divide the two numbers."] * 3)
     assert world.statuses(key) == ["stopped"]
-    assert "none of them was one" in world.text(key)
+    assert "none of them was usable" in world.text(key)
     assert not folder(world, "untested").exists()
     key, _ = learn(world, reply(), thread=key)
     assert all_steps(world, key, Proposed)[0].passed
@@ -314,7 +314,7 @@ def test_this_cell_becomes_a_function_with_its_output_as_an_example(world: World
 
 def test_without_a_cell_a_need_or_a_model_nothing_begins(world: World) -> None:
     key, model = learn(world, said="make this cell a function")
-    assert "No cell has run well" in world.text(key)
+    assert "No cell has run without an error" in world.text(key)
     key, model = learn(world, said="learn a function")
     assert "did not understand" in world.text(key)
     key, model = learn(world, said="retest no_such_one")

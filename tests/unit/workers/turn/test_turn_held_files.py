@@ -120,7 +120,7 @@ def test_a_yes_sends_all_of_them_once_and_says_whose_it_was(world: World) -> Non
     assert world.files(key).count("rest.csv") == 1
     assert outcomes(world, key) == [("sent", ANA)]
     text = message_text(asking(world, key))
-    assert "ana had them sent" in text
+    assert "ana sent them" in text
     assert "[Send all]" not in text
 
 

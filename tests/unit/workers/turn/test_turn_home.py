@@ -210,7 +210,7 @@ def test_sources_are_those_that_the_person_may_ask(new_world: NewWorld) -> None:
     text = lobby.open()
     assert "sales · Orders" in text
     assert "payroll" not in text
-    assert "1 more that you may not ask." in text
+    assert "1 more that you may not query." in text
     assert "adverts" in text
     assert "payroll" in lobby.open(BEN)
     lobby.world.slack.channels[CHANNEL]["members"] = [BEN]

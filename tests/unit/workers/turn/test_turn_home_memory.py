@@ -152,7 +152,7 @@ def test_a_title_that_another_entry_has_and_an_empty_one_are_said_at_the_field(w
 
 def test_forgetting_asks_first_and_removes_the_entry_alone(window: Window) -> None:
     window.press("memory")
-    assert "is taken out of" in window.shown
+    assert "is removed from" in window.shown
     assert window.use("forget", window.note("GMV")) == "forgotten"
     assert "Gross merchandise" not in window.shown
     page = window.path().read_text("utf-8")

@@ -216,7 +216,7 @@ def test_what_cannot_be_looked_at_in_time_is_left_out_and_the_window_says_so(
     monkeypatch.setattr(room, "LOOK_S", -1.0)
     window = Window(lobby)
     assert window.titles == []
-    assert "Not all threads could be looked at" in window.text
+    assert "Not all threads could be checked" in window.text
 
 
 def test_a_slack_that_does_not_answer_hides_what_it_does_not_tell(
@@ -230,7 +230,7 @@ def test_a_slack_that_does_not_answer_hides_what_it_does_not_tell(
     monkeypatch.setattr(SlackReader, "may_read", away)
     window = Window(lobby)
     assert window.titles == []
-    assert "Not all threads could be looked at" in window.text
+    assert "Not all threads could be checked" in window.text
     assert window.pin(key) == "refused"
 
 

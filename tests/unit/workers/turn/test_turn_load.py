@@ -106,7 +106,7 @@ def test_an_imported_conversation_of_a_private_channel_or_of_none_is_not_loaded(
     for name in (imported(world, "import", said, team="import", nth=2), "import-" + "0" * 16):
         key = world.say(f"load {name}")
         world.settle(key)
-        assert "I know no thread that you may see" in world.text(key)
+        assert "I know no thread at this link that you may see" in world.text(key)
         assert not [step for step in all_steps(world, key) if step["kind"] == "loaded"]
 
 
@@ -128,7 +128,7 @@ def test_a_link_to_nothing_or_to_a_private_channel_loads_nothing(world: World) -
     source = saved(world, finish("Done."), channel="C0OTHER001")
     key = world.say("load https://x.slack.com/archives/C0SALES001/p1111111111111111")
     world.settle(key)
-    assert "I know no thread that you may see" in world.text(key)
+    assert "I know no thread at this link that you may see" in world.text(key)
     world.slack.channel_flags = {"is_private": True}
     assert "not everybody here can read" in world.text(loaded(world, source))
     assert world.store.inheritors([source.id]) == []
@@ -137,7 +137,7 @@ def test_a_link_to_nothing_or_to_a_private_channel_loads_nothing(world: World) -
 def test_a_person_who_may_not_look_there_loads_nothing(new_world: NewWorld) -> None:
     world = new_world(team=f'[channels.C0OTHER001.access]\nlook = ["{ANA}"]\n')
     source = saved(world, finish("Done."), channel="C0OTHER001")
-    assert "I know no thread that you may see" in world.text(loaded(world, source, user=BEN))
+    assert "I know no thread at this link that you may see" in world.text(loaded(world, source, user=BEN))
     assert world.store.inheritors([source.id]) == []
     assert "loaded" in world.text(loaded(world, source, user=ANA))
 

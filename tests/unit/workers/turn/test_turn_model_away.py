@@ -103,7 +103,7 @@ def test_waiting_tries_again_until_the_model_answers(away: Away) -> None:
     world.run(away.key)
     assert world.statuses(away.key) == ["running"], "it gives up no more"
     assert world.put_off(away.key)
-    assert "I try again by myself" in message_text(away.ending)
+    assert "I try again automatically" in message_text(away.ending)
     world.model = ScriptedModel([cell("x = 1"), *SCRIPT])
     assert away.settle() == ["done"]
 

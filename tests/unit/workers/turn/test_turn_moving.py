@@ -63,7 +63,7 @@ def test_what_was_not_stored_before_its_node_died_is_named_to_people_and_to_the_
     moving.run(key, node="there")
     assert outputs(moving, key) == ["1\n"], "the pack that was stored is the one before the second cell"
     assert "not everything could be moved" in moving.text(key)
-    assert "Missing is what these steps did: Two." in moving.text(key)
+    assert "The results of these steps are missing: Two." in moving.text(key)
     assert "All variables and files were moved" not in moving.text(key)
     (moved,) = moving.steps(key, "moved")
     assert (moved["came"], moved["cells"]) == (True, ["Two"])
@@ -104,7 +104,7 @@ def test_a_damaged_session_gives_way_to_the_one_before_it_and_its_cells_are_name
     moving.say("and now?", thread=key)
     moving.run(key, node="there")
     assert outputs(moving, key) == ["1\n"]
-    assert "Missing is what these steps did: Two." in moving.text(key)
+    assert "The results of these steps are missing: Two." in moving.text(key)
 
 
 def test_a_file_store_that_is_away_when_a_thread_arrives_is_waited_for(

@@ -115,7 +115,7 @@ def test_with_a_yes_they_are_installed_and_the_program_is_built_and_tested(world
     with zipfile.ZipFile(io.BytesIO(posted(world, "greet.zip"))) as archive:
         assert archive.read("greet/requirements.txt").startswith(b"shout==1.0 \\\n    --hash=sha256:")
     said = world.text(key)
-    assert "ana had the packages of “greet” installed." in said
+    assert "ana approved the packages of “greet”." in said
     assert "Tests: 1 of 1 pass" in said
     assert "[Install and build]" not in said
 
@@ -126,7 +126,7 @@ def test_without_them_the_program_is_built_and_said_to_be_untested(world: World)
     assert outcomes(world, key) == ["dropped", "built"]
     said = world.text(key)
     assert "decided to build “greet” without the packages" in said
-    assert "Not installed, so it was not run as it is meant: shout (nobody approved them)." in said
+    assert "Not installed, so it did not run as intended: shout (nobody approved them)." in said
     assert "1 of 1 pass" not in said
     assert not home(world).exists()
 
@@ -164,14 +164,14 @@ def test_a_second_press_is_told_that_it_is_late(world: World) -> None:
     press(world, key, "keep")
     press(world, key, "drop")
     assert outcomes(world, key) == ["kept", "built"]
-    assert "had the packages of “greet” installed" in whispers(world)
+    assert "approved the packages of “greet”" in whispers(world)
 
 
 def test_wheels_that_changed_after_they_were_shown_are_not_installed(world: World, shelf: Path) -> None:
     key = wanted(world)
     wheel(shelf, "shout", files={"shout.py": "print('other')\n"})
     press(world, key, "keep")
-    assert "Not installed, so it was not run as it is meant: shout (pip says:" in world.text(key)
+    assert "Not installed, so it did not run as intended: shout (pip says:" in world.text(key)
     assert list(home(world).iterdir()) == []
 
 

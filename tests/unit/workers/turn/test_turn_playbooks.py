@@ -214,7 +214,7 @@ def test_data_that_has_drifted_is_asked_about_first(world: World) -> None:
 def test_people_may_follow_a_drifted_playbook_all_the_same(world: World) -> None:
     kept(world)
     key, model = ask(world, QUESTION, SALES.replace(b"units", b"pieces"))
-    world.press(key, "Follow it all the same", user=BEN)
+    world.press(key, "Follow it anyway", user=BEN)
     world.settle(key)
     told = prompt(model)
     assert "The team's playbook" in told

@@ -58,7 +58,7 @@ def test_a_report_becomes_a_program_that_gives_the_threads_numbers(world: World,
     key = asked(world)
     said = made(world, key)
     assert "python main.py sales.csv" in said
-    assert "all 2 steps that the report rests on gave the same, and with them 2 figures" in said
+    assert "all 2 steps that the report depends on gave the same, and with them 2 figures" in said
     program = unpacked(world, tmp_path)
     assert {path.relative_to(program).as_posix() for path in program.rglob("*") if path.is_file()} == {
         "README.md", "analysis.py", "main.py", "requirements.txt", "tests/test_program.py", "tests/data/sales.csv",
@@ -102,7 +102,7 @@ def test_a_table_and_a_chart_are_compared_too(world: World, tmp_path: Path) -> N
         'frame.plot.bar(x="region", y="units")\nframe.groupby("region").sum()'
     )
     said = made(world, asked(world, cell(table, "By region"), finish("The north sold 120 units.")))
-    assert "all 1 steps that the report rests on gave the same" in said
+    assert "all 1 steps that the report depends on gave the same" in said
     program = unpacked(world, tmp_path)
     assert run(program, "tests/test_program.py").returncode == 0
     assert run(program, "main.py", "tests/data/sales.csv", "--out", "made").returncode == 0

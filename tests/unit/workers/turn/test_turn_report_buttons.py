@@ -228,7 +228,7 @@ def test_a_report_is_shared_to_the_channel_once_whoever_presses(desk: Desk) -> N
     text = message_text(message)
     assert "ben shares a report from this thread:" in text
     assert "North sold 120 units" in text
-    assert desk.world.slack.whispers[-1] == (ANA, "This report stands in the channel already.")
+    assert desk.world.slack.whispers[-1] == (ANA, "This report is already in the channel.")
 
 
 def test_two_who_share_at_once_and_a_lost_reply_post_one_message(desk: Desk) -> None:
@@ -240,7 +240,7 @@ def test_two_who_share_at_once_and_a_lost_reply_post_one_message(desk: Desk) -> 
 def test_what_slack_does_not_take_is_told_and_can_be_pressed_again(desk: Desk) -> None:
     desk.world.slack.fault("chat.postMessage", "error", error="restricted_action")
     desk.press("share")
-    assert "the channel has not seen the report" in desk.world.slack.whispers[-1][1]
+    assert "the report is not in the channel" in desk.world.slack.whispers[-1][1]
     desk.press("share")
     assert len(shared(desk)) == 1
 
@@ -321,7 +321,7 @@ def test_the_zip_is_posted_once_for_each_report(desk: Desk) -> None:
         desk.press("download")
         desk.world.settle(desk.key)
     packed(desk)
-    assert "analysis.zip above has all of it" in desk.world.text(desk.key)
+    assert "analysis.zip above is complete" in desk.world.text(desk.key)
 
 
 def test_the_words_do_what_the_button_does(desk: Desk) -> None:

@@ -165,7 +165,7 @@ def test_a_turn_has_so_many_statements_and_megabytes(asked: Asked) -> None:
 @pytest.mark.parametrize(
     ("more", "before", "said"),
     [
-        ('channels = ["C0OTHER001"]\n', lambda world: None, "may not be asked in this channel"),
+        ('channels = ["C0OTHER001"]\n', lambda world: None, "may not be queried in this channel"),
         ("", lambda world: world.slack.channel_flags.update(is_ext_shared=True), "other workspaces"),
         ("", lambda world: world.slack.flags.update({BEN: {"is_restricted": True}}), "guests"),
         (f'people = ["{BEN}"]\n', lambda world: None, "Not everybody"),
@@ -202,7 +202,7 @@ def test_who_joins_a_turn_must_be_allowed_too(asked: Asked) -> None:
 
 
 PEOPLE = f'people = ["{ANA}"]\n'
-REFUSED = "this thread holds rows of the data source shop, so I did not take up your message"
+REFUSED = "this thread holds rows of the data source shop, so I did not use your message"
 
 
 def goes_on(world: World) -> Meanwhile:
@@ -786,7 +786,7 @@ def test_a_statement_of_many_expected_rows_waits_for_a_yes_and_a_small_one_does_
     assert "goes through more than 10 rows waits for a person" in prompt(world)
     assert [len(step["statements"]) for step in ran(world)] == [1, 0]
     assert world.statuses(key) == ["waiting"]
-    assert "expects to go through about 64 rows for this query. May it run?" in world.text(key)
+    assert "expects to process about 64 rows for this query. May it run?" in world.text(key)
     answers(world, RUN, user=BEN)
     assert world.statuses(key) == ["waiting"], "Ben may not approve here"
     answers(world, RUN)
@@ -817,7 +817,7 @@ def test_own_code_sends_such_a_statement_for_those_who_may_approve_it(
     world.settle(key)
     (own,) = [step for step in ran(world) if "/p" in step["cell_id"]]
     assert (own["stdout"] == "64\n") is runs
-    assert ("needs the yes of somebody who may approve it" in own["error"]) is not runs
+    assert ("need the yes of somebody who may approve them" in own["error"]) is not runs
 
 
 def test_a_second_way_sends_no_statement_that_would_have_to_wait(asked: Asked, duckdb_url: str) -> None:

@@ -71,7 +71,7 @@ def test_taken_away_it_runs_no_more(world: World) -> None:
     world.settle(key)
     world.say("startup off", thread=key)
     world.settle(key)
-    assert "start-up code is taken away" in world.text(key)
+    assert "start-up code is removed" in world.text(key)
     reset(world, key)
     world.say("is it there?", thread=key)
     world.settle(key)

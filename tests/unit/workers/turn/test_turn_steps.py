@@ -135,7 +135,7 @@ def test_what_a_step_showed_is_not_told_once_the_thread_was_reset(card: Card) ->
     card.choose("1. Totals")
     assert 'print("North 120")' in card.opened[-1]
     assert "What it printed" not in card.opened[-1]
-    assert "was reset since" in card.opened[-1]
+    assert "was reset after this step" in card.opened[-1]
 
 
 def test_a_step_that_was_taken_back_says_so(card: Card) -> None:

@@ -190,6 +190,6 @@ def test_a_new_conversation_is_offered_the_sources_that_the_person_may_ask(new_w
     opened = {"user": ANA, "tab": "messages", "channel": "D0ANA00001"}
     assert Home(world.store, handler.slack, handler).opened(opened, world.slack.team) == "suggested"
     prompts: list[str] = world.slack.prompts["D0ANA00001", ""]
-    assert prompts[0] == "What does the data source shop hold, and what could I ask it?"
+    assert prompts[0] == "What is in the data source shop, and what could I ask about it?"
     assert "payroll" not in str(prompts)
     assert prompts[-1] == "help"

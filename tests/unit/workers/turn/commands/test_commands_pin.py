@@ -13,7 +13,7 @@ def test_a_thread_is_pinned_for_everybody_until_somebody_takes_the_pin_away(worl
     world.settle(key)
     for word, pinned, says in (
         ("pin", True, "ben pinned this thread"),
-        ("unpin", False, "ben took the pin away"),
+        ("unpin", False, "ben removed the pin"),
         ("取消置顶", False, "没有置顶"),
     ):
         world.say(word, thread=key, user=BEN)
