@@ -65,8 +65,8 @@ def test_one_that_disagrees_is_shown_with_both_values_and_how_it_read_the_questi
     key = asked(on, route(f"{READ}\n{OFF_BY}", "Only regions of the home market count."))
     assert line(on, key) == (
         "⚠ A second way, from the question and the data alone, gives another value. 2,000 here, 1,200 there "
-        "(“total amount”): they probably understand the question or the data differently. It understood the question like "
-        "this: “Only regions of the home market count.”."
+        "(“total amount”): they probably understand the question or the data differently. It understood the question "
+        "like this: “Only regions of the home market count.”."
     )
     assert "The total is **2,000**." in on.text(key)
 
