@@ -1,9 +1,9 @@
 """The team's memory in the app's home: its window, and the presses and forms that change an entry there.
 
-A person sees the folders of the channels that they are in with the bot, those of the projects of these channels, and as
-a member of the workspace what everyone reads. Who may `remember` in a channel may change what is kept there; what holds
-beyond one channel is changed by those who may change `settings`. Every change is made in the folder at once, and it and
-every refusal are in the audit. A press only claims something: it is looked up each time.
+A person sees the folders of the channels that they share with the bot, and of the projects of these channels. Members
+of the workspace also see `everyone/`. People who may `remember` in a channel may change its entries. Entries of a
+project or of everyone are changed by people who may change `settings`. Every change is made in the folder at once, and
+it and every refusal are in the audit. A press only claims something: it is looked up each time.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ class HomePages:
         return AdminPage(entries, tuple(by_channel), self._health(person.language))
 
     def _health(self, language: Language) -> tuple[str, ...]:
-        """How the installation fares. Of one that many workspaces share an admin of one learns whether it runs."""
+        """The health of the installation. If many workspaces share it, an admin learns only whether it runs."""
         is_shared = self._handler.settings.many_workspaces
         try:
             seen = self._handler.seen()

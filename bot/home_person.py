@@ -1,4 +1,4 @@
-"""Whose home it is, and what the home's parts ask of the bot."""
+"""The person who opens the home, and what the home's parts need from the bot."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Takes(Protocol):
 
 
 class Reader(NamedTuple):
-    """Who reads: team, user, the language of the page, their direct message with the bot."""
+    """The reader: team, user, the language of the page, their direct message with the bot."""
 
     team: str
     user: str
@@ -65,7 +65,7 @@ class Reader(NamedTuple):
 
 
 class Person(NamedTuple):
-    """Whose home it is: team and user, what they chose, the language of the page, their direct message."""
+    """The owner of the home: team and user, their choices, the language of the page, their direct message."""
 
     team: str
     user: str

@@ -31,7 +31,7 @@ class Listed(NamedTuple):
 
 
 class HomeThreads:
-    """Of threads and approvals a person sees those in channels that they are in."""
+    """Lists threads and approvals. A person sees only those in channels that they are in."""
 
     def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
         self._store = store

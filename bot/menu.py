@@ -64,7 +64,7 @@ Ack = dict[str, Any]
 
 
 class _Used(NamedTuple):
-    """Who used a form, where, and the language they get sentences in. `at`: when the form was opened."""
+    """The person who used a form, the place, and their language. `at`: when the form was opened."""
 
     thread: ThreadKey
     user: str
@@ -269,7 +269,7 @@ class MessageMenu:
         return "turned"
 
     def _version(self, used: _Used, button: VersionButton) -> View | None:
-        """A version of a message; None when there is none, or the person may not see it, which they are told."""
+        """A version of a message; None if there is none, or if the person may not see it. The person is told."""
         versions, author = self._versions(used.thread, button.ts)
         sources = sources_asked(list(self._store.thread_steps(used.thread.id).values()))
         if not versions or not self._handler.may_look(pressed(used.thread, used.user, button.ts), sources):

@@ -122,7 +122,7 @@ class MessageHandler:
     def may_look(self, message: IncomingMessage, sources: Sequence[str]) -> bool:
         """Whether its author may see what a report rests on; if not, they are told.
 
-        Whoever looks must be allowed to ask each data `source` of which the thread holds rows. What Slack does not tell
+        The person must be allowed to query each data `source` whose rows the thread holds. What Slack does not tell
         in time counts as no: nobody asks again.
         """
 

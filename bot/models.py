@@ -1,7 +1,7 @@
 """Presses on the message that says that the model is unavailable: wait for it, go on with another model, or leave it
 so.
 
-The first press counts: its message has the ts of the one with the buttons. Who presses later finds the buttons gone.
+The first press counts: its message has the ts of the one with the buttons. A later press finds no buttons any more.
 """
 
 from __future__ import annotations
@@ -84,9 +84,8 @@ class ModelChoices:
         return bool(steps) and isinstance(steps[-1], GaveUp)
 
     def _close(self, key: ThreadKey, shown: str, line: str, instead_of: str = "") -> None:
-        """Take the buttons away, and say below what was decided. What stands there is read from Slack.
-
-        Of two who press at once the late one may draw first: its line, `instead_of`, gives way.
+        """Remove the buttons, and show the decision below. The current text is read from Slack. If two people press at
+        once, the later press may be drawn first. Its line, `instead_of`, is then replaced.
         """
         try:
             blocks = self._slack.message_blocks(key, shown)

@@ -1,7 +1,7 @@
 """What Slack sends about a press on a button or about a submitted form, read here and nowhere else.
 
-A payload is untrusted. One that lacks something, or has something of another type, reads as None: nobody pressed. What
-a button's own value means is said by its class in `core/interactions.py`.
+A payload is untrusted. If a field is missing or has another type, the payload reads as None, as if nobody had pressed.
+The button's class in `core/interactions.py` knows the meaning of its value.
 """
 
 from __future__ import annotations

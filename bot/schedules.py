@@ -1,8 +1,9 @@
 """The schedules in the app's home: who sees them, and the presses that pause, resume or stop one.
 
-A person sees those of the channels that they are in with the bot and of their direct message. Who may `schedule` there
-may press, as with the words in the thread. A press is carried out at once: the state in the Store changes once, however
-many press, and the thread is told by whoever changed it. It and every refusal are in the audit.
+A person sees the schedules of the channels that they share with the bot, and of their direct message. People who may
+`schedule` there may press, as with the words in the thread. A press takes effect at once. The state in the Store
+changes only once, however many people press, and the process that changed it tells the thread. Presses and refusals are
+in the audit.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Who may do what: `may(person, action, resource)`, asked at intake, again by the worker, and by each command.
 
-Pure. What is known of the person and of the resource is gathered by `core/authorization.py`; what a team allows stands
+Pure. `core/authorization.py` collects the facts about the person and the resource. The team's rules stands
 in `[access]` of threadbook.toml and comes with the resource.
 """
 

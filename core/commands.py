@@ -62,10 +62,9 @@ class Command(BaseModel):
         return not self.words
 
     def argument_in(self, text: str, *, mention: bool = True) -> str | None:
-        """What follows this command's word in a text: code between fences, or words; None when it is not said so.
-
-        Words that follow without a colon count only in a message that `mention`s the bot: "note that…" is said among
-        people too.
+        """What follows this command's word in a text: code between fences, or words; None if the text does not give
+        this command. Words without a colon count only in a message that `mention`s the bot: people also write "note
+        that…" to each other.
         """
         if not self.takes:
             return None

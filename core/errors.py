@@ -1,4 +1,4 @@
-"""Errors, sorted by whose move is next.
+"""Errors, sorted by who has to act.
 
     ThreadbookError
     ├── UsersMove          a person can put it right: carries a phrase of core/phrases.yaml, said in their language
@@ -13,7 +13,7 @@
         ├── BlobsUnreachable   the file store is unavailable or full
         └── BlobMissing    a file that the Store names is not in the file store
 
-What the model can put right is no exception at all: it becomes a step that the model reads.
+An error that the model can correct is not an exception: it becomes a step that the model reads.
 """
 
 from __future__ import annotations

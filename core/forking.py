@@ -28,9 +28,9 @@ class ForkPoint(Value):
 
 
 class Inheritance(Value):
-    """Where a new thread comes from: the thread `source`, as it was after the first `steps` of its turn `turn`.
+    """The origin of a new thread: the thread `source`, as it was after the first `steps` of its turn `turn`.
 
-    `state` is the hash of what it said then.
+    `state` is the hash of its state then.
     """
 
     source: Annotated[str, Field(max_length=200)]

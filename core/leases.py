@@ -132,7 +132,7 @@ class Leases:
         return bool(self._redis.exists(_key(thread_id)))
 
     def held(self, thread_ids: Iterable[str]) -> set[str]:
-        """Those of the threads whose lease any worker has now."""
+        """The threads among these whose lease any worker holds now."""
         ids = list(thread_ids)
         owners = self._redis.mget([_key(each) for each in ids]) if ids else []
         return {each for each, owner in zip(ids, owners, strict=True) if owner is not None}
@@ -182,7 +182,8 @@ class Leases:
                 give_back(held)
 
     def _give_back(self, held: HeldLease) -> None:
-        """Release the lease, and learn whether anybody came meanwhile. Who does not know takes it that somebody did."""
+        """Release the lease, and learn whether anybody came meanwhile. If that is unknown, assume that somebody
+        came."""
         thread_id = held.lease.thread_id
         keys = [_key(thread_id), _came_key(thread_id), WAITS]
         try:

@@ -1,7 +1,7 @@
-"""Who a home folder belongs to: the node's name, and the instance of its worker service that announced itself last.
+"""The owner of a home folder: the node's name, and the instance of its worker service that announced itself last.
 
 The name stays with the folder: a container that comes back on the same volume with a new hostname is the same node, and
-its threads find their variables. A folder that was copied is recognised: it is not where it was written.
+its threads find their variables. A copied folder is recognised, because it is not at the place where it was written.
 """
 
 from __future__ import annotations

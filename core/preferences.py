@@ -36,8 +36,8 @@ PROFILE_CHARS: Final = 40
 class Profile(_Chosen):
     """What a person may want of every answer, as it is kept under a name.
 
-    `language` is that of answers and sentences, "" for the one of the question. `staged`: step by step. `model` is a
-    name under `[models]`, "" for the first one.
+    `language` is the language of answers and sentences, "" for the language of the question. `staged`: step by step.
+    `model` is a name under `[models]`, "" for the first one.
     """
 
     language: Language | Literal[""] = ""

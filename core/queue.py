@@ -154,14 +154,14 @@ class Wakes:
         return thread_of(job) if self._signatures.take(job.id) else None
 
     def unnotified(self, thread_ids: Sequence[str]) -> list[str]:
-        """Those of the threads, in their order, that nobody has woken since their last job began."""
+        """The threads among these, in their order, that nobody has woken since their last job began."""
         marks = self._redis.mget([_wake_key(each) for each in thread_ids]) if thread_ids else []
         return [each for each, mark in zip(thread_ids, marks, strict=True) if mark is None]
 
     def lost(self, thread_ids: Sequence[str]) -> list[str]:
-        """Those of the threads, in their order, for whom no job waits in the queue where it would be taken.
+        """The threads among these, in their order, for which no job waits in the right queue.
 
-        A few commands and one query, however many threads. Another wake may come between this call and a `wake`, which
+        This takes a few commands and one query, for any number of threads. Another wake between this call and a `wake`
         does no harm.
         """
         if not thread_ids:
@@ -259,7 +259,7 @@ class Wakes:
 
 
 def signatures_of(read_key: Callable[[], bytes]) -> Signatures:
-    """Those of a process; `read_key` asks the Store for the key."""
+    """The signatures of a process; `read_key` asks the Store for the key."""
     return Signatures(read_key, kept_s=JOB_TTL_S)
 
 
@@ -267,7 +267,7 @@ _SIGNED = (b"data", b"enqueued_at")
 
 
 def restore(job: Job, fields: Mapping[bytes, bytes]) -> None:
-    """Give a job what is signed of it in Redis. Of the rest nobody knows who wrote it."""
+    """Fill a job with the signed fields from Redis. The other fields could be from anybody."""
     Job.restore(job, {name: fields[name] for name in _SIGNED if name in fields})
 
 

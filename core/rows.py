@@ -204,7 +204,7 @@ class FoundThread:
 
 @dataclass(frozen=True, slots=True)
 class Pin:
-    """Who pinned a thread, and when."""
+    """The person who pinned a thread, and the time."""
 
     user: str
     at: datetime

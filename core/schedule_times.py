@@ -22,7 +22,7 @@ from core.values import Language
 
 _MOST_STEPS = 10
 _MOST_TIMES = 2_000
-"""So many times are looked at for one that is on no day off."""
+"""The number of due times that are searched for one that is not on a day off."""
 _FAR = timedelta(days=12 * 366)
 """A time comes within so long: the 29th of February does."""
 

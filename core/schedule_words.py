@@ -29,9 +29,9 @@ class Threshold(Value):
 
 
 class ScheduleWords(Value):
-    """A schedule as it was said: five fields of cron, the time zone if one was named, and when it is to be told.
+    """A schedule from a sentence: five fields of cron, the time zone if one was named, and when a run is posted.
 
-    `pattern` is the name of the file to take, with `*`, when somebody said one.
+    `pattern` is the file name pattern with `*`, if the sentence has one.
     """
 
     cron: str

@@ -22,7 +22,7 @@ log = get_logger(__name__)
 
 MAX_EVENTS = 10_000
 MAX_BYTES = 200_000_000
-"""Of all files together; Slack bounds one event."""
+"""The size of all files together. Slack limits the size of one event."""
 
 _ENDING = ".json"
 _TS = re.compile(r"\d{1,20}\.\d{1,10}")

@@ -639,7 +639,7 @@ OWN_CALL = "own:"
 """The call ids of cells with a person's own code begin so; then comes the ts of the command."""
 
 STARTUP_CALL = f"{OWN_CALL}startup:"
-"""Those of cells with the thread's start-up code begin so, when a new session runs it."""
+"""The call ids of cells with start-up code begin like this, when a new session runs it."""
 
 Outcome = Literal["run", "edited", "skip", "reject", "redo", "other", "expired"]
 
@@ -677,7 +677,7 @@ class Decided(Value):
 
     `code` is the text that a person put in its place (edited), `hint` what is to be done instead (redo). "other": the
     person wrote something else, which stands in the `Asked` before. "expired": nobody decided in time. `editor` is the
-    name of who changed the text, where that was another person than the one who said the last yes.
+    name of the person who changed the text, if another person said the last yes.
     """
 
     kind: Literal["decided"] = "decided"
@@ -711,8 +711,8 @@ class FilesHeld(Value):
     """Files wait for a person's yes before they go to Slack. The turn does not wait for them.
 
     `id` names the question, `key` the upload that follows a yes. They are asked for again under the same `key`: the
-    last step that has it counts. `comment` is what would stand with them, as mrkdwn. A yes counts once so many `people`
-    said it, and `until` a moment in seconds since 1970; `hours` is how long that was from the start.
+    last step that has it counts. `comment` is what would stand with them, as mrkdwn. A yes counts when this number of
+    `people` said it, and only `until` a time in seconds since 1970, which is `hours` after the question.
     """
 
     kind: Literal["files_held"] = "files_held"
@@ -872,7 +872,7 @@ class Commanded(Value):
 
 
 class Acknowledged(Value):
-    """The command with this `ts` was carried out, or the thread was told why not. Its effects stand beside it."""
+    """The command with this `ts` was carried out, or the thread was told why not. Other steps hold its effects."""
 
     kind: Literal["acknowledged"] = "acknowledged"
     command: str

@@ -21,7 +21,7 @@ PAGE_CHARS = 80_000
 
 
 class MemoryDecision(Value):
-    """What to do with a proposal. `title` and `text` are what a person put in the place of what was proposed.
+    """What to do with a proposal. `title` and `text` are a person's changes to the proposal.
 
     `version` is the one that the person had before them, 0 where a proposal has only one.
     Of a function: try it once more, have another one written, or have one written for another need, which is `text`.

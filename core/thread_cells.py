@@ -13,7 +13,7 @@ Turns = Sequence[Sequence[Step]]
 
 @dataclass(frozen=True, slots=True)
 class NumberedCell:
-    """A cell and its number, from 1. One that a person took back has the status "undone"."""
+    """A cell and its number, from 1. A cell that a person took back has the status "undone"."""
 
     number: int
     cell: CellRan

@@ -1,6 +1,7 @@
-"""What is going on in a thread, for developers: what the local Slack saw, and what the app says of its own inside.
+"""What happens in a thread, for developers: what the local Slack saw, and what the app reports about itself.
 
-The app's part comes from a function that whoever starts the playground hands in. It is read only while a page shows it.
+The app's part comes from a function that is passed in when the playground starts. It is read only while a page shows
+it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Reads an archive of source code (zip, tar, tar.gz …) into memory, in bounds. Nothing of it is written to a disk.
+"""Reads an archive of source code (zip, tar, tar.gz …) into memory, within limits. Nothing is written to a disk.
 
-Names are hostile: one that leaves the archive, a link or a device is left out, with the reason. What an archive says of
-its own sizes may be a lie, so bytes are counted as they come.
+Names are hostile. A name that leaves the archive, a link or a device is left out, with the reason. An archive may lie
+about its sizes, so bytes are counted as they are unpacked.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import IO
 
 MOST_FILES = 20_000
 MOST_BYTES = 200_000_000
-"""Of all files together, unpacked."""
+"""The unpacked size of all files together."""
 MOST_FILE_BYTES = 20_000_000
 _MOST_NAME = 400
 _CHUNK = 1 << 20

@@ -1,8 +1,8 @@
-"""A git bundle of one commit on top of the one that an archive was made of. Written here, without git.
+"""A git bundle with one commit on top of the commit of an archive. It is written here, without git.
 
 The clone behind an archive is gone when its files are edited. But the archive has every file, so the names that git
-gives to files and folders can be computed again. The commit itself stands behind the archive's end, and is proven by
-its own name: when the folders that were computed are those of that commit, the bundle fits; else there is none.
+gives to files and folders can be computed again. The commit itself is stored after the archive's end, and its hash
+proves it. If the computed folders are those of the commit, the bundle fits. Otherwise no bundle is made.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a project of source code is made of, in a given number of characters: names, signatures, docstrings, sizes.
+"""An outline of a project of source code within a limit of characters: names, signatures, docstrings, sizes.
 
-Python is read by `ast`; nothing is imported or run. Of other languages the lines are shown that begin a definition.
+Python is read by `ast`; nothing is imported or run. For other languages, the lines that begin a definition are shown.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _MOST_PARSED = 1_000_000
 _LINE = 160
 _DOC = 80
 _SYMBOLS = 200
-"""Of one file."""
+"""The number of symbols that are shown of one file."""
 _C_LIKE = re.compile(
     r"^(?:export\s+|default\s+|public\s+|private\s+|protected\s+|internal\s+|static\s+|abstract\s+|final\s+|async\s+|"
     r"unsafe\s+|sealed\s+|partial\s+|inline\s+|extern\s+|pub(?:\([^)]*\))?\s+|override\s+|open\s+|data\s+|declare\s+)*"

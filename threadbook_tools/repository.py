@@ -1,8 +1,8 @@
-"""A project of source code out of an archive: explored, edited by patches and tested, without unpacking it for good.
+"""A project of source code in an archive. It can be explored, edited by patches and tested; the archive stays packed.
 
 The archive stays as it is. All edits together are one unified diff beside it, `NAME.changes.patch`, which is read again
-each time: so an edit is kept, moved and undone as the file that it is. Of a repository that was cloned from a link
-there is `NAME.changes.bundle` too, the same edits as one commit.
+each time: so an edit is kept, moved and undone as the file that it is. If the repository was cloned from a link, there
+is also `NAME.changes.bundle`, with the same edits as one commit.
 """
 
 from __future__ import annotations

@@ -82,7 +82,7 @@ def run(settings: Settings, *, as_json: bool = False) -> int:
 
 
 def _found(part: str, check: Callable[[Settings], Finding], settings: Settings) -> Finding:
-    """What a check finds. One that fails in a way nobody thought of is a finding too: the table is always shown."""
+    """What a check finds. An unexpected error of a check is a finding too, so the table is always shown."""
     try:
         return check(settings)
     except Exception as error:

@@ -56,7 +56,7 @@ _CONTEXT_CHARS = 400_000
 """More than any endpoint's default: what was shortened in a prompt cannot be learned."""
 _prompts = cache(load_prompts)
 _ABOUT = ("thread", "turn", "votes", "by_person")
-"""What is said of a record: two that differ by nothing else are the same."""
+"""Fields that describe a record. Two records that differ only in these fields are the same."""
 _SHAREGPT = {"user": "human", "tool": "observation"}
 
 

@@ -33,9 +33,10 @@ _MOST_SHOWN = 20
 
 
 def run(settings: Settings, path: Path, *, channel: str = "", dry_run: bool = False, as_json: bool = False) -> int:
-    """Keep the conversations of a file, or only say which there are; 1 when it cannot be done.
+    """Import the conversations of a file, or only list them; 1 if that fails.
 
-    One that is there already is not kept twice. Raises SettingsError for a channel that cannot be one.
+    A conversation that is already in the Store is not stored twice. Raises SettingsError for a channel that cannot be
+    one.
     """
     with closing(Store(settings.database_url)) as store:
         try:

@@ -68,7 +68,7 @@ def run(settings: Settings, workspace: str = "") -> int:
 def person_of(settings: Settings, workspace: str = "") -> str:
     """Slack's id of the person whose token THREADBOOK_MCP_TOKEN is, there. Raises SettingsError.
 
-    Of many workspaces a token is good for one: the same id may be another person elsewhere.
+    With many workspaces a token is valid for one, because the same id may be another person elsewhere.
     """
     if settings.mcp_token is None:
         raise SettingsError("THREADBOOK_MCP_TOKEN must be set: it says for whom `threadbook mcp` works (docs/mcp.md).")

@@ -1,4 +1,4 @@
-"""Who runs a command on a node: asked for by `may`, and written into the audit."""
+"""The person who runs a command on a node: `may` needs this, and the audit records it."""
 
 from __future__ import annotations
 

@@ -177,7 +177,7 @@ class NotAudited(ThreadbookError):
 
 
 def _audit(settings: Settings, name: str, outcome: str, details: dict[str, int | str]) -> None:
-    """Who asked what. The Store of an installation that was never started is made for it. Raises NotAudited."""
+    """Record who asked what. If the installation was never started, its Store is created. Raises NotAudited."""
     told = {key: clip(value, AUDIT_CHARS) if isinstance(value, str) else value for key, value in details.items()}
     with closing(Store(settings.database_url)) as store:
         try:

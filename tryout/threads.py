@@ -35,7 +35,7 @@ from workers.agent.thread_states import Difference, Item, State, differences, it
 
 VERBS = ("show", "history", "diff", "compose")
 STATES = ("running", "waiting", "done", "failed", "stopped")
-"""How far a thread may be (`FoundThread.state`). One that waits, waits for a person."""
+"""The states of a thread (`FoundThread.state`). "waiting": it waits for a person."""
 SHORT = 12
 """Characters of a hash that people see."""
 _MOST_LINES = 40

@@ -42,7 +42,7 @@ def tls() -> ssl.SSLContext:
 
 @dataclass
 class _Pool:
-    """Connections, and how many calls use one now. One that is given up is closed after its last call."""
+    """Connections, and the number of calls that use them now. An abandoned pool is closed after its last call."""
 
     client: httpx.Client
     calls: int = 0
@@ -50,7 +50,7 @@ class _Pool:
 
 
 class Connections:
-    """Those of one process, to every server that is called. Safe to share between threads."""
+    """The connections of one process to all servers that it calls. Safe to share between threads."""
 
     def __init__(self) -> None:
         self._pools: dict[str | None, _Pool] = {}

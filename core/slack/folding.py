@@ -1,4 +1,4 @@
-"""What of a report the thread shows, and what stands behind its button “How it was done”."""
+"""Splits a report: the part that the thread shows, and the part behind its button “How it was done”."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def metadata_of(key: str) -> dict[str, Any]:
 
 
 def fingerprint(text: str, blocks: list[dict[str, Any]] | None = None) -> str:
-    """A message reduced to what servers keep of it: letters and digits. Of its text; of its blocks if it has none.
+    """The letters and digits of a message's text, or of its blocks if it has no text. Servers keep these.
 
     Servers mark links, spell emoji out, escape and strip; none of that changes it.
     """

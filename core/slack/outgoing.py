@@ -29,7 +29,7 @@ SlackView = NewType("SlackView", dict[str, Any])
 """The same for a modal. Made by `slack_view` only."""
 
 _CODE = re.compile(r"((?<![\w`])```.*?```(?![\w`])|(?<![\w`])`[^`\n]+`(?![\w`]))", re.DOTALL)
-"""What is code for Slack. A mark within a word is none."""
+"""Text that Slack shows as code. A backtick inside a word does not begin code."""
 _NO_MARK = "'"
 _IN_WORD = re.compile(r"[\w`]")
 _PARSED = frozenset({"mrkdwn", "markdown"})

@@ -39,7 +39,7 @@ _SHARED_S = 60.0
 Found = TypeVar("Found")
 Outsiders = Literal["none", "some", "unknown"]
 _HIDDEN = {"channel_not_found", "not_in_channel"}
-"""What Slack says of a channel that is none of ours. Who asks about it gets no answer, now or later."""
+"""Slack's errors for a channel that the bot is not in. Asking again later does not help."""
 _STRANGERS = {"user_not_found", "user_not_visible"}
 """Slack shows the people of its own workspace. Those that it does not show belong to another one."""
 
@@ -55,7 +55,8 @@ class _Person:
 
 
 class SlackReader:
-    """Looks things up. What Slack does not give is left out: an id stands for a name, nothing stands for a file."""
+    """Looks things up. If Slack does not give a name, the id is used instead. A file that Slack does not give is left
+    out."""
 
     def __init__(self, client: WebClient) -> None:
         self._repeatable = repeating(client)
@@ -200,7 +201,7 @@ class SlackReader:
         return ""
 
     def groups_of(self, user_id: str, groups: Collection[str]) -> frozenset[str]:
-        """Those of the user groups that a person is in. One that Slack does not show has nobody in it.
+        """The user groups among these that a person is in. A group that Slack does not show counts as empty.
 
         Raises SlackUnreachable.
         """

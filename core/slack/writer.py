@@ -57,7 +57,7 @@ __all__ = ["AgentSession", "SlackWriter", "Upload", "web_client"]
 log = get_logger(__name__)
 
 IN_FLIGHT = timedelta(seconds=20)
-"""So long a post that somebody pressed for is taken for one that is on its way; then it is looked for again."""
+"""For this time, a post that somebody's press caused counts as being sent. Then it is looked up again."""
 LOOK_AFTER_S = 0.5
 """A message whose reply was lost can be found in its thread by then."""
 SPARED_FRAMES = 5

@@ -1,4 +1,4 @@
-"""Who did what: lines that are only ever added. They hold ids and numbers, never what people wrote."""
+"""The audit of who did what. Lines are only added. They hold ids and numbers, never text that people wrote."""
 
 from __future__ import annotations
 

@@ -32,8 +32,9 @@ ANSWER_S = 12.0
 """A connection on which Postgres says nothing for this long is given up: a firewall or proxy may have swallowed the
 data. Longer than `STATEMENT_TIMEOUT_S`, so that a Postgres that is merely slow says so itself."""
 CONNECTIONS, MORE_CONNECTIONS = 5, 5
-"""Of one process, however many threads it has: kept open, and opened while those are in use. A statement takes
-milliseconds, so threads hardly wait for one, and several nodes fit into the 100 that Postgres allows."""
+"""Connections of one process with any number of threads: kept open, and opened in addition while those are in use. A
+statement takes milliseconds, so threads hardly wait for one, and several nodes fit into the 100 that Postgres
+allows."""
 POOL_TIMEOUT_S = 15.0
 PATIENT_S = 600.0
 """The same for migrations, and for commands that only read, but may read much."""
@@ -265,7 +266,7 @@ def _note_use(_connection: object, record: Any) -> None:
 
 
 def _ping_if_rested(connection: Any, record: Any, _proxy: object) -> None:
-    """Ask whether a connection that rested for a while is still good. One that was just used needs no round trip."""
+    """Check a connection that was not used for a while. A connection that was just used needs no round trip."""
     if time.monotonic() - record.info.get("used_at", math.inf) < RESTED_S:
         return
     try:

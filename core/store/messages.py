@@ -77,7 +77,8 @@ class Messages(Part):
             return str(db.execute(query).scalar() or "")
 
     def thread_writers(self, thread_id: str) -> frozenset[str]:
-        """The ids of the people whose words are stored in the thread. Who only pressed a button is not among them."""
+        """The ids of the people whose text is stored in the thread. People who only pressed a button are not
+        included."""
         c = t.messages.c
         query = select(c.user).where(c.thread_id == thread_id, c.kind == "text").distinct()
         with self._reading() as db:
@@ -140,7 +141,7 @@ class Messages(Part):
             return db.execute(query).first() is not None
 
     def stops_asked(self, thread_ids: Collection[str]) -> set[str]:
-        """Those of the threads that have an unread stop, in one read."""
+        """The threads among these that have an unread stop, in one read."""
         stop = t.messages.c.kind == "stop"
         query = select(t.messages.c.thread_id).where(t.UNREAD, t.messages.c.thread_id.in_(list(thread_ids)), stop)
         with self._reading() as db:

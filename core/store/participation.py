@@ -62,7 +62,7 @@ class Participation(Part):
             return [LatelyActive(ThreadKey.parse(thread_id), ts) for thread_id, ts in db.execute(query)]
 
     def known_messages(self, team: str, channel: str, ts: Collection[str]) -> set[str]:
-        """Those of these ts that are stored as messages of the channel."""
+        """The ts among these that are stored as messages of the channel."""
         m = t.messages.c
         with self._reading() as db:
             query = select(m.ts).where(m.team == team, m.channel == channel, m.ts.in_(ts))

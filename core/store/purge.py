@@ -156,7 +156,7 @@ class Purges(Part):
 
 
 def _all_heirs(db: Connection) -> dict[str, set[str]]:
-    """By thread those that hold words of it, however far away, without itself. One that has none is left out."""
+    """For each thread, the other threads that contain text of it, directly or not. Others are left out."""
     direct: dict[str, set[str]] = {}
     for thread_id, source_id in db.execute(select(t.lineage.c.thread_id, t.lineage.c.source_id)):
         direct.setdefault(source_id, set()).add(thread_id)

@@ -1,8 +1,8 @@
 """Brings a database to this version's schema, and says whether this version works with a newer one.
 
-Migrations come in two kinds. One that *expands* only adds: tables, indexes, columns that may be left out. Code that
-does not know of it goes on working. One that *contracts* takes something away; it may do so one release after the last
-code that used it, and says in `code_from` which revision that code's successor has:
+Migrations come in two kinds. A migration that *expands* only adds tables, indexes, or columns that may be left out.
+Code that does not know of it goes on working. A migration that *contracts* removes something. It may do so one release
+after the last code that used it, and says in `code_from` which revision that code's successor has:
 
     code_from = "0007"      # in the migration's file: code whose newest revision is older than 0007 stops working
 

@@ -18,7 +18,7 @@ from core.values import Lease
 
 _PEOPLE = ("text", "answer", "note")
 MOST_FOUND = 500
-"""Threads of one search. Who may see only some of them sees the newest of these."""
+"""Threads of one search. A person who may see only some of them sees the newest of these."""
 _EXCERPT_CHARS = 2_000
 _FUSION = 60
 """What the paper adds to each rank, so that the first place of one list does not outweigh two good places."""

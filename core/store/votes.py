@@ -58,7 +58,7 @@ class Votes(Part):
             return bool(db.execute(delete(t.examples).where(mine)).rowcount)
 
     def examples(self, turn_id: str) -> dict[str, datetime]:
-        """Who says that a turn is an example, and since when; the first one first."""
+        """The people who marked a turn as an example, with the times, oldest first."""
         c = t.examples.c
         query = select(c.user, c.at).where(c.turn_id == turn_id).order_by(c.at, c.user)
         with self._reading() as db:

@@ -28,7 +28,7 @@ _KEPT = re.compile(r"\A_(Kept by .{1,500})_\Z")
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One entry. `kept` says who kept it and where it was said, "" when nothing says so; `line` counts from 1.
+    """One entry. `kept` says who kept it and where it comes from, "" if that is unknown; `line` counts from 1.
 
     The text above the first heading `is_above`: its title is that of the page. An entry that `is_cut` is longer on its
     page.

@@ -1,8 +1,8 @@
 """What a team has learned, from the question to the schedule that stops itself, in the browser.
 
 A thread gets a vote and becomes a playbook, another person's question follows it, its code is run again each week,
-posts what changed, and stops when the data no longer fit. The whole product runs, and the runs are real; a script answers
-for the model.
+posts what changed, and stops when the data no longer fit. The whole product runs; only the model is replaced by a
+script.
 
 A week is not waited for: the due time of the schedule is set to now, in the Store.
 

@@ -174,7 +174,7 @@ def last_cell(turns: Turns) -> CellRan | None:
 def cells_not_in(turns: Turns, known: Collection[str]) -> list[CellRan]:
     """The cells whose effects a session should have, and of which it knows nothing: `known` are those that it knows.
 
-    A cell that was undone, or that a reset followed, has no effects any more. One that died has left none.
+    A cell that was undone, or that a reset followed, has no effects any more. A cell whose process died has no effects.
     """
     found: list[CellRan] = []
     undone: set[str] = set()
@@ -227,7 +227,7 @@ def sources_held(turns: Turns) -> list[str]:
 
 
 def statements(steps: Iterable[Step]) -> Iterator[StatementRan]:
-    """What these steps say of statements. One that a `Queried` has, and then the step of its cell, comes twice."""
+    """The statements in these steps. A statement that is in a `Queried` and in the step of its cell comes twice."""
     for step in steps:
         if isinstance(step, CellRan):
             yield from step.statements

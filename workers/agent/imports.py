@@ -1,7 +1,7 @@
 """Which modules a cell imports that the team has not listed (`[sandbox] imports`). A pure function of the text.
 
-The list is a policy, and a cell that keeps to it is easier to read for those who approve it. It is no wall: what code
-may reach is the sandbox's to say, and a listed module may import any other.
+The list is a policy, and a cell that follows it is easier to review. It gives no protection: a listed module may import
+any other module, and only the sandbox limits what code can reach.
 """
 
 from __future__ import annotations

@@ -59,8 +59,8 @@ def read_mail(
     """What a turn reads next of its unread mail (in order). `question` is the one that is open.
 
     Words decide whether something may run only when they are later than `shown_at`, when the question appeared: nobody
-    says yes to what they have not seen. A decision that came too late ends the reading. `before` are the steps so
-    far: where more people have to say yes, they tell who did, and how the text reads now.
+    says yes to what they have not seen. A decision that came too late ends the reading. `before` are the steps so far.
+    If more people have to say yes, these steps show who did, and the current text.
     """
     stops = [message for message in mail if message.kind == "stop" and not _is_option(message, question)]
     last_stop = max((message.id for message in stops), default=None)

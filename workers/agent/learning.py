@@ -23,7 +23,7 @@ from workers.agent.turn import Turn
 
 TRIES = 3
 PROMPT_CHARS = 40_000
-"""Of each message that people can review."""
+"""Characters of each message that people can review."""
 NOT_WRITTEN = "function_not_written"
 _NEED_CHARS, _EXAMPLES_CHARS, _CODE_CHARS, _REPLY_CHARS = 2_000, 9_000, 8_000, 24_000
 _MOST_FAULTS, _FAULT_CHARS = 12, 300

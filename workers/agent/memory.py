@@ -51,7 +51,7 @@ _MAX_PROBLEMS = 20
 _MAX_MISSING = 30
 _PLAYBOOK_CHARS = 24_000
 FIGURES_CHARS = 600
-"""Of the figures of one report that is cut or left out."""
+"""Characters for the figures of one report that is cut or left out."""
 
 
 class Detail(NamedTuple):
@@ -367,7 +367,7 @@ def _call(intent: Intent, detail: Detail) -> Message:
 
 
 def _plan_told(intent: RunPython) -> dict[str, object]:
-    """What a cell said of the plan, in the arguments of its call."""
+    """The part about the plan in the arguments of a cell's call."""
     plan = [{"step": each.title, "shows": each.shows} for each in intent.plan]
     said = {"plan": plan, "why": intent.why, "step": intent.step}
     return {word: value for word, value in said.items() if value}

@@ -67,7 +67,7 @@ def messages(turn: Turn) -> tuple[Message, ...]:
 def check_messages(turn: Turn, report: str) -> tuple[Message, ...]:
     """What to send to the judge of a report: the question with those before it, and what each cell showed.
 
-    All cells share a bound. Those of this turn come first when there is not room for all of the thread's.
+    All cells share one limit. If there is not enough room for all cells of the thread, those of this turn come first.
     """
     thread = list(turn.thread_steps)
     first = len(thread) - len(turn.steps)
@@ -273,7 +273,7 @@ def _memories(turn: Turn, skip: int) -> list[Memory]:
 
 
 def _beside_questions(turn: Turn) -> list[Beside]:
-    """What stands behind the questions of each turn, and not in the system prompt, which has to stay the same.
+    """What follows the questions of each turn. It is not in the system prompt, because that has to stay the same.
 
     A procedure is told once, where it first fits. The tables of data sources are those of this turn's question.
     """

@@ -1,4 +1,4 @@
-"""What a cell did, as the model reads it. All parts share one bound. No output is said too."""
+"""What a cell did, as the model reads it. All parts share one limit. If there is no output, the text says so."""
 
 from __future__ import annotations
 

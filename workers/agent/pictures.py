@@ -1,8 +1,8 @@
 """Pictures in a prompt: charts of cells and images that people sent, for a model that sees.
 
-A message only names them. Who sends the request reads the bytes (`workers/turn/model_call.py`). A picture goes out as
-it is: it was drawn, or once opened, inside the sandbox, and nothing decodes it out here. Of a large image goes the
-smaller copy that was made there.
+A message only names them. The sender of the request reads the bytes (`workers/turn/model_call.py`). A picture is sent
+unchanged: it was drawn or opened inside the sandbox, and nothing outside decodes it. For a large image, the smaller
+copy from the sandbox is sent.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ PICTURE_CHARS = 4_000
 MOST_BYTES = 4_000_000
 """A larger picture is not sent, but a smaller copy of it: endpoints refuse from 5 MB on."""
 MOST_CHARTS = 8
-"""Of one turn: the first ones, so that a prompt goes on as it began and the endpoint's cache holds."""
+"""Charts of one turn: the first ones, so that a prompt begins as before and the endpoint's cache works."""
 MOST_JUDGED = 4
 """Charts that the judge of a report is shown: the last ones of the turn, small."""
 MOST_IMAGES = 4
-"""Of those that came together."""
+"""Images of one message."""
 IMAGES: Mapping[str, str] = {"png": "image/png", "jpeg": "image/jpeg", "gif": "image/gif", "webp": "image/webp"}
 """The formats of pictures that people send, with their media types."""
 _NAME_CHARS = 120
@@ -53,8 +53,8 @@ def picture_message(
 ) -> list[Message]:
     """The pictures of these cells and of these files, in one message; nothing when there are none.
 
-    A model that does not see, or for whose pictures there is no room, is told so where people sent some: it must not
-    make up what they show.
+    If people sent pictures, but the model does not see or there is no room, the model is told so: it must not invent
+    what they show.
     """
     sent = [file for briefed in briefings for file in briefed.files if file.format in IMAGES]
     if not turn.sees:

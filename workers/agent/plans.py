@@ -63,9 +63,9 @@ def plan_of(steps: Sequence[Step]) -> Planned | None:
 
 
 def lines_of(steps: Sequence[Step], running: RunCell | None = None) -> list[PlanLine]:
-    """The plan's steps and how far each is; that of a cell that runs now counts as done.
+    """The plan's steps and their states; the step of a running cell counts as done.
 
-    A cell says which step it does. One that does not say it does the first step that is not done.
+    A cell says which step it does. If it does not say so, it does the first step that is not done.
     """
     plan = plan_of(steps)
     if plan is None:

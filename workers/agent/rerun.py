@@ -1,7 +1,7 @@
-"""Running the code behind a report once more: which cells, and what came out otherwise. Pure.
+"""Running the code behind a report once more: which cells run, and which results differ. Pure.
 
-`plan` chooses the cells whose results the report shows, and all that those need. What has effects outside of the
-session is not run again. `compare` looks at each figure of the report at the place that it was bound to, at the data of
+`plan` chooses the cells whose results the report shows, and all that those need. Cells with effects outside of the
+session do not run again. `compare` looks at each figure of the report at the place that it was bound to, at the data of
 the charts, and at the tables and text files that the report rests on.
 """
 
@@ -71,7 +71,7 @@ class Plan:
 
 
 def plan(turns: Turns, *, asks_sources: bool = False) -> Plan | None:
-    """What has to be run again for the report that ends the last turn. None when no cell stands behind it.
+    """The cells that have to run again for the report of the last turn. None if the report has no cells.
 
     With `asks_sources`, statements are sent again, so it does not matter whether their rows were kept.
     """
@@ -486,7 +486,7 @@ def rerun_step(before: CellRan, now: CellRan) -> CellRan:
 
 
 def _about(what: str, about: str) -> str:
-    """The labels around a value. Those of a chart begin with the name of its picture, which may be another one now."""
+    """The labels around a value. Labels of a chart begin with the name of its picture, which may have changed."""
     return one_line(about.partition(": ")[2] if what == "chart" else about, ABOUT_CHARS)
 
 

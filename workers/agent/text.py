@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 CHARS_PER_TOKEN: Final = 4
-"""Of English and code. Of what is not ASCII each character counts as one token."""
+"""Characters per token in English and code. Each character that is not ASCII counts as one token."""
 
 _HEAD_SHARE = 0.6
 """The part of a cut text that its head keeps. The first error and the column names are at the top, the final figures at

@@ -101,7 +101,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What a thread said at a moment. `event` is what led there: "turn", or the kind of a person's change."""
+    """What a thread said at a moment. `event` caused this state: "turn", or the kind of a person's change."""
 
     hash: str
     at: Moment

@@ -21,7 +21,7 @@ QUESTION_CHARS = 2_000
 MAX_OPTIONS = 8
 _MAX_PARALLEL = 16
 OPTION_CHARS = 300
-"""An option may be a whole question. What is longer than a button stands above the buttons."""
+"""An option may be a whole question. An option that is longer than a button is shown above the buttons."""
 
 
 def _tool(name: str, description: str, required: list[str], **properties: dict[str, Any]) -> dict[str, Any]:

@@ -278,7 +278,7 @@ def _marked(turns: Turns) -> list[tuple[Step, ...]]:
 
 
 def _by_person(told: Sequence[Message], turns: Turns) -> tuple[bool, ...]:
-    """Of each message, whether it is a reply that a person wrote or edited."""
+    """For each message, whether it is a reply that a person wrote or edited."""
     wrote: dict[str, list[bool]] = defaultdict(list)
     for reply in (step for steps in turns for step in steps):
         if isinstance(reply, Replied) and reply.purpose == "act":

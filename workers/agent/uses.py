@@ -1,7 +1,7 @@
-"""What a cell reads, sets and changes: names, files, and what cannot be told. Pure; the code is read and never run.
+"""What a cell reads, sets and changes: names, files, and what is unknown. Pure; the code is read and never run.
 
-It errs on one side only. A name too many costs a cell that is run again for nothing; a name too few would compare
-figures with cells missing. So an object counts as changed whenever a call may change it.
+Errors are possible in one direction only. A name too many makes a cell run again without need. A name too few would
+leave out a needed cell. So an object counts as changed whenever a call may change it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ _PURE = _words(
     set_xlabel set_ylabel set_xticks set_yticks set_xticklabels tick_params set_xlim set_ylim grid
     """
 )
-"""Methods that leave their object as it is, unless they are told `inplace`. Those that call a function are none."""
+"""Methods that do not change their object, except with `inplace`. Methods that call a function are not among them."""
 _CALLERS = frozenset({"apply", "map", "pipe", "transform", "applymap", "agg", "aggregate", "filter"})
 _FRESH = _words(
     """

@@ -20,7 +20,7 @@ _YES = re.compile(r"\b(?:true|yes)\b", re.IGNORECASE)
 
 
 class Verdict(NamedTuple):
-    """What the judge said, and why if it said so."""
+    """The judge's decision, and its reason if it gave one."""
 
     is_final: bool
     reason: str = ""

@@ -36,7 +36,7 @@ class Interface(Value):
 
 
 class Contract(Value):
-    """Of each component that others depend on."""
+    """The contract of each component that others depend on."""
 
     components: dict[str, Interface] = Field(default={})
 

@@ -14,7 +14,7 @@ from workers.builder.languages import Language
 
 FENCE = "``````"
 MOST_BLOCKS, MOST_ENDS = 60, 40
-"""Of one reply: blocks that are looked at, and places where one of them may end. What has more is no answer."""
+"""Limits for one reply: blocks that are read, and places where a block may end. A reply with more is not an answer."""
 _OPENING = re.compile(r"^[ \t]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n`]*)$")
 _LABEL = re.compile(
     r"(?:file|path|filename)\s*[:=]\s*[`\"']?(?P<path>[\w./-]+)|^[#*`\s]*(?P<bare>[\w/-]+\.\w{1,12})[`*:\s]*$", re.I

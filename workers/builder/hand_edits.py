@@ -1,8 +1,8 @@
 """Code that people changed by hand after a build: found by hash, kept as a patch, put into the next build.
 
-The three versions are what was built, what lies there now, and what is built next. A change by hand that touches other
-lines than the rebuild is put in. One that touches the same lines is a conflict: the rebuilt lines stay, the hand's are
-shown, and nobody's work is lost because the patch is kept.
+There are three versions: the code that was built, the code in the folder now, and the next build. A change by hand is
+applied if it touches other lines than the rebuild. If both touch the same lines, there is a conflict: the rebuilt lines
+stay, and the changes by hand are shown. No work is lost, because the patch is kept.
 """
 
 from __future__ import annotations

@@ -104,7 +104,7 @@ class Iteration(Value):
     """Packages that it needs and that were not there, so that it was not run."""
     missing_why: str = ""
     hashes: dict[str, str] = Field(default={})
-    """Of each file that was written, so that changes by hand are found."""
+    """The hash of each file that was written, so that changes by hand are found."""
     conflicts: tuple[str, ...] = ()
     calls: int = 0
     prompt_tokens: int = 0

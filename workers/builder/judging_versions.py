@@ -38,7 +38,7 @@ class Judged:
 
 
 class Jury:
-    """The critics of a build. Those of a model are asked last, and only when every tool is content."""
+    """The critics of a build. Critics that ask a model come last, and only if all tools pass."""
 
     def __init__(self, walls: Walls, ask: Ask, without: Sequence[CriticName] = ()) -> None:
         tools = Tools(walls)

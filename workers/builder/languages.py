@@ -119,6 +119,6 @@ _BY_NAME = {word: language for language in LANGUAGES for word in (language.name,
 
 
 def language_of(name: str) -> Language:
-    """The language of this name. One that the table lacks is text: it is written, and not checked by tools."""
+    """The language of this name. An unknown language is text: its files are written, but not checked by tools."""
     folded = name.strip().casefold()
     return _BY_NAME.get(folded) or Language(folded or "text", "txt", not_run=f"no tools are known for {folded}")

@@ -42,7 +42,7 @@ _SAID_CHARS, _SAID_LINES = 300, 3
 _KEPT_NAMES = frozenset(
     ("PATH", "HOME", "USER", "LANG", "LC_ALL", "TMPDIR", "NETRC", "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE")
 )
-"""Of the environment, what pip may know: its own variables, proxies and these."""
+"""Environment variables that pip may know: its own, proxies and these."""
 
 
 class NoPackages(Exception):

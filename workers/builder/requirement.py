@@ -23,7 +23,7 @@ from workers.builder.languages import LANGUAGES, language_of
 from workers.builder.toml_positions import Path, positions
 
 MAX_CHARS = 200_000
-"""Of a requirement file. More than this fits no prompt."""
+"""Characters of a requirement file. A longer file does not fit into a prompt."""
 RESERVED = frozenset({"history", "tests", "README.md", "SECURITY.md", "requirement.toml", "requirements.txt"})
 """Names in the folder of a program that the builder writes itself."""
 CriticName = Literal["format", "interface", "lint", "types", "security", "run", "tests", "coverage", "review"]
@@ -124,7 +124,7 @@ class ComponentTable(Wanted):
 
 
 class Expected(_Table):
-    """What has to be seen after a run. What is left out is not looked at."""
+    """What must be true after a run. Fields that are left out are not checked."""
 
     stdout: str | None = Field(default=None, max_length=100_000)
     """The whole output; blanks at line ends and empty lines at its end do not count."""

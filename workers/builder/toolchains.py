@@ -23,7 +23,7 @@ class Toolchain:
     language: str
     tool: str
     path: str = ""
-    """Where it lies; empty where there is none."""
+    """The path of the compiler; empty if there is none."""
     shown: bool = False
     """Whether the walls show it, so that it is used."""
 

@@ -1,4 +1,4 @@
-"""What a critic says of a version of a program, as data."""
+"""A critic's verdict on a version of a program, as data."""
 
 from __future__ import annotations
 
@@ -52,10 +52,10 @@ class Verdict(Value):
     findings: tuple[Finding, ...] = ()
     note: str = ""
     good: int = 0
-    """Of `total` things that were looked at (tests, requirements), how many are right."""
+    """How many of `total` checked things (tests, requirements) are right."""
     total: int = 0
     rows: tuple[CoverageRow, ...] = ()
-    """Of the critic of requirements: one for each."""
+    """From the critic of requirements: one row for each requirement."""
 
 
 def passed(

@@ -37,7 +37,7 @@ class Job:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What a program tried to use beyond its own folder. It is told, and nothing depends on it."""
+    """What a program tried to use outside its own folder. This is only reported; nothing depends on it."""
 
     kind: TouchedKind
     what: str

@@ -1,7 +1,8 @@
-"""Wheels as hostile archives: what a lock says of them, and a strict unpacker. Nothing of a wheel is imported or run.
+"""Wheels as hostile archives: their entries in a lock, and a strict unpacker.
 
-An entry that leads outside, a link, and a name that Python itself would import at its start refuse the whole wheel.
-What an installer would put elsewhere (scripts, headers, data) and `.pth` files are left out and named.
+Nothing of a wheel is imported or run. The whole wheel is refused if it has an entry that leads outside, a link, or a
+name that Python would import at its start. What an installer would put elsewhere (scripts, headers, data) and `.pth`
+files are left out and named.
 """
 
 from __future__ import annotations
@@ -65,7 +66,7 @@ def canonical(name: str) -> str:
 
 
 def locked(wheel: Path) -> LockedPackage:
-    """What a lock says of a wheel. Raises WheelRefused for what is none."""
+    """A wheel's entry in a lock. Raises WheelRefused if it is not one."""
     with wheel.open("rb") as file:
         sha256, size = _hash(file)
         with _opened(file, wheel.name) as archive:

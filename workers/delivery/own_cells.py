@@ -16,7 +16,7 @@ _OUTPUT_CHARS = 2_800
 
 
 def own_cell_message(cell: CellRan, language: Language) -> SlackMessage:
-    """Who ran code, how it ended, and what it showed; a failure in a sentence with its line, then the traceback."""
+    """Shows who ran code, how it ended, and its output. A failure is one sentence with its line, then the traceback."""
     line = _line(cell, language)
     texts = [text.strip("\n") for text in (cell.stdout, cell.stderr, cell.result, cell.error) if text.strip()]
     blocks: list[Block] = [kit.paragraph(line), *(kit.code(_end(text)) for text in texts)]

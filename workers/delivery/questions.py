@@ -51,7 +51,7 @@ def question_slots(steps: Sequence[Step], question: Questioned) -> list[str]:
 
 
 def current_slots(steps: Sequence[Step], question: Questioned) -> list[str]:
-    """Those of these places where the text stands as it reads now: all of them while nobody changed it."""
+    """The slots among these whose message shows the current text: all of them while nobody changed it."""
     changed = [place for place, step in enumerate(steps) if _changes(step, question)]
     before = len(question_slots(steps[: changed[-1] + 1], question)) - 1 if changed else 0
     return question_slots(steps, question)[before:]

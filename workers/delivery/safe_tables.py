@@ -1,8 +1,8 @@
-"""Tables that leave: text in them stays text, whatever code wrote them. Checked on the way out, file by file.
+"""Makes tables safe before they are sent: text stays text, whatever code wrote it. Each file is checked.
 
-A spreadsheet runs what begins like a formula. Of a .csv or .tsv nothing is a formula. Of an .xlsx or .ods a formula
-stays when it is made of known functions and of cells of its own workbook; others become text. A workbook with parts
-that we do not know (macros, links to other workbooks, data connections, embedded objects) is not sent.
+A spreadsheet program runs text that looks like a formula. In a .csv or .tsv, nothing may be a formula. In an .xlsx or
+.ods, a formula stays if it uses only known functions and cells of its own workbook; others become text. A workbook with
+parts that we do not know (macros, links to other workbooks, data connections, embedded objects) is not sent.
 
 The bytes are hostile: XML is read as a stream without document types, sizes are counted as they are unpacked.
 """

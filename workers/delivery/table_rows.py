@@ -13,7 +13,7 @@ from typing import IO, Final
 from xml.parsers import expat
 
 _MOST_BYTES: Final = 200_000_000
-"""Of text, or of the unpacked sheets of a workbook. In a larger file nobody counts."""
+"""Size of text, or of the unpacked sheets of a workbook. Rows of a larger file are not counted."""
 _CHUNK: Final = 1 << 16
 _SHEET: Final = re.compile(r"xl/worksheets/\w+\.xml")
 

@@ -1,7 +1,7 @@
-"""What a team wrote down, and what of it a question needs: BM25 over titles and texts, within a budget.
+"""Chooses the entries of a team's memory that a question needs: BM25 over titles and texts, within a budget.
 
-Conventions hold for each question, so they come first, up to their share. Definitions and everything else come by
-relevance. A term with two meanings is said to clash, unless the nearer entry says that it stands instead of the other.
+Conventions apply to each question, so they come first, up to their share. All other entries are chosen by relevance. A
+term with two meanings is reported as a clash, unless the nearer entry says that it replaces the other.
 """
 
 from __future__ import annotations

@@ -69,7 +69,7 @@ def _findings(made: Environment, sentences_of: Mapping[str, str], variables: Map
 
 
 def _moved(task: Task, facts: Facts) -> str:
-    """What is said of means that rest on one value, with the medians; empty when none does."""
+    """The remark on means that depend on one value, with the medians; empty if none does."""
     told = {"moved": facts.get("moved", [])[:3], "medians": facts.get("median", [])[:8]}
     return say("frame", "moved", task.language, told, sign=_unit(task)) if told["moved"] else ""
 

@@ -25,7 +25,8 @@ _MIN_CUT = 4
 
 
 def masked_in(turns: Iterable[Sequence[Step]]) -> dict[str, str]:
-    """The values behind the placeholders that the model was shown in these turns. Of a value, the first counts."""
+    """The values behind the placeholders that the model was shown in these turns. If a value has several placeholders,
+    the first counts."""
     return {
         masked.placeholder: masked.value
         for steps in turns

@@ -46,7 +46,7 @@ class Order:
     file_bytes: int
     """The largest file that it may write."""
     seconds: int
-    """Of the processor."""
+    """Seconds of processor time."""
     ports: Sequence[int] = ()
     read: Sequence[str] = ()
 

@@ -16,7 +16,7 @@ LEAST_ROWS = 8
 """How values lie is said of so many rows at least: a single total may double."""
 MOST_LEVELS = 20
 REPEATED = 3
-"""Values of words are levels when each stands there so often on average: a key of groups is none."""
+"""Text values are levels if each occurs this often on average. A column with group keys has no levels."""
 
 
 def described(rows: int | bytes) -> TableNote:

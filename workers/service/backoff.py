@@ -85,7 +85,7 @@ class Backoff:
         return seconds
 
     def postponed(self, thread_ids: Iterable[str]) -> set[str]:
-        """Those of the threads whose turn is postponed and not due yet."""
+        """The threads among these whose turn is postponed and not due yet."""
         asked = list(thread_ids)
         marks = self._redis.mget([_later(each) for each in asked]) if asked else []
         return {each for each, mark in zip(asked, marks, strict=True) if mark is not None}

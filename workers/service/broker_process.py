@@ -93,7 +93,7 @@ class BrokerProcess:
 
     @property
     def pid(self) -> int | None:
-        """Of the process that runs; None when none does."""
+        """The id of the running process; None if none runs."""
         return self._process.pid if self._process is not None and self._process.poll() is None else None
 
     def keep(self) -> None:

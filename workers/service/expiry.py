@@ -12,9 +12,9 @@ log = get_logger(__name__)
 
 
 def expire_questions(store: Store, at: float) -> list[str]:
-    """Say of each open question that counted until a moment before `at` that nobody decided; returns the turns.
+    """Mark each open question as undecided if its time ended before `at`; returns the turns.
 
-    `at` is in seconds since 1970. What is said is unread mail, so the thread is woken and its worker ends the turn. It
+    `at` is in seconds since 1970. The mark is unread mail, so the thread is woken and its worker ends the turn. It
     stands at the moment until which the question counted: a press before that comes first, and saying it again changes
     nothing.
     """

@@ -103,7 +103,7 @@ class SessionHost:
         return self._process
 
     def _close_stdin(self) -> None:
-        """Of the process before."""
+        """Close the stdin of the previous process."""
         if self._process is not None and self._process.stdin is not None:
             self._process.stdin.close()
 

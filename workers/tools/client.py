@@ -28,7 +28,7 @@ LATE_S = 20.0
 """So much longer than the call may take the answer may come: the server is told to end first."""
 LIST_S = 20.0
 KNOWN_S, UNKNOWN_S = 600.0, 30.0
-"""So long the tools of a server count as known; so long nobody asks again for those of one that was unavailable."""
+"""Seconds for which the tools of a server count as known, and for which an unavailable server is not asked again."""
 _LOOK_S = 0.2
 _CHUNK = 1 << 16
 

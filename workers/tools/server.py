@@ -36,7 +36,7 @@ REQUEST_S = 10.0
 MOST_CALLS = 32
 """Requests at once; others wait."""
 END_S = 15
-"""So long after its time a fork has told its server to end, or it is killed."""
+"""Seconds after its time limit in which a fork must end its server. Then the fork is killed."""
 _LOOK_S = 0.2
 
 

@@ -26,7 +26,7 @@ log = get_logger(__name__)
 OpenSteps = Callable[[], Sequence[Step] | None]
 
 _WORDS = frozenset({Action.ASK, Action.STEER, Action.ANSWER, Action.APPROVE, Action.RUN})
-"""What the analyst acts on, with all that the thread's session holds. Who approves may have changed the code."""
+"""Messages that the analyst acts on, with everything in the thread's session. An approver may have changed the code."""
 
 
 def permitted_mail(

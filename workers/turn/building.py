@@ -109,7 +109,7 @@ def packages_for(
 def build(turn: OpenTurn, ts: str, proposed: Proposed, requirement: Requirement, packages: Packages) -> bool:
     """Build a program and post it. True when it was posted; else the thread was told what happened instead.
 
-    `ts` is that of the command: what is said for it is said once.
+    `ts` is that of the command: its messages are posted once.
     """
     settings, language = turn.context.settings, turn.language
     thread = _Thread(turn, ts)

@@ -1,4 +1,4 @@
-"""What a cell asks while it runs, each kind handed to whom it belongs."""
+"""Requests of a running cell: each kind goes to the module that answers it."""
 
 from __future__ import annotations
 

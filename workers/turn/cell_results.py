@@ -18,12 +18,12 @@ from workers.agent.text import clip
 from workers.delivery.notices import in_words, worded
 
 OUTPUT_CHARS = 50_000
-"""Of stdout, of stderr, of the shown result and of an error: head and tail. The model sees less of them, the notebook
-no more."""
+"""Characters of stdout, of stderr, of the shown result and of an error: head and tail. The model sees less, the
+notebook no more."""
 TABLE_CHARS = 64_000
-"""Of a cell's tables, headings included: what the text of its result may have, too (`executor/wire.py`)."""
+"""Characters of a cell's tables with their headings: the same as for the text of its result (`executor/wire.py`)."""
 CHART_CHARS = 64_000
-"""Of the points of all charts of a cell."""
+"""Characters of the points of all charts of a cell."""
 VARIABLES_CHARS = 4_000
 _ITEM_CHARS = 4  # quotes, comma and space of an item in JSON, or the brackets of a row
 

@@ -41,7 +41,7 @@ class TurnContext:
     environment: Environment
     stops: StopBoard
     broker: BrokerClient | None = None
-    """What asks the data sources; None where there are none."""
+    """The client of the data sources; None if there are none."""
     tools: ToolsClient | None = None
     """What calls tools of other systems; None where there are none."""
     waiting: Waiting = field(default_factory=Waiting)

@@ -1,8 +1,8 @@
 """Fetching a file that a person put into Slack: the token goes to known hosts only, and what comes back is checked.
 
 Slack answers a download it does not allow with status 200 and an HTML login page, may redirect to its own file servers,
-and announces files of shared channels without an address. A failure that lasts is a `UsersMove`: a sentence for its
-owner. One that passes by itself is a `FileUnreachable`: the turn waits and tries again.
+and announces files of shared channels without an address. A lasting failure is a `UsersMove`: a sentence for its owner.
+A temporary failure is a `FileUnreachable`: the turn waits and tries again.
 """
 
 from __future__ import annotations

@@ -137,7 +137,7 @@ class ThreadFiles:
     def place(self, thread_id: str, files: Sequence[StoredFile]) -> list[str]:
         """Give a session these files, in the order they came, so that each gets the name it had: the names.
 
-        What the host has already is not fetched again. One that the file store has lost is left out.
+        Files that the host already has are not fetched again. A file that the file store has lost is left out.
         """
         names: list[str] = []
         held = self._sessions.held([file.sha256 for file in files]) if files else set()

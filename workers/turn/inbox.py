@@ -96,7 +96,7 @@ def tell_file_problems(turn: OpenTurn) -> None:
 
 
 def tell_playbook(turn: OpenTurn) -> None:
-    """Say which playbook the turn follows. One that the data has drifted from is asked about instead."""
+    """Say which playbook the turn follows. If the data no longer fits the playbook, ask people instead."""
     for number, step in enumerate(step for step in turn.steps if isinstance(step, Recalled)):
         if step.playbook is not None and not step.playbook.drift:
             turn.show.message(f"playbook:{number}", followed_message(step.playbook, turn.row.id, turn.language))

@@ -48,7 +48,7 @@ class LateThread:
                 self._thread.start()
 
     def call_off(self, wait_s: float | None = None) -> None:
-        """It does not begin any more. One that has begun is waited for, at most `wait_s` seconds."""
+        """Do not begin it any more. If it has begun, wait for it, at most `wait_s` seconds."""
         with self._lock:
             self._run = None
         if self._thread is not None:

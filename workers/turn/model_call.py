@@ -43,7 +43,7 @@ _REASONS: dict[type[ModelError], Reason] = {
 }
 
 _PICTURE_BYTES = 16_000_000
-"""Of all pictures of a request: endpoints bound its body, and a worker holds it in memory."""
+"""Size of all pictures of a request: endpoints limit its body, and a worker holds it in memory."""
 
 _STATUS: dict[Purpose, str] = {
     "act": "status_thinking",
@@ -101,7 +101,7 @@ def ask_model(turn: OpenTurn, view: Turn, action: AskModel) -> None:
 def _pictures(blobs: Blobs, messages: Sequence[Message]) -> dict[str, bytes]:
     """The bytes of the pictures that these messages name, the newest first, as far as a request has room for them.
 
-    One that the file store does not give now is left out: the answer does not wait for it.
+    If the file store does not give a picture now, it is left out: the answer does not wait for it.
     """
     found: dict[str, bytes] = {}
     room = _PICTURE_BYTES

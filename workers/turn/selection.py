@@ -134,7 +134,7 @@ def _reopened(
 
 
 def _language_of(context: TurnContext, mail: Sequence[StoredMessage], past: Sequence[TurnRow]) -> Language:
-    """That of the words; of a file without words, that of the thread so far, else what its owner has set in Slack."""
+    """The language of the words. For a file without words, that of the thread, else its owner's setting in Slack."""
     text = "\n".join(
         message.text for message in mail if message.kind not in (RUN, SPEAK, STARTUP)
     )  # code is in no language

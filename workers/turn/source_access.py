@@ -43,7 +43,7 @@ def refusal_of(context: TurnContext, thread_id: str, steps: Sequence[Step], sour
 
 
 def people_of(steps: Sequence[Step]) -> frozenset[str]:
-    """Who wrote in a turn, decided what runs in it, or had their own code run."""
+    """The people who wrote in a turn, decided what runs in it, or ran their own code."""
     kinds = (Asked, Noted, Resumed, Agreed, Redrafted, Decided)
     said = (step for step in steps if isinstance(step, kinds) or _runs(step))
     return frozenset(step.user for step in said if step.user)

@@ -107,10 +107,9 @@ class SourceRequests:
             raise Refused(say("run_strict", turn.language, source=source))
 
     def _require_yes(self, source: str, sql: str, expected: int) -> None:
-        """Raise Refused unless a person allowed this very statement in this turn. Where nobody said no, they are asked.
-
-        A cell does not wait for people, and neither does a worker: the turn is parked with the question. `expected` are
-        the rows that the database expects to go through, 0 where nobody asked it.
+        """Raise Refused unless a person allowed this very statement in this turn. If nobody said no, people are asked.
+        Neither the cell nor the worker waits: the turn is parked with the question. `expected` is the number of rows
+        that the database expects to process, 0 if it was not asked.
         """
         if self._user:
             self._require_may_approve(source)

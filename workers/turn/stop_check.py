@@ -105,7 +105,7 @@ def complete_unless_stopped(
 def unless_stopped(work: Callable[[], Result], stop_asked: StopCheck, *, name: str) -> Result | None:
     """What `work` returns or raises, or None as soon as somebody asked to stop, however long it takes.
 
-    It runs in a thread called `name`; one that is left ends by itself, or with this process.
+    It runs in a thread called `name`. If the thread is left running, it ends by itself or with this process.
     """
     outcome: Future[Result] = Future()
 

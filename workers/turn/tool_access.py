@@ -23,8 +23,8 @@ def refusal_of(context: TurnContext, thread_id: str, steps: Sequence[Step], serv
 
 
 def allowed_servers(context: TurnContext, thread_id: str, steps: Sequence[Step]) -> tuple[ToolServerNote, ...]:
-    """The servers that a turn of these steps may call. Of one that is unavailable only the names of its tools are
-    told."""
+    """The servers that a turn of these steps may call. If a server is unavailable, only the names of its tools are
+    given."""
     if context.tools is None:
         return ()
     found = []

@@ -157,7 +157,7 @@ class Facts:
         yield from self._scaled
 
     def known_day(self, day: Day) -> Place | None:
-        """Where this date, or one that lies in it, is said."""
+        """The facts with this date, or with a date inside its period."""
         if day in self.days:
             return self.days[day]
         return next((place for known, place in self.days.items() if day.fits(known)), None)
@@ -183,7 +183,7 @@ class _Index:
 
 
 def settle(facts: Facts) -> None:
-    """What can be said only once all facts are there: which families bind, and which values stand for percentages."""
+    """Decide what needs all facts: which families bind, and which values are percentages."""
     families: dict[int, Family] = {}
     for fact in facts.facts:
         for family, _ in fact.keys:

@@ -40,10 +40,10 @@ _KEPT = WeighedCache[Facts](MOST_KEPT, lambda facts: len(facts.facts) + 1)
 
 
 def facts_of(turns: Sequence[Sequence[Step]], *, own: bool = False) -> Facts:  # noqa: PLR0912 - one case per kind
-    """Everything that the report of the last of these turns may rest on, oldest first. Cells count through the thread.
+    """All facts that the report of the last of these turns may use, oldest first. Cells count through the thread.
 
-    What a cell showed that was taken back, or of which a reset let go, is none of it: the steps say so already. The
-    facts of a cell are read once and shared: only with `own` may the caller change a fact or a family.
+    Output of a cell that was taken back, or that was deleted by a reset, is not included: the steps no longer have it.
+    The facts of a cell are read once and shared: only with `own` may the caller change a fact or a family.
     """
     facts = Facts()
     number = 0

@@ -1,7 +1,8 @@
-"""A step for a figure that stands alone, from so few values that a made-up number is hardly ever among them.
+"""Derives a single figure by one step, from so few values that an invented number hardly ever fits.
 
-For each figure the values that its row, its totals and the sentences before give are counted. Of all numbers with as
-many digits they may cover one in a hundred. Where they cover more, nothing is derived: the model computes it in a cell.
+For each figure, the values that can be derived from its row, its totals and the sentences before are counted. They may
+cover one in a hundred of all numbers with as many digits. If they cover more, nothing is derived, and the model has to
+compute the figure in a cell.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from workers.agent.provenance.words import CHANGE, CURRENCIES, DOWN, RATIO, TIME
 from workers.agent.provenance.workbench import Workbench
 
 _COVERED = 0.0112
-"""Of the numbers with two digits that is one."""
+"""For numbers with two digits, this is one number."""
 _FEWEST_DIGITS = 2
 _MONEY = frozenset(CURRENCIES.values())
 _HALF = re.compile(

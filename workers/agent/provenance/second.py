@@ -1,8 +1,8 @@
-"""The figures of a report beside what a second way to them gives: the same, another value, or none at all.
+"""Compares the figures of a report with those of a second way: the same, another value, or no value.
 
-What a second way gives is a mapping of names to numbers. A figure is the same when the mapping backs it as an output
-would: by value with rounding, scale and unit. Where it does not, the entry that is about the same thing is looked for
-by its words, or it is the only one that is left.
+A second way gives a mapping of names to numbers. A figure is the same if the mapping supports it like an output: by
+value with rounding, scale and unit. Otherwise the entry for the same thing is found by its words, or it is the only one
+left.
 """
 
 from __future__ import annotations
@@ -49,7 +49,8 @@ class Chosen(NamedTuple):
 def chosen_figures(provenance: Provenance, *, all_of_them: bool = False) -> tuple[Chosen, ...]:
     """The figures of a report that a second way should give too: those of its first lines, or all of them.
 
-    What a person or a file gave is none of them. Small whole numbers in a sentence are left out: they match by chance.
+    Figures that a person or a file gave are not included. Small whole numbers in a sentence are left out: they match by
+    chance.
     """
     report = provenance.report
     small = {claim.start for claim in read_report(report).claims if claim.small and not claim.in_table}

@@ -116,8 +116,8 @@ def trace(report: str, facts: Facts) -> Provenance:
 def _by_claim(tokens: Sequence[Token], work: _Work) -> dict[int, Token]:
     """The token of each claim by its id.
 
-    It is that of the figure before it, or of an earlier one of its sentence that it fits: models put a token behind
-    the whole clause ("66 of 99 [=…]"). One that fits none stays with the nearest.
+    A token belongs to the figure before it, or to an earlier figure of its sentence that it fits: models put a token
+    behind the whole clause ("66 of 99 [=…]"). A token that fits none belongs to the nearest.
     """
     found: dict[int, Token] = {}
     reading = work.scene.reading

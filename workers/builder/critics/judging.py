@@ -1,8 +1,8 @@
-"""What a model says of a version: is every requirement met, and is the code safe?
+"""A model's judgement of a version: is every requirement met, and is the code safe?
 
-A judge reads what another model wrote, so it is never believed alone. It may add a finding and take none away. A
-requirement counts as judged only with a line of the program as evidence. Comments and docstrings are left out of what
-it reads: they are where code would talk to it.
+A judge reads what another model wrote, so its word alone is never enough. It may add findings, but not remove any. A
+requirement counts as judged only with a line of the program as evidence. The judge does not see comments and
+docstrings, because these could contain instructions for it.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ class CoverageCritic:
         self._ask = ask
 
     def judge(self, subject: Subject) -> Verdict:
-        """Fails on a requirement that the judge finds not met. One that is only unclear holds nothing up."""
+        """Fails if the judge finds that a requirement is not met. An unclear requirement does not fail."""
         if not subject.component.numbered:
             return skipped(self.name, "no requirements are written for it")
         try:

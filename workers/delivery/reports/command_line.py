@@ -52,7 +52,7 @@ class Option:
 @dataclass(frozen=True, slots=True)
 class Program:
     """What a program is made from. `parts` have the numbers that people see; `wanted` are the cells whose outputs the
-    report rests on. `left_out` are lines on cells that are not in it."""
+    report uses. `left_out` are lines on cells that are not in it."""
 
     question: str
     language: Language

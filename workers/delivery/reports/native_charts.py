@@ -1,4 +1,4 @@
-"""The charts of a turn that Slack can draw by itself. Their pictures are in the thread all the same."""
+"""The charts of a turn that Slack can draw itself. Their pictures are in the thread too."""
 
 from __future__ import annotations
 

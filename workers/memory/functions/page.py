@@ -1,7 +1,7 @@
 """A function's folder: `module.py`, `schema.json`, `tests.py` and, once people accepted it, `provenance.yaml`.
 
-A function is used only as it was accepted: `provenance.yaml` has the hashes of the other files. Who edits one of them
-by hand has its tests run again ("retest NAME"); until then it is not importable.
+A function can be imported only as it was accepted: `provenance.yaml` has the hashes of the other files. After a change
+by hand, its tests have to run again ("retest NAME").
 """
 
 from __future__ import annotations

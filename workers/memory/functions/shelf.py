@@ -59,7 +59,8 @@ class FunctionShelf:
         return [name for name in found if NAME.fullmatch(name)][:MOST_FUNCTIONS]
 
     def usable(self, spaces: Iterable[str]) -> dict[str, TeamFunction]:
-        """The functions that cells may import, by name: as they were accepted. Of two, the nearer one counts."""
+        """The functions that cells may import, by name, as they were accepted. If two have one name, the nearer one
+        counts."""
         found: dict[str, TeamFunction] = {}
         for space in spaces:
             for function in self.all(space):

@@ -15,9 +15,9 @@ FILE_BYTES = 200_000_000
 CONVERSATIONS = 20_000
 MESSAGES = 2_000
 CONVERSATION_CHARS = 8_000_000
-"""Of all messages of one conversation."""
+"""Characters of all messages of one conversation."""
 TOTAL_CHARS = 400_000_000
-"""Of all conversations of a file: those of a database share their messages, so it may be small."""
+"""Characters of all conversations of a file. Conversations of a database share their messages, so it may be small."""
 DESCRIPTION_CHARS = 200
 
 _EARLIEST, _LATEST = datetime(1990, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC)

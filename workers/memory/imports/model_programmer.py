@@ -6,8 +6,9 @@ message_hashes)` with a list of hashes as JSON.
 startup_script, source_id)`, and `conversation_messages(conversation_id, message_id, message_order)`. Columns that an
 older copy of it lacks are read as empty.
 
-There, each change makes a conversation of its own. One that is the beginning of another one is not kept twice. One that
-was made from another one, or begins as it does, is a thread of its own with that one as its source.
+ModelProgrammer stores a new conversation for each change. A conversation that is the beginning of another one is not
+kept separately. A conversation that was made from another one, or begins like it, becomes a thread with that one as its
+source.
 
 The file is hostile: it is opened read-only, nothing of its own schema runs, and each query is bounded.
 """

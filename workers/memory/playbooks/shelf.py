@@ -22,7 +22,7 @@ class Shelf:
         self._lock = threading.Lock()
 
     def index(self, spaces: Iterable[str]) -> PlaybookIndex:
-        """The playbooks of these spaces that can be read. Of two with one file name, the nearer one counts."""
+        """The playbooks of these spaces that can be read. If two have one file name, the nearer one counts."""
         of = tuple(spaces)
         pages = tuple(page for space in of for page in self._folder.pages(space, PLAYBOOKS))
         with self._lock:

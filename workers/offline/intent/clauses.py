@@ -28,7 +28,7 @@ _JOINING = re.compile(r"^(?:(?:and|then|also|but|so)\b|[\s,，;；])+", re.IGNOR
 
 
 def clauses(text: str) -> list[str]:
-    """The questions of a text in their order. What asks nothing by itself ("only 2023") stays with its neighbour."""
+    """The questions of a text in their order. A part that is not a question ("only 2023") stays with its neighbour."""
     found: list[str] = []
     opening = ""
     for sentence in _pieces(text, _END):

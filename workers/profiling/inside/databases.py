@@ -108,7 +108,7 @@ def _described(
     *,
     place_of: Callable[[str], str] = _identifier,
 ) -> dict[str, Any]:
-    """A note per table. One that cannot be read says why in its first line; the others are still described."""
+    """A note per table. If a table cannot be read, the first line says why; the others are still described."""
     tables = []
     for name in names[: bounds.sheets]:
         try:

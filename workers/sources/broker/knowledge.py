@@ -37,7 +37,7 @@ class _Known:
 
 
 class Knowledge:
-    """Of one source. `folder` holds its data dictionary, None when the team names none. Threads may share it."""
+    """The knowledge of one source. `folder` has its data dictionary, None if there is none. Threads may share it."""
 
     def __init__(self, source: Source, folder: Path | None) -> None:
         self._source = source

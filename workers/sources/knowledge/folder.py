@@ -43,7 +43,7 @@ def text_of(path: Path) -> str:
 def _read(
     folder: Path, under: str, read: Callable[[str, str], Entry], name: Callable[[Entry], str], faults: list[Fault]
 ) -> dict[str, Entry]:
-    """The entries by file. Of two files for one name the first counts."""
+    """The entries by file. If two files have one name, the first counts."""
     found: dict[str, Entry] = {}
     names: dict[str, str] = {}
     for path in _files(folder / under, faults):

@@ -17,7 +17,7 @@ BUDGET = 6_000
 
 SEARCH_BUDGET = 1_500
 NAMES_SHARE = 0.08
-"""What of the budget names further tables, of which nothing but the name is said."""
+"""The share of the budget for further tables, of which only the name is given."""
 
 COLUMNS_BY_RANK = ((4, 14, 14), (12, 7, 4), (1_000_000, 4, 2))
 """How many columns a table shows beside its keys: (up to this rank, at most, so many even if no word fits them)."""

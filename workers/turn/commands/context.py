@@ -17,7 +17,7 @@ from workers.turn.commands.thread import CommandThread
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """The step that says so, and its sign on the message. Who changed it is told why when nothing is changed."""
+    """Store the step, and put its sign on the message. If nothing is changed, the person is told why."""
     command, change = thread.command, ContextChange.decode(thread.command.text)
     if change is None:
         return ()

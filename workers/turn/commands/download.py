@@ -17,7 +17,7 @@ NAME = "analysis.zip"
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Post the zip of all up to the last report. One that was posted before is not posted again; the thread is told."""
+    """Post a zip with everything up to the last report. If it was posted before, only the thread is told."""
     store, lease = thread.context.store, thread.lease
     turns = store.thread_steps(lease.thread_id)
     last = last_report(turns)

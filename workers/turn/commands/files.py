@@ -18,9 +18,9 @@ log = get_logger(__name__)
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Send the files or keep them, and draw the question again. The first decision counts; who comes later is told.
+    """Send the files or keep them, and draw the question again. The first decision counts; later presses are told.
 
-    Where more people have to say yes, the files go with the last one. Raises SlackUnreachable, BlobsUnreachable.
+    If more people have to say yes, the files are sent with the last yes. Raises SlackUnreachable, BlobsUnreachable.
     """
     command, decision = thread.command, FilesDecision.decode(thread.command.text)
     question = held_as(thread.turns, decision.held) if decision is not None else None

@@ -1,8 +1,8 @@
-"""inherit: a thread that was forked gets its session. The code of the cells that it took over is run again, in order.
+"""inherit: a forked thread gets its session. The code of its inherited cells runs again, in order.
 
-Cells get the inputs of the thread and the rows that the same cells got before, so nothing reaches a data source. What
-has effects outside of the session is not run: the files that it made are put in place by their hash, and what rests on
-it is named. A worker that dies is followed by one that gets the results of cells that ran already.
+Cells get the inputs of the thread and the rows that the same cells got before, so nothing reaches a data source. Cells
+with effects outside of the session do not run: their files are copied by their hash, and the cells that depend on them
+are named. If a worker dies, the next one gets the results of cells that already ran.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """installing: what a person decided about the packages that a program needs: install them, or build without them.
 
-Either way the program is built. Who decides about a program that has changed meanwhile is told, and nothing is done.
+In both cases the program is built. If the program has changed meanwhile, the person is told, and nothing is done.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ log = get_logger(__name__)
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Do what was decided, and draw the proposal again without its buttons. Who comes too late is told."""
+    """Do what was decided, and draw the proposal again without its buttons. A person who presses too late is told."""
     command, decision = thread.command, MemoryDecision.decode(thread.command.text)
     found = proposal_of(thread.turns, decision.proposal) if decision is not None else None
     if decision is None or found is None:
@@ -106,7 +106,8 @@ def _forget(documents: Documents, proposed: Proposed) -> bool:
 
 
 def _kept_line(thread: CommandThread, proposed: Proposed) -> str:
-    """Who had it kept, when, and from which message. It is in the file, so it has no Markdown in it."""
+    """The line that says who kept it, when, and from which message. It goes into the file, so it contains no
+    Markdown."""
     when = f"{datetime.fromtimestamp(float(thread.command.ts), UTC):%Y-%m-%d}"
     keeper, speaker = (_name(step.author or step.user) for step in (thread.command, proposed))
     channel, ts = ThreadKey.parse(thread.lease.thread_id).channel, proposed.ts

@@ -25,7 +25,7 @@ log = get_logger(__name__)
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Write the playbook, or not. One that cannot be read stays open, and its editor is told why."""
+    """Write the playbook, or not. If it cannot be read, the proposal stays open, and its editor is told why."""
     command, decision = thread.command, MemoryDecision.decode(thread.command.text)
     found = proposal_of(thread.turns, decision.proposal) if decision is not None else None
     if decision is None or found is None or found[0].what != "playbook":
