@@ -1,7 +1,7 @@
-"""The app's manifest: what Slack is asked for, in the form in which it is pasted there.
+"""The app's manifest, in the form in which it is pasted into Slack.
 
-`manifest.yaml` is that of one workspace in Socket Mode. A bot that Slack posts to has an address in it, and one that
-many workspaces install by OAuth also a place to come back to and two events.
+`manifest.yaml` is for one workspace in Socket Mode. In HTTP mode the manifest also has the bot's address. If many
+workspaces install the app by OAuth, it also has a redirect address and two events.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Presses and forms that decide whether a cell or a statement may run.
 
-A press becomes a message of kind DECISION, as a form does that is submitted. Whether it counts is the worker's to say:
-it takes the first decision of somebody who may, and drops every other. Here a press on what is decided already only
-draws the message again, and "Edit" and "Redo with a hint" open a form for those who may decide.
+A press or a submitted form becomes a message of kind DECISION. The worker decides whether it counts: it takes the first
+decision of somebody who may decide, and drops all others. If the question is already decided, a press only draws the
+message again. "Edit" and "Redo with a hint" open a form for people who may decide.
 """
 
 from __future__ import annotations

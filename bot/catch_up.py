@@ -1,9 +1,9 @@
-"""Looks up in Slack what was said in our threads while no bot listened, and takes it in like an event.
+"""Looks up in Slack which messages came in our threads while no bot was connected, and handles them like events.
 
-At the start, and when the connection was deaf or lost, the threads that were active lately are noted with the newest
-message that is known of each. Once the bot listens, what came after it is read, the most active thread first. A message
-that is known is left alone, so nothing is answered twice. This runs beside the listening. A look-up gives way to every
-other call to Slack. An app that may read one thread a minute needs some time.
+At the start, and after the connection was silent or lost, the recently active threads are noted with the newest known
+message of each. Once the bot is connected, the later messages are read, the most active thread first. Known messages
+are ignored, so nothing is answered twice. This runs beside the listening. A look-up gives way to every other call to
+Slack. An app that may read one thread a minute needs some time.
 """
 
 from __future__ import annotations

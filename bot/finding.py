@@ -1,6 +1,6 @@
 """“find: …”: looks through the threads that the asker may see, and shows them to the asker alone.
 
-Threads have the words; where a team has set an embedding model, those that mean the same are among them.
+The threads contain the words. If the team has set an embedding model, threads with the same meaning are found too.
 
 The answer may name threads of private channels, so nobody else in the channel gets it.
 """

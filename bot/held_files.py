@@ -1,7 +1,7 @@
 """Presses on the message that lists files which wait for a yes.
 
-A press becomes a message of the command FILES. Whether it counts is the worker's to say. A press on what is decided
-already only draws the message again, and tells the person who pressed what was decided. Nothing is kept in memory.
+A press becomes a message of the command FILES. The worker decides whether it counts. If the question is already
+decided, a press only draws the message again, and the person is told what was decided. Nothing is kept in memory.
 """
 
 from __future__ import annotations

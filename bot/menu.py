@@ -1,8 +1,8 @@
 """The menu “Threadbook…” of a message: analyse it, ask about it, leave it out, edit it, answer for the analyst.
 
-What is asked is in the thread as a message of ours that says who asks, and is taken in with the ts of that message:
-so it has its signs, and asking twice is asking once. Everything else becomes a command that only a form gives. Whether
-it counts is the worker's to say. Nothing is kept in memory.
+The bot posts a question as its own message that says who asks, and stores it with the ts of that message. So the
+question has its signs, and asking twice is asking once. Everything else becomes a command that only a form gives. The
+worker decides whether it counts. Nothing is kept in memory.
 """
 
 from __future__ import annotations

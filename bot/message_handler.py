@@ -1,4 +1,4 @@
-"""Takes in a message for the bot: stores it before Slack gets its ack, wakes the thread and shows a first sign.
+"""Handles a message for the bot: stores it before Slack gets its ack, wakes the thread and shows a first sign.
 
 Nothing is kept in memory: a bot that dies between two lines loses no message, and two bots do not answer twice.
 """

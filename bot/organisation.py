@@ -1,8 +1,8 @@
-"""The workspace that a payload is about, where Enterprise Grid leaves it out of the place that Bolt reads.
+"""Finds the workspace of a payload, if Enterprise Grid leaves it out of the field that Bolt reads.
 
 An app that is installed for a whole organisation gets events whose `authorizations` name the organisation and no
-workspace, and presses whose `team` is null. The workspace stands elsewhere then. `user.team_id` is where the person is
-at home, which may be another workspace than the one that they write in, so it comes last.
+workspace, and presses whose `team` is null. Then the workspace is in another field. `user.team_id` is the person's home
+workspace. They may write in another workspace, so this field comes last.
 """
 
 from __future__ import annotations

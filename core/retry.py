@@ -1,7 +1,7 @@
 """The two ways in which the product waits: call again until it works, and wait until a condition holds.
 
-Nothing else in the product writes a loop with a deadline of its own. `tenacity` does the loop; what stands here is the
-few shapes that are needed, so that a reader learns two names. Threads are blocked while they wait.
+Nothing else in the product writes a loop with a deadline of its own. `tenacity` does the loop. This module has only the
+two forms that are needed, so that a reader learns two names. Threads are blocked while they wait.
 
     retry_call(redis.ping, on=RedisError, for_s=30)                      raises the last RedisError after 30 s
     wait_until(file.exists, for_s=30, every_s=0.05) or stop_everything() False after 30 s

@@ -1,7 +1,7 @@
-"""When a schedule is due next. `croniter` reads the five fields: RQ brings it along, so it is no further dependency.
+"""When a schedule is due next. `croniter` reads the five fields. RQ already depends on it.
 
-Times are those of the clock on the wall. A time that the spring skips is the same number of minutes later, one that the
-autumn has twice counts the first time only.
+Times are local times. A time that does not exist in spring comes the skipped minutes later. A time that comes twice in
+autumn counts only the first time.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What people say when a report is to be made again and again: “every Monday 9:00 run this again”. Pure.
+"""Reads the words that schedule a report: “every Monday 9:00 run this again”. Pure.
 
-A text counts only when it says both: a time that repeats, and that this is to be run again. “Every region's total?” is
+A text counts only if it has both: a repeating time, and the order to run this again. “Every region's total?” is
 a question.
 """
 

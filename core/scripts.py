@@ -1,6 +1,6 @@
-"""Short Lua scripts for Redis: what reads and then writes runs there at once, as one command.
+"""Short Lua scripts for Redis: an operation that reads and then writes runs there as one command.
 
-Redis runs a script as a whole. So nobody watches keys and tries again, however many processes ask at the same time.
+Redis runs a script without interruption. So no process has to watch keys and try again, however many ask at once.
 """
 
 from __future__ import annotations

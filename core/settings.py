@@ -1,8 +1,8 @@
 """Settings, read once when a process starts and handed down.
 
-What differs per node, and every secret, comes from the environment or from `.env` in the current folder (the
-environment wins). What a team decides comes from `threadbook.toml`. An unknown key is refused, and the message names
-the nearest known one. This module is the only one that reads `os.environ`.
+Secrets and settings that differ per node come from the environment or from `.env` in the current folder (the
+environment has priority). The team's decisions come from `threadbook.toml`. An unknown key is refused, and the message
+names the nearest known one. This module is the only one that reads `os.environ`.
 """
 
 from __future__ import annotations

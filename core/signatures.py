@@ -1,7 +1,7 @@
-"""The signature of a wake: whoever can write to Redis, but cannot read the Store, makes none that a worker accepts.
+"""The signature of a wake. Only a process that can read the Store can make a wake that a worker accepts.
 
-It is looked at before anything of a job is unpacked. It holds for the job's id, the time at which it was made and its
-function with its arguments. So an old job is none, nor is one under another id; and no process takes a job twice.
+The signature is checked before anything of a job is unpacked. It covers the job's id, its time, and its function with
+the arguments. So an old job or a job under another id is refused, and no process takes a job twice.
 """
 
 from __future__ import annotations

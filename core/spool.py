@@ -1,7 +1,7 @@
 """Events that the Store could not take, on the disk of this machine: the next bot finds them if this one dies.
 
 One file per event, named by the message's ts, so that a redelivery replaces its file and the names are in order. A file
-holds what people wrote: only the bot's own user may read it, and it is removed as soon as the Store has the message.
+contains people's text: only the bot's own user may read it, and it is removed as soon as the Store has the message.
 """
 
 from __future__ import annotations

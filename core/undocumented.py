@@ -1,8 +1,8 @@
 """Every name of other libraries that we use although their documents do not promise it, with the reason.
 
-An upgrade may move any of it without a word. `tests/contract/test_undocumented.py` finds that: each name must stand in
-the installed version with these parameters, the files here use no other undocumented name of the same classes, and no
-file uses a private name (one with a leading underscore) that is not listed.
+An upgrade may change any of them without notice. `tests/contract/test_undocumented.py` finds that: each name must stand
+in the installed version with these parameters, the files here use no other undocumented name of the same classes, and
+no file uses a private name (one with a leading underscore) that is not listed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A cache whose values weigh differently: the latest used ones are kept, within a bound on their weights together."""
+"""A cache for values of different sizes: it keeps the latest used values, within a limit on their total size."""
 
 from __future__ import annotations
 

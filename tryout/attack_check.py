@@ -1,4 +1,4 @@
-"""`threadbook doctor --attack`: attacks a sandbox of this very machine and prints what held.
+"""`threadbook doctor --attack`: attacks a sandbox of this machine and prints which attacks were stopped.
 
 The attacks are those of our tests (`executor/attacks`). They are made in sessions of a session host of their own, in
 temporary folders, against a thread and a file that are there to be attacked.

@@ -1,4 +1,4 @@
-"""What goes on behind a thread, for the drawer of the playground's page: cells, SQL, model calls, jobs, steps.
+"""What happens behind a thread, for the drawer of the playground's page: cells, SQL, model calls, jobs, steps.
 
 Secrets are replaced as in the logs. Nothing here writes but a line of the audit for each look: a drawer is read every
 two seconds while it is open, and all of that is one look.

@@ -1,7 +1,7 @@
-"""The answers that people judge on the playground's page, and what becomes of a judgement.
+"""The answers that people judge on the playground's page, and the effect of a judgement.
 
-A judgement goes the way of the menu “Threadbook…” of a message: the same rights, the same rows, and a correction is the
-same command for the worker. So `threadbook export` cannot tell where a person said it.
+A judgement works like the menu “Threadbook…” of a message: the same rights, the same rows, and a correction is the same
+command for the worker. So `threadbook export` sees no difference.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`threadbook mcp`: Threadbook as a server of tools (MCP) for other programs, over standard input and output.
 
-Whoever starts it has a token of one person. Each tool does what that person may do in Slack, and no more: every call
-passes `may`. A question is put into the direct message with the person and answered there by the running stack.
+The program that starts it has the token of one person. Each tool does only what that person may do in Slack: `may`
+checks every call. A question goes into the direct message with the person, and the running stack answers it there.
 """
 
 from __future__ import annotations

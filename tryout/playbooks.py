@@ -1,4 +1,4 @@
-"""`threadbook playbooks`: listed, shown, checked, and what became of them."""
+"""`threadbook playbooks`: lists, shows and checks playbooks, and reports how they were used."""
 
 from __future__ import annotations
 

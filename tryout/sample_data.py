@@ -1,4 +1,4 @@
-"""Where the sample data stands: in `examples/` of a checkout, or beside this module in an installed wheel."""
+"""Where the sample data is: in `examples/` of a checkout, or beside this module in an installed wheel."""
 
 from pathlib import Path
 

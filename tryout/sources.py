@@ -1,4 +1,4 @@
-"""`threadbook query` and `threadbook sources`: a named source is asked or looked at from the command line."""
+"""`threadbook query` and `threadbook sources`: query or check a named source from the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`threadbook threads`: finds threads, shows what one said at any moment, and what two states have otherwise."""
+"""`threadbook threads`: finds threads, shows what a thread said at any moment, and compares two states."""
 
 from __future__ import annotations
 

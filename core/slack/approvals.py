@@ -1,6 +1,6 @@
 """The message that asks whether something may run, in each of its states, and the forms behind its buttons.
 
-Bot and workers draw it from the same steps, so a press that comes late finds the message redrawn.
+Bot and workers draw it from the same steps, so after a late press the message is drawn again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Block Kit as plain dicts: builders that stay inside Slack's limits, and a check that names each broken limit.
 
-Data goes into raw and rich text wherever possible: Slack parses no mention and no link there. `Limit` holds
-the numbers; where Slack's documents and its servers disagree, the smaller one.
+Data goes into raw and rich text wherever possible: Slack parses no mention and no link there. `Limit` has the numbers.
+If Slack's documents and its servers differ, it has the smaller one.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Slack's own charts: blocks with small series, which people read value by value. Not every workspace has them.
 
-What Slack draws is bounded, and its documents name several numbers; these are the smaller ones.
+Slack has limits for charts. Its documents name several numbers; this module uses the smaller ones.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The app's home: what a person sees of their threads, of themselves and of the bot, and the forms behind its buttons.
 
-Everything that people wrote stands in rich text, where nothing is parsed.
+All text of people is in rich text, where Slack parses nothing.
 """
 
 from __future__ import annotations

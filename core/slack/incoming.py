@@ -1,4 +1,4 @@
-"""From a message in Slack's shape to ours, or to the reason why it is none. Pure: the look-up of names is handed in.
+"""Turns a message in Slack's form into ours, or gives the reason why it is ignored. Pure: names are looked up outside.
 
 The bot reads events with it, the worker reads the talk that the bot was called into.
 """

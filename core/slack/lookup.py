@@ -1,7 +1,7 @@
 """Finds a post whose reply was lost: by the key in its metadata, or by its words where a server drops metadata.
 
-No clock of ours takes part. The thread is read from behind the newest message that was known when the post was begun,
-page by page. A look-up that is cut short goes on where it was: some apps get one page of 15 messages a minute.
+It uses no clock of ours. The thread is read page by page, from the newest message that was known when the post began.
+An interrupted look-up continues where it was: some apps get one page of 15 messages a minute.
 """
 
 from __future__ import annotations

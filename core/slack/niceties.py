@@ -1,7 +1,7 @@
 """Signs in a thread that an answer does not need: reactions, the status line, Slack's view of an agent at work.
 
-None of it waits for a rate budget and none fails the caller. What a workspace's Slack does not offer is logged once and
-skipped from then on, by all our processes.
+None of it waits for a rate budget and none fails the caller. If a workspace's Slack does not offer one, this is logged
+once, and all our processes skip it from then on.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The one way of text to Slack: `slack_text` and what is built on it make a `SlackText`, and nothing else does.
+"""The only way for text to Slack: `slack_text` and the functions that use it make a `SlackText`, and nothing else does.
 
 Whatever is in a text when it gets here (a file's name, a column, a sentence of a model that was not made harmless
 before): it notifies nobody, and a web address in it is shown as code unless a person wrote that address. The methods of

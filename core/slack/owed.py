@@ -1,4 +1,4 @@
-"""What the Store is told with the next row of a thread, while a turn posts several messages one after the other.
+"""News that is written to the Store with the next row of a thread, while a turn posts several messages in a row.
 
 That is what Slack has by now, and the report that is about to be posted. A worker that dies before that leaves a row
 that is being sent: the next worker looks such a message up before it sends anything. The report follows from the steps,

@@ -2,8 +2,8 @@
 
 A budget is a token bucket, kept as one number in Redis: when the next call would be due if all came evenly (GCRA). A
 call takes the next slot and waits until then, so two processes never use the same slot. A Retry-After that one process
-gets holds for all. Without Redis nobody waits: Slack's own 429 remains. A Redis that does not answer is not asked again
-for a while, or each call to Slack would cost a time-out of Redis.
+gets counts for all. Without Redis nobody waits: Slack's own 429 remains. A Redis that does not answer is not asked
+again for a while, or each call to Slack would cost a time-out of Redis.
 """
 
 from __future__ import annotations

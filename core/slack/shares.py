@@ -1,7 +1,7 @@
-"""Whether Slack shows the files that it took: it scans them first, as a rule for less than a second.
+"""Whether Slack shows the files that it accepted. It scans them first, usually for less than a second.
 
-The next message of a thread waits for the files before it, and nothing else does. What is not shown by then is looked
-up again when the thread's next turn begins.
+Only the next message of a thread waits for the files before it. Files that are not shown by then are looked up again
+when the thread's next turn begins.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""Finds web addresses in text as whoever shows the text will: with schemes and without, entities and escapes undone.
+"""Finds web addresses in text as a program that shows the text would: with or without schemes, entities and escapes.
 
 A reader first turns the text into characters, each with its place. A scanner then takes words apart into scheme, host,
-port and the rest, and asks of each part whether it is one. It rather takes too much for an address than too little:
-what it finds is shown as code, which harms nobody.
+port and the rest, and asks of each part whether it is one. It finds too many addresses rather than too few: a found
+address is only shown as code.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the Slack of a workspace does not offer. All our processes remember it, so a refused call is not repeated.
+"""Features that a workspace's Slack lacks. All our processes remember them, so a refused call is not repeated.
 
 It is kept in Redis where the client has one, beside the rate budgets, else in the process alone. It is forgotten after
 a while: an admin may have given the scope, or the server may have been upgraded.

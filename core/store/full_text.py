@@ -6,8 +6,8 @@ of the release before, which knows nothing of them, keeps them right too.
 Migrations 0018 and 0026 make them, with the texts of the conditions below: Postgres uses an index only for exactly its
 text.
 
-A word is found in SQLite wherever it stands inside a text (the tokenizer "trigram"), in Postgres at the beginning of a
-word. Chinese is found by any characters that follow each other: Postgres sees each of them as a word of its own.
+SQLite finds a word anywhere inside a text (the tokenizer "trigram"). Postgres finds only beginnings of words. In
+Chinese, any sequence of characters is found: Postgres treats each character as a word.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The Store for those who only watch: what goes on now, how a turn went, what ended since the last look.
+"""Read-only views of the Store: what is running, how a turn went, what ended since the last look.
 
-Nothing here writes, nothing needs a lease. Each answer holds for the moment it was read.
+Nothing here writes, nothing needs a lease. Each answer is true for the moment at which it was read.
 """
 
 from __future__ import annotations

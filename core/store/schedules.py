@@ -1,7 +1,7 @@
 """Reports that are made again and again, and the times at which one was due.
 
-A due time becomes one row of `schedule_runs`, whoever sees it first: the same write moves the schedule on. Whoever
-takes a run up raises its number of tries, and only the newest try may write its outcome.
+The first process that sees a due time writes one row of `schedule_runs`; the same write moves the schedule on. A
+process that takes up a run raises its number of tries, and only the newest try may write its outcome.
 
 due ──> ended ──> told
 """

@@ -1,7 +1,7 @@
 """The entries of the team's pages: listed, kept, changed, renamed, forgotten.
 
-Other programs and people write to the folder too. So each change looks at the page once more under the folder's lock,
-and is not made where the entry does not stand any more as it was read.
+Other programs and people write to the folder too. So each change reads the page again under the folder's lock. If the
+entry has changed since it was read, the change is not made.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Reading a model's reply: native tool calls, or text in the fenced form (for models without tools).
 
 The fenced form has one action per reply, the first one: a ```python block runs, <finish>…</finish> is the report,
-<ask>…</ask> is a question with its options as list items. Text behind the first action is dropped: weak models invent
+<ask>…</ask> is a question with its options as list items. Text after the first action is dropped: weak models invent
 the output there, and an invented output must not enter the memory.
 """
 

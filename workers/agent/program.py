@@ -1,8 +1,8 @@
 """Which code of a thread makes a program that runs on its own.
 
-What ran well in Python is kept; a command of a shell was approved for its thread, and for no other place. A cell that
-raised may have set variables before it did, and the repaired cell often builds on them. So the statements before the
-one that raised are kept when later code reads a name they set; everything else that failed is left out.
+Python cells that ran without an error are kept. Shell commands are left out, because they were approved only for their
+thread. A failed cell may have set variables before its error, and the repaired cell often uses them. So the statements
+before the error are kept if later code reads a name that they set. All other failed code is left out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which part of a thread a new one begins with, and what of its code is run again for it. Pure.
+"""Which part of a thread a fork begins with, and which of its cells run again for it. Pure.
 
-`cut_at` finds the place in the steps that a message or a command means. `replay` says which cells bring variables and
-files back: all that ran, without those that have effects outside of the session, and without what rests on those.
+`cut_at` finds the place in the steps that a message or a command means. `replay` says which cells restore variables and
+files: all that ran, except cells with effects outside of the session, and cells that depend on those.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""What code would touch, as far as its text tells: the rules that it falls under, and what it reads and writes. Pure.
+"""What code would touch, as far as its text shows: the rules that it falls under, and what it reads and writes. Pure.
 
-The rules serve a policy (`[approvals] ask = "risky"`): they choose what a person looks at first. They are no wall. Code
-can hide what it does from them, and then the sandbox holds all the same. `docs/working-together.md` lists `RULES`; a
-test compares the two.
+The rules serve a policy (`[approvals] ask = "risky"`): they choose what a person looks at first. They give no
+protection, because code can hide from them what it does. The sandbox protects in any case. `docs/working-together.md`
+lists `RULES`; a test compares the two.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which turn a thread's mail is for, when no turn is open: none, the last one once more, or a new one. Pure."""
+"""Which turn gets a thread's mail when no turn is open: none, the last turn again, or a new one. Pure."""
 
 from __future__ import annotations
 

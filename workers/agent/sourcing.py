@@ -1,4 +1,4 @@
-"""What the check of figures means for a report: what the model is told, what is marked, which sources are kept."""
+"""Consequences of the check of figures: what the model is told, which figures are marked, which sources are kept."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people read when a turn stops without an answer, and the lines below a report that is not all it should be."""
+"""The text when a turn stops without an answer, and the lines below an incomplete report."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""A build: every component in the order of its needs, written, judged, repaired, and the best version kept.
+"""A build: components in the order of their dependencies. Each is written, judged and repaired; the best version stays.
 
     plan → contract → tests from words → for each component: code → critics → repair*  → tests tried on broken programs
            `planning.py`                                     `rounds.py`                  `trying_tests.py`
 
-What was built before and is asked for unchanged is taken over (`taking_over.py`): as it is when nothing below it
-changed, after its checks when something did. A build that was cut off goes on with `resume`. Only `history/` is written
-here; the folder of the program is the business of `handover.py`.
+A component whose requirements did not change is reused (`taking_over.py`): without checks if its dependencies did not
+change either, otherwise after its checks. `resume` continues an interrupted build. Only `history/` is written here;
+`handover.py` writes the folder of the program.
 """
 
 from __future__ import annotations

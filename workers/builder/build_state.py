@@ -1,4 +1,4 @@
-"""What a build has so far: its order, plan, iteration and files. Whatever changes is kept in the history at once."""
+"""The state of a build: its order, plan, iteration and files. Every change is written to the history at once."""
 
 from __future__ import annotations
 

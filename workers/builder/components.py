@@ -1,4 +1,4 @@
-"""The components of a program: in the order in which they are built, and what of a change concerns which of them."""
+"""The components of a program: their build order, and which of them a change affects."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The interface contract: what each component offers to those that depend on it.
 
 A model writes it once, before any code, for programs of several components. It is data: the interface critic compares
-code with it, and a component whose contract changes makes those above it be looked at again.
+code with it. If the contract of a component changes, the components that depend on it are checked again.
 """
 
 from __future__ import annotations

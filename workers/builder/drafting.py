@@ -1,7 +1,7 @@
 """A requirement file out of a model's reply: the file, what people should decide, and what is wrong with it.
 
-A draft says what a program shall do. How it is built, what it may touch and which checks count is for people to say: a
-draft with those tables is refused, whoever talked the model into them.
+A draft says what a program shall do. People decide how it is built, what it may touch and which checks count. A draft
+with those tables is refused, no matter who asked the model for them.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Files out of a model's reply, also when their code holds fences itself.
 
-We ask for each file between fences of six backticks, with the line `File: NAME` before it. Models often write three.
-A line of three backticks inside the code would then end the file early. So of all lines that could close a fence the
-last one that leaves a file which reads well is taken.
+We ask for each file between fences of six backticks, with the line `File: NAME` before it. Models often write three. A
+line of three backticks inside the code would then end the file too early. So we take the last line that could close the
+fence and leaves a file that can be parsed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""All critics over one version of a component, in the order in which their words matter."""
+"""Runs all critics on one version of a component, in order of importance."""
 
 from __future__ import annotations
 

@@ -3,8 +3,8 @@
 `run` and `parse` are the words before the file's name. A tool that does not answer inside the walls counts as not
 installed (`tools.py`); the critics that need it are then skipped by name.
 
-A compiled program is linked statically, and started from its bytes (`threadbook_tools/native_start.py`): nothing
-that lies in a workspace may be executed there.
+A compiled program is linked statically, and started from its bytes (`threadbook_tools/native_start.py`): no file of a
+workspace may be executed there.
 """
 
 from __future__ import annotations

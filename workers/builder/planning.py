@@ -1,4 +1,4 @@
-"""What is fixed before any code is written: the interfaces between components, and tests made of words."""
+"""Decisions before any code is written: the interfaces between components, and tests made from words."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Which languages can be run on this machine, and which toolchains lie where the walls do not show them.
+"""Which languages can be run on this machine, and which toolchains are in folders that the sandbox cannot see.
 
-Only names and places are looked at, nothing is started. A build tells what is there and does not work (`tools.py`).
+Only names and paths are checked; nothing is started. A build finds tools that do not work (`tools.py`).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Which tools answer inside the walls. What does not is named, and its critics are skipped by that name."""
+"""Which tools work inside the sandbox. Other tools are named, and their critics are skipped with that name."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Where programs run while they are built: the walls, as this room sees them.
+"""The sandbox in which programs run while they are built, as this package sees it.
 
-`SandboxWalls` (`sandbox_walls.py`) are the session's real ones. Whatever a job prints or leaves is hostile: bounded
-texts, looked at and never believed.
+`SandboxWalls` (`sandbox_walls.py`) are the session's real ones. Everything that a job prints or leaves is hostile:
+texts are limited, and never trusted.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """What is drawn while a turn runs, in a thread of its own: frames of the card, the status line, the last signs.
 
-Nothing here holds the worker: the newest state wins, what Slack has no budget for is dropped or drawn later, and a turn
-that comes to rest waits a moment at most for its last signs. A turn that is over soon draws no frame at all.
+Nothing here blocks the worker. Only the newest state is drawn. If Slack's rate budget is used up, a frame is dropped or
+drawn later. A turn that comes to rest waits only a moment for its last signs. A turn that is over soon draws no frame
+at all.
 """
 
 from __future__ import annotations

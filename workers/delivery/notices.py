@@ -1,4 +1,4 @@
-"""What the executor has to say about a session, in words. The executor has codes with values; `phrases.yaml` has words.
+"""The executor's messages about a session as sentences. The executor has codes and values; `phrases.yaml` has the text.
 
 People read it in the language of their thread, the model reads it in English.
 """

@@ -1,7 +1,7 @@
 """Any endpoint that speaks OpenAI's embeddings: texts in, vectors of one length out.
 
-The openai package makes the request. Nobody waits for an answer of it for long, so nothing is tried again here: what
-asks comes back later. The key and the texts appear in no message of ours.
+The openai package makes the request. Nobody waits long for its answer, so nothing is tried again here: the caller comes
+back later. The key and the texts appear in no message of ours.
 """
 
 from __future__ import annotations

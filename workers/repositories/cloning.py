@@ -1,7 +1,7 @@
 """Clones a repository that a person named, in a jail, and makes an archive of its newest commit.
 
-Only what git itself reads is read here: no file of the repository is checked out, so that no hook, filter, link or
-submodule of it can act. What is in the archive is looked at inside the sandbox.
+Only git itself reads the repository here: no file is checked out, so no hook, filter, link or submodule can take
+effect. The archive is opened inside the sandbox.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Whether new data still are what the code was written for. Pure.
+"""Whether new data still fit the code. Pure.
 
-A run on other data gives numbers, too: they only mean something else. So a run stops at columns that are gone or have
-another type, at a table without rows, and at values that lie far outside of those before.
+A run on other data also gives numbers, but they mean something else. So a run stops if columns are missing or have
+another type, if a table has no rows, or if values are far outside the earlier range.
 """
 
 from __future__ import annotations

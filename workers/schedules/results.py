@@ -1,6 +1,6 @@
-"""What the rows of a data source look like: columns, types, and how the values lie, as a file is described.
+"""Describes the rows of a data source like a file: columns, types, and the distribution of values.
 
-The rows are a stream in Arrow's format that the broker wrote. They are read where they lie: no copy is made of them.
+The rows are a stream in Arrow's format that the broker wrote. They are read in place, without a copy.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What people read of a run: the figures that changed, and nothing when none did. Pure."""
+"""The message about a run: the figures that changed; no message if none did. Pure."""
 
 from __future__ import annotations
 

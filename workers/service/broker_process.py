@@ -1,8 +1,8 @@
 """The broker of data sources of this node, as the supervisor sees it: started, started again, stopped.
 
-URLs that stand in environment variables are for the broker alone, and what servers of tools are given for the tools
-process. So the service moves them into files in memory and executes itself again without them: neither its memory nor
-its environment, which every job inherits, holds them then.
+Only the broker may have the URLs from environment variables, and only the tools process may have the secrets of tool
+servers. So the service moves them into files in memory and executes itself again without them. Then neither its memory
+nor its environment, which every job inherits, contains them.
 """
 
 from __future__ import annotations

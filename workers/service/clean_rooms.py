@@ -1,8 +1,8 @@
 """Runs the code behind posted reports once more, one report at a time on each node, and draws the badge under them.
 
-It is a process of its own: no thread's lease is held meanwhile, so the next message is answered at once. All that is to
-be done is in the Store. A report whose checker died is taken up again, here or at another node, and after a few tries
-its badge says that it was not checked.
+It is a separate process: it holds no thread's lease, so the next message is answered at once. All work is in the Store.
+If the process dies during a check, this or another node takes up the report again. After a few tries its badge says
+that it was not checked.
 """
 
 from __future__ import annotations

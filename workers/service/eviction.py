@@ -1,6 +1,6 @@
-"""Sessions that nobody uses any more leave the node's disk: the file store has them, and the next question brings them.
+"""Removes unused sessions from the node's disk. The file store has them, and the next question brings them back.
 
-So a node holds what its threads of the last weeks need, however many threads there ever were.
+So a node holds only the sessions of the last weeks, however many threads there are in all.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ends the wait for people who do not decide: a question whether something may run counts for some hours."""
+"""Ends the wait for people who do not decide: an approval question is open only for some hours."""
 
 from __future__ import annotations
 

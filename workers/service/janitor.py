@@ -1,4 +1,4 @@
-"""Wakes threads that have something to do and no worker, as after a crash or a lost wake.
+"""Wakes threads that have work and no worker, for example after a crash or a lost wake.
 
 Each node has a janitor, and one of them sweeps for all (`SweepLease`). The status lines of waiting threads are set by a
 thread of its own, so that a slow Slack keeps nobody waiting.

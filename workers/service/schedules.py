@@ -1,8 +1,8 @@
-"""Makes reports again that are due: their code runs in the clean room on the data of now, and what changed is posted.
+"""Runs due schedules: the code of a report runs in the clean room on the current data, and changes are posted.
 
-`begin_due` is the janitor's: it turns due times into rows. The rest is a process of its own, one run at a time on each
-node. No model is asked, and no thread's lease is held. A run whose process died is taken up again, here or at another
-node; what was posted already is recognised by its key.
+The janitor calls `begin_due`, which turns due times into rows. The rest is a separate process, with one run at a time
+on each node. No model is asked, and no thread's lease is held. A run whose process died is taken up again, here or at
+another node; what was posted already is recognised by its key.
 """
 
 from __future__ import annotations

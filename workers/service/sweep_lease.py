@@ -1,4 +1,4 @@
-"""Which janitor sweeps for all nodes, and a thread that does only the newest thing it was given."""
+"""Chooses the janitor that sweeps for all nodes; and a thread that does only its newest task."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The processes of one RQ worker that hold its turns: forked, given threads, replaced, watched and ended.
 
-One process takes new turns. It is replaced when it is old or has grown, and then ends with its last turn; so a turn
-that never rests keeps no other one from a young process. A turn at which processes have died gets a process of its own.
+One process takes new turns. It is replaced when it is old or has grown, and it ends after its last turn. So a turn that
+never rests does not keep other turns in an old process. A turn whose processes have died gets its own process.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The only kind of job that a worker runs: it advances a thread, whatever Redis says that it does.
+"""The only kind of job that a worker runs: it advances a thread, whatever the job in Redis says.
 
 Anybody who can write to Redis can name any function in a job and in its callbacks, or an address in its
 webhooks. RQ would call them. So nothing of a job is used here but the id of a thread.

@@ -1,7 +1,7 @@
 """Does the first-time work of a turn once, before a worker forks.
 
-The processes of turns are forked again and again. Each gets what its parent has in memory (parsed prompts and phrases,
-compiled templates and schemas) for nothing. Making it itself would cost it a quarter of a second.
+The processes of turns are forked again and again. Each inherits its parent's memory (parsed prompts and phrases,
+compiled templates and schemas) at no cost. To make these itself would take a quarter of a second.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What of a source's URL nobody may see."""
+"""Finds the parts of a source's URL that nobody may see."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """The tools process's socket: a fork for each request, so that no server can harm more than the call that asked it.
 
 This process imports the protocol once, holds the secrets, and runs nothing of a server's words. A fork talks with one
-server for one request and ends. What it leaves behind, a server that does not end with it, is killed here.
+server for one request and ends. If its server does not end, it is killed here.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A thread comes to this node: its session is brought along if it can be. People and model are told what is missing."""
+"""A thread comes to this node: its session is imported if possible. People and model are told what is missing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What model calls cost, and how many more of them the budgets of `[budget]` allow.
 
-The sums are read right before each call, the call itself is estimated: turns that go on at the same moment do not see
-each other's last call, so a budget of a day may be passed by as many calls as there are workers. An endpoint that
+The sums are read right before each call, and the call itself is estimated. Turns that run at the same moment do not see
+each other's last call. So a day's budget may be exceeded by as many calls as there are workers. An endpoint that
 reports no tokens is not counted.
 """
 

@@ -1,7 +1,7 @@
-"""A program is built for a thread: inside walls of its own, with a card that shows what goes on, posted as one zip.
+"""Builds a program for a thread: in its own sandbox, with a card that shows the progress, and posts it as one zip.
 
-The folder of the build lies below the node's home. A worker that dies in a build leaves it there, and the command,
-which is carried out once more, goes on from it; on another node it begins again. One build runs on a node at a time.
+The folder of the build is below the node's home. If a worker dies during a build, the command runs again and continues
+from this folder. On another node it begins again. One build runs on a node at a time.
 """
 
 from __future__ import annotations

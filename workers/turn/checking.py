@@ -1,4 +1,4 @@
-"""The clean room from the side of a turn: what is stored for one after the report, and one before it."""
+"""The clean room as a turn sees it: what is stored for a run after the report, and the run before it."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""Sessions of their own for code that is to see nothing of a thread but its inputs.
+"""Separate sessions for code that may see only the inputs of a thread.
 
 In the clean room the code behind a report runs again, with the same inputs and query results; there is one per node. A
-second way to its figures runs in one of a few others. A lock on a file keeps each room for one holder, so it is free as
-soon as that one dies. What a holder left behind is deleted by the next one, or by the janitor.
+second way to its figures runs in one of a few others. A lock on a file gives each room to one holder, so it is free as
+soon as the holder dies. The next holder or the janitor deletes what a holder left.
 """
 
 from __future__ import annotations

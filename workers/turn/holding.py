@@ -1,7 +1,7 @@
-"""Files on their way out: at once, or only after a person's yes where `[approvals] files` of the channel says so.
+"""Sends files at once, or only after a person's yes if `[approvals] files` of the channel says so.
 
-What waits is a step, so nothing of it is lost with a process; the turn goes on and ends without waiting for it. Charts
-are part of an answer, as its text is, and never wait.
+Waiting files are a step, so they are not lost with a process. The turn goes on and ends without waiting for them.
+Charts are part of an answer, as its text is, and never wait.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Threads that begin late: they watch what takes long. What ends before costs no thread, and most work does."""
+"""Threads that begin late, to watch work that takes long. Most work ends earlier and needs no thread."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a running turn shows of this moment: the card with the cell that runs, its line, and the last of its output."""
+"""Shows the current moment of a turn: the card with the running cell, its line, and the end of its output."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What cells of a scheduled run ask of data sources: the rows of now, as the person who owns the schedule.
+"""Data source requests of a scheduled run: the current rows, with the rights of the schedule's owner.
 
 The statements go through the same broker with the same limits as in a turn, and `may` is asked about the owner each
-time. What comes is compared with the rows that the report was made from: their columns, types and how they lie.
+time. The result is compared with the rows of the report: columns, types and distribution.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A turn under its lease: its steps in memory, kept in step with the Store, and what everything else asks of it."""
+"""A turn under its lease: its steps in memory, in sync with the Store, and the interface for all other modules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What people chose in Slack, as it holds for a turn."""
+"""The choices that people made in Slack, as they apply to a turn."""
 
 from __future__ import annotations
 

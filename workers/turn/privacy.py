@@ -1,4 +1,4 @@
-"""Where a turn masks personal values: on the way to the model. And where they come back: in the sandbox, in reports."""
+"""Where a turn masks personal values (on the way to the model) and restores them (in the sandbox, in reports)."""
 
 from __future__ import annotations
 

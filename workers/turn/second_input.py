@@ -1,8 +1,8 @@
 """A playbook's stages on other data than those they were made from: do they still show what they have to?
 
 The second input is another file of the same shape: one of this thread, else the newest file of the channel with the
-same name apart from its numbers, as a scheduled run takes it. It is looked at only where the stages read one file and
-ask no source and no tool: a file that is exchanged while others stay says nothing.
+same name apart from its numbers, as a scheduled run takes it. It is used only if the stages read one file and use no
+source and no tool: if other inputs stayed the same, an exchanged file would show nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Watches a cell that shows nothing for long: the model looks at it, and the thread is asked whether to stop it."""
+"""Watches a cell without output for a long time: the model looks at it, and the thread is asked whether to stop it."""
 
 from __future__ import annotations
 

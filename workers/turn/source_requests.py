@@ -1,4 +1,4 @@
-"""What cells ask of data sources: whether it may be, by whom, how much; then the broker of this node does it."""
+"""Data source requests of cells: checks whether they are allowed, for whom and how much; then the broker runs them."""
 
 from __future__ import annotations
 

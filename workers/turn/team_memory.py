@@ -1,4 +1,4 @@
-"""What of the team's memory a turn may read, found when words come in. What it read is a step of the turn."""
+"""The part of the team's memory that a turn may read, chosen when a message arrives. It becomes a step of the turn."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What cells ask of tools: whether it may be, whether a person said yes, once; then the tools process calls."""
+"""Tool requests of cells: checks that they are allowed and that a person said yes; then the tools process calls."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Figures that are told alike: one formula over a table explains several of them.
+"""Figures of the same kind: one formula over a table explains several of them.
 
 A report computes a column of its own ("yield: 7.2, 6.4, 6.6"), or says the same of several rows in a sentence ("Shoes
-bring in 28.5 %, Bags 21.4 %"). One such figure may come out of some formula by accident. Two of different rows out of
+bring in 28.5 %, Bags 21.4 %"). One such figure may fit some formula by accident. Two of different rows out of
 the same formula hardly ever do. So a formula counts here only when another figure of another row follows from it.
 """
 

@@ -1,8 +1,8 @@
-"""Figures that follow from a table as it stands: the total of a column, and one column, or its total, against another.
+"""Figures that follow directly from a table: the total of a column, or a ratio of two columns or of their totals.
 
-Reports say them without a word for a total ("8,835 visits and 630 no-shows"), and for rows that they name ("€5.50 a
-parcel with UPS"). So the table has to be small, and either the figure has digits enough or its column is named: a
-number that is made up comes out of so few totals and pairs only by a rare accident.
+Reports give them without a word for a total ("8,835 visits and 630 no-shows"), and for rows that they name ("€5.50 a
+parcel with UPS"). So the table has to be small, and either the figure has enough digits or its column is named. An
+invented number fits so few totals and pairs only rarely.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Holds a formula that a model gave against the outputs: each of its numbers, its value, its unit, sign and rows."""
+"""Checks a formula of a model against the outputs: each of its numbers, its value, its unit, sign and rows."""
 
 from __future__ import annotations
 

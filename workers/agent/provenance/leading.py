@@ -1,7 +1,7 @@
-"""Named facts: a sentence says that a row is first or last, and the table that its figure stands in says another.
+"""Ranks: a sentence says that a row is first or last, but in the table of its figure another row is.
 
-A clause is judged only where nothing is in doubt: it names one row, each of its other words is known to narrow nothing,
-and the row is first in no column that could be meant.
+A clause is judged only if there is no doubt. It names one row, none of its other words restricts the statement, and the
+row is not first in any column that may be meant.
 """
 
 from __future__ import annotations

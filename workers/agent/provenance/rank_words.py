@@ -1,6 +1,6 @@
 """The words with which a report says that one thing is first or last, in six languages.
 
-As in `words.py`, a list is a rule of thumb. A clause with a word that stands in none of these lists is not judged.
+As in `words.py`, a list is a rule of thumb. A clause with a word that is in none of these lists is not judged.
 """
 
 # ruff: noqa: SIM905 - a list of words reads best as one line

@@ -1,4 +1,4 @@
-"""What a step may start from: the figures and facts that a claim's own row or sentence names."""
+"""The operands that a step may use: the figures and facts that a claim's own row or sentence names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Do the components fit together: names and parameters of the contract, and imports that lead somewhere?"""
+"""Do the components fit together: are names and parameters those of the contract, and do all imports exist?"""
 
 from __future__ import annotations
 

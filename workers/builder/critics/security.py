@@ -1,4 +1,4 @@
-"""What is dangerous in the code: rules of our own, bandit and ruff's rules for security, each as it is there."""
+"""Dangerous code: our own rules, and bandit and ruff's security rules if they are installed."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Rules of our own over code that is about to be handed to people. Nothing is run.
 
-They look for what a reader of the code should know of: code made at run time, shell lines, downloads, secrets in the
-source, and text that speaks to a reviewer. A rule has a kind; `[security] allow` names the kinds that are meant.
+They find things that a reader of the code should know: code made at run time, shell lines, downloads, secrets in the
+source, and text that addresses a reviewer. A rule has a kind; `[security] allow` names the kinds that are intended.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Where the figures of a report stand in its text, as marks that a renderer turns into something to hover and tap.
+"""Marks at the figures in a report's text. A renderer turns a mark into something to hover and tap.
 
-A mark is made of private-use characters. Markdown takes them for letters, and a text that has some of its own loses
-them before, so no report can forge one.
+A mark consists of private-use characters. Markdown treats them as letters. They are removed from the text first, so no
+report can forge a mark.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a report is made from, and what it is when it is made."""
+"""The input from which a report is made, and the finished report."""
 
 from __future__ import annotations
 

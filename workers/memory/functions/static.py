@@ -1,8 +1,8 @@
-"""What is wrong with a function or its tests, as far as their text tells. Pure; nothing runs before this is empty.
+"""Errors in the text of a function or its tests. Pure; nothing runs before this list is empty.
 
 A module holds one public function, private ones that it uses, imports from a list, and constants. It takes its data as
-arguments: it opens no file, starts no program, calls no network, and has no effect when it is imported. This is no
-wall. What gets by here still runs in the sandbox alone.
+arguments: it opens no file, starts no program, calls no network, and has no effect when it is imported. This gives no
+protection: code that passes this check still runs only in the sandbox.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A conversation put together of pieces of threads: what a piece names, and how a step reads as a message. Pure."""
+"""A conversation composed from pieces of threads: what a piece means, and how a step becomes a message. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An imported conversation, and what bounds the file that it comes from."""
+"""An imported conversation, and the limits for its file."""
 
 from __future__ import annotations
 

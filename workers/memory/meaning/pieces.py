@@ -1,7 +1,7 @@
 """The pieces of a thread that are compared with the words of a search.
 
-Only what people asked and what they were told counts, as it stands now: what was left out of the context, edited or
-deleted is so here too. Code and outputs are not among it.
+Only questions and reports count, in their current state: messages that were left out of the context, edited or deleted
+are so here too. Code and outputs are not included.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A playbook drafted from the cells behind a report. Pure: the clean room says whether it gives what the cells gave."""
+"""Drafts a playbook from the cells of a report. Pure: the clean room checks whether it gives the same results."""
 
 from __future__ import annotations
 

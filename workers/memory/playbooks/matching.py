@@ -1,9 +1,9 @@
 """Which playbook a question needs, and where the data has drifted from it.
 
-A playbook is offered when enough of what tells it apart stands in the question: words of its name, of when to use it
-and of its other words, weighted by how rare they are among the team's playbooks (as BM25 does). Columns of the thread's
-files that it needs speak for it too. A wrong offer costs more than none, so the best one has to stand out. A question
-that says "playbook" and the whole name of one asks for that one.
+A playbook is offered if the question contains enough of its characteristic words: words of its name, of its `when` and
+of its other words, weighted by how rare they are among the team's playbooks (like BM25). Needed columns in the thread's
+files count too. A wrong offer is worse than none, so the best playbook must be clearly better than the others. A
+question that says "playbook" and the whole name of one asks for that one.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Finds words that ask for something that no analysis here computes. Its figures would answer another question."""
+"""Finds words that ask for something that no analysis here computes. The figures would answer another question."""
 
 from __future__ import annotations
 

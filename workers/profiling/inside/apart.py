@@ -1,7 +1,7 @@
-"""Describes one file in a process of its own: whatever the file does to its reader, the session and its variables stay.
+"""Describes one file in its own process. If the file crashes the reader, the session and its variables stay.
 
-A reader of a hostile file may take all memory, never end, or bring its process down. The process here has little of
-each, and what it says is read up to a bound.
+A reader of a hostile file may take all memory, never end, or crash its process. So this process has little memory and
+time, and its output is limited.
 """
 
 from __future__ import annotations

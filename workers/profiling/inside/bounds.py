@@ -1,4 +1,4 @@
-"""How much is read and said. Bounds on reading keep a large file cheap; bounds on saying keep the answer short."""
+"""Limits for reading and describing files. They keep large files cheap and descriptions short."""
 
 from __future__ import annotations
 

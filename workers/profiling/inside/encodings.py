@@ -1,4 +1,4 @@
-"""Finds the encoding of a text file: by its mark, by validity, and for older ones by how common the letters are."""
+"""Finds the encoding of a text file: by its byte order mark, by validity, and for old encodings by letter frequency."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the broker knows of a source's tables and metrics: looked up now and then, asked with words."""
+"""The broker's knowledge of a source's tables and metrics: refreshed now and then, searched by words."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""What the broker may hold in memory, results included. Two walls: a count of our own, and the kernel's refusal.
+"""Limits the broker's memory with its results, in two ways: by our own count, and by the kernel.
 
-A result in memory is a file that no limit of a process counts, so we count it. What drivers and engines take for
-themselves the kernel refuses (RLIMIT_DATA), and they say that there is no more.
+A result in memory is a file that no limit of a process counts, so we count it. The kernel limits the memory of drivers
+and engines (RLIMIT_DATA). They then report that there is no memory.
 """
 
 from __future__ import annotations

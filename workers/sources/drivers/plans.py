@@ -1,7 +1,7 @@
-"""How many rows a database expects to go through for a statement: read from the plans that it explains.
+"""How many rows a database expects to process for a statement: read from its explained plan.
 
-What counts is the larger of two figures: the rows of tables that the whole plan reads, and the rows of its largest
-step. A database guesses them from its statistics; nothing is run to find out.
+The larger of two numbers counts: the rows of all tables that the plan reads, and the rows of its largest step. The
+database estimates them from its statistics; nothing runs.
 """
 
 from __future__ import annotations

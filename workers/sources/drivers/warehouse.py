@@ -1,7 +1,7 @@
 """Databases that SQLAlchemy knows and that have no driver of their own here. Their driver is an extra.
 
-The wall of the database is its login's rights. They are looked up in no common way, so a team has to write that it
-accepts the login. The guard is the wall on this side.
+The rights of the login protect the database. There is no common way to check them, so a team has to write that it
+accepts the login. On this side the guard protects it.
 """
 
 from __future__ import annotations

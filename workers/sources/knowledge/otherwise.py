@@ -1,4 +1,4 @@
-"""Numbers that a team defines as metrics, and that a statement or the code around it computes in another way."""
+"""Finds numbers with the name of a team's metric that a statement or its code computes in another way."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a few rows of a table tell: cheap on purpose. One small statement per table, never a scan of a big one."""
+"""What a few rows of a table show. Cheap on purpose: one small statement per table, never a scan of a big table."""
 
 from __future__ import annotations
 

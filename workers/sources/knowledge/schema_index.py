@@ -1,4 +1,4 @@
-"""What of a large schema a question needs: BM25 over names, comments, dictionary and values; then neighbours by key.
+"""The part of a large schema that a question needs: BM25 over names, comments, dictionary and values; then neighbours.
 
 Two stages: tables, then their columns. The index is built once per catalogue and dictionary and asked many times.
 """

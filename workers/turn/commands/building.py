@@ -1,6 +1,6 @@
 """building: what a person decided about a requirement file: build it, save another version of it, or leave it.
 
-Versions are compared: who presses or saves on one that somebody has changed meanwhile is told, and nothing is done.
+Versions are compared: if somebody has changed the file meanwhile, the person is told, and nothing is done.
 """
 
 from __future__ import annotations

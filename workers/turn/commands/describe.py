@@ -1,4 +1,4 @@
-"""describe: what a thread is about, in a person's words. It stands wherever threads are listed."""
+"""describe: a person's description of a thread. All lists of threads show it."""
 
 from __future__ import annotations
 

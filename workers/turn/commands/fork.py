@@ -1,4 +1,4 @@
-"""fork: a new thread goes on from this one, as it was after its last step or after what a message shows.
+"""fork: a new thread continues from this one, as it was after its last step or after the step of a message.
 
 The new thread gets the steps up to there, with the inputs, in one write. A command in its mail has its session built
 (`inherit.py`), so a worker that dies anywhere is followed by one that goes on.

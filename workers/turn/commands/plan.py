@@ -1,4 +1,4 @@
-"""plan: what the analyst means to do, and how far it is."""
+"""plan: the analyst's plan and its progress."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """program: the code behind a report as a command line program, tested on the thread's own files, once for each report.
 
-No model writes any of it. With functions and options first; where those do not give what the cells gave, the cells as
-they are.
+No model writes any of it. First with functions and options. If these do not give the same results, with the unchanged
+cells.
 """
 
 from __future__ import annotations

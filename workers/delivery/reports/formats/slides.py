@@ -1,8 +1,8 @@
 """A report as slides: one message each, charts that can be edited where their data is known, sources in the notes.
 
 The first slide is the answer. Then come the charts, what the report says under each of its headings, and how it was
-done. The sections of a fixed layout come before the charts. What has no room on a slide goes on on the next one. Only
-code is cut to one slide: the report's page has it.
+done. The sections of a fixed layout come before the charts. Content that does not fit on a slide continues on the next
+one. Only code is cut to one slide: the report's page has all of it.
 """
 
 from __future__ import annotations
