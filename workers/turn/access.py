@@ -32,7 +32,8 @@ _WORDS = frozenset({Action.ASK, Action.STEER, Action.ANSWER, Action.APPROVE, Act
 def permitted_mail(
     context: TurnContext, lease: Lease, open_turn: OpenSteps, state: ThreadState | None = None
 ) -> list[StoredMessage]:
-    """The thread's unread messages whose authors may; the others are told once, and leave the Store.
+    """The thread's unread messages whose authors are allowed. Other authors are told once, and their messages are
+    deleted.
 
     `open_turn` gives the steps of the open turn, None without one. `state` is the thread as it was just read; without
     it the Store is asked. Raises SlackUnreachable, LeaseLost.
@@ -87,7 +88,7 @@ def _is_talk(message: StoredMessage, began: float) -> bool:
 
 
 def _is_ours(message: StoredMessage) -> bool:
-    """Whether the worker service said this itself: nobody decided in time. What comes from Slack has a user."""
+    """Whether the worker service itself wrote this, because nobody decided in time. Messages from Slack have a user."""
     return message.kind == DECISION and not message.user
 
 

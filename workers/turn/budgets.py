@@ -67,7 +67,7 @@ def allowance(settings: Settings, store: Store, thread_id: str, model: str, step
 
 
 def cost_bound(settings: Settings, channel: str, model: str, second: str) -> CostBound | None:
-    """Above which estimate a call of these models waits for a yes in this channel; None where none does."""
+    """The estimate above which a call of these models waits for a yes in this channel; None if no call waits."""
     above = settings.approvals_in(channel).above
     if not above:
         return None
@@ -75,7 +75,7 @@ def cost_bound(settings: Settings, channel: str, model: str, second: str) -> Cos
 
 
 class BuildCost(NamedTuple):
-    """What a build may cost, in millionths: so many calls at most, each with so many tokens."""
+    """The greatest cost of a build, in millionths: the maximum number of calls, each with this number of tokens."""
 
     micros: int
     calls: int
@@ -86,9 +86,10 @@ class BuildCost(NamedTuple):
 def expensive_build(
     bound: CostBound | None, calls: int, requirement_chars: int, steps: Iterable[Step]
 ) -> BuildCost | None:
-    """What a build of at most so many calls may cost, where that is above the bound; None else, or without a price.
+    """The greatest cost of a build with at most this number of calls, if it is above the limit. Otherwise, or without a
+    price, None.
 
-    A call is as the thread's builds so far had them on the average; before the first one it is reckoned.
+    The cost of a call is the average of the thread's builds so far; before the first build it is estimated.
     """
     if bound is None or bound.price is None:
         return None

@@ -29,7 +29,7 @@ class StoppedByPerson(ModelError):
 
 
 class ModelAway(ModelError):
-    """The endpoint could not be asked. The message is for a person; what it said itself is in the log."""
+    """The endpoint could not be asked. The message is for a person; the endpoint's own error is in the log."""
 
 
 class BuildModel:

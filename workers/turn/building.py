@@ -85,7 +85,7 @@ def folder_of(home: Path, thread_id: str, proposal: str = "") -> Path:
 def packages_for(
     turn: OpenTurn, proposed: Proposed, requirement: Requirement, approved: Lock | None = None
 ) -> tuple[Packages, Lock | None]:
-    """The packages that a program needs, as far as they may be installed; and a lock that waits for a person's yes.
+    """The packages that a program needs and that may be installed; and a lock that waits for a person's yes.
 
     `approved` is the lock that somebody said yes to.
     """

@@ -71,11 +71,9 @@ def export(turn: OpenTurn) -> None:
 
 
 def show_cell(turn: OpenTurn, cell: CellRan) -> None:
-    """Show a cell's charts, what it says of its session, and metrics that it computes otherwise than the team.
+    """Show a cell's charts, messages about its session, and metrics that it computes in another way than the team.
 
-    Of a person's own code all is shown that came of it, with its files.
-
-    For a stopped cell the card says that.
+    For a person's own code, the whole result with its files is shown. If a cell was stopped, the card says so.
     """
     if cell.is_own:
         turn.show.own_cell(cell)
@@ -112,7 +110,7 @@ def _is_approved(steps: Sequence[Step], action: RunCell, command: str) -> bool:
 
 
 def _lost_with_its_node(turn: OpenTurn, action: RunCell) -> CellResult | None:
-    """The end of a cell that began at a node which is gone. It may have had effects, so it is not run again."""
+    """The end of a cell whose node is lost. It may have had effects, so it does not run again."""
     if not turn.context.transfer.began_elsewhere(turn.thread_id, action.cell_id):
         return None
     lost = Notice("text", {"text": say("cell_lost_with_host", turn.language)})

@@ -18,7 +18,7 @@ log = get_logger(__name__)
 
 
 def order_of(turn: OpenTurn, messages: Sequence[SlackMessage]) -> CleanRoomOrder:
-    """What a clean room after the report has to know. The badge is in the report's last message."""
+    """The order for a clean room after the report. The badge is in the report's last message."""
     last = messages[-1]
     return CleanRoomOrder(
         state="due",

@@ -56,7 +56,7 @@ class NotWanted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """What a clean room works with. `sessions` gives the room the limits of the thread that is checked."""
+    """The resources of a clean room. `sessions` gives it the limits of the checked thread."""
 
     settings: Settings
     blobs: Blobs

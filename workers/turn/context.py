@@ -22,7 +22,7 @@ from workers.turn.waiting import Waiting
 
 
 class RetryLater(ThreadbookError):
-    """The turn cannot go on now for a reason that passes by itself; everything is kept, advance it again later."""
+    """The turn cannot go on now for a temporary reason. Everything is kept; advance it again later."""
 
 
 @dataclass(frozen=True, slots=True)

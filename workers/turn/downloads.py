@@ -48,7 +48,8 @@ def is_slacks(host: str) -> bool:
 
 
 def look_up_with(client: WebClient) -> LookUp:
-    """Looks files up with this client. What Slack refuses for good is the owner's move, all else passes by itself."""
+    """Looks files up with this client. If Slack refuses for good, the owner has to act; all other failures are
+    temporary."""
     again = repeating(client)
 
     def look_up(file_id: str) -> FileRef:

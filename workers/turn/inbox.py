@@ -114,7 +114,7 @@ def _files_to_read(turn: OpenTurn, words: Sequence[StoredMessage]) -> tuple[File
 
 
 def _briefed(turn: OpenTurn, files: Sequence[FileRef], question: Questioned | None) -> Briefed | None:
-    """What is known of these files once they are in place; None as soon as somebody asked to stop."""
+    """The descriptions of these files after they are in place; None if somebody asked to stop."""
     show_progress(turn, "status_reading_files")
     tries = sum(isinstance(step, Unread) for step in turn.steps)
     label = f"{turn.row.id}:{tries}" if tries else turn.row.id

@@ -64,7 +64,7 @@ def _unlisted(turn: OpenTurn, draft: FunctionDraft) -> list[str]:
 
 
 def propose_function(turn: OpenTurn) -> None:
-    """Write the best draft where people can read it, and post it with what came of its tests."""
+    """Write the best draft where people can read it, and post it with the results of its tests."""
     learning = open_learning(turn.steps)
     tried = best_of(tries_of(turn.steps, learning)) if learning is not None else None
     if learning is None or tried is None or tried.draft is None:

@@ -43,8 +43,8 @@ _LITERALS = re.compile(r"(?:'(?:[^']|'')*'|\b\d[\d.]*\b)(?:\s*,\s*(?:'(?:[^']|''
 class LiveRows:
     """Answers the requests of a run's cells: `of(cell)` those of one. `stop` may be called by any thread.
 
-    `refused` is the sentence for people once a source may not be asked, or does not answer. `drift` says what of the
-    rows the code was not written for.
+    `refused` is the message for people if a source may not be queried or does not answer. `drift` says which rows do
+    not fit the code.
     """
 
     def __init__(
@@ -187,7 +187,7 @@ class LiveRows:
 
 
 def _counterpart(left: Sequence[StatementRan], asked: str, source: str, sql: str) -> StatementRan | None:
-    """The statement of the report that this one repeats: the same request, else one that differs in its values alone.
+    """The statement of the report that this one repeats: the same request, or one that differs only in its values.
 
     A run in March asks for the days of March.
     """

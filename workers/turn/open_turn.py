@@ -188,7 +188,7 @@ class OpenTurn:
         )
 
     def _second_calls(self, steps: Sequence[Step]) -> int | None:
-        """The calls that the budgets allow another model for a second way; None where it is the usual one."""
+        """The number of calls that the budgets allow another model for a second way; None if it is the usual model."""
         context, name = self.context, self.second_model.name
         if name == self.model.name or context.settings.check.second_route == "off":
             return None
@@ -237,7 +237,7 @@ class OpenTurn:
         return self.context.store.stop_asked(self.thread_id)
 
     def is_unwanted(self) -> bool:
-        """Whether nobody waits for a reply of the model any more: a stop was asked for, or another worker goes on.
+        """Whether the model's reply is no longer needed: a stop was requested, or another worker goes on.
 
         A cell is not stopped by a lost lease: the worker that goes on attaches to it.
         """

@@ -82,7 +82,7 @@ class PackStore:
         return Pack(name, ExportedSession.from_json(json.dumps(document["session"]).encode()), contents)
 
     def plan(self, token: int, session: ExportedSession, known: Iterable[Pack]) -> Plan:
-        """What a pack of this session would hold. Contents and parts that the known packs have are not read or cut."""
+        """The contents of a pack of this session. Contents and parts that the known packs have are not read or cut."""
         cut = {sha256: parts for pack in known for sha256, parts in pack.contents.items()}
         by_hash = {_hash_in(part.name): part for pack in known for parts in pack.contents.values() for part in parts}
         plan = Plan(session)

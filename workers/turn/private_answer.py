@@ -18,9 +18,9 @@ SHOWN_CHARS = 300
 
 
 def take_to_direct_message(turn: OpenTurn, source: str) -> str:
-    """Begin a thread in the direct message with whoever began the turn, once per turn; returns their name.
+    """Begin a thread in the direct message with the person who began the turn, once per turn; returns their name.
 
-    What they said is the question there. It is a thread as any other: who may ask a source is looked up again. The
+    Their message is the question there. It is an ordinary thread: access to the source is checked again. The
     janitor wakes it, because it has mail. Raises Refused when Slack does not let us.
     """
     user, context = asker(turn.steps), turn.context

@@ -57,7 +57,7 @@ _INTRODUCTIONS = {"offline-analyst": "offline_introduction"}
 
 
 def advance(context: TurnContext, lease: Lease, state: ThreadState, is_lost: IsLost = lambda: False) -> bool:
-    """Work on the lease's thread until its turn rests; what was written meanwhile is for the next call.
+    """Work on the lease's thread until its turn rests. Messages that arrive meanwhile are for the next call.
 
     Returns whether the thread had no unread mail as its turn came to rest; False when that was not looked at. `state`
     is the thread as it was read under the lease. Raises LeaseLost when another worker took over, RetryLater when Slack,

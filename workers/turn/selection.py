@@ -109,7 +109,7 @@ def _carry_out(
 
 
 def _arrive(thread: CommandThread, last: TurnRow, node_id: str | None) -> None:
-    """Bring the session of a thread at rest here, if it is elsewhere. What is missing is the last turn's step."""
+    """Import the session of a thread at rest, if it is elsewhere. Missing parts become a step of the last turn."""
     context, lease = thread.context, thread.lease
     here = context.settings.node_id
     if here == node_id:

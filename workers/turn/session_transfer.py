@@ -104,11 +104,11 @@ class SessionTransfer:
         return cell == cell_id and host != self._here
 
     def export_state(self, lease: Lease) -> OverQuota | None:
-        """Keep the session as it is after its last cell. What is in the file store already is not sent again.
+        """Export the session as it is after its last cell. Contents that the file store already has are not sent again.
 
-        A thread whose session is elsewhere is left alone: what is here is older. A file store that is unavailable stops
-        no turn: the next export makes up for it, and so does the end of the service. Returns why the session was not
-        kept, when it is too large. Raises HostUnavailable, LeaseLost.
+        A thread whose session is elsewhere is left alone: the state here is older. A file store that is unavailable
+        stops no turn: the next export makes up for it, and so does the end of the service. Returns why the session was
+        not kept, when it is too large. Raises HostUnavailable, LeaseLost.
         """
         if not self.enabled or self._store.thread_node(lease.thread_id) != self._node_id:
             return None
@@ -228,9 +228,9 @@ class SessionTransfer:
         return None
 
     def import_state(self, lease: Lease) -> Imported | None:
-        """Bring the session here; None when there is none to bring, or when none can be used.
+        """Import the session; None if there is none, or if none can be used.
 
-        When the last one cannot be used, the one before it is brought. What was on this node before is older and is
+        If the last one cannot be used, the one before it is imported. The session on this node is older and is
         replaced; it stays when there is nothing else, as on a node that was renamed. Raises HostUnavailable,
         BlobsUnreachable.
         """

@@ -42,7 +42,7 @@ def tables_now(context: TurnContext, thread_id: str, steps: Sequence[Step], inpu
 
 
 def with_types(inputs: Sequence[Input], tables: Tables) -> tuple[Input, ...]:
-    """The inputs with the types of their tables as they are now: later it can be told what has changed."""
+    """The inputs with the current types of their tables, so that later changes can be found."""
     return tuple(
         replace(each, types=tuple(known.items())[:MOST_COLUMNS])
         if (known := tables.get(each.label.casefold()))

@@ -73,7 +73,8 @@ def recalled_for(
 
 
 def functions_for(context: TurnContext, thread_id: str, code: str) -> tuple[FunctionUsed, ...] | None:
-    """The team's functions that a cell imports, as they stand now; None where it imports none, or there are none."""
+    """The team's functions that a cell imports, in their current version; None if it imports none, or if there are
+    none."""
     shelf, memory = memory_of(context.settings).functions, memory_of(context.settings)
     if not imports_team(code) or not memory.has_any(ThreadKey.parse(thread_id).channel):
         return None

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 
 class Waiting:
-    """Counts them. Safe to share between threads; `changed` is told each new count, one at a time."""
+    """Counts the waiting turns. Safe to share between threads; `changed` gets each new count, one at a time."""
 
     def __init__(self, changed: Callable[[int], None] = lambda _: None) -> None:
         self._changed = changed

@@ -74,7 +74,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
 
 
 def asking(thread: CommandThread, variables: Mapping[str, str]) -> Callable[[str], str]:
-    """What asks the model for a draft, told what was wrong with the one before. Calls raise ModelError."""
+    """A function that asks the model for a draft, with the errors of the previous one. Calls raise ModelError."""
     turn = thread.open_turn
     assert turn is not None  # noqa: S101 - both commands open a turn
     model = BuildModel(turn, thread.language)
@@ -185,7 +185,7 @@ def told_problems(error: RequirementWrong) -> str:
 
 
 def _fetched(thread: CommandThread, file: FileRef) -> str | None:
-    """The text of a file of the message; None when it could not be had, and the thread was told."""
+    """The text of a file of the message. None if it could not be fetched; then the thread was told."""
     try:
         with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
             copy = Path(folder) / "file"

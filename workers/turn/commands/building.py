@@ -93,7 +93,7 @@ def _built(thread: CommandThread, proposed: Proposed) -> Sequence[Step]:
 
 
 def _may_approve(thread: CommandThread) -> bool:
-    """Whether whoever gave the command may say yes to what is expensive. Raises SlackUnreachable."""
+    """Whether the author of the command may approve expensive work. Raises SlackUnreachable."""
     context = thread.context
     authorizer = Authorizer(context.settings, context.store, context.slack)
     return bool(authorizer.may_approve(thread.command.user, thread.key))

@@ -58,7 +58,8 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
 
 
 def _posted(thread: CommandThread, newest: Proposed, text: str, questions: Sequence[str]) -> Sequence[Step]:
-    """The next version: of the same proposal while that is open, else of one that goes on from what was built."""
+    """The next version: of the same proposal if it is open, else of a new proposal that continues from the last
+    build."""
     command = thread.command
     found = proposal_of(thread.turns, newest.id)
     is_open = found is not None and found[1] is None

@@ -18,7 +18,7 @@ _SHOWN = 8
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Say what is otherwise there, or why it may not be shown here. Raises SlackUnreachable."""
+    """Post the differences, or why they may not be shown here. Raises SlackUnreachable."""
     language, slack = thread.language, thread.context.slack
     try:
         other = other_thread(thread)

@@ -42,7 +42,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
 
 
 def target_of(thread: CommandThread, ts: str) -> str | None:
-    """What a message of the thread is in the steps: a person's words, a cell, a report. None for everything else."""
+    """The step of a message of the thread: a person's message, a cell, a report. None for everything else."""
     if (target := message_target(thread.turns, ts)) is not None:
         return target
     written = thread.context.store.written(thread.key.team, thread.key.channel, ts)

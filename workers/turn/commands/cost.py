@@ -15,7 +15,7 @@ from workers.turn.commands.thread import CommandThread
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Say it: the last question, the thread, and whoever asks today; with the budgets that are set."""
+    """Post the usage of the last question, of the thread, and of this person today, with the budgets that are set."""
     context, command = thread.context, thread.command
     last = next((each for each in reversed(thread.turns) if asks_analyst(each)), ())
     store, budget = context.store, context.settings.budget

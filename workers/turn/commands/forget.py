@@ -18,7 +18,7 @@ _MOST_TITLES = 6
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """Post the proposal. “Forget the refunds” is said to the analyst where the memory has no such entry."""
+    """Post the proposal. If the memory has no such entry, “Forget the refunds” is a message to the analyst."""
     command, language = thread.command, thread.language
     spaces = spaces_in(thread.context, thread.lease.thread_id)
     found = memory_of(thread.context.settings).documents.find(spaces.read, argument_of(FORGET, command.text))

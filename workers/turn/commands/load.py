@@ -55,7 +55,8 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
 
 
 def _loaded(thread: CommandThread, other: OtherThread, link: str) -> Loaded:
-    """What is read here of the other thread. Placeholders mean nothing here, so values stand in their place."""
+    """The part of the other thread that is read here. Its placeholders have no meaning here, so they are replaced by
+    values."""
     values = masked_in(other.turns)
     turns = effective_steps(other.turns)
     steps = [step for each in turns for step in each]

@@ -34,11 +34,9 @@ class OtherThread:
 
 
 def other_thread(thread: CommandThread) -> OtherThread:
-    """The thread that the command's link names.
-
-    Whoever gave the command can read it and may look there, everybody who reads here can read it too, and the person
-    may ask the sources of which it holds rows. Nobody learns whether a thread that they may not see exists. Raises
-    NotShown, SlackUnreachable.
+    """The thread of the command's link. The author of the command can read it and may look there, everybody who reads
+    here can read it too, and the person may ask the sources of which it holds rows. Nobody learns whether a thread that
+    they may not see exists. Raises NotShown, SlackUnreachable.
     """
     context, command, here = thread.context, thread.command, thread.key
     named = _named(thread, argument_of(command.command, command.text))

@@ -34,7 +34,7 @@ REPRODUCED = "reproduced"
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """A draft, what the clean room said of it, and that in words; `second` is what it gave on a second input."""
+    """A draft, its outcome in the clean room, and this outcome in words; `second` is the outcome on a second input."""
 
     draft: Draft
     outcome: CleanRoom | None
@@ -87,8 +87,8 @@ def reported(turns: Sequence[Sequence[Step]]) -> list[Sequence[Step]]:
 
 
 def prove(thread: CommandThread, turns: Sequence[Sequence[Step]]) -> Proven | None:
-    """The draft whose stages give what the cells gave: with functions, else with the cells as they are. None where no
-    code can be run again."""
+    """The draft whose stages give the same results as the cells: with functions, else with the unchanged cells. None if
+    no code can run again."""
     effective = effective_steps(turns)
     made = plan(effective)
     if made is None or not made.parts:

@@ -34,7 +34,8 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
 
 
 def change_all(thread: CommandThread, state: State) -> None:
-    """Pause, resume or stop the thread's schedules, and say how many. What was due while they paused is left out."""
+    """Pause, resume or stop the thread's schedules, and say how many. Runs that were due during the pause are left
+    out."""
     store, command = thread.context.store, thread.command
     found = store.schedules(thread.lease.thread_id)
     if not found:

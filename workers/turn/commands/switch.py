@@ -14,7 +14,7 @@ WAIT_S = 3_600.0
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """The step from which on the turn's end does not count any more; nothing when it has gone on meanwhile."""
+    """The step after which the turn's end no longer counts; nothing if the turn has gone on meanwhile."""
     command = thread.command
     wanted = Switch.decode(command.text)
     ended = [step for step in thread.turns[-1] if step != command][-1:] if thread.turns else []
