@@ -16,7 +16,7 @@ def duration(seconds: float, language: Language) -> str:
 
 
 def spending(spent: Spent, currency: str, language: Language) -> str:
-    """The tokens, and the cost if that can be told; "" where the endpoint counts none and has no price."""
+    """The tokens, and the cost if it is known; "" if the endpoint counts no tokens."""
     return " · ".join(filter(None, (_tokens(spent, language), _cost(spent, currency, language))))
 
 

@@ -84,7 +84,8 @@ class Card:
             self._changed.notify()
 
     def pause(self) -> None:
-        """Drop what is not drawn yet: the thread is about to get a message, and nothing older may come after it."""
+        """Drop frames that are not drawn yet: the thread is about to get a message, and no older frame may come after
+        it."""
         with self._changed:
             self._view, self._status = None, self._status_shown
         if self._drawing.acquire(timeout=SETTLE_S):  # one under way

@@ -116,7 +116,7 @@ class Delivery:
         self._card.show(view, say(status, self._turn.language) if status else "")
 
     def ends(self, status: TurnStatus) -> None:
-        """The turn is about to rest: what is posted now stands below a card that shows no work going on any more."""
+        """The turn is about to rest: the card no longer shows running work above the messages that are posted now."""
         self._state = status
         self._card.pause()
         self._slack.note_later(self._lease)
@@ -261,7 +261,7 @@ class Delivery:
         return f"{self._turn.id}:{slot}"
 
     def tell_dropped_files(self) -> None:
-        """Say which files of earlier turns Slack took and does not show; each is told once."""
+        """Say which files of earlier turns Slack accepted but does not show; each is named once."""
         for row in self._slack.unshown(self._lease, self._thread, but=f"{self._turn.id}:"):
             names = ", ".join(str(name) for name in row.response.get("names") or ())
             text = escape(say("files_not_shown", self._turn.language, names=names))
@@ -365,7 +365,7 @@ def _shows_outcome(step: Step, *, opens: bool) -> TypeGuard[Asked | Resumed | Co
 
 
 def _outdated(steps: Sequence[Step], outcome: str) -> list[str]:
-    """The signs that a message may still carry: also those of an end that was not the last."""
+    """The signs that a message may still have, also those of an earlier end of the turn."""
     resumed = any(isinstance(step, Resumed) for step in steps)
     ends = {*_OUTCOME.values(), Reaction.STOPPED, Reaction.PARTIAL} if resumed else set()
     return [Reaction.RECEIVED, *sorted(ends - {outcome})]

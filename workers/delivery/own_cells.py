@@ -39,7 +39,7 @@ def _line(cell: CellRan, language: Language) -> str:
 
 
 def _end(text: str) -> str:
-    """The beginning of what was shown, and of what is longer its end too: an error stands there."""
+    """The beginning of the output, and of longer output also its end, because errors are there."""
     if len(text) <= _OUTPUT_CHARS:
         return text
     half = _OUTPUT_CHARS // 2

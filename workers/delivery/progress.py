@@ -159,8 +159,7 @@ def progress_blocks(view: ProgressView, turn_id: str = "", *, leaves: str = "") 
 
 
 def _foot(view: ProgressView, turn_id: str, leaves: str) -> list[Block]:
-    """What stands under the card: while its turn runs a line about this moment and Stop; what was spent, its steps,
-    and Leave."""
+    """The lines under the card: while the turn runs, its current line and Stop; its cost, its steps, and Leave."""
     runs = view.state == "running"
     buttons = []
     if runs and turn_id:
@@ -231,7 +230,7 @@ def outcome_line(cell: CellRan) -> str:
 
 
 def queries_line(ran: Iterable[StatementRan], language: Language) -> str:
-    """What a cell got from data sources, in one line: of each source how many rows in how many seconds."""
+    """The data that a cell got from data sources, in one line: for each source, rows and seconds."""
     of: dict[str, list[StatementRan]] = {}
     for one in ran:
         if not one.error:

@@ -53,8 +53,8 @@ class Admission:
         self._redis.delete(WAITS)
 
     def note_waiting(self) -> None:
-        """Some still wait: whoever ends next looks, too. Call it before `admissible`: a place that gets free is seen
-        there, or by the one that frees it."""
+        """Some threads still wait: the next one that ends checks this too. Call it before `admissible`: a place that
+        gets free is seen there, or by the one that frees it."""
         self._redis.set(WAITS, "1", ex=MARK_S)
 
     def admissible(self, queue: Sequence[QueuedThread]) -> list[QueuedThread]:
@@ -76,7 +76,7 @@ class Admission:
         return bool(scripts.run(self._redis, scripts.ENTER, [_RUNNING, WAITS], *given))
 
     def _running(self) -> dict[str, Place]:
-        """The places of the running threads. An entry that outlived its lease counts no more."""
+        """The places of the running threads. An entry without a held lease no longer counts."""
         entries = {_text(thread): json.loads(place) for thread, place in self._redis.hgetall(_RUNNING).items()}
         held = self._leases.held(entries)
         return {thread: (str(place[0]), str(place[1])) for thread, place in entries.items() if thread in held}

@@ -42,9 +42,9 @@ LOOK_EVERY_S = 2.0
 TRIES = 5
 """Clean rooms of one report that may fail without a fault of its code."""
 AWAY_S = 15.0
-"""How long a session host or a file store is left alone that did not answer: it may be starting."""
+"""How long a session host or a file store is not asked again after it did not answer: it may be starting."""
 MOST_CLAIMS = 30
-"""A report whose badge cannot be drawn so often is left with the one that says "not checked yet"."""
+"""After this many failures to draw its badge, a report keeps the badge "not checked yet"."""
 REDRAWS = 3
 """Times that a badge is drawn while people vote."""
 SPARE_S = 120.0
@@ -198,7 +198,7 @@ class Checker:
         return True
 
     def _votes(self, turn_id: str) -> Iterator[list[tuple[str, VoteRow]]]:
-        """The votes with the names of the people, and those of later as often as somebody voted meanwhile."""
+        """The votes with the names of the people, read again whenever somebody voted meanwhile."""
         shown: list[VoteRow] | None = None
         for _ in range(REDRAWS):
             votes = self._store.votes(turn_id)

@@ -62,7 +62,8 @@ PACKAGES = (
 
 @dataclass(frozen=True, slots=True)
 class WorkerContext:
-    """What a job works with: the turn's context, and what decides which thread runs, where, and when again."""
+    """The resources of a job: the turn's context, and the parts that decide which thread runs, where, and when
+    again."""
 
     context: TurnContext
     leases: Leases
@@ -168,7 +169,7 @@ def session_transfer(settings: Settings, store: Store, blobs: Blobs, sessions: S
 
 
 def environment(settings: Settings) -> Environment:
-    """What the analyst is told of the place where its code runs: the session host runs the same interpreter."""
+    """The description of the environment for the analyst: the session host runs the same interpreter."""
     return Environment(
         python_version=platform.python_version(),
         packages=_packages(),

@@ -36,7 +36,8 @@ class Eviction:
         self._due = 0.0
 
     def sweep(self) -> list[str]:
-        """Evict what is due, at most every ten minutes; returns the threads. What cannot be done now stays for later.
+        """Evict the sessions that are due, at most every ten minutes; returns the threads. Failed evictions are tried
+        later.
 
         A thread with a turn that runs, or that a worker has, stays. So does one whose session cannot be stored.
         """

@@ -48,9 +48,8 @@ class ForkedProcesses:
         """The pids that are in the registry."""
 
     def keep(self) -> None:
-        """Start each process that does not run; one that keeps dying is started at most once a second.
-
-        Kill those that are stopped, jobs included.
+        """Start each process that does not run, but a process that keeps dying at most once a second. Kill stopped
+        processes and their jobs.
         """
         self._kill_stopped()
         due = [name for name in self._targets if self._is_due(name)]

@@ -84,7 +84,7 @@ def keep_sweeping(
 
 
 def run(settings: Settings) -> None:
-    """Sweep until the process ends: wake what was left behind, show the places in the queue, delete what has to go."""
+    """Sweep until the process ends: wake forgotten threads, show the places in the queue, delete purged data."""
     with closing(Store(settings.database_url)) as store, closing(connect_redis(settings.redis_url)) as redis:
         leases = Leases(redis, store, LEASE_TTL_S)
         wakes = Wakes(redis, store)

@@ -45,8 +45,8 @@ def offered_models(settings: Settings) -> Iterator[dict[str, Model]]:
 
 @contextmanager
 def opened_second(settings: Settings, models: Mapping[str, Model]) -> Iterator[Model | None]:
-    """The model that writes the second way to a report's figures, where a team names one: of `models`, or another one
-    at the same endpoint. None where the model of the turn does it."""
+    """The model that writes the second way to a report's figures, if the team names one: of `models`, or another one at
+    the same endpoint. None if the model of the turn does it."""
     name = settings.check.second_model
     if settings.check.second_route == "off" or not name or name == settings.openai_model:
         yield None

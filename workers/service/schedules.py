@@ -52,7 +52,7 @@ LOOK_EVERY_S = 2.0
 TRIES = 5
 """Runs of one due time that may fail without a fault of code or data."""
 MOST_CLAIMS = 30
-"""A run that cannot be told so often is left untold; the next one tells what changed since then."""
+"""After this many failures to post a run, it is not posted; the next run reports the changes since then."""
 AWAY_S = 15.0
 SPARE_S = 240.0
 """A claim counts for the longest time of a clean room and this."""

@@ -23,7 +23,7 @@ Given = TypeVar("Given")
 
 
 class SweepLease:
-    """The right to sweep, for one janitor among those of all nodes. When its holder dies, another one has it soon.
+    """The right to sweep, for one janitor of all nodes. When its holder dies, another janitor gets it soon.
 
     Two may hold it for a moment, after a pause of one of them. That does no harm: a thread that is woken twice runs
     once.

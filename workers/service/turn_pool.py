@@ -42,8 +42,8 @@ MOST_OLD = 4
 """Processes that may wait for their last turns. When there are so many, none is replaced."""
 ALONE_AT_ONCE = 2
 STUCK_IDLE_S, STUCK_BUSY_S = 10.0, 20.0
-"""How long a process may not beat before it is killed: one that does nothing, and one that uses a processor. Its leases
-have run out by then, so its turns go on elsewhere."""
+"""How long a process may be silent before it is killed: an idle process, and a process that uses the processor. Its
+leases have run out by then, so its turns go on elsewhere."""
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 

@@ -25,7 +25,7 @@ LOST = "The call was cut off, so nobody knows whether it was done. Look before y
 BACK_S = 5.0
 """A process that ended is back within this time."""
 LATE_S = 20.0
-"""So much longer than the call may take the answer may come: the server is told to end first."""
+"""Seconds that the answer may take longer than the call: the server is told to end first."""
 LIST_S = 20.0
 KNOWN_S, UNKNOWN_S = 600.0, 30.0
 """Seconds for which the tools of a server count as known, and for which an unavailable server is not asked again."""

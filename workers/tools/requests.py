@@ -17,7 +17,7 @@ MOST_ARGUMENTS = 30
 
 
 class ToolAsk(BaseModel):
-    """What a cell asks. It comes from a subprocess: nothing in it is believed beyond its shape.
+    """A request of a cell. It comes from a subprocess: only its form is checked, and nothing in it is trusted.
 
     `number` counts the calls of a session, so that a request that comes again is known as the same one.
     """
@@ -72,7 +72,7 @@ class ToolNote(BaseModel):
 
 
 class Answered(BaseModel):
-    """What came: the tools of a server, or the answer of one as JSON, with the bytes that it has."""
+    """The result: the tools of a server, or the answer of a tool as JSON, with its size in bytes."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 

@@ -134,7 +134,8 @@ def _note(tool: Tool, secrets: Mapping[str, str]) -> ToolNote:
 
 
 def _value(result: CallToolResult) -> Any:
-    """What the tool gave: its structured answer, else its text. Servers put what is no object under "result"."""
+    """The tool's result: its structured answer, else its text. Servers put values that are not objects under
+    "result"."""
     match result.structured_content:
         case None:
             return _text(result)

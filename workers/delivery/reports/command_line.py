@@ -33,7 +33,7 @@ from workers.delivery.reports.pack import requirements_of, safe_path, zipped
 __all__ = ["Option", "Program", "differences", "expected", "program_files", "program_zip"]
 
 DATA_BYTES = 5_000_000
-"""The thread's files go along for the tests while they are no more than this together."""
+"""The thread's files are included for the tests if they are not larger than this together."""
 _LINES = 200
 _NAME_CHARS = 40
 _RESERVED = frozenset({"out", "out_", "help"})

@@ -27,7 +27,7 @@ SHOWN = 160
 
 
 def differences(expected: Mapping[str, Any], stdout: str, files: Mapping[str, str]) -> list[tuple[str, str]]:
-    """(heading of the step, what came out otherwise). `files` are the text of tables and the names of the others."""
+    """(heading of the step, its differences). `files` are the text of tables and the names of the others."""
     found: list[tuple[str, str]] = []
     parts = _parts(stdout, [one["heading"] for one in expected["steps"]])
     for one in expected["steps"]:

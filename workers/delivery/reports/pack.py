@@ -22,7 +22,7 @@ from workers.delivery.reports.tools import NEEDS, PACKAGE
 from workers.delivery.reports.values import ReportFile, ReportInput
 
 INPUT_BYTES = 50_000_000
-"""Inputs and files that cells made, together. What is beyond is named in the pack's README, with its hash."""
+"""Size of inputs and files of cells together. Further files are named in the pack's README, with their hash."""
 _EPOCH = (1980, 1, 1, 0, 0, 0)
 _BY_FILE = {".xlsx": "openpyxl", ".parquet": "pyarrow", ".feather": "pyarrow"}
 _MAKEFILE = """\

@@ -56,9 +56,8 @@ class _Axis:
 
 
 def svg(chart: ChartData, language: Language, width: int, name: str) -> str:
-    """The drawing of a chart, as HTML; "" for one that its data does not tell wholly, and for slices.
-
-    `name` is read out to who does not see it.
+    """The drawing of a chart, as HTML; "" for slices, and if its data is incomplete. `name` is read out to people who
+    do not see it.
     """
     if not is_whole(chart) or chart.series[0].kind == "pie" or not _amounts(chart):
         return ""

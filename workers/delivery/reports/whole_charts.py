@@ -51,7 +51,7 @@ def is_xy(chart: ChartData) -> bool:
 
 
 def labels_along(values: Sequence[Scalar]) -> list[str]:
-    """The points along a chart as labels. Midnight is not said, and neither is the first day of each month."""
+    """The points along a chart as labels. Midnight is left out, and so is the first day of each month."""
     labels = ["" if value is None else str(value).removesuffix("T00:00:00") for value in values]
     is_months = len(labels) > 1 and all(_FIRST_OF_MONTH.fullmatch(label) for label in labels)
     return [label[:7] for label in labels] if is_months else labels

@@ -43,7 +43,7 @@ class Job:
         """Whether it worked on a connection that was used before."""
         self._left = threading.Event()
         self._lock = threading.Lock()
-        """Held while a statement is being ended: its connection is not given to another request meanwhile."""
+        """Held while a statement is being stopped, so that its connection is not given to another request."""
         self._driver: Connection | None = None
 
     def is_wanted(self) -> bool:

@@ -32,7 +32,7 @@ def hold_to(limit_mb: int) -> None:
 
 
 class Memory:
-    """Counts what the broker holds, and what was refused because of that. Threads may share it."""
+    """Counts the memory of the broker's results, and the results that were refused. Threads may share it."""
 
     def __init__(self, limit_mb: int, used: Callable[[], int] = lambda: held([os.getpid()])) -> None:
         self.limit_mb = limit_mb

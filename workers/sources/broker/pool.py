@@ -13,7 +13,7 @@ from workers.sources.errors import Cancelled, LimitReached, SourceAway, SourceEr
 from workers.sources.values import Access, ColumnInfo, Limits, Result, Source, TableName, Visible
 
 CATALOGUE_S = 60.0
-"""So old may be what is known of tables and rights. A name that is not among them is looked up again."""
+"""The greatest age of the known tables and rights, in seconds. An unknown name is looked up again."""
 IDLE_S = 120.0
 """A connection that nobody used for this long is closed instead of used: something between may have forgotten it."""
 _LOOK_S = 0.1

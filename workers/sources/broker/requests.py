@@ -13,7 +13,7 @@ Scalar = bool | int | float | Annotated[str, Field(max_length=100_000)] | None
 
 
 class Ask(BaseModel):
-    """What a cell asks. It comes from a subprocess: nothing in it is believed beyond its shape."""
+    """A request of a cell. It comes from a subprocess: only its form is checked, and nothing in it is trusted."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, hide_input_in_errors=True)
 

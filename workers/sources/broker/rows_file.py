@@ -45,7 +45,7 @@ def write(result: Result, grows: Callable[[int], None] = lambda size: None) -> t
 
 
 class _Behind:
-    """Appends batches one after the other on a thread of its own, one behind whoever reads them.
+    """Appends batches one after the other on its own thread, one batch behind the reader.
 
     The first batch is appended at once: most results are small and need no thread. Reading stays where it was, because
     a driver's connection belongs to the thread that asked.

@@ -42,7 +42,7 @@ class Driver(Protocol):
         """
 
     def expected_rows(self, sql: str, limits: Limits) -> int | None:
-        """How many rows the database expects to go through for this statement; None where it cannot tell.
+        """How many rows the database expects to process for this statement; None if it has no estimate.
 
         It is explained, not run. Raises what `run` raises.
         """
@@ -57,8 +57,8 @@ class Driver(Protocol):
 class Stop:
     """Ends a statement when its time is over or when somebody cancels it, and remembers which it was.
 
-    The block is left once no end is under way any more: one that reaches the server late would end the next statement
-    of the connection.
+    The block waits until no stop request is being sent: a request that reaches the server late would stop the next
+    statement of the connection.
     """
 
     def __init__(self, seconds: float, end: Callable[[], None]) -> None:

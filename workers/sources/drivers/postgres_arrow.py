@@ -125,7 +125,7 @@ def _converted(found: pa.Array, column: Column) -> pa.Array:
 
 
 def _out_of_time(values: pa.Array) -> str:
-    """What is in these dates or times and has no date or time in Arrow; empty when all is well."""
+    """The values among these dates or times that Arrow cannot represent; empty if there are none."""
     kind = values.type
     plain: Callable[[pa.DataType], pa.Array] = values.view
     if pa.types.is_time(kind):

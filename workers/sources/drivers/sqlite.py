@@ -106,7 +106,7 @@ class SqliteDriver:
         return catalogue_from(tables, columns, keys, visible.path)
 
     def _estimate(self, table: TableName) -> int | None:
-        """The highest row number: SQLite finds it without reading the table. None where rows have no numbers."""
+        """The highest row number: SQLite finds it without reading the table. None if rows have no numbers."""
         quoted = '"' + table.name.replace('"', '""') + '"'
         try:
             highest = self._connection.execute(f"SELECT max(rowid) FROM {quoted}").fetchone()[0]  # noqa: S608  quoted

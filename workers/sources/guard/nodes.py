@@ -33,7 +33,7 @@ CLAUSES: Final = names(
     "with_ expressions from_ joins laterals where group having qualify windows distinct order limit offset sample "
     "into locks hint pivots"
 )
-"""What a SELECT may have; the last ones are parts of their own, which are refused by name."""
+"""The clauses that a SELECT may have. The last ones are separate nodes, which are refused by name."""
 NODES: Final = QUERY | VALUES | OPERATORS
 
 TYPES: Final = names(

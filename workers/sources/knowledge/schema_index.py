@@ -32,10 +32,10 @@ NEIGHBOUR_SHARE = 0.3
 """What the two best neighbours by foreign key add, and theirs: tables between those that are asked for come along."""
 
 GUESS_SHARE = 0.6
-"""What a part of a name counts that may be short for a word of the question; half when the word is known itself."""
+"""The weight of a name part that may be an abbreviation of a word of the question; half if the word itself is known."""
 
 VALUE_WORTH = 6.0
-"""What a table gets for holding a value that the question names, shared among all tables that hold it."""
+"""The score of a table that contains a value from the question, shared among all tables that contain it."""
 
 COPY_SHARE = 0.5
 """What remains of the score of a table whose name says that it is a copy, when the question does not ask for one."""

@@ -50,7 +50,7 @@ _TITLE = 150
 
 @dataclass(frozen=True, slots=True)
 class Slide:
-    """One slide before it is drawn: its message, and what stands below it. `of` are the figures whose sources it has.
+    """One slide before it is drawn: its message, and the content below it. `of` are the figures whose sources it has.
 
     At most one of `lines`, `grid`, `chart` and `picture` fills it.
     """

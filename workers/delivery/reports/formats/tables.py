@@ -66,7 +66,7 @@ def tables_of(given: ReportInput) -> list[DataTable]:
 
 
 def answer_tables(given: ReportInput) -> list[DataTable]:
-    """The tables that the report shows. Where it shows none: those of its cells and the data of its charts."""
+    """The tables that the report shows. If it shows none: the tables of its cells and the data of its charts."""
     return _each_once(_written(given)) or tables_of(given)
 
 
