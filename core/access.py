@@ -31,9 +31,9 @@ class Person:
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """What it is done to: a thread, or the whole installation (""), with the rules that hold there.
+    """The thread, or the whole installation (""), that an action affects, with the rules that apply there.
 
-    `askers` began the thread, or asked for what is to be confirmed; `writers` wrote in it. `admins` are ids of people
+    `askers` began the thread, or requested what is to be confirmed; `writers` wrote in it. `admins` are ids of people
     and user groups.
     """
 
@@ -89,7 +89,7 @@ def may(person: Person, action: Action, resource: Resource) -> Verdict:
 
 
 def action_of(kind: str, text: str, *, is_open: bool, question: Questioned | None = None) -> Action:
-    """What a message of this kind does to its thread. `is_open`: it has a turn that runs or waits."""
+    """The action of a message of this kind. `is_open`: its thread has a turn that runs or waits."""
     if question is not None and question.call_id == RESET_CALL and reset_answer(text, question):
         return Action.CONFIRM
     if kind == DECISION or (question is not None and question.approval and option_of(text, question) is not None):

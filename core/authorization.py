@@ -47,7 +47,7 @@ class Authorizer:
     def may_ask(self, source: str, thread: ThreadKey, people: Collection[str]) -> Verdict:
         """Whether cells of this thread may ask a data source, for all of these people. Raises SlackUnreachable.
 
-        The rule for `query` of the channel holds for each of them, and so does that of the source, if it has one.
+        Each person must satisfy the channel's rule for `query`, and the rule of the source, if it has one.
         """
         given = self._settings.sources.get(source)
         if given is None:

@@ -58,7 +58,7 @@ class SlackUnreachable(OursToFix):
 
 
 class SlackBusy(SlackUnreachable):
-    """Slack takes no more calls of this kind for the moment, and this one is not worth waiting for."""
+    """Slack accepts no more calls of this kind at the moment, and this call is not worth waiting for."""
 
 
 class FileUnreachable(SlackUnreachable):

@@ -558,7 +558,7 @@ class ScheduleButton(Interaction):
 
 
 class ThreadFilter(BaseModel):
-    """Which threads the window “Threads” lists. What is left as it is stands in no payload: an option is short."""
+    """The filter of the window “Threads”. Default values are left out of the payload, because options must be short."""
 
     model_config = ConfigDict(frozen=True, strict=True, hide_input_in_errors=True)
 

@@ -210,7 +210,7 @@ class _Keeper:
         self._renew_all = renew_all
         self._ttl_s = ttl_s
         self._good_until: dict[str, tuple[HeldLease, float]] = {}
-        """The held leases by owner. Two may be of one thread: a lost one, and the one that was taken after it."""
+        """The held leases by owner. Two may belong to one thread: a lost lease, and the one that was taken after it."""
         self._changed = threading.Condition()
         self._renewing = threading.Lock()
         self._runs = self._stopped = False
@@ -224,7 +224,7 @@ class _Keeper:
                 threading.Thread(target=self._run, name="leases", daemon=True).start()
 
     def remove(self, held: HeldLease) -> None:
-        """Renew this lease no more: a renewal under way has ended when this returns, so none undoes the release."""
+        """Stop renewing this lease. When this returns, a running renewal has ended, so none can undo the release."""
         with self._renewing, self._changed:
             self._good_until.pop(held.lease.owner, None)
             self._changed.notify()
@@ -272,7 +272,8 @@ class _Keeper:
 
 
 def drop_leases(redis: Redis, holder: str, thread_ids: Collection[str]) -> int:
-    """Give those of these threads free whose leases a process of this name has, which must be dead or end now.
+    """Release the threads among these whose leases belong to a process of this name. The process must be dead or end
+    now.
 
     Returns how many there were. Raises redis.RedisError.
     """

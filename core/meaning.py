@@ -25,10 +25,8 @@ def threads_near(
     clock: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
 ) -> list[str]:
-    """The threads of a workspace (or of all) that are near to a text in their meaning, the nearest first.
-
-    It was said in this thread. None where no embedding model is set, and when no worker answers in time. Raises
-    StoreUnreachable.
+    """The threads of a workspace (or of all) whose meaning is near to a text, the nearest first. The text comes from
+    this thread. None where no embedding model is set, and when no worker answers in time. Raises StoreUnreachable.
     """
     if not settings.memory.embedding_model or not text.strip():
         return []

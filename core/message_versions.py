@@ -28,7 +28,7 @@ class MessageVersion:
 
 
 def written_versions(ts: str, author: str, earlier: Sequence[tuple[str, datetime]], text: str) -> list[MessageVersion]:
-    """What a person wrote, and each text that they put in its place in Slack. What they replaced is their own."""
+    """What a person wrote, and each later text from Slack. Only the author may see the replaced texts."""
     texts = [*(each for each, _ in earlier), text]
     times = [datetime.fromtimestamp(float(ts), UTC), *(until for _, until in earlier)]
     return [

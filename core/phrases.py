@@ -170,7 +170,7 @@ _ONLY_THERE: Final[Mapping[Language, re.Pattern[str]]] = {
 
 
 def detect(text: str, otherwise: Language = "en") -> Language:
-    """The language to answer in: that of most of the words, `otherwise` when they do not tell.
+    """The language of the answer: that of most words, or `otherwise` if the words do not decide.
 
     Japanese and Korean texts have ideographs too; their own letters tell them apart. A short Japanese text may have
     ideographs alone: their shapes tell, else the thread (`otherwise`) does. A few Chinese column names leave

@@ -211,10 +211,10 @@ class Wakes:
         *,
         instance: str = "",
     ) -> bool:
-        """Say that a node's workers and its session host are alive; to be repeated well within `ttl_s` seconds.
+        """Announce that a node's workers and its session host are alive. Repeat this well within `ttl_s` seconds.
 
-        `about` is what `threadbook status` shows of the node. `instance` tells services of one name apart. False, and
-        nothing is said, while another instance holds the name.
+        `about` is what `threadbook status` shows of the node. `instance` tells services of one name apart. False,
+        without an announcement, while another instance holds the name.
         """
         key = _node_key(node_id)
         announced = json.dumps({**(about or {}), "ttl_s": ttl_s, "instance": instance})
@@ -324,7 +324,8 @@ def _instance_in(announced: bytes | str | None) -> str:
 
 
 def queue_lengths(redis: Redis) -> dict[str, int]:
-    """Jobs that wait in each queue of ours; the shared queue is always among them, that of a dead node is not."""
+    """The number of waiting jobs in each of our queues. The shared queue is always included, queues of dead nodes are
+    not."""
     dead = {queue.name for queue in _dead_queues(redis)}
     names = {queue.name for queue in Queue.all(connection=redis, serializer=SERIALIZER)} - dead
     ours = sorted(name for name in names if name.startswith(node_queue("")))

@@ -186,7 +186,7 @@ FOUND_BY: tuple[FoundBy, ...] = ("words", "meaning")
 class FoundThread:
     """A thread that somebody looked for: its first message, who wrote that, and when people wrote there last.
 
-    `state` is that of its last turn, "running" while somebody's words wait to be read, "" where no turn has begun.
+    `state` is that of its last turn, "running" while messages wait to be read, "" if no turn has begun.
     """
 
     thread_id: str
@@ -212,7 +212,7 @@ class Pin:
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """What is left of a thread that was deleted for good: the hash of its last state ("" when nobody worked it out)."""
+    """The rest of a thread that was deleted for good: the hash of its last state ("" if it was not computed)."""
 
     thread_id: str
     state: str

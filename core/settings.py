@@ -508,7 +508,7 @@ def _key_in(variable: str, env: Mapping[str, str] | None, cwd: Path | None) -> S
 def mcp_secrets(
     settings: Settings, name: str, env: Mapping[str, str] | None = None, cwd: Path | None = None
 ) -> dict[str, str]:
-    """What a server of tools is given, by variable, read now: only the process that calls it ever holds that.
+    """The secrets of a tool server, by variable, read now: only the process that calls the server ever has them.
 
     Raises SettingsError when something is empty.
     """

@@ -175,7 +175,7 @@ class Instruction(Value):
 
 
 class Preferred(Value):
-    """What held for a turn when it began, by the choice of the asker: step by step, instructions. `model` is a name
+    """The asker's choices when a turn began: step by step, instructions. `model` is a name
     under `[models]`; the last one that is named counts, "" is the first model of the installation."""
 
     kind: Literal["preferred"] = "preferred"
@@ -257,9 +257,9 @@ class FunctionTest(Value):
 
 
 class Recalled(Value):
-    """What the team wrote down that the question needs, as it stood then. `clashes` are titles of entries that stand
-    there more than once and say different things. `playbook` is the one that the turn follows, `functions` are those
-    of the team's that may be of use."""
+    """The entries of the team's memory that the question needs, in their version at that time. `clashes` are titles of
+    entries that exist more than once with different texts. `playbook` is the one that the turn follows, `functions` are
+    those of the team's that may be of use."""
 
     kind: Literal["recalled"] = "recalled"
     notes: tuple[TeamNote, ...] = ()
@@ -281,8 +281,8 @@ class Unfollowed(Value):
 class Learning(Value):
     """A function is to be written, tried and proposed. The turn goes on until a `Proposed` with its `id` follows.
 
-    `need` is what a person wants it to do. `examples` are cells of the thread with their outputs, `alike` functions
-    that the team has accepted. `given` is a draft that is only to be tried again, `before` one that people did not
+    `need` is what a person wants it to do. `examples` are cells of the thread with their outputs, `alike` are similar
+    accepted functions. `given` is a draft that only has to be tried again, `before` is a draft that people did not
     want. `space` is the folder of the channel below the memory's.
     """
 
@@ -327,13 +327,13 @@ class PromptPart(Value):
 class Proposed(Value):
     """Something to keep for the team, or to forget, until a person decides.
 
-    `file` is its page below the memory's folder. `clashes` are the entries that say something else about it; the
-    first one that the same page has would be replaced. A playbook's `text` is its whole page, `about` what people
-    read of it first. A function's `draft` is what would be kept, `passed` whether it may be, `prompts` what the
-    model was told. A program's `text` is its requirement file: each `version` of it, from 1, is a proposal with the
-    same id, by the person who wrote it, and the last one counts. After a build a change begins a proposal of its
-    own; its `origin` is the id of the first one. Of packages `text` is the lock as JSON, `about` what is approved, and
-    `origin` the program that needs them, in `version`. `ts` is that of the message that asked for it.
+    `file` is its page below the memory's folder. `clashes` are the entries that say something else about it; the first
+    one that the same page has would be replaced. A playbook's `text` is its whole page, `about` is its summary for
+    people. A function's `draft` is what would be kept, `passed` whether it may be, `prompts` what the model was told. A
+    program's `text` is its requirement file: each `version` of it, from 1, is a proposal with the same id, by the
+    person who wrote it, and the last one counts. After a build a change begins a proposal of its own; its `origin` is
+    the id of the first one. Of packages `text` is the lock as JSON, `about` what is approved, and `origin` the program
+    that needs them, in `version`. `ts` is that of the message that asked for it.
     """
 
     kind: Literal["proposed"] = "proposed"
@@ -480,7 +480,7 @@ class ToolRan(Value):
 
 
 class DataCheck(Value):
-    """Something that a cell did to its tables or charts and that is easily overlooked, for the model.
+    """A hint for the model: something that a cell did to its tables or charts and that is easy to overlook.
 
     `code` is one of `executor/said.py`, `names` are those of variables and columns ("#3" for a third column), `numbers`
     are counts. `prompts/noticed.yaml` words it.
@@ -569,9 +569,8 @@ class PlanStep(Value):
 
 
 class Planned(Value):
-    """The analyst said with a cell what it means to do until the answer. A later plan replaces the one before it.
-
-    `why` is what contradicted the plan before; `call_id` is the call of the cell that came with it.
+    """The analyst's plan, which came with a cell. A later plan replaces it. `why` is the result that contradicted the
+    previous plan; `call_id` is the call of the cell that came with it.
     """
 
     kind: Literal["planned"] = "planned"
@@ -602,8 +601,8 @@ class Approval(Value):
     of a stage of it, or an expensive call of a model ("extra": one that an answer can do without). Their text is `code`
     too; the code of a stage's cells is `folded`. `micros` is what a call is estimated to cost, in millionths.
 
-    `call` is the model's call that asked for the cell, "" for a statement. `risks`, `reads` and `writes` are what can
-    be told without running the code: rules that it falls under, and the names of files and sources.
+    `call` is the model's call that asked for the cell, "" for a statement. `risks`, `reads` and `writes` are known
+    without running the code: the rules that it falls under, and the names of files and sources.
     """
 
     what: Literal["python", "bash", "statement", "plan", "stage", "cost", "extra"]
@@ -655,10 +654,9 @@ class Agreed(Value):
 
 
 class Redrafted(Value):
-    """A person changed what waits for a yes where more people have to say it. The question stays open with `code` in
-    its place. Whoever changed it says yes to it; the yes of everybody else was to another text and no longer counts.
-
-    `risks`, `reads` and `writes` are what can be told of the changed code without running it.
+    """A person changed a text that needs the yes of several people. The question stays open with the new text, `code`.
+    The change counts as the person's yes. Earlier yeses were for another text and no longer count. `risks`, `reads` and
+    `writes` are those of the changed code.
     """
 
     kind: Literal["redrafted"] = "redrafted"
@@ -673,9 +671,9 @@ class Redrafted(Value):
 
 
 class Decided(Value):
-    """What came of our question whether something may run: who decided what, at `ts` of Slack.
+    """The outcome of our question whether something may run: who decided what, at Slack's `ts`.
 
-    `code` is the text that a person put in its place (edited), `hint` what is to be done instead (redo). "other": the
+    `code` is a person's new text (edited), `hint` says what to do instead (redo). "other": the
     person wrote something else, which stands in the `Asked` before. "expired": nobody decided in time. `editor` is the
     name of the person who changed the text, if another person said the last yes.
     """
@@ -702,7 +700,7 @@ def words_of(approval: Approval) -> tuple[Word, ...]:
 
 
 class HeldFile(StoredFile):
-    """A file that waits for a yes. `rows` are those of its tables without their headers, None where nobody knows."""
+    """A file that waits for a yes. `rows` is the number of rows of its tables without headers, None if unknown."""
 
     rows: int | None = None
 
@@ -791,7 +789,7 @@ class FigureSource(Value):
     """A figure of a report and where it comes from.
 
     `sourced`: a cell showed it. `derived`: it follows from what cells showed by the step `how`. `given`: a person, a
-    file or the code's parameters say it. `unsourced`: nothing backs it; it is marked in the report, and `reason` says
+    file or the code's parameters state it. `unsourced`: it has no source; it is marked in the report, and `reason` says
     what was found instead (`workers/agent/provenance/matching.py`). `start` is its place in the report, -1 in steps of
     versions that did not note it; `arithmetic` is the step `how` with its numbers; `near` are values that the outputs
     show instead of an unsourced one.
@@ -944,7 +942,7 @@ ShellIs = Literal["", "moved", "anew"]
 
 
 class Moved(Value):
-    """The thread's session is at another node from here on. `came`: one was brought along or found there. `cells` are
+    """From here on the thread's session is at another node. `came`: a session was imported or found there. `cells` are
     the titles of the cells whose effects are not in it, `lost` the names of variables that could not be kept.
 
     `shell`: commands of bash ran before, and the next one gets a new shell, because the thread is at another node
@@ -991,8 +989,8 @@ class Forked(Value):
 
 
 class Inherited(Value):
-    """All that stands before this in the thread was taken from the thread `source`, as it was after the first `steps`
-    of its turn `turn`; `state` is the hash of what it said then. It never changes.
+    """All earlier steps of this thread were copied from the thread `source`, as it was after the first `steps` of its
+    turn `turn`; `state` is the hash of what it said then. It never changes.
 
     The code was run again in a session of this thread: `ran` cells. `missing` are those whose effects are not there,
     `other` the titles of cells that show something else now.
@@ -1088,16 +1086,15 @@ class LoadedCell(Value):
 
 
 class LoadedMessage(Value):
-    """A message of an imported conversation: who said it (a role, perhaps with a name) and what."""
+    """A message of an imported conversation: its author (a role, perhaps with a name) and its text."""
 
     who: str
     text: str
 
 
 class Loaded(Value):
-    """A person had the thread `source` read here: its questions, the code of its cells, and its last report.
-
-    Of an imported conversation, `said` are its last messages.
+    """A person loaded the thread `source` here: its questions, the code of its cells, and its last report. For an
+    imported conversation, `said` are its last messages.
 
     `state` is the hash of what it said then, `cells` are its last ones, `more` counts those before. `sources` are the
     data sources of which it holds rows. Its files came with it in a `Briefed`.
@@ -1229,8 +1226,8 @@ def decision_on(steps: Sequence[Step], call_id: str) -> Decided | None:
 
 
 class Draft(NamedTuple):
-    """Our question as its text reads now. `number` counts how often people changed it, `editor` names who did last, and
-    `agreed` are those who said yes to just this text, with who changed it."""
+    """Our question with its current text. `number` counts how often people changed it, `editor` is the last person who
+    did, and `agreed` are those who said yes to just this text, with who changed it."""
 
     question: Questioned
     number: int = 0

@@ -29,7 +29,7 @@ class BotTokens:
 
 
 class TokenCipher:
-    """Encrypts the tokens of one installation. What was encrypted for another one is refused."""
+    """Encrypts the tokens of one installation. A token that was encrypted for another installation is refused."""
 
     def __init__(self, keys: str) -> None:
         """`keys` are Fernet keys with commas between them, the newest first. Raises SettingsError."""

@@ -249,9 +249,8 @@ def code_parts(code: str) -> list[str]:
 
 
 def submitted(view: Any) -> list[str] | None:
-    """What stands in the fields of a submitted form, in their order; None when it is not one of ours.
-
-    Nothing is cut: a part of a program could mean something else.
+    """The texts of a submitted form's fields, in their order; None if the form is not ours. Nothing is cut: a part of a
+    program could mean something else.
     """
     try:
         values = view["state"]["values"]

@@ -263,7 +263,7 @@ def passes_by_itself(error: BaseException | None) -> bool:
 
 
 def refusal(method: str, error: SlackApiError) -> SlackFailed | SlackUnreachable:
-    """Our error for one of Slack's: SlackUnreachable when it passes, by itself or when an admin acts."""
+    """Our error for an error of Slack: SlackUnreachable if it is temporary, or if an admin can correct it."""
     name = error_name(error)
     passes = passes_by_itself(error) or name in _UNTIL_SOMEBODY_ACTS
     return SlackUnreachable(f"{method}: {name}") if passes else SlackFailed(method, name)

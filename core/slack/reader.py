@@ -34,7 +34,7 @@ _MAX_PEOPLE = 10_000
 _MAX_PAGES = 5
 _MAX_NAME = 80
 STANDING_S = 600.0
-"""How long what Slack said of a person counts: a new guest, or somebody who left a user group, is noticed then."""
+"""How long Slack's facts about a person are kept. After this time, a new guest or a left user group is noticed."""
 _SHARED_S = 60.0
 Found = TypeVar("Found")
 Outsiders = Literal["none", "some", "unknown"]
@@ -159,9 +159,8 @@ class SlackReader:
         return self._looked_up("conversations.info", look, otherwise=False)
 
     def may_read(self, channel: str, user_id: str, own: Collection[str]) -> bool:
-        """Whether a person can read a channel: who is in it, and every member of the workspace where it is public.
-
-        What Slack does not tell counts as no. Raises SlackUnreachable.
+        """Whether a person can read a channel: people in it, and for a public channel every member of the workspace. If
+        Slack does not say, the answer is no. Raises SlackUnreachable.
         """
 
         def look() -> bool:

@@ -93,7 +93,7 @@ def sources_view(
 
 
 def method_view(turn_id: str, markdown: str, language: Language, page: int = 0) -> View:
-    """How a report was done, what was cleaned, what it cannot tell: the parts that the thread does not show."""
+    """The parts of a report that the thread does not show: method, cleaning and limits."""
     text = plain_text(markdown) or say("method_none", language)
     groups = [[kit.paragraph(line[start : start + _CHUNK])] for line in text.splitlines()
               for start in range(0, max(len(line), 1), _CHUNK)]  # fmt: skip

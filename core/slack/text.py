@@ -58,7 +58,7 @@ def mentions(text: str, user_id: str) -> bool:
 
 
 def plain(text: str, bot_user_id: str, name_of: Callable[[str], str] = str) -> str:
-    """What a person meant to write: mentions of the bot removed, others as @name, links as text, escapes undone.
+    """A person's text as they meant it: mentions of the bot removed, others as @name, links as text, escapes undone.
 
     `name_of` turns a user id into a name for mentions that come without one.
     """

@@ -397,7 +397,7 @@ class SlackWriter(Niceties):
         return self._shares.unshown(lease, thread, but=but)
 
     def give_up_files(self, lease: Lease, row: OutboxRow) -> None:
-        """The thread was told that Slack does not show these files: they are not looked up any more."""
+        """Stop looking up these files: the thread was told that Slack does not show them."""
         self._outbox.outbox_dropped(lease, row.key)
 
 

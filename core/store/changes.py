@@ -78,7 +78,8 @@ class Changes(Part):
         return None if row is None else Written(row.thread_id, row.user, row.kind, row.text)
 
     def earlier_texts(self, team: str, channel: str, ts: str) -> list[tuple[str, datetime]]:
-        """What a message said before its author changed it in Slack, and until when; the oldest text first."""
+        """The texts of a message before its author changed it in Slack, each with the time of the change; the oldest
+        first."""
         v = t.message_versions.c
         with self._reading() as db:
             row = _found(db, team, channel, ts)

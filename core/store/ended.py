@@ -38,7 +38,7 @@ class CallTime:
 
 @dataclass(frozen=True, slots=True)
 class EndedTurn:
-    """A turn that ended, with the times that people feel, in seconds; None where the Store does not know them.
+    """A turn that ended, with the waiting times of people in seconds; None if the Store does not know them.
 
     `wait_s`: from the first message's arrival to the turn's start. `first_word_s`: from there to the first post of the
     turn in the thread. `corrections`: the reasons of the model's corrections, in order. For a turn that was resumed,

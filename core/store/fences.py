@@ -34,7 +34,8 @@ class Fences(Part):
             return {thread_id: int(fence) for thread_id, fence in db.execute(query)} if thread_ids else {}
 
     def check(self, lease: Lease) -> None:
-        """Raise LeaseLost when a newer token was given out. For use right before what is not a write to the Store."""
+        """Raise LeaseLost if a newer token was given out. Call it right before an action that is not a write to the
+        Store."""
         if self.fence(lease.thread_id) > lease.token:
             raise lease_lost(lease)
 

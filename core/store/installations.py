@@ -61,7 +61,7 @@ class Installations(Part):
     def installation_for(self, team: str) -> Installed | None:
         """The installation that serves a workspace: its own, else that of the organisation which it is known to be in.
 
-        Its own one counts whatever organisation it is in: Slack's ids of workspaces are unique.
+        Its own installation counts in any organisation, because Slack's ids of workspaces are unique.
         """
         of = t.installation_teams
         around = select(of.c.enterprise).where(of.c.team == team).scalar_subquery()

@@ -60,7 +60,7 @@ class Nodes(Part):
         return None if row is None or row[0] is None else ExportedRow(*row)
 
     def exported_bytes(self, thread_id: str) -> ExportedBytes:
-        """What exported sessions take: this thread's, those at its node, those of its team. Raises KeyError."""
+        """The size of exported sessions: of this thread, at its node, of its team. Raises KeyError."""
         c, totals = t.threads.c, t.packed_totals.c
         with self._reading() as db:
             row = db.execute(select(c.node_id, c.team, c.exported_bytes).where(c.id == thread_id)).first()

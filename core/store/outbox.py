@@ -42,7 +42,7 @@ class Outbox(Part):
         sent: Sequence[Sent] = (),
         report: NewReport | None = None,
     ) -> OutboxRow:
-        """Store what is about to be sent, or find what was stored under this key before (then it is not `fresh`).
+        """Store a message that is about to be sent, or find the row with this key (then it is not `fresh`).
 
         A row that is known to be unsent is taken up with the new payload, and is fresh again. `response` is a partial
         answer of Slack's, kept with a new row. In the same transaction, what was `sent` before is noted, and the
