@@ -130,7 +130,7 @@ def test_a_source_that_the_owner_may_not_ask_any_more_is_said_and_tried_at_the_n
     )
     text = shop.run()
     assert "did not run" in text
-    assert "may ask the data source shop" in text
+    assert "may query the data source shop" in text
     assert "→" not in text
     assert shop.state() == "active"
     (line,) = shop.world.store.audit_lines(actor=ANA)[-1:]

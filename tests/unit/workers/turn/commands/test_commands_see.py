@@ -64,7 +64,7 @@ def test_after_a_failed_cell_vars_name_what_kept_an_older_value(world: World) ->
         world.settle(key)
     world.say("vars", thread=key)
     world.settle(key)
-    assert "still hold older values: total" in world.text(key)
+    assert "still have older values: total" in world.text(key)
 
 
 def test_status_says_what_is_waited_for(world: World) -> None:
