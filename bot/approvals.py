@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
+from bot.handling import TakesDecisions
 from bot.payloads import read_form, read_press
 from bot.pressed import pressed
 from core.approvals import DECISION, Decision, Do
@@ -30,16 +31,6 @@ from core.values import IncomingMessage, ThreadKey
 log = get_logger(__name__)
 
 _DECIDES: Final[Mapping[str, Do]] = {"run": "run", "skip": "skip", "reject": "reject"}
-
-
-class Takes(Protocol):
-    """Takes messages in, like `MessageHandler`."""
-
-    def take_decision(self, message: IncomingMessage) -> None:
-        """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
-
-    def may(self, message: IncomingMessage) -> bool:
-        """Whether its author may decide this; if not, they are told."""
 
 
 class Asked(NamedTuple):
@@ -64,7 +55,7 @@ class Asked(NamedTuple):
 class Approvals:
     """The listeners of `ApprovalButton`, `EditForm` and `HintForm`. Nothing is kept in memory."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: TakesDecisions) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler

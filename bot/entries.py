@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from bot.handling import Judges
 from bot.home_person import HOME_TS, Reader
 from bot.payloads import Press, read_form, read_press
-from core.access import Verdict
 from core.actions import Action
 from core.errors import SlackFailed, SlackUnreachable
 from core.interactions import EntriesButton, EntryButton, EntryForm
 from core.phrases import say
-from core.settings import Settings
 from core.slack.approvals import View, field_id
 from core.slack.entry_views import EntriesPage, Place, entries_view, entry_view, given_in, nothing_view
 from core.slack.writer import SlackWriter
@@ -34,20 +33,6 @@ Ack = dict[str, Any]
 MOST_PLACES: Final = 50
 
 
-class Takes(Protocol):
-    """Says who may do what, like `MessageHandler`."""
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of this process."""
-
-    def verdict_on(self, user: str, thread: ThreadKey, action: Action) -> Verdict:
-        """Whether a person may do this; what Slack does not tell in time counts as no."""
-
-    def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Do something after the ack, so that the ack is not delayed."""
-
-
 class TeamEntries:
     """The listeners of `EntriesButton`, `EntryButton` and `EntryForm`. Nothing of people is kept in memory."""
 
@@ -55,7 +40,7 @@ class TeamEntries:
         self,
         store: Store,
         slack: SlackWriter,
-        handler: Takes,
+        handler: Judges,
         reader: Callable[[str, str], Reader],
         redraw: Callable[[str, str], None],
     ) -> None:

@@ -7,8 +7,9 @@ decided, a press only draws the message again, and the person is told what was d
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
+from bot.handling import TakesDecisions
 from bot.payloads import read_press
 from bot.pressed import pressed
 from core.commands import FILES
@@ -21,22 +22,15 @@ from core.slack.text import escape
 from core.slack.writer import SlackWriter
 from core.store import Store
 from core.telemetry import get_logger
-from core.values import IncomingMessage, Language, ThreadKey
+from core.values import Language, ThreadKey
 
 log = get_logger(__name__)
-
-
-class Takes(Protocol):
-    """Takes messages in, like `MessageHandler`."""
-
-    def take_decision(self, message: IncomingMessage) -> None:
-        """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
 
 
 class HeldFiles:
     """The listener of `FilesButton`."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: TakesDecisions) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler

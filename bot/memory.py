@@ -6,8 +6,9 @@ A press only claims something: the Store says whether the proposal is open. Noth
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Protocol
+from typing import Any
 
+from bot.handling import TakesDecisions
 from bot.payloads import Press, read_form, read_press
 from bot.pressed import now, pressed
 from core.commands import BUILDING, FUNCTION, INSTALLING, MEMORY, TEACH, UNFOLLOW
@@ -24,20 +25,10 @@ from core.team_memory import PAGE_CHARS, MemoryDecision, proposal_of
 from core.values import IncomingMessage, Language, ThreadKey
 
 
-class Takes(Protocol):
-    """Takes messages in, like `MessageHandler`."""
-
-    def take_decision(self, message: IncomingMessage) -> None:
-        """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
-
-    def may(self, message: IncomingMessage) -> bool:
-        """Whether its author may do what it does; if not, they are told."""
-
-
 class Proposals:
     """The listeners of `MemoryButton`, `MemoryForm` and `PlaybookButton`."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: TakesDecisions) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler

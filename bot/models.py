@@ -6,9 +6,10 @@ The first press counts: its message has the ts of the one with the buttons. A la
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping
+from typing import Any
 
+from bot.handling import TakesDecisions
 from bot.payloads import read_press
 from bot.pressed import pressed
 from core.commands import SWITCH
@@ -23,28 +24,15 @@ from core.stepping_in import Switch
 from core.steps import GaveUp
 from core.store import Store
 from core.telemetry import get_logger
-from core.values import IncomingMessage, ThreadKey
+from core.values import ThreadKey
 
 log = get_logger(__name__)
-
-
-class Takes(Protocol):
-    """Takes messages in, like `MessageHandler`."""
-
-    def take_decision(self, message: IncomingMessage) -> None:
-        """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
-
-    def may(self, message: IncomingMessage) -> bool:
-        """Whether its author may do this; if not, they are told."""
-
-    def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Do something after the ack, so that the ack is not delayed."""
 
 
 class ModelChoices:
     """The listener of `ModelButton`. Nothing is kept in memory."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: Takes) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: TakesDecisions) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler

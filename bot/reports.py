@@ -8,9 +8,10 @@ is kept.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol
 
+from bot.handling import MayLook, TakesDecisions
 from bot.payloads import read_form, read_press
 from bot.pressed import NO_TS, pressed
 from core.actions import Action
@@ -44,7 +45,7 @@ from core.steps import Asked, CellRan, Finished, Forgot, Step
 from core.store import Store
 from core.telemetry import get_logger
 from core.thread_cells import numbered_cells, sources_asked
-from core.values import IncomingMessage, ThreadKey
+from core.values import ThreadKey
 
 log = get_logger(__name__)
 
@@ -55,17 +56,8 @@ _REDRAWS: Final = 3
 _QUESTION: Final = 300
 
 
-class Takes(Protocol):
-    """Takes messages in and says who may do what, like `MessageHandler`."""
-
-    def take_decision(self, message: IncomingMessage) -> None:
-        """Keep the message and wake its thread. Raises when it was not kept: then no ack."""
-
-    def may_look(self, message: IncomingMessage, sources: Sequence[str]) -> bool:
-        """Whether its author may see what a report rests on; if not, they are told."""
-
-    def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Do something after the ack, so that the ack is not delayed."""
+class Takes(TakesDecisions, MayLook, Protocol):
+    """Takes what people decide about a report, and says who may see what it rests on."""
 
 
 class Told(NamedTuple):

@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
+from bot.handling import Judges
 from bot.home_person import HOME_TS, Reader
 from bot.payloads import Press, read_press
-from core.access import Verdict
 from core.actions import Action
 from core.errors import OursToFix
 from core.interactions import ScheduleButton
 from core.phrases import say
 from core.schedule_times import BadTimes, following_time, moment
 from core.schedules import State
-from core.settings import Settings
 from core.slack.home import thread_url
 from core.slack.schedule_views import Do, ScheduleEntry, notice_view
 from core.slack.text import clip, escape
@@ -38,20 +37,6 @@ _OFFERED: Final[Mapping[State, tuple[Do, ...]]] = {"active": ("pause", "stop"), 
 _SAID_CHARS: Final = 120
 
 
-class Takes(Protocol):
-    """Says who may do what, like `MessageHandler`."""
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of this process."""
-
-    def verdict_on(self, user: str, thread: ThreadKey, action: Action) -> Verdict:
-        """Whether a person may do this; what Slack does not tell in time counts as no."""
-
-    def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Do something after the ack, so that the ack is not delayed."""
-
-
 class TeamSchedules:
     """The listener of `ScheduleButton`, and the list for the home. Nothing is kept in memory."""
 
@@ -59,7 +44,7 @@ class TeamSchedules:
         self,
         store: Store,
         slack: SlackWriter,
-        handler: Takes,
+        handler: Judges,
         reader: Callable[[str, str], Reader],
         redraw: Callable[[str, str], None],
     ) -> None:

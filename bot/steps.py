@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
+from bot.handling import MayLook
 from bot.payloads import read_press
 from bot.pressed import NO_TS, pressed
 from core.interactions import StepButton
@@ -21,14 +22,7 @@ from core.slack.writer import SlackWriter
 from core.steps import CellRan, Forgot, Step, Undone
 from core.store import Store
 from core.thread_cells import numbered_cells, sources_asked
-from core.values import IncomingMessage, ThreadKey
-
-
-class MaySee(Protocol):
-    """Says who may look, like `MessageHandler`."""
-
-    def may_look(self, message: IncomingMessage, sources: Sequence[str]) -> bool:
-        """Whether its author may see what a turn rests on; if not, they are told."""
+from core.values import ThreadKey
 
 
 class Told(NamedTuple):
@@ -59,7 +53,7 @@ class Told(NamedTuple):
 class Steps:
     """The listener of `StepButton`. Nothing is kept in memory."""
 
-    def __init__(self, store: Store, slack: SlackWriter, handler: MaySee) -> None:
+    def __init__(self, store: Store, slack: SlackWriter, handler: MayLook) -> None:
         self._store = store
         self._slack = slack
         self._handler = handler

@@ -10,17 +10,16 @@ import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple
 
-from bot.finding import Sight, excerpt_of
+from bot.finding import excerpt_of
+from bot.handling import FindsThreads
 from bot.home_person import HOME_TS, Reader
 from bot.payloads import read_form, read_press
-from core.access import Verdict
 from core.actions import Action
 from core.interactions import PinButton, ThreadFilter, ThreadsButton, ThreadsForm
 from core.phrases import say
 from core.rows import FoundThread
-from core.settings import Settings
 from core.slack.approvals import View
 from core.slack.blocks import Limit
 from core.slack.home import thread_url
@@ -41,27 +40,6 @@ _DAYS: Final = {"day": 1, "week": 7, "month": 30, "quarter": 90, "year": 365}
 _STATES: Final = {"waiting": ("waiting",), "running": ("running",), "done": ("done", "stopped", "failed")}
 
 
-class Takes(Protocol):
-    """Says who may do what, like `MessageHandler`."""
-
-    @property
-    def settings(self) -> Settings:
-        """The settings of this process."""
-
-    @property
-    def sight(self) -> Sight:
-        """Says which threads a person may see."""
-
-    def verdict_on(self, user: str, thread: ThreadKey, action: Action) -> Verdict:
-        """Whether a person may do this; what Slack does not tell in time counts as no."""
-
-    def in_time(self, work: Callable[[], None], seconds: float) -> bool:
-        """Have something looked up; False when it took too long, or Slack does not tell it now."""
-
-    def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
-        """Do something after the ack, so that the ack is not delayed."""
-
-
 class _Seen(NamedTuple):
     """The threads of a page, whether there are more behind it, and whether some could not be looked at."""
 
@@ -77,7 +55,7 @@ class ThreadList:
         self,
         store: Store,
         slack: SlackWriter,
-        handler: Takes,
+        handler: FindsThreads,
         reader: Callable[[str, str], Reader],
         redraw: Callable[[str, str], None],
     ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -31,6 +32,9 @@ class Taking:
 
     def may(self, message: IncomingMessage) -> bool:
         return self._may
+
+    def after_ack(self, work: Callable[..., None], *arguments: Any) -> None:
+        work(*arguments)
 
 
 def proposed(bot: Bot, *steps: Any) -> ThreadKey:
