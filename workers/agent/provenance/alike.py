@@ -182,6 +182,8 @@ class Alike:
             matched: dict[Key, list[tuple[Claim, Rows, Result]]] = defaultdict(list)
             for claim, of in own:
                 for key, result in results[of[0]].items():
+                    if not self._is_of_size(claim, result):  # hardly any is, so what costs more is asked after it
+                        continue
                     same = [results[row].get(key) for row in of]
                     if all(one is not None and self._fits(claim, one) for one in same):
                         matched[key].append((claim, of, result))
@@ -199,7 +201,7 @@ class Alike:
                 self._found.setdefault(id(claim), result)
 
     def _fits(self, claim: Claim, result: Result) -> bool:
-        if not self._is_of_size(claim, result):  # hardly any is, so what costs more is asked after it
+        if not self._is_of_size(claim, result):
             return False
         unit = claim.numeral.unit
         if unit in _MONEY and result.unit not in (unit, ""):
@@ -231,7 +233,10 @@ class Alike:
 
 def _is_any(size: float, sizes: Sequence[tuple[float, float]]) -> bool:
     margin = 1e-9 * max(1.0, size)
-    return any(abs(size - value) <= slack + margin for value, slack in sizes)
+    for value, slack in sizes:  # noqa: SIM110 - asked for each figure and formula: a generator costs more than it does
+        if abs(size - value) <= slack + margin:
+            return True
+    return False
 
 
 def may_be_money(unit: str, result: Result, facts: Facts) -> bool:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from workers.agent.provenance.claims import Claim, Reading
 from workers.agent.provenance.facts import Fact, Facts, Family, Label, is_total_label
-from workers.agent.provenance.numerals import Day, scan
+from workers.agent.provenance.numerals import Day, scan_days
 from workers.agent.provenance.words import NOT_IN_PROSE, Key, key_of, tokens, words_in
 
 _LONGEST = 6
@@ -79,10 +79,12 @@ class Scene:
                 self._figures[claim.span].append(claim)
         self._memory: dict[tuple[int, int], frozenset[Label] | None] = {}
         self._texts: dict[str, list[Mention]] = {}
+        self.directions: dict[int, int] = {}
+        """By id of claim which way the words around it point."""
 
     def _find(self, text: str, *, prose: bool) -> list[Mention]:
         words = tokens(text)
-        dates = [one for one in scan(text, "point", months=True) if one.kind == "date"]
+        dates = scan_days(text)
         found = [Mention(one.start, one.end, one.day) for one in dates]
         taken = [(one.start, one.end) for one in dates]
         at = 0

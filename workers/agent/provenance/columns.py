@@ -16,7 +16,7 @@ from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
 from workers.agent.provenance.facts import Fact, Grid, Label, is_total
 from workers.agent.provenance.numerals import Day
-from workers.agent.provenance.words import CURRENCIES, RATIO, UNITS
+from workers.agent.provenance.words import CURRENCIES, RATIO, UNITS, says
 from workers.agent.provenance.workbench import Workbench, is_named
 
 _MONEY = frozenset(CURRENCIES.values())
@@ -127,7 +127,7 @@ def is_ratio(claim: Claim, bench: Workbench, over: Side, under: Side) -> bool:
         return True
     if significant(claim) < _ENOUGH_DIGITS and not (over.named and under.named):
         return False
-    return RATIO.search(bench.sentence) is not None and (over.named or under.named or over.unit in _MONEY)
+    return says(RATIO, bench.sentence) and (over.named or under.named or over.unit in _MONEY)
 
 
 def significant(claim: Claim) -> int:

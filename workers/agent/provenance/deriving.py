@@ -17,7 +17,7 @@ from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
 from workers.agent.provenance.columns import is_ratio, pairs, significant, small_grids, steps_before, totals
 from workers.agent.provenance.facts import Fact, Facts, Family, Grid, Label, is_total
-from workers.agent.provenance.matching import bounds, direction, is_level
+from workers.agent.provenance.matching import direction, is_level
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.words import (
     BASE_CUE,
@@ -33,6 +33,7 @@ from workers.agent.provenance.words import (
     UP,
     has_word,
     key_of,
+    says,
 )
 from workers.agent.provenance.workbench import Operand, Workbench, is_named
 
@@ -98,7 +99,7 @@ def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
         yield from _match(claim, bench, _of_column(claim, bench))
         if not claim.numeral.sign and not _is_change(claim):
             yield from _match(claim, bench, _of_step_before(claim, bench))
-        if _REST.search(bench.sentence):
+        if says(_REST, bench.sentence):
             yield from _match(
                 claim, bench, [Derived("rest", _facts(o), 100.0 - o.value) for o in bench.said if o.percent]
             )
@@ -106,9 +107,7 @@ def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
     if unit == "pp" or POINTS.search(bench.text, claim.end, claim.end + 20):
         yield from _match(claim, bench, _differences(bench, percent=True), signed=True)
         return
-    cued = (
-        CHANGE.search(bench.sentence) or UP.search(bench.sentence) or DOWN.search(bench.sentence) or claim.numeral.sign
-    )
+    cued = claim.numeral.sign or any(says(cue, bench.sentence) for cue in (CHANGE, UP, DOWN))
     if cued or has_word(key_of(claim.column), CHANGE_WORDS):
         yield from _match(claim, bench, _differences(bench, percent=False), signed=True)
     yield from _match(claim, bench, _sums(claim, bench, percent=False))
@@ -117,7 +116,7 @@ def _steps(claim: Claim, bench: Workbench) -> Iterator[Derived]:
         yield from _match(claim, bench, found)
         yield from _match(claim, bench, _left_over(bench))
     yield from _match(claim, bench, _row_ratios(bench))
-    if RATIO.search(bench.sentence) or RATIO.search(bench.text, claim.end, claim.end + 8):
+    if says(RATIO, bench.sentence) or RATIO.search(bench.text, claim.end, claim.end + 8):
         yield from _match(claim, bench, _ratios(claim, bench))
     if not unit and has_word(key_of(claim.column), _SHARE | PERCENT_WORDS):
         yield from _match(claim, bench, _shares(claim, bench))
@@ -130,7 +129,7 @@ def _facts(*operands: Operand) -> tuple[Fact, ...]:
 def _match(
     claim: Claim, bench: Workbench, found: Iterator[Derived] | Sequence[Derived], *, signed: bool = False
 ) -> Iterator[Derived]:
-    limits = bounds(claim, bench.text)
+    limits = bench.limits
     factor = 100.0 if claim.numeral.unit in ("%", "pp") else 1.0
     for one in found:
         if not _money_fits(claim, one, bench.facts) or _is_nothing(one):
@@ -237,7 +236,7 @@ def _percent_factor(o: Operand) -> float:
 
 def _of_ratio(claim: Claim, bench: Workbench) -> Iterator[Derived]:
     """The change that a ratio tells: 1.62 is +62 %."""
-    for bound in bounds(claim, bench.text):
+    for bound in bench.limits:
         for way in (1, -1):
             size = 1 + way * bound.value / 100
             for fact in bench.facts.near(size - bound.slack / 100, size + bound.slack / 100, percent=False):
@@ -249,7 +248,7 @@ def _changes(claim: Claim, bench: Workbench) -> Iterator[Derived]:
     text = bench.sentence
     if claim.in_table and not (has_word(key_of(claim.column), CHANGE_WORDS) or claim.numeral.sign):
         return
-    if not (claim.numeral.sign or claim.in_table or CHANGE.search(text) or UP.search(text) or DOWN.search(text)):
+    if not (claim.numeral.sign or claim.in_table or any(says(cue, text) for cue in (CHANGE, UP, DOWN))):
         return
     for a, b in _pairs(bench, percent=False):
         base, new = _ordered(a, b, bench)
@@ -384,8 +383,8 @@ def _shares(claim: Claim, bench: Workbench) -> Iterator[Derived]:  # noqa: PLR09
 
 def _rates(bench: Workbench) -> Iterator[Derived]:
     """A rate of two columns of the row that the sentence names, or of their totals: 43 churned of 860 customers."""
-    is_denied = _NOT.search(bench.sentence) is not None
-    is_over = bounds(bench.claim, bench.text)[0].value > 100
+    is_denied = says(_NOT, bench.sentence)
+    is_over = bench.limits[0].value > 100
     for a, b in pairs(bench.claim, bench):
         if a.value <= 0 or a.unit != b.unit or any(fact.percent for fact in (*a.facts, *b.facts)):
             continue
@@ -475,7 +474,7 @@ def _sums(claim: Claim, bench: Workbench, *, percent: bool) -> Iterator[Derived]
         above = [(v, f) for other, v, _, f in bench.below if other.at[0] < claim.at[0]]
         if len(above) > 1:
             yield Derived("sum", tuple(f for _, f in above if f is not None), sum(v for v, _ in above))
-    if not TOTAL.search(bench.sentence):
+    if not says(TOTAL, bench.sentence):
         return
     said = [o for o in bench.said if o.percent == percent]
     if len(said) > 1:
@@ -499,7 +498,7 @@ def _sums(claim: Claim, bench: Workbench, *, percent: bool) -> Iterator[Derived]
 
 
 def _ratios(claim: Claim, bench: Workbench) -> Iterator[Derived]:
-    times = TIMES.search(bench.sentence) or TIMES.search(bench.text, claim.end, claim.end + 8)
+    times = says(TIMES, bench.sentence) or TIMES.search(bench.text, claim.end, claim.end + 8)
     operands = [o for o in bench.operands if o.value]
     for a, b in permutations(operands, 2):
         if a.percent != b.percent or a.fact is b.fact:

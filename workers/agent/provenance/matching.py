@@ -23,6 +23,7 @@ from workers.agent.provenance.words import (
     UNITS,
     UP,
     has_word,
+    says,
 )
 
 Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag", "chart", "rank"]
@@ -190,16 +191,22 @@ def _kind(unit: str) -> str:
 
 def direction(claim: Claim, scene: Scene) -> int:
     """Which way the words around a claim point: -1 for down, 1 for up, 0 for neither or both."""
+    if id(claim) not in scene.directions:
+        scene.directions[id(claim)] = _direction(claim, scene)
+    return scene.directions[id(claim)]
+
+
+def _direction(claim: Claim, scene: Scene) -> int:
     text = scene.bare
     start, end = claim.clause
     clause = text[start:end]
     if claim.in_table:
         clause = claim.column
-    elif text[start - 1 : start] in ("(", "（", ",", ":") or not (DOWN.search(clause) or UP.search(clause)):
+    elif text[start - 1 : start] in ("(", "（", ",", ":") or not (says(DOWN, clause) or says(UP, clause)):
         before = text[claim.span[0] : start]
         cut = max((m.end() for m in re.finditer(r"[;；]|\b(?:and|whereas|while|und|während)\b", before)), default=0)
         clause = before[cut:] + clause
-    down, up = DOWN.search(clause), UP.search(clause)
+    down, up = says(DOWN, clause), says(UP, clause)
     return (1 if up else 0) - (1 if down else 0) if not (up and down) else 0
 
 
@@ -214,11 +221,11 @@ def sign_fits(claim: Claim, fact: Fact, scene: Scene) -> bool:
         return True
     positive = fact.value > 0
     sign = claim.numeral.sign
-    changes = has_word(tuple(fact.words), CHANGE_WORDS) or (fact.percent and fact.value < 0)
-    way = 0 if is_level(claim, scene) else direction(claim, scene)
     if sign:
         return (sign > 0) == positive or (positive and sign < 0 and _is_magnitude(fact))
+    way = 0 if is_level(claim, scene) else direction(claim, scene)
     if positive:
+        changes = has_word(tuple(fact.words), CHANGE_WORDS) or (fact.percent and fact.value < 0)
         return not (changes and way < 0 and not _is_magnitude(fact) and claim.numeral.unit in ("%", "pp"))
     text = scene.reading.text[claim.span[0] : claim.span[1]]
     if way > 0:

@@ -118,6 +118,19 @@ _DATES = (
 )  # fmt: skip
 _MAYBE_DATE = re.compile(rf"{_YEAR}|\d\.\s?\d?\d\.|\d/\d|\d:\d\d|月|季|Q[1-4]|Quart|\b(?:{_MONTH})", re.IGNORECASE)
 """What a text without any date has nowhere: looking for it first saves the patterns above their work."""
+_SIGNS = {
+    "dmy": ".",
+    "slash": "/",
+    "zh": "月",
+    "zhq": "季",
+    "zhmd": "月",
+    "zhy": "年",
+    "yq": "Q",
+    "qy": "Q",
+    "gq": "Quartal",
+    "time": ":",
+}
+"""What each date of such a form has in it, whatever the case: a look for it takes less than a pattern."""
 _MONTH_ALONE = re.compile(rf"\b({_MONTH})\b", re.IGNORECASE)
 _UNIT_WORDS = "|".join(
     # A long word may stand with a capital ("Stunden"); a short one is another unit then.
@@ -167,15 +180,9 @@ def marks_of(text: str) -> Marks:
     return "unsure"
 
 
-def scan(text: str, marks: Marks, *, months: bool = False) -> list[Numeral]:
-    """The numbers and dates of a text, in order, none inside another. `months`: also months that stand alone."""
+def scan(text: str, marks: Marks) -> list[Numeral]:
+    """The numbers and dates of a text, in order, none inside another."""
     found, rest = _dates(text, day_first=marks == "comma")
-    if months:
-        found += [
-            Numeral(m.start(), m.end(), m[0], "date", day=Day(month=_MONTHS[m[1].casefold()]), digits_end=m.end())
-            for m in _MONTH_ALONE.finditer(rest)
-            if m[0][0].isupper()
-        ]
     found += _numbers(rest, marks)
     return sorted(found, key=lambda one: one.start)
 
@@ -190,11 +197,24 @@ def scan_dates(text: str) -> list[Numeral]:
     return _dates(text)[0]
 
 
+def scan_days(text: str) -> list[Numeral]:
+    """The dates of a text, and its months that stand alone, in order."""
+    found, rest = _dates(text)
+    found = [one for one in found if one.kind == "date"] + [
+        Numeral(m.start(), m.end(), m[0], "date", day=Day(month=_MONTHS[m[1].casefold()]), digits_end=m.end())
+        for m in _MONTH_ALONE.finditer(rest)
+        if m[0][0].isupper()
+    ]
+    return sorted(found, key=lambda one: one.start)
+
+
 def _dates(text: str, *, day_first: bool = False) -> tuple[list[Numeral], str]:
     """The dates of a text, and the text without them. `day_first`: 04/01/2022 is in January."""
     found: list[Numeral] = []
     rest = text
     for name, pattern in _DATES if _MAYBE_DATE.search(text) else ():
+        if _SIGNS.get(name, "") not in text:
+            continue
         own = [one for match in pattern.finditer(rest) if (one := _date(name, match, day_first=day_first)) is not None]
         if own:
             found += own

@@ -18,7 +18,7 @@ from workers.agent.provenance.columns import significant, small_grids
 from workers.agent.provenance.facts import Fact, Grid, is_total
 from workers.agent.provenance.matching import bounds
 from workers.agent.provenance.numerals import Day
-from workers.agent.provenance.words import CHANGE, CURRENCIES, DOWN, RATIO, TIMES, TOTAL, UP
+from workers.agent.provenance.words import CHANGE, CURRENCIES, DOWN, RATIO, TIMES, TOTAL, UP, says
 from workers.agent.provenance.workbench import Workbench
 
 _COVERED = 0.0112
@@ -83,7 +83,7 @@ def _fits(claim: Claim, one: Result, bench: Workbench) -> bool:
         scales.append(claim.numeral.scale)
     return any(
         abs(abs(one.value) * scale - bound.value) <= bound.slack * 1.001 + 1e-9 * max(1.0, abs(bound.value))
-        for bound in bounds(claim, bench.text)
+        for bound in bench.limits
         if not bound.coarse
         for scale in scales
     )
@@ -129,7 +129,7 @@ def _of_tables(claim: Claim, bench: Workbench) -> Iterator[Result]:
 def _is_cued(how: str, claim: Claim, bench: Workbench) -> bool:
     """Whether the sentence has a word for such a step."""
     if how == "ratio":
-        return RATIO.search(bench.sentence) is not None
+        return says(RATIO, bench.sentence)
     if how == "product":
         return claim.numeral.unit in _MONEY
     return _compares(claim, bench)
@@ -137,7 +137,7 @@ def _is_cued(how: str, claim: Claim, bench: Workbench) -> bool:
 
 def _compares(claim: Claim, bench: Workbench) -> bool:
     text = bench.sentence
-    return bool(claim.numeral.sign or CHANGE.search(text) or UP.search(text) or DOWN.search(text))
+    return bool(claim.numeral.sign) or any(says(cue, text) for cue in (CHANGE, UP, DOWN))
 
 
 def _since_the_period_before(claim: Claim, bench: Workbench) -> Iterator[Result]:

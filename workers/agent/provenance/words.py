@@ -176,6 +176,22 @@ def tokens(text: str) -> list[tuple[int, int, str]]:
 
 
 @lru_cache(maxsize=64)
+def _answers(text: str) -> dict[int, bool]:
+    return {}
+
+
+def says(cue: re.Pattern[str], text: str) -> bool:
+    """Whether one of these words is in a text. A sentence is asked the same for each of its figures and each step.
+
+    `cue` is one of our lists: it is known by its id, since a pattern's own hash is that of its whole code.
+    """
+    answers = _answers(text)
+    if id(cue) not in answers:
+        answers[id(cue)] = cue.search(text) is not None
+    return answers[id(cue)]
+
+
+@lru_cache(maxsize=64)
 def words_in(text: str) -> frozenset[str]:
     """The words of a text, folded. A sentence is asked for its words once for each of its figures."""
     return frozenset(word for _, _, word in tokens(text))

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from workers.agent.provenance.binding import Scene
 from workers.agent.provenance.claims import Claim
 from workers.agent.provenance.facts import Fact, Facts, Grid
+from workers.agent.provenance.matching import Bounds, bounds
 from workers.agent.provenance.numerals import Day
 from workers.agent.provenance.words import (
     BACK,
     DOWN,
     TOTAL,
     UP,
+    says,
     tokens,
 )
 
@@ -65,6 +67,11 @@ class Workbench:
         self.operands = self.said + self.bound
         self.record = [o for one in self.said for o in self._record(one)][:_MOST]
 
+    @cached_property
+    def limits(self) -> list[Bounds]:
+        """The sizes that the claim's figure may stand for."""
+        return bounds(self.claim, self.text)
+
     def _grids(self, facts: Facts) -> list[Grid]:
         """The tables that the claim's sentence touches: by a figure or by a label."""
         back = BACK.search(self.text, *self.claim.span) or not any(
@@ -76,7 +83,7 @@ class Workbench:
         for grid in grids:
             if named and any(id(family) in named for family, _ in grid.facts[0].keys):
                 touched[id(grid)] = grid
-        if TOTAL.search(self.sentence):
+        if says(TOTAL, self.sentence):
             for grid in [grid for grid in grids if grid.rows <= _MOST_ROWS][-12:]:
                 touched.setdefault(id(grid), grid)
         return [grid for grid in touched.values() if grid is not None]
@@ -84,7 +91,7 @@ class Workbench:
     def _bound(self, grid: Grid) -> Iterator[Operand]:
         """The facts of a table whose labels the claim's sentence names."""
         wanted = {id(family): labels for family, labels in self.named}
-        moves = UP.search(self.sentence) or DOWN.search(self.sentence)
+        moves = says(UP, self.sentence) or says(DOWN, self.sentence)
         for fact in grid.facts if len(grid.facts) <= 2_000 else ():
             keys = [(family, label) for family, label in fact.keys if id(family) in wanted]
             rows = [pair for pair in keys if not pair[0].columns]
