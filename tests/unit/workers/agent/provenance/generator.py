@@ -18,6 +18,7 @@ import json
 import random
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -168,8 +169,9 @@ def _other_unit(text: str, language: str) -> str:
     return text + " %"
 
 
+@cache
 def case(seed: int) -> Case:
-    """The case of a seed."""
+    """The case of a seed. Nobody changes one: each measure asks for the same ones."""
     rng = random.Random(seed)
     language = rng.choice(["en", "en", "de", "zh"])
     maker: Callable[[random.Random, str], Case] = rng.choice([_entities, _entities, _months, _compared, _grouped])
@@ -294,34 +296,31 @@ def _entities(rng: random.Random, language: str) -> Case:
     old = before.assign(share=(before[first] / before[first].sum() * 100).round(1))
     ranked = now.sort_values(first, ascending=False).reset_index(drop=True)
     form = rng.choice(["exact", "whole", "scaled"])
+    n, amounts, shares, counts = (ranked[column].to_list() for column in (label, first, "share", second))
+    stale_amounts, stale_shares = (dict(zip(old[label], old[column], strict=True)) for column in (first, "share"))
+    sum_of_all = ranked[first].sum()
 
     def amount(row: int) -> Slot:
-        rivals = [style.amount(v, unit, form) for n, v in enumerate(ranked[first]) if n != row]
-        name = ranked[label][row]
-        stale = float(old.loc[old[label] == name, first].iloc[0])
+        rivals = [style.amount(v, unit, form) for at, v in enumerate(amounts) if at != row]
         return Slot(
-            style.amount(ranked[first][row], unit, form),
-            {"row": rng.choice(rivals), "earlier": style.amount(stale, unit, form)},
+            style.amount(amounts[row], unit, form),
+            {"row": rng.choice(rivals), "earlier": style.amount(float(stale_amounts[n[row]]), unit, form)},
         )
 
     def share(row: int) -> Slot:
-        name = ranked[label][row]
-        stale = float(old.loc[old[label] == name, "share"].iloc[0])
-        rest = ranked[first].sum() - ranked[first][row]
         wrong = {
-            "row": rng.choice([style.percent(v) for n, v in enumerate(ranked["share"]) if n != row]),
-            "earlier": style.percent(stale),
-            "base": style.percent(ranked[first][row] / rest * 100),
+            "row": rng.choice([style.percent(v) for at, v in enumerate(shares) if at != row]),
+            "earlier": style.percent(float(stale_shares[n[row]])),
+            "base": style.percent(amounts[row] / (sum_of_all - amounts[row]) * 100),
         }
-        return Slot(style.percent(ranked["share"][row]), wrong)
+        return Slot(style.percent(shares[row]), wrong)
 
     def count(row: int) -> Slot:
         return Slot(
-            style.amount(ranked[second][row], unit2, "whole"),
-            {"row": rng.choice([style.amount(v, unit2, "whole") for n, v in enumerate(ranked[second]) if n != row])},
+            style.amount(counts[row], unit2, "whole"),
+            {"row": rng.choice([style.amount(v, unit2, "whole") for at, v in enumerate(counts) if at != row])},
         )
 
-    n = [ranked[label][row] for row in range(len(ranked))]
     total = Slot(style.amount(ranked[first].sum(), unit, form), {"earlier": style.amount(old[first].sum(), unit, form)})
     gap = Slot(style.amount(ranked[first][0] - ranked[first][1], unit, "exact"), {})
     two = Slot(style.percent(float((ranked[first][:2].sum()) / ranked[first].sum() * 100)), {})
@@ -532,22 +531,24 @@ def _compared(rng: random.Random, language: str) -> Case:
         [_asked("Now the web shop only", "2.0"), *cells(now, 2)],
     ]
 
+    new, old = now.to_dict("list"), before.to_dict("list")
+
     def level(row: int, year: int) -> Slot:
-        value = int(now[str(year)][row])
-        rivals = [style.amount(v, unit, "exact") for n, v in enumerate(now[str(year)]) if n != row]
+        value = new[str(year)][row]
+        rivals = [style.amount(v, unit, "exact") for n, v in enumerate(new[str(year)]) if n != row]
         return Slot(
             style.amount(value, unit, "exact"),
-            {"row": rng.choice(rivals), "earlier": style.amount(int(before[str(year)][row]), unit, "exact")},
+            {"row": rng.choice(rivals), "earlier": style.amount(old[str(year)][row], unit, "exact")},
         )
 
     def change(row: int, *, plus: bool) -> Slot:
-        value = float(now["pct_change"][row])
-        rivals = [style.percent(v, plus=plus) for n, v in enumerate(now["pct_change"]) if n != row]
-        swing = float(now["diff"][row] / now[str(one + 1)][row] * 100)
+        value = new["pct_change"][row]
+        rivals = [style.percent(v, plus=plus) for n, v in enumerate(new["pct_change"]) if n != row]
+        swing = new["diff"][row] / new[str(one + 1)][row] * 100
         if plus:
             return Slot(style.percent(value, plus=True), {
                 "row": rng.choice(rivals), "sign": style.percent(-value, plus=True),
-                "base": style.percent(swing, plus=True), "earlier": style.percent(float(before["pct_change"][row]), plus=True),
+                "base": style.percent(swing, plus=True), "earlier": style.percent(old["pct_change"][row], plus=True),
             })  # fmt: skip
         return Slot(
             style.percent(abs(value)),
@@ -555,7 +556,7 @@ def _compared(rng: random.Random, language: str) -> Case:
         )
 
     def diff(row: int) -> Slot:
-        value = int(now["diff"][row])
+        value = new["diff"][row]
         text = style.amount(abs(value), unit, "exact")
         sign = "−" if value < 0 else "+"
         return Slot(sign + text, {"sign": ("+" if value < 0 else "−") + text})
