@@ -37,11 +37,13 @@ class Code(str):
 
 @dataclass(frozen=True, slots=True)
 class _Function:
-    """A function that a cell may define, and the file that it stands in."""
+    """A function that a cell may define, the file that it stands in, and the names that it uses and calls."""
 
     source: str
     node: ast.FunctionDef
     file: str
+    names: frozenset[str]
+    calls: frozenset[str]
 
 
 _Imports = Sequence[ast.Import | ast.ImportFrom]
@@ -66,7 +68,7 @@ def _library() -> tuple[Mapping[str, _Function], Mapping[str, _Imports]]:
         for node in body:
             if isinstance(node, ast.FunctionDef):
                 source = _FOR_CHECKS.sub("", ast.get_source_segment(text, node) or "")
-                functions[node.name] = _Function(source, node, file)
+                functions[node.name] = _Function(source, node, file, _names(node), _called(node))
     return functions, imports
 
 
@@ -99,7 +101,7 @@ def cell(
     called = call(template, {**values, "title": title, "words": words})
     code = "\n".join([*before, f"{table} = {called}\n{table}" if table else called])
     needed = _functions_for(code, stage)
-    used = _names(ast.parse(code)).union(*(_names(function.node) for function in needed))
+    used = _names(ast.parse(code)).union(*(function.names for function in needed))
     imports = _import_lines({function.file for function in needed}, used, first=stage in FIRST)
     head = "\n".join(imports) + "".join(f"\n\n\n{function.source}" for function in needed)
     body = f"{head.strip()}\n\n\n{code}".strip()
@@ -166,7 +168,7 @@ def _with_called(functions: Collection[str]) -> frozenset[str]:
     found = frozenset(functions)
     while found - wanted:
         wanted |= found
-        found = frozenset(name for each in wanted for name in _called(library[each].node)) & library.keys()
+        found = frozenset(name for each in wanted for name in library[each].calls) & library.keys()
     return wanted
 
 

@@ -90,14 +90,23 @@ def find(phrases: Iterable[str], text: str) -> list[Span]:
     text_words = words(text)
     text_stems = [word.stem for word in text_words]
     for phrase in phrases:
-        if CJK.search(phrase):
-            found += [Span(m.start(), m.end()) for m in re.finditer(re.escape(phrase), text)]
+        wanted = _stems_of(phrase)
+        if wanted is None:
+            if phrase in text:
+                found += [Span(m.start(), m.end()) for m in re.finditer(re.escape(phrase), text)]
             continue
-        wanted = [word.stem for word in words(phrase)]
+        if not wanted or wanted[0] not in text_stems:
+            continue
         for at in range(len(text_words) - len(wanted) + 1):
             if text_stems[at : at + len(wanted)] == wanted:
                 found.append(Span(text_words[at].span.start, text_words[at + len(wanted) - 1].span.end))
     return sorted(found, key=lambda span: (span.start, -span.end))
+
+
+@lru_cache(maxsize=8_000)
+def _stems_of(phrase: str) -> list[str] | None:
+    """The stems of a phrase; None for one in Chinese or Japanese, which is looked for as it is."""
+    return None if CJK.search(phrase) else [word.stem for word in words(phrase)]
 
 
 def has(group: str, text: str) -> bool:
@@ -127,8 +136,22 @@ def first_of(group: str, text: str) -> str | None:
 def concepts_of(names: Iterable[str]) -> set[str]:
     """The concepts that any of the words (or a Chinese name) belongs to."""
     listed = list(names)
+    own = {stem(name) for name in listed}
     return {
         concept
-        for concept, phrases in lexicon()["concepts"].items()
-        if any(p in name if CJK.search(p) else stem(p) == stem(name) for name in listed for p in phrases)
+        for concept, parts, stemmed in _concepts()
+        if not stemmed.isdisjoint(own) or any(part in name for part in parts for name in listed)
     }
+
+
+@cache
+def _concepts() -> list[tuple[str, list[str], frozenset[str]]]:
+    """Each concept with its Chinese words, which may stand anywhere in a name, and the stems of its others."""
+    return [
+        (
+            concept,
+            [phrase for phrase in phrases if CJK.search(phrase)],
+            frozenset(stem(phrase) for phrase in phrases if not CJK.search(phrase)),
+        )
+        for concept, phrases in lexicon()["concepts"].items()
+    ]

@@ -17,7 +17,7 @@ from core.phrases import OWN_FILES, say
 from core.values import Language
 from workers.offline import cells
 from workers.offline.cells import templates
-from workers.offline.lexicon import lexicon
+from workers.offline.lexicon import find, lexicon
 from workers.offline.wording import environment, money, month, number, percent, sentences, when
 
 ROOM = Path(workers.offline.__file__).parent
@@ -250,3 +250,7 @@ def test_a_year_has_twelve_months_and_a_week_seven_days(language: Language) -> N
     assert len({month(number, language) for number in range(1, 13)}) == 12
     assert len(set(sentences()["words"][language]["days"].split())) == 7
     assert say("report_method", language)
+
+
+def test_a_name_without_a_word_stands_nowhere() -> None:
+    assert find(["__", "—", ""], "sales by __ — and region") == []
