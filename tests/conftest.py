@@ -16,8 +16,10 @@ from urllib.parse import urlsplit
 import compiled_once
 import pytest
 import schema_template
+import shared_certificates
 import shared_statements
 import structlog
+import unselected
 import without_syncs
 from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
@@ -38,6 +40,10 @@ if not os.environ.get("EXPLORE"):
     # Hypothesis also tries the literals of every file of ours that happens to be imported: other ones when other files
     # are collected, and it goes through all of them for each strategy.
     pytest.MonkeyPatch().setattr(providers, "_get_local_constants", Constants)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    return unselected.is_left_out(collection_path, config) or None
 
 
 def pytest_sessionstart(session: pytest.Session) -> None:
@@ -92,6 +98,12 @@ def _empty_databases_from_a_template(tmp_path_factory: pytest.TempPathFactory) -
 @pytest.fixture(scope="session", autouse=True)
 def _statements_are_compiled_once() -> Iterator[None]:
     with shared_statements.used():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _certificates_are_read_once() -> Iterator[None]:
+    with shared_certificates.used():
         yield
 
 
