@@ -494,7 +494,8 @@ def new_database(folder: Path) -> Path:
 @contextmanager
 def hurried() -> Iterator[None]:
     """Inside the block nothing waits long between two tries, and nothing for a disk."""
-    quick = {"LOOK_EVERY_S": 0.005, "AGAIN_S": 0.001, "LOOK_AFTER_S": 0.0, "SHARE_WAIT_S": 0.05, "LOOK_AGAIN_S": 0.01}
+    # Each look for a stop asks the Store: more of them would take more of the processor than short turns do.
+    quick = {"LOOK_EVERY_S": 0.02, "AGAIN_S": 0.001, "LOOK_AFTER_S": 0.0, "SHARE_WAIT_S": 0.05, "LOOK_AGAIN_S": 0.01}
     modules = [importlib.import_module(f"core.slack.{name}") for name in ("shares", "uploads", "writer")]
     modules += [
         importlib.import_module(found.name) for found in pkgutil.walk_packages(workers.turn.__path__, "workers.turn.")
