@@ -8,6 +8,7 @@ import textwrap
 import types
 from typing import Any
 
+import numpy as np
 import pytest
 
 from executor.inside import variable_pickles
@@ -148,13 +149,15 @@ def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def same(left: dict[str, Any], right: dict[str, Any]) -> list[str]:
     """The large variables that differ."""
-    return [name for name in LARGE if repr_of(left.get(name)) != repr_of(right.get(name))]
+    return [name for name in LARGE if not is_same(left.get(name), right.get(name))]
 
 
-def repr_of(value: Any) -> Any:
-    if hasattr(value, "to_dict"):
-        return value.to_dict("list")
-    return value.tolist() if hasattr(value, "tolist") else value
+def is_same(left: Any, right: Any) -> bool:
+    if hasattr(left, "equals"):
+        return bool(left.equals(right))
+    if not hasattr(left, "tolist"):
+        return bool(left == right)
+    return hasattr(right, "tolist") and left.dtype == right.dtype and bool(np.array_equal(left, right))
 
 
 @pytest.mark.usefixtures("looked")

@@ -38,11 +38,12 @@ MODULES = {
 
 
 def loaded(line: str) -> Any:
-    """What a line loads. It leaves its file to the collector, so that runs here."""
+    """What a line loads. It leaves its file to the collector, so that runs here; it walks what is left only once."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)
         found = eval(line, dict(MODULES))
         gc.collect()
+        gc.freeze()
     return found
 
 
