@@ -41,6 +41,7 @@ class HeldLease:
 
     lease: Lease
     _lost: threading.Event = field(default_factory=threading.Event, repr=False)
+    _unwanted: threading.Event = field(default_factory=threading.Event, repr=False)
     _left_alone: threading.Event = field(default_factory=threading.Event, repr=False)
 
     def is_lost(self) -> bool:
@@ -50,14 +51,21 @@ class HeldLease:
         """
         return self._lost.is_set()
 
+    def was_wanted(self) -> bool:
+        """Whether somebody came for the thread while it was held, or may have. Who came has gone again: the mail is to
+        be read once more. Known after the block of `Leases.hold_and_read`."""
+        return not self._unwanted.is_set()
+
     def was_left_alone(self) -> bool:
         """Whether Redis is sure that nobody came for the thread while it was held, and that no other one waits for a
-        place. Known after the block of `Leases.hold_and_read`."""
+        place. Known after the same block."""
         return self._left_alone.is_set()
 
-    def leave_alone(self) -> None:
-        """Note that the lease was given back and nobody had come."""
-        self._left_alone.set()
+    def leave(self, *, alone: bool) -> None:
+        """Note that the lease was given back and nobody had come. `alone`: no other thread waits for a place either."""
+        self._unwanted.set()
+        if alone:
+            self._left_alone.set()
 
     def lose(self) -> None:
         """Note that the lease was not renewed in time, or that another worker took the thread."""
@@ -187,8 +195,9 @@ class Leases:
         thread_id = held.lease.thread_id
         keys = [_key(thread_id), _came_key(thread_id), WAITS]
         try:
-            if not scripts.run(self._redis, scripts.GIVE_BACK, keys, held.lease.owner):
-                held.leave_alone()
+            found = scripts.run(self._redis, scripts.GIVE_BACK, keys, held.lease.owner)
+            if found != 1:
+                held.leave(alone=found == 0)
         except RedisError as error:
             log.warning("lease_not_released", thread=thread_id, error=error)
 

@@ -76,10 +76,13 @@ if redis.call('GET', KEYS[1]) ~= ARGV[1] then
   return 1
 end
 redis.call('DEL', KEYS[1])
-return math.min(1, redis.call('DEL', KEYS[2]) + redis.call('EXISTS', KEYS[3]))
+if redis.call('DEL', KEYS[2]) == 1 then
+  return 1
+end
+return 2 * redis.call('EXISTS', KEYS[3])
 """
-"""Gives a lease back; 1 if somebody came for it meanwhile, if a thread had to wait for a place, or if the lease is not
-the owner's any more.
+"""Gives a lease back; 1 if somebody came for it meanwhile, or if it is not the owner's any more; 2 if nobody did, and
+a thread had to wait for a place; else 0.
 
 Keys: the lease, the mark that somebody came, the mark that a thread waits. Argument: the owner.
 """

@@ -72,7 +72,8 @@ def run(worker: WorkerContext, thread_id: str) -> None:
     Does nothing when another worker has the lease, or when the limits on running turns say that the thread must wait.
     After the lease is given back the mail is read again, so mail that came in between is not forgotten. That is left
     out when the turn came to rest without mail, and Redis knows that nobody has come since: whoever comes stores the
-    mail first and then finds the lease taken, which leaves a mark. Raises NeedsOwnProcess, in a process that is shared.
+    mail first and then finds the lease taken, which leaves a mark. A thread without work, or without a place, is read
+    again for such a mark alone. Raises NeedsOwnProcess, in a process that is shared.
     """
     worker.wakes.claimed(thread_id)
     store, here = worker.context.store, worker.context.settings.node_id
@@ -81,17 +82,21 @@ def run(worker: WorkerContext, thread_id: str) -> None:
             if taken is None:
                 return
             held, state = taken
-            if (queued := state.queued) is None:
-                return
+            admitted = False
             # An old wake, from while that node was unavailable. The thread is woken on the node that has its session
             # now.
-            is_elsewhere = worker.wakes.is_elsewhere(state.node_id, here)
-            if not is_elsewhere:
-                with worker.admission.admit(queued) as admitted:
+            is_elsewhere = state.queued is not None and worker.wakes.is_elsewhere(state.node_id, here)
+            if state.queued is not None and not is_elsewhere:
+                with worker.admission.admit(state.queued) as admitted:
                     may_go_on, rests_without_mail = _advance(worker, held, state) if admitted else (False, False)
         if is_elsewhere:
             worker.wakes.wake(thread_id)
-        if is_elsewhere or not admitted:  # the next thread that ends wakes it
+            return
+        if not admitted:
+            if held.was_wanted():  # who came has found the lease taken, and the mail is newer than `state`
+                continue
+            if state.queued is not None:
+                _wait(worker, state.queued)
             return
         if rests_without_mail and held.was_left_alone():
             return
@@ -110,6 +115,15 @@ def run(worker: WorkerContext, thread_id: str) -> None:
         if others:  # a thread that never rests lets the others go first
             worker.wakes.wake(thread_id)
             return
+
+
+def _wait(worker: WorkerContext, queued: QueuedThread) -> None:
+    """Leave the thread, whose lease was given back, to the next one that ends.
+
+    One that ended before saw the lease held, and so nothing to wake: it may have freed the place, and taken the mark.
+    """
+    worker.admission.note_waiting()
+    notify([queued], worker.wakes, worker.admission)
 
 
 def _is_any_due(worker: WorkerContext, others: Sequence[QueuedThread]) -> bool:

@@ -13,7 +13,7 @@ from patience import eventually
 from redis import ConnectionError as RedisConnectionError
 
 from core.errors import LeaseLost
-from core.leases import Leases, drop_leases
+from core.leases import WAITS, Leases, drop_leases
 from core.store import Store
 from core.values import IncomingMessage
 
@@ -267,14 +267,23 @@ def test_the_holder_learns_that_somebody_came_even_before_the_last_holder(leases
             assert taken is not None
             if comes:
                 assert leases.take(THREAD) is None
-        assert taken[0].was_left_alone() != comes
+        assert (taken[0].was_left_alone(), taken[0].was_wanted()) == (not comes, comes)
+
+
+def test_who_waits_for_a_place_does_not_want_the_thread_that_was_held(
+    leases: Leases, redis: fakeredis.FakeRedis
+) -> None:
+    redis.set(WAITS, "1")
+    with leases.hold_and_read(THREAD) as taken:
+        assert taken is not None
+    assert (taken[0].was_left_alone(), taken[0].was_wanted()) == (False, False)
 
 
 def test_who_cannot_know_does_not_say_that_nobody_came(leases: Leases, server: fakeredis.FakeServer) -> None:
     with leases.hold_and_read(THREAD) as taken:
         assert taken is not None
         server.connected = False
-    assert not taken[0].was_left_alone()
+    assert (taken[0].was_left_alone(), taken[0].was_wanted()) == (False, True)
 
 
 def test_who_lost_the_lease_does_not_say_that_nobody_came(leases: Leases, redis: fakeredis.FakeRedis) -> None:

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
+import threading
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from turn_world import NewWorld, World, finish
+from patience import PATIENCE_S
+from turn_world import BEN, NewWorld, World, finish
 
 from core.settings import load_settings
 from core.store import Store
+from core.store.thread_state import ThreadState
+from core.store.wait_queue import QueuedThread
 from core.values import Lease, ThreadKey, TurnStatus
 from workers.models.scripted import ScriptedModel
 from workers.service import jobs
+from workers.service.admission import Admission
 from workers.service.backoff import ALONE_AFTER, MOST_CRASHES, Backoff
 from workers.service.context import WorkerContext
 
@@ -139,3 +145,110 @@ def test_a_turn_that_rests_in_peace_asks_for_no_wait_queue(
     monkeypatch.setattr(Store, "wait_queue", lambda _: pytest.fail("nobody came"))
     jobs.run(world.worker(), asked.id)
     assert world.statuses(asked) == ["done"]
+
+
+def once_refused(monkeypatch: pytest.MonkeyPatch, happens: Callable[[], object]) -> None:
+    """Let this happen once, while a thread that was refused a place still has its lease."""
+    admit, left = Admission.admit, [happens]
+
+    @contextmanager
+    def admitted(admission: Admission, thread: QueuedThread) -> Iterator[bool]:
+        with admit(admission, thread) as is_admitted:
+            if not is_admitted and left:
+                left.pop()()
+            yield is_admitted
+
+    monkeypatch.setattr(Admission, "admit", admitted)
+
+
+class Held:
+    """A turn that has come to its end, in a worker of its own, and is not given back before `end`."""
+
+    def __init__(self, world: World, key: ThreadKey, monkeypatch: pytest.MonkeyPatch) -> None:
+        ended, self._go_on = threading.Event(), threading.Event()
+        end = Store.set_turn_status
+
+        def held(store: Store, lease: Lease, turn_id: str, status: TurnStatus) -> bool:
+            has_mail = end(store, lease, turn_id, status)
+            if lease.thread_id == key.id:
+                ended.set()
+                assert self._go_on.wait(PATIENCE_S)
+            return has_mail
+
+        monkeypatch.setattr(Store, "set_turn_status", held)
+        self._job = threading.Thread(target=jobs.run, args=(world.worker(), key.id), daemon=True)
+        self._job.start()
+        assert ended.wait(PATIENCE_S)
+
+    def end(self) -> None:
+        self._go_on.set()
+        self._job.join(PATIENCE_S)
+        assert not self._job.is_alive()
+
+
+def test_a_thread_is_woken_whose_place_gets_free_while_it_is_refused(
+    new_world: NewWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = new_world(team="[fairness]\nrunning = 1\n")
+    world.model = ScriptedModel(turns=[[finish("Nothing was sold.")], [finish("Nothing either.")]])
+    first, second = world.say("what was sold?"), world.say("and last year?")
+    once_refused(monkeypatch, Held(world, first, monkeypatch).end)
+    worker = world.worker()
+    jobs.run(worker, second.id)
+    assert world.statuses(second) == []
+    assert worker.wakes.take(worker.context.settings.node_id) == second.id
+
+
+def test_a_thread_that_nobody_could_wake_as_one_turn_ended_is_woken_by_the_next(
+    new_world: NewWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = new_world(team="[fairness]\nper_person = 2\nrunning = 3\n")
+    world.model = ScriptedModel(turns=[[finish(f"Nothing, {number}.")] for number in range(4)])
+    of_ben = world.say("what was sold?", user=BEN)
+    ones, third = [world.say(f"what was sold in week {number}?") for number in range(2)], world.say("and in all?")
+    others = [Held(world, each, monkeypatch) for each in (of_ben, *ones)]
+    once_refused(monkeypatch, others[0].end)  # it looks who waits, and the third one's lease is held
+    worker = world.worker()
+    jobs.run(worker, third.id)
+    assert worker.wakes.take(worker.context.settings.node_id) is None
+    others[1].end()
+    assert worker.wakes.take(worker.context.settings.node_id) == third.id
+    others[2].end()
+
+
+def test_mail_that_comes_while_a_job_finds_nothing_to_do_is_answered(
+    world: World, asked: ThreadKey, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world.model = ScriptedModel(turns=[[finish("Nothing was sold.")], [finish("Nothing either.")]])
+    jobs.run(world.worker(), asked.id)
+    take, comes = Store.take_thread, [True]
+
+    def taken(store: Store, thread_id: str) -> tuple[int, ThreadState]:
+        found = take(store, thread_id)
+        if comes:
+            comes.clear()
+            world.say("and last year?", thread=asked)
+            jobs.run(world.worker(), asked.id)  # another worker has its wake, and cannot have the lease
+        return found
+
+    monkeypatch.setattr(Store, "take_thread", taken)
+    jobs.run(world.worker(), asked.id)  # a job too many
+    assert world.statuses(asked) == ["done", "done"]
+
+
+def test_a_stop_that_comes_while_its_thread_is_refused_a_place_does_not_wait_for_one(
+    new_world: NewWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    world = new_world(team="[fairness]\nrunning = 1\n")
+    world.model = ScriptedModel(turns=[[finish("Nothing was sold.")], [finish("Nothing either.")]])
+    first, second = world.say("what was sold?"), world.say("and last year?")
+    running = Held(world, first, monkeypatch)
+
+    def stop() -> None:
+        world.say("stop", thread=second)
+        jobs.run(world.worker(), second.id)
+
+    once_refused(monkeypatch, stop)
+    jobs.run(world.worker(), second.id)
+    assert world.store.unread(second.id) == []
+    running.end()
