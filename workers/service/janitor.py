@@ -1,7 +1,8 @@
 """Wakes threads that have work and no worker, for example after a crash or a lost wake.
 
 Each node has a janitor, and one of them sweeps for all (`SweepLease`). The status lines of waiting threads are set by a
-thread of its own, so that a slow Slack keeps nobody waiting.
+thread of its own, so that a slow Slack keeps nobody waiting. What has to go is deleted in another one: retention may
+look at millions of threads.
 """
 
 from __future__ import annotations
@@ -99,25 +100,31 @@ def run(settings: Settings) -> None:
         shown = Newest(status.show, "queue status")
 
         def sweep() -> list[str]:
-            if not mine.take():
-                return []
-            queue = waiting(store, leases, backoff)
-            woken = notify(queue, wakes, admission, force=True)
-            shown.put(queue)
-            if begun := begin_due(store, datetime.now(UTC), settings):
-                log.info("runs_begun", count=begun)
-            for name in drop_dead_queues(redis):
-                log.info("dead_queue_dropped", queue=name)
-            return woken
+            with mine.taken() as is_mine:
+                if not is_mine:
+                    return []
+                queue = waiting(store, leases, backoff)
+                woken = notify(queue, wakes, admission, force=True)
+                shown.put(queue)
+                if begun := begin_due(store, datetime.now(UTC), settings):
+                    log.info("runs_begun", count=begun)
+                for name in drop_dead_queues(redis):
+                    log.info("dead_queue_dropped", queue=name)
+                return woken
 
-        def swept() -> None:
-            sweep_file(settings).touch()
+        def tidy(_: None) -> None:
             sweep_tempdirs(settings)
             carry_out_orders(settings, store, sessions)
-            expire_questions(store, time.time())
             keep_retention(settings, store, blobs, redis)
             eviction.sweep()
             with suppress(HostUnavailable, RequestError):
                 clear_room(settings, sessions)
+
+        tidied = Newest(tidy, "tidying")
+
+        def swept() -> None:
+            sweep_file(settings).touch()
+            tidied.put(None)
+            expire_questions(store, time.time())
 
         keep_sweeping(sweep, threading.Event(), swept=swept)

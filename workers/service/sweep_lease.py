@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import threading
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from typing import Generic, TypeVar
 
-from redis import Redis
+from redis import Redis, RedisError
 
+from core import scripts
 from core.telemetry import get_logger
 
 log = get_logger(__name__)
@@ -42,6 +44,18 @@ class SweepLease:
         if (holder.decode() if isinstance(holder, bytes) else holder) != self._owner:
             return False
         return bool(self._redis.pexpire(_KEY, self._ttl_ms))
+
+    @contextmanager
+    def taken(self) -> Iterator[bool]:
+        """Sweep inside the block, if it is this janitor's turn. One that fails leaves the next sweep to the others: the
+        Store may be away from its node alone. Raises redis.RedisError."""
+        mine = self.take()
+        try:
+            yield mine
+        except BaseException:
+            with suppress(RedisError):
+                scripts.run(self._redis, scripts.DROP, [_KEY], self._owner)
+            raise
 
 
 class Newest(Generic[Given]):

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import threading
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from pathlib import Path
 
 import fakeredis
 import pytest
+from patience import PATIENCE_S
 from redis import Redis
 from rq import Queue
 
 from core.leases import Leases
 from core.queue import SERIALIZER, SHARED_QUEUE, Wakes
+from core.settings import load_settings
 from core.store import Store
 from core.team_settings import FairnessSettings
 from core.values import IncomingMessage
+from workers.service import janitor
 from workers.service.admission import Admission
 from workers.service.backoff import Backoff
 from workers.service.janitor import notify, waiting
@@ -114,3 +118,27 @@ def test_a_turn_that_ends_while_the_queue_is_read_is_not_woken(store: Store, red
             return super().held(thread_ids)
 
     assert waiting(store, Ending(redis, store), Backoff(redis)) == []
+
+
+def test_a_look_for_old_threads_that_takes_long_holds_up_no_sweep(
+    store: Store, redis: Redis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun, go_on, woken = threading.Event(), threading.Event(), list[str]()
+
+    def look_for_long(*_: object) -> None:
+        begun.set()
+        assert go_on.wait(PATIENCE_S)
+
+    def twice(sweep: Callable[[], Iterable[str]], _: threading.Event, *, swept: Callable[[], None]) -> None:
+        swept()
+        assert begun.wait(PATIENCE_S)
+        woken.extend(sweep())
+        go_on.set()
+
+    monkeypatch.setattr(janitor, "connect_redis", lambda _: redis)
+    monkeypatch.setattr(janitor, "keep_retention", look_for_long)
+    monkeypatch.setattr(janitor, "keep_sweeping", twice)
+    thread = record(store, "1.000001")
+    places = {"THREADBOOK_HOME": str(tmp_path), "DATABASE_URL": f"sqlite:///{tmp_path / 'store.db'}"}
+    janitor.run(load_settings(places, tmp_path))
+    assert woken == [thread]

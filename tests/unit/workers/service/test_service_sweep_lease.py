@@ -9,6 +9,7 @@ import fakeredis
 import pytest
 from patience import PATIENCE_S, eventually
 
+from core.store import StoreUnreachable
 from workers.service.sweep_lease import Newest, SweepLease
 
 
@@ -35,6 +36,23 @@ def test_when_the_janitor_that_sweeps_is_gone_another_one_does(redis: fakeredis.
     assert gone.take()
     eventually(next_one.take, "the next janitor's turn")
     assert not gone.take()
+
+
+def fail(lease: SweepLease) -> None:
+    """Sweep while the Store is away from the node of this janitor alone."""
+    with lease.taken():
+        raise StoreUnreachable("away")
+
+
+def test_a_janitor_whose_sweep_fails_leaves_the_next_one_to_another(redis: fakeredis.FakeRedis) -> None:
+    failing, other = SweepLease(redis), SweepLease(redis)
+    with pytest.raises(StoreUnreachable):
+        fail(failing)
+    with other.taken() as is_mine:
+        assert is_mine
+    with pytest.raises(StoreUnreachable):
+        fail(failing)
+    assert [failing.take(), other.take()] == [False, True]
 
 
 def test_each_take_lasts_as_long_as_the_first(redis: fakeredis.FakeRedis) -> None:
