@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
+from datetime import datetime
 
 from redis import Redis
 
@@ -16,13 +17,24 @@ from core.store import Store
 from core.store.part import contents_in
 
 
-def purge_thread(store: Store, blobs: Blobs, redis: Redis, thread_id: str, state: str = "") -> int:
+def purge_thread(
+    store: Store,
+    blobs: Blobs,
+    redis: Redis,
+    thread_id: str,
+    state: str = "",
+    *,
+    older_than: datetime | None = None,
+) -> int | None:
     """Delete a thread; returns the number of rows. Raises StoreUnreachable, BlobsUnreachable, redis.RedisError.
 
     A worker that works on it loses its lease. The contents of the file store follow with `delete_contents`. `state` is
-    the hash of the thread's last state, which its tombstone keeps.
+    the hash of the thread's last state, which its tombstone keeps. With `older_than` a thread in which something
+    happened since stays as it is, and None is returned: it may be long ago that it was found.
     """
-    rows = store.purge_thread(thread_id, _packed(store, blobs, thread_id), state)
+    rows = store.purge_thread(thread_id, _packed(store, blobs, thread_id), state, older_than=older_than)
+    if rows is None:
+        return None
     folder = blobs.thread_folder(thread_id)
     folder.remove(folder.names())
     keys = list(redis.scan_iter(match=f"threadbook:*{_literal(thread_id)}*", count=1_000))

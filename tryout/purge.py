@@ -70,7 +70,11 @@ def run(
             for thread_id in found or filter(None, [thread]):
                 spool.purge(thread_id=thread_id)
             for thread_id in found:
-                rows = purge_thread(store, blobs, redis, thread_id, last_state(store.timed_steps(thread_id)))
+                state = last_state(store.timed_steps(thread_id))
+                rows = purge_thread(store, blobs, redis, thread_id, state, older_than=since)
+                if rows is None:
+                    print(f"threadbook: {thread_id} stays: something happened there meanwhile.", file=sys.stderr)
+                    continue
                 store.audit(operator(settings), "purge", thread_id, "done", details={"rows": rows})
             delete_contents(store, blobs)
         except (SQLAlchemyError, RedisError, BlobsUnreachable) as error:

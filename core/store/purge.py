@@ -11,9 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, Connection, Table, delete, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, Connection, Table, and_, delete, exists, func, or_, select, update
 
 from core.store import tables as t
+from core.store.lineage import inheritors_of
 from core.store.nodes import forget_exported
 from core.store.part import Part, contents_in, now, writes
 from core.values import Lease
@@ -50,12 +51,7 @@ class Purges(Part):
             spent = select(t.model_calls.c.id).where(t.model_calls.c.thread_id == c.id, t.model_calls.c.user == user)
             query = query.where(or_(exists(messages.where(t.messages.c.user == user)), exists(spent)))
         if older_than is not None:
-            fresh_turn = or_(t.turns.c.created_at >= older_than, t.turns.c.ended_at >= older_than)
-            query = query.where(
-                c.created_at < older_than,
-                ~exists(messages.where(t.messages.c.received_at >= older_than)),
-                ~exists(turns.where(or_(fresh_turn, t.turns.c.status == "running"))),
-            )
+            query = query.where(_nothing_since(older_than))
         with self._database.reading(patient=True) as db:  # it looks at every thread
             found = set(db.execute(query).scalars())
             heirs = _all_heirs(db)
@@ -75,14 +71,24 @@ class Purges(Part):
     # --- deleting
 
     @writes
-    def purge_thread(self, thread_id: str, more_contents: Collection[str] = (), state: str = "") -> int:
+    def purge_thread(
+        self,
+        thread_id: str,
+        more_contents: Collection[str] = (),
+        state: str = "",
+        *,
+        older_than: datetime | None = None,
+    ) -> int | None:
         """Delete what the tables hold of a thread; returns the number of rows.
 
         `more_contents` are contents that only its exported session names. The thread's id and its fencing token stay:
         a worker that still works on it can write nothing any more. A tombstone keeps the hash of its last `state`.
+        With `older_than` a thread that is not purgeable by age any more is left as it is, and None returned.
         """
         c = t.threads.c
         with self._writing() as db:
+            if older_than is not None and not _is_still_old(db, thread_id, older_than):
+                return None
             fence = update(t.threads).where(c.id == thread_id).values(fence=c.fence + 1, begun_cell=None)
             if db.execute(fence).rowcount:
                 forget_exported(db, thread_id)
@@ -153,6 +159,28 @@ class Purges(Part):
         needed = select(t.blob_refs.c.sha256).where(t.blob_refs.c.sha256 == c.sha256)
         with self._writing() as db:
             db.execute(delete(t.purge_blobs).where(or_(c.sha256.in_(contents), exists(needed))))
+
+
+def _nothing_since(older_than: datetime) -> ColumnElement[bool]:
+    """SQL: nothing happened in a row of `threads` since then, and no turn runs there."""
+    c = t.threads.c
+    fresh_mail = select(t.messages.c.id).where(t.messages.c.thread_id == c.id, t.messages.c.received_at >= older_than)
+    fresh_turn = or_(t.turns.c.created_at >= older_than, t.turns.c.ended_at >= older_than)
+    at_work = or_(fresh_turn, t.turns.c.status == "running")
+    fresh_work = select(t.turns.c.id).where(t.turns.c.thread_id == c.id, at_work)
+    return and_(c.created_at < older_than, ~exists(fresh_mail), ~exists(fresh_work))
+
+
+def _is_still_old(db: Connection, thread_id: str, older_than: datetime) -> bool:
+    """Whether nothing happened since then in a thread and in those that hold words of it.
+
+    The thread's row is locked: on Postgres, a message that comes now waits until the transaction has ended.
+    """
+    c = t.threads.c
+    db.execute(select(c.id).where(c.id == thread_id).with_for_update())
+    meant = {thread_id, *inheritors_of(db, [thread_id])}
+    old = select(func.count()).select_from(t.threads).where(c.id.in_(meant), _nothing_since(older_than))
+    return int(db.execute(old).scalar_one()) == len(meant)
 
 
 def _all_heirs(db: Connection) -> dict[str, set[str]]:

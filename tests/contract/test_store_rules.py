@@ -571,6 +571,15 @@ def test_an_exported_session_that_is_forgotten_or_purged_counts_no_longer(store:
     assert store.exported_bytes(THREAD) == ExportedBytes(thread=0, node=0, team=0)
 
 
+def test_a_purge_by_age_leaves_a_thread_in_which_something_happened_since(store: Store) -> None:
+    before = datetime.now(UTC)
+    store.record_message(message(ts="100.000001"))
+    assert store.purge_thread(THREAD, older_than=before) is None
+    assert len(store.unread(THREAD)) == 1
+    assert store.purge_thread(THREAD, older_than=datetime.now(UTC)) == 1
+    assert store.unread(THREAD) == []
+
+
 def test_a_deleted_message_that_called_for_a_talk_is_no_mail_any_more(store: Store) -> None:
     store.record_message(message(ts="100.000009", root_ts="100.000001", mention=True))
     assert store.unread(THREAD)[0].talk_wanted

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 from planted import places
@@ -21,6 +22,7 @@ from core.values import ThreadKey
 from workers.memory.functions.shelf import UNTESTED
 from workers.memory.team import memory_of
 from workers.models.scripted import ScriptedModel
+from workers.service import purges
 from workers.service.purges import carry_out_orders, keep_retention
 from workers.turn.building import folder_of
 
@@ -196,6 +198,33 @@ def test_retention_purges_what_is_old_and_leaves_what_is_not(world: World, folde
     assert found(world, folder, SENTENCE) == []
     assert world.statuses(new) == ["done"]
     assert [(line.actor, line.resource) for line in world.store.audit_lines()] == [("retention", old.id)]
+
+
+@pytest.mark.parametrize("is_fork", [False, True])
+def test_a_thread_to_which_somebody_comes_back_while_retention_works_stays(
+    world: World, monkeypatch: pytest.MonkeyPatch, is_fork: bool
+) -> None:
+    """So does one of which a new thread was made meanwhile."""
+    first, second = sorted([planted(world), planted(world)], key=lambda key: key.id)
+    for key in (first, second):
+        _age(world, key, days=40)
+    purge_first = purges.purge_thread
+
+    def then_somebody_comes(*given: Any, **named: Any) -> int | None:
+        rows = purge_first(*given, **named)
+        if given[3] == first.id:
+            young = another(world) if is_fork else world.say("are you still there?", thread=second)
+            if is_fork:
+                lease = world.worker().leases.take(young.id)
+                assert lease is not None
+                world.store.note_source(lease, second.id)
+        return rows
+
+    monkeypatch.setattr(purges, "purge_thread", then_somebody_comes)
+    settings = world.settings.model_copy(update={"retention": world.settings.retention.model_copy(update={"days": 30})})
+    assert keep_retention(settings, world.store, Blobs(settings.files), world._redis) == 1
+    assert (world.statuses(first), world.statuses(second)) == ([], ["done"])
+    assert [line.resource for line in world.store.audit_lines()] == [first.id]
 
 
 def test_without_retention_everything_is_kept(world: World) -> None:
