@@ -156,6 +156,14 @@ return {tries, tonumber(redis.call('GET', KEYS[2]) or '0')}
 """
 """Raises a counter that is kept for some seconds; gives it, and another counter."""
 
+TAKE_BACK_TRY = """
+if redis.call('EXISTS', KEYS[1]) == 1 then
+  return redis.call('DECR', KEYS[1])
+end
+return 0
+"""
+"""Lowers a counter of `COUNT_TRY`. One that is gone stays so: it would come back without an end."""
+
 ENTER = """
 local entries = redis.call('HGETALL', KEYS[1])
 local all, in_channel, of_person = 0, 0, 0

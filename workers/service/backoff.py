@@ -63,7 +63,7 @@ class Backoff:
 
     def withdraw(self, step: str) -> None:
         """Forget the try that began, and no earlier one: another process is to try the step."""
-        self._redis.decr(_crashes(step))
+        scripts.run(self._redis, scripts.TAKE_BACK_TRY, [_crashes(step)])
         with self._lock:
             self._begun.discard(step)
 

@@ -33,6 +33,15 @@ def test_a_try_that_is_withdrawn_leaves_the_earlier_ones(backoff: Backoff) -> No
         backoff.withdraw("t1:3")
 
 
+def test_what_is_withdrawn_after_redis_was_emptied_leaves_nothing_there() -> None:
+    with fakeredis.FakeRedis(server=fakeredis.FakeServer()) as redis:
+        backoff = Backoff(redis)
+        backoff.begin("t1:3")
+        redis.flushall()
+        backoff.withdraw_all()
+        assert redis.keys() == []
+
+
 def test_a_worker_that_is_told_to_end_withdraws_what_it_began(backoff: Backoff) -> None:
     backoff.begin("t1:3")
     backoff.begin("t2:5")
