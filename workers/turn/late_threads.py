@@ -44,8 +44,9 @@ class LateThread:
         with self._lock:
             run, self._run = self._run, None
             if run is not None:
-                self._thread = threading.Thread(target=self._context.run, args=(run,), name=self._name, daemon=True)
-                self._thread.start()
+                thread = threading.Thread(target=self._context.run, args=(run,), name=self._name, daemon=True)
+                thread.start()
+                self._thread = thread
 
     def call_off(self, wait_s: float | None = None) -> None:
         """Do not begin it any more. If it has begun, wait for it, at most `wait_s` seconds."""
@@ -75,10 +76,18 @@ class _List:
             entry = (time.monotonic() + late.after_s, next(self._numbers), late)
             heapq.heappush(self._waiting, entry)
             if self._begins is None:
-                self._begins = threading.Thread(target=self._run, name="late threads", daemon=True)
-                self._begins.start()
+                self._begin()
             elif self._waiting[0] is entry:
                 self._changed.notify()
+
+    def _begin(self) -> None:
+        thread = threading.Thread(target=self._run, name="late threads", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:  # no room for a thread: the next one that is added tries again
+            log.warning("watcher_not_begun", error=error)
+        else:
+            self._begins = thread
 
     def _run(self) -> None:
         while True:

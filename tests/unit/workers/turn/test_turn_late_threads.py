@@ -6,7 +6,9 @@ import contextvars
 import os
 import threading
 from collections.abc import Callable
+from functools import partial
 
+import pytest
 from patience import eventually
 
 from workers.turn import late_threads
@@ -96,3 +98,34 @@ def test_threads_begin_in_a_fork_too() -> None:
     with os.fdopen(reads, "rb") as said:
         assert said.read() == b"begun"
     os.waitpid(pid, 0)
+
+
+def no_room_for(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """Let the next thread of this name find no room."""
+    start, left = threading.Thread.start, [name]
+
+    def started_or_not(thread: threading.Thread) -> None:
+        if thread.name in left:
+            left.remove(thread.name)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", started_or_not)
+
+
+def test_a_watcher_for_which_there_was_no_room_is_called_off_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    no_room_for(monkeypatch, "late")
+    late = LateThread(lambda: None, after_s=NEVER_S, name="late")
+    with pytest.raises(RuntimeError):
+        late.begin()
+    late.call_off()
+
+
+def test_watchers_begin_again_once_there_is_room_for_a_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(late_threads, "_LIST", late_threads._List())
+    no_room_for(monkeypatch, "late threads")
+    ran: list[str] = []
+    for word in ("first", "second"):
+        started(partial(ran.append, word), SOON_S)
+    eventually(lambda: len(ran) == 2)
+    assert sorted(ran) == ["first", "second"]
