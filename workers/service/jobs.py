@@ -83,8 +83,7 @@ def run(worker: WorkerContext, thread_id: str) -> None:
                 return
             held, state = taken
             admitted = False
-            # An old wake, from while that node was unavailable. The thread is woken on the node that has its session
-            # now.
+            # An old wake, from while that node was unavailable. The node that has the session now is to be woken.
             is_elsewhere = state.queued is not None and worker.wakes.is_elsewhere(state.node_id, here)
             if state.queued is not None and not is_elsewhere:
                 with worker.admission.admit(state.queued) as admitted:
