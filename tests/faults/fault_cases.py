@@ -121,6 +121,16 @@ class Case:
         is_open = bool(turns) and turns[-1].status == "waiting" and open_question(self.world.store.steps(turns[-1].id))
         return bool(is_open) and len(self.approvals()) >= at_least and len(self.buttons()) == 1
 
+    def comes_to_ask(self, count: int) -> None:
+        """Wait until it has asked so many questions and waits. Fails with where the thread stands."""
+        try:
+            eventually(lambda: self.waits_for_yes(at_least=count), f"question {count} whether a cell may run")
+        except AssertionError as error:
+            turns = [(turn.id, turn.status) for turn in self.world.store.turns(self.thread.id)]
+            asked = [(step.call_id, [each.outcome for each in decided]) for step, decided in self.approvals()]
+            said = [message_text(message)[:200] for message in self.said()][-4:]
+            raise AssertionError(f"{error}: {turns}, asked {asked}, buttons {self.buttons()}, said {said}") from None
+
     def buttons(self) -> list[str]:
         """The messages that still offer to let a cell run, by their ts."""
         offers = ApprovalButton(turn=self.thread.id, call="any", do="run").id
@@ -282,12 +292,12 @@ class ChartShared(Moment):
         case.ask("a")  # the thread must be there before a fault can name it
         eventually(case.answered, "the first answer")
         call = "files.completeUploadExternal"
-        before = len(world.slack.wire(kind="call", method=call))
+        before = max((entry["n"] for entry in world.slack.wire(kind="call")), default=0)
         where = {"thread_ts": case.thread.root_ts}
         world.control("POST", "faults", method="share", kind="slow", seconds=14)
         world.control("POST", "faults", method=call, kind="slow", seconds=100, where=where)
         case.ask("pb")
-        eventually(lambda: len(world.slack.wire(kind="call", method=call)) > before, "the call that shares it")
+        eventually(lambda: world.slack.wire(kind="call", method=call, after=str(before)), "the call that shares it")
 
 
 class BetweenCellAndStep(InCell):
@@ -359,7 +369,7 @@ class WaitingForYes(Moment):
         self.case.ask()
         eventually(self.case.waits_for_yes, "the first question whether a cell may run")
         self.case.say_yes()
-        eventually(lambda: self.case.waits_for_yes(at_least=2), "the second question")
+        self.case.comes_to_ask(2)
 
     def release(self) -> None:
         """A person presses, and presses again while nobody answers: a press that the bot took must be enough."""
@@ -369,7 +379,7 @@ class WaitingForYes(Moment):
     def follow_up(self) -> None:
         before = len(self.case.approvals())
         super().follow_up()
-        eventually(lambda: self.case.waits_for_yes(at_least=before + 1), "the question of the follow-up")
+        self.case.comes_to_ask(before + 1)
         self.case.say_yes()
 
 
