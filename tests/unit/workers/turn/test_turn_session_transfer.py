@@ -12,6 +12,7 @@ from core.rows import ExportedRow
 from core.values import ThreadKey
 from executor.exported import ExportedSession
 from executor.fake import FakeSessions
+from executor.slices import at_once
 from workers.models.scripted import ScriptedModel
 from workers.turn.packs import PackStore
 from workers.turn.unexported import Unexported
@@ -32,7 +33,7 @@ class HeavySessions(FakeSessions):
         source = self._home.root / "large"
         source.write_bytes(self.large)
         with source.open("rb") as file:
-            sha256, size = self._home.keep(file.fileno(), 1 << 40)
+            sha256, size = at_once(self._home.keep(file.fileno(), 1 << 40))
         parts = [{"sha256": sha256, "size": size}]
         state = {**session.state, "body": {**session.state["body"], "parts": parts}}
         paths = {**session.paths, sha256: self._home.path_of(sha256)}
