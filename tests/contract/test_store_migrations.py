@@ -172,6 +172,27 @@ def test_the_versions_form_one_chain() -> None:
     assert len(list(script.walk_revisions())) == len(files)
 
 
+def test_a_migration_loses_no_trigger_and_no_view_of_an_earlier_one(tmp_path: Path) -> None:
+    """SQLite drops the triggers of a table that is made again: such a migration has to make them again, too."""
+    config = Config()
+    config.set_main_option("script_location", "core.store:migrations")
+    revisions = [one.revision for one in ScriptDirectory.from_config(config).walk_revisions()][::-1]
+    path = tmp_path / "store.db"
+    database = Database(f"sqlite:///{path}")
+    lost, before = {}, set[str]()
+    for revision in revisions:
+        with database.writing() as db:
+            config.attributes["connection"] = db
+            command.upgrade(config, revision)
+        with closing(sqlite3.connect(path)) as db:
+            after = {name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type IN ('trigger', 'view')")}
+        lost |= dict.fromkeys(before - after, revision)
+        before = after
+    database.close()
+    assert before
+    assert lost == {}
+
+
 def test_sqlite_is_set_up_for_several_processes(tmp_path: Path) -> None:
     path = tmp_path / "store.db"
     _migrate(f"sqlite:///{path}")
