@@ -22,8 +22,9 @@ Json = dict[str, Any]
 HOLD_S = 120.0
 
 _QUESTION = re.compile(r"walk (\w+)((?: [a-z])+)")
-_CUT_OFF = re.compile(r'Cell ".*": (?!ok)\w+ \(')
-"""It may have printed that it was done before it was cut off: its variables are as before it."""
+_DONE = re.compile(r"done \w+\.[a-z];")
+_CELL = re.compile(r'Cell \d+ ".*": (\w+) \(')
+"""The first line of what a model is told of a cell, with its status."""
 
 CELL = """\
 import os, time  # try {attempt}
@@ -75,8 +76,7 @@ class Walker(ThreadingHTTPServer):
         opening = max(i for i, m in enumerate(messages) if m["role"] == "user" and _QUESTION.search(_words(m)))
         question, letters = _QUESTION.findall(_words(messages[opening]))[-1]
         since = messages[opening:]
-        told = (_words(message) for message in since if message["role"] == "tool")
-        said = "\n".join(words for words in told if not _CUT_OFF.match(words))
+        said = "\n".join(_said_well(_words(message)) for message in since if message["role"] == "tool")
         attempt = sum(message["role"] == "assistant" for message in since)
         for letter in letters.split():
             step = f"{question}.{letter}"
@@ -95,6 +95,16 @@ class Walker(ThreadingHTTPServer):
             self.waiting.add(step)
             gate.wait(HOLD_S)
             self.waiting.discard(step)
+
+
+def _said_well(words: str) -> str:
+    """What a cell that ended well has said. Another one may have printed "done" before it was cut off: its variables
+    are as before it. Raises ValueError when a cell is told of in another form."""
+    if not _DONE.search(words):
+        return ""
+    if not (cell := _CELL.match(words)):
+        raise ValueError(f"this is not what a model was told of a cell before: {words[:200]}")
+    return words if cell[1] == "ok" else ""
 
 
 def _words(message: Json) -> str:
