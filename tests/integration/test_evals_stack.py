@@ -74,6 +74,7 @@ def test_tags_in_a_real_report_are_scored_and_a_second_run_asks_nothing(suite: P
     assert (tmp_path / "out" / "results.jsonl").read_bytes() == before
 
 
+@pytest.mark.timeout(900)  # thirty-five questions on the whole stack: 83 s beside two other workers
 def test_the_offline_analyst_is_right_or_says_that_it_cannot(suite: Path, tmp_path: Path) -> None:
     """One question in five of the whole suite. All of them: `make eval`, 30 right and none wrong of 146."""
     asked = tuple(sorted({*[item.id for item in questions()][4::5], *FIRM}))
