@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 
+import psutil
 import pytest
 from attack_kit import descendants, wait_for
 
@@ -65,7 +66,8 @@ def test_what_is_killed_from_outside_comes_back_with_its_variables(
     walled.run(thread, "settled", "'what the first cell made is kept by now'")
     pid = next(session.pid for session in walled.sessions() if session.thread_id == thread)
     if victim == "the zygote":
-        pid = descendants(walled.ping().pid)[1]
+        pid = psutil.Process(pid).ppid()  # by its place among the host's processes it may be a spare session
+        assert pid in descendants(walled.ping().pid)
     try:
         os.kill(pid, signal.SIGKILL)
     except PermissionError:
