@@ -23,6 +23,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -74,6 +75,7 @@ class Home:
         self.root = root
         self._key = key
         self._files = root / "files"
+        self._in_use: Counter[str] = Counter()
         for folder in (root, self._files, root / "threads", root / "tmp"):
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with contextlib.suppress(OSError):  # another user's, who gave it to us as it is
@@ -184,9 +186,18 @@ class Home:
         remove_tree(folder)
         self.forget(named)
 
+    @contextlib.contextmanager
+    def using(self, sha256: str) -> Iterator[None]:
+        """Inside the block this content stays, although no thread's list has it yet."""
+        self._in_use[sha256] += 1
+        try:
+            yield
+        finally:
+            self._in_use[sha256] -= 1
+
     def forget(self, contents: Collection[str]) -> None:
         """Delete these contents, except those that a thread's workspace has."""
-        left = {content.encode() for content in contents}
+        left = {content.encode() for content in contents if not self._in_use[content]}
         for listing in (self.root / "threads").glob("*/files*.json"):
             left -= set(_CONTENT.findall(listing.read_bytes()))
         for sha256 in left:

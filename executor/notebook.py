@@ -223,14 +223,15 @@ class Notebook:
         return (yield from self._give(name, sha256, self._home.path_of(sha256).stat().st_size))
 
     def _give(self, name: str, sha256: str, size: int) -> Work[str]:
-        if (file := self._workspace.known(name, sha256)) is None:
-            file = self._workspace.named(name, sha256, size)
-            yield from self._workspace.give(file)
-        if self._closed:
-            self._home.forget({sha256})
-            raise ProtocolError("the thread was deleted while it got a file")
-        self._workspace.add(file)
-        return file.name
+        with self._home.using(sha256):
+            if (file := self._workspace.known(name, sha256)) is None:
+                file = self._workspace.named(name, sha256, size)
+                yield from self._workspace.give(file)
+            if not self._closed:
+                self._workspace.add(file)
+                return file.name
+        self._home.forget({sha256})
+        raise ProtocolError("the thread was deleted while it got a file")
 
     def variables(self) -> list[Message]:
         """The variables after the last cell: name, type, shape, bytes, and the cell that last set each."""

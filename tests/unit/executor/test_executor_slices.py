@@ -13,7 +13,7 @@ import pytest
 from executor.durable import Disk, ThreadSync
 from executor.event_loop import Loop
 from executor.frames import ProtocolError
-from executor.home import Home, TooLarge
+from executor.home import Home, KeptFile, TooLarge
 from executor.notebook import Notebook
 from executor.slices import SLICE, SlicedWork, Work, at_once
 from executor.values import Limits
@@ -139,3 +139,17 @@ def test_a_file_that_comes_while_its_thread_is_deleted_leaves_nothing(loop: Loop
             at_once(put)
     assert list((home.root / "files").glob("*/*")) == []
     assert not home.has("t")
+
+
+def test_a_content_stays_while_a_thread_gets_it_and_another_one_is_deleted(tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    (tmp_path / "file").write_bytes(b"shared")
+    with (tmp_path / "file").open("rb") as file:
+        sha256, size = at_once(home.keep(file.fileno(), 1 << 20))
+    other = home.thread("other")
+    other.set_files({"a.csv": KeptFile("a.csv", sha256, size, given="a.csv")})
+    with home.using(sha256):
+        home.purge("other")
+        assert home.path_of(sha256).read_bytes() == b"shared"
+    home.forget({sha256})
+    assert not home.path_of(sha256).exists()
