@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ MAX_EVENTS = 10_000
 MAX_BYTES = 200_000_000
 """The size of all files together. Slack limits the size of one event."""
 
+_CLOCKS_DIFFER = timedelta(minutes=10)
 _ENDING = ".json"
 _TS = re.compile(r"\d{1,20}\.\d{1,10}")
 
@@ -44,6 +47,12 @@ class Spooled:
     def place(self) -> Place:
         """Which message it brings, if it brings one."""
         return self.team, str(self.event.get("channel")), str(self.event.get("ts"))
+
+    @property
+    def happened_s(self) -> float:
+        """When, in seconds since 1970 by Slack's clock; 0 when the event does not say it."""
+        ts = str(self.event.get("ts"))
+        return float(ts) if _TS.fullmatch(ts) else 0.0
 
     @property
     def threads(self) -> set[str]:
@@ -120,15 +129,19 @@ class Spool:
             self.forget(path)
         return bool(paths)
 
-    def purge(self, *, thread_id: str = "", user: str = "") -> int:
+    def purge(self, *, thread_id: str = "", user: str = "", until: datetime | None = None) -> int:
         """Remove the events with words of this thread or of this person; returns their number.
 
-        A bot that waits with one of them in its memory does not take it in any more.
+        `until`: only what happened until then, as far as Slack's clock and ours agree. A bot that waits with one of
+        them in its memory does not take it in any more.
         """
+        newest = math.inf if until is None else (until + _CLOCKS_DIFFER).timestamp()
         meant = [
             path
             for path in self.kept()
-            if (one := self.read(path)) is not None and (thread_id in one.threads or user in one.people)
+            if (one := self.read(path)) is not None
+            and (thread_id in one.threads or user in one.people)
+            and one.happened_s <= newest
         ]
         for path in meant:
             self.forget(path)

@@ -148,7 +148,7 @@ OTHERWISE: Mapping[tuple[str, str], Any] = {
     ("known_messages", "ts"): [THREAD.root_ts],
     ("end_clean_room", "outcome"): WAITING,
     ("end_run", "outcome"): RunOutcome(),
-    ("purge_order_done", "order"): PurgeOrder(1, THREAD.id),
+    ("purge_order_done", "order"): PurgeOrder(1, THREAD.id, datetime.now(UTC)),
     ("spent", "since"): datetime.now(UTC) - timedelta(days=1),
     **{(name, "since"): datetime.now(UTC) - timedelta(days=30) for name in ("threads_of", "spent_by_channel")},
     ("forget_installation", "at"): datetime.now(UTC),

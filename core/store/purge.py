@@ -26,6 +26,7 @@ class PurgeOrder:
 
     id: int
     thread_id: str
+    created_at: datetime
 
 
 class Purges(Part):
@@ -133,7 +134,7 @@ class Purges(Part):
         """The orders that a node has not carried out yet, oldest first."""
         done = select(t.purge_nodes.c.done).where(t.purge_nodes.c.node_id == node_id).scalar_subquery()
         o = t.purge_orders.c
-        query = select(o.id, o.thread_id).where(o.id > func.coalesce(done, 0)).order_by(o.id)
+        query = select(o.id, o.thread_id, o.created_at).where(o.id > func.coalesce(done, 0)).order_by(o.id)
         with self._reading() as db:
             return [PurgeOrder(*row) for row in db.execute(query)]
 

@@ -39,7 +39,7 @@ def carry_out_orders(settings: Settings, store: Store, sessions: SessionClient) 
         try:
             if store.thread_node(order.thread_id) != node_id:
                 sessions.purge(order.thread_id)
-                spool.purge(thread_id=order.thread_id)
+                spool.purge(thread_id=order.thread_id, until=order.created_at)
                 shutil.rmtree(folder_of(settings.home, order.thread_id), ignore_errors=True)
                 own = settings.for_workspace(ThreadKey.parse(order.thread_id).team)
                 memory_of(own).functions.drop_drafts_of(order.thread_id)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -111,3 +112,12 @@ def test_a_purge_removes_the_words_of_a_thread_or_of_a_person_and_no_others(spoo
     assert spool.purge(user="U3") == 1
     assert spool.purge(thread_id="T1:C1:100.000001") == 2
     assert [spool.read(path) for path in spool.kept()] == [other]
+
+
+def test_an_order_that_a_node_carries_out_late_leaves_what_was_said_after_it(spool: Spool) -> None:
+    root = "999000.000001"
+    for ts in (root, "1000300.000001", "1000601.000001"):
+        spool.keep(Spooled({"type": "message", "channel": "C1", "ts": ts, "thread_ts": root}, "T1", "U0BOT"))
+    ordered = datetime.fromtimestamp(1_000_000, UTC)
+    assert spool.purge(thread_id=f"T1:C1:{root}", until=ordered) == 2
+    assert [one.event["ts"] for path in spool.kept() if (one := spool.read(path))] == ["1000601.000001"]
