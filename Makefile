@@ -5,13 +5,15 @@ BIN := .venv/bin
 .DEFAULT_GOAL := help
 # Where this is set, as in many containers, each process of each test would compile all it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
-# Fast tests start no process and hardly wait: three workers fill two cores. Tests of processes wait a lot: six of them.
-# Each with a thread per core for its arithmetic, they would wait for each other. Files run in the order of the tree. The
-# plugin that tries a test again talks to a server at each test, also when it tries nothing again.
+# Fast tests hardly wait: three workers fill two cores. Tests of processes wait a lot: six of them. Each with a thread per
+# core for its arithmetic, they would wait for each other. The plugin that tries a test again talks to a server at each
+# test, also when it tries nothing again.
 QUICK := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --dist loadfile --no-loadscope-reorder
-FAST := $(QUICK) -n 3 -p no:rerunfailures -m "not (process or integration or browser or attack or fault)"
+ELSEWHERE := integration or browser or attack or fault
+FAST := $(QUICK) -n 3 -p no:rerunfailures -m "not (process or long or $(ELSEWHERE))"
 TYPES := $(BIN)/mypy && $(BIN)/lint-imports
-PROCESS := $(QUICK) -n 6 -m "process and not (integration or browser or attack or fault)"
+PROCESS := $(QUICK) -n 6 -m "process and not ($(ELSEWHERE))"
+LONG := $(QUICK) -n 2 -m "long and not (process or $(ELSEWHERE))"
 
 help:  ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-17s %s\n", $$1, $$2}' Makefile
@@ -64,7 +66,8 @@ test: lint  ## check + the fast tests
 	@($(TYPES)) >build/types.log 2>&1 & types=$$!; \
 	  $(FAST); tests=$$?; wait $$types; checked=$$?; cat build/types.log; exit $$((tests ? tests : checked))
 
-test-integration: .venv/.dev  ## real sessions, real Redis and Postgres, and the whole stack
+test-integration: .venv/.dev  ## what takes long, real sessions, real Redis and Postgres, and the whole stack
+	$(LONG)
 	$(PROCESS)
 	$(BIN)/pytest -n 3 --dist loadfile -m "integration and not attack"
 	$(BIN)/pytest -n 2 --dist loadfile -m attack
@@ -75,6 +78,7 @@ test-wheel: .venv/.dev  ## the wheel in an empty environment: every command ther
 coverage: .venv/.dev  ## branch coverage of the fast and integration tests together: per package, then what is not covered
 	$(BIN)/coverage erase
 	$(FAST) --cov --cov-report=
+	$(LONG) --cov --cov-append --cov-report=
 	$(PROCESS) --cov --cov-append --cov-report=
 	$(BIN)/pytest --cov --cov-append --cov-report= -m integration
 	$(BIN)/python scripts/coverage_by_package.py

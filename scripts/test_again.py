@@ -20,7 +20,8 @@ from xml.etree import ElementTree as Xml
 _ELSEWHERE = "integration or browser or attack or fault"
 _BY_FILE = ("-n", "4", "--dist", "loadfile", "--no-loadscope-reorder")
 SUITES = {
-    "fast": (*_BY_FILE, "-m", f"not (process or {_ELSEWHERE})"),
+    "fast": (*_BY_FILE, "-m", f"not (process or long or {_ELSEWHERE})"),
+    "long": (*_BY_FILE, "-m", f"long and not (process or {_ELSEWHERE})"),
     "process": (*_BY_FILE, "-m", f"process and not ({_ELSEWHERE})"),
     "integration": ("-m", "integration"),
 }

@@ -14,6 +14,7 @@ from types import ModuleType
 from urllib.parse import urlsplit
 
 import compiled_once
+import described_here
 import pytest
 import schema_template
 import shared_certificates
@@ -60,13 +61,24 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests of contracts wait for sockets, the others compute: files of both kinds run at the same time."""
+    files: dict[Path, list[pytest.Item]] = {}
+    for item in items:
+        files.setdefault(item.path, []).append(item)
+    places: dict[Path, float] = {}
+    for kind in (True, False):
+        same = [path for path in files if (path.parent.name == "contract") is kind]
+        places |= {path: number / len(same) for number, path in enumerate(same)}
+    items[:] = [item for path in sorted(files, key=places.__getitem__) for item in files[path]]
+
+
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """Nine thousand collected tests are a million objects, which each full collection of garbage would walk.
 
     Of what a test makes itself little is garbage that only a collection finds: it is looked for less often.
     """
-    gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 20)
 
@@ -110,6 +122,12 @@ def _certificates_are_read_once() -> Iterator[None]:
 @pytest.fixture(scope="session", autouse=True)
 def _nothing_waits_for_a_disk() -> Iterator[None]:
     with without_syncs.used():
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _files_are_described_without_a_fork() -> Iterator[None]:
+    with described_here.used():
         yield
 
 

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import fakeredis
@@ -497,9 +498,7 @@ def hurried() -> Iterator[None]:
     # Each look for a stop asks the Store: more of them would take more of the processor than short turns do.
     quick = {"LOOK_EVERY_S": 0.02, "AGAIN_S": 0.001, "LOOK_AFTER_S": 0.0, "SHARE_WAIT_S": 0.05, "LOOK_AGAIN_S": 0.01}
     modules = [importlib.import_module(f"core.slack.{name}") for name in ("shares", "uploads", "writer")]
-    modules += [
-        importlib.import_module(found.name) for found in pkgutil.walk_packages(workers.turn.__path__, "workers.turn.")
-    ]
+    modules += _modules_of_turns()
     with without_syncs.used(), pytest.MonkeyPatch.context() as patch:
         for module in modules:
             for name, value in quick.items():
@@ -510,7 +509,12 @@ def hurried() -> Iterator[None]:
 
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """A turn waits no more than a moment for a session host."""
-    for found in pkgutil.walk_packages(workers.turn.__path__, "workers.turn."):
-        module = importlib.import_module(found.name)
+    for module in _modules_of_turns():
         if hasattr(module, "WAIT_S"):
             monkeypatch.setattr(module, "WAIT_S", 0.02)
+
+
+@cache
+def _modules_of_turns() -> list[ModuleType]:
+    found = pkgutil.walk_packages(workers.turn.__path__, "workers.turn.")
+    return [importlib.import_module(each.name) for each in found]

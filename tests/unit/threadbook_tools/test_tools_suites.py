@@ -15,6 +15,8 @@ from test_tools_repository import run_apart, zipped
 from threadbook_tools import native_start
 from threadbook_tools.suites import Suite, suites
 
+pytestmark = pytest.mark.process
+
 NEEDS_X86 = pytest.mark.skipif(platform.machine() != "x86_64", reason="programs are started on 64-bit x86 alone")
 
 PASSES = "const test = require('node:test');\ntest('it adds', () => { if (1 + 1 !== 2) throw new Error('no'); });\n"

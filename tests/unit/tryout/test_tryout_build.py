@@ -14,6 +14,8 @@ from wheel_kit import wheel
 from core.settings import load_settings
 from tryout.build import Options, run
 
+pytestmark = pytest.mark.process
+
 TEXT = """
 [file]
 name = "p"

@@ -21,6 +21,8 @@ from workers.builder.packages import Lock, NoPackages, Packages, PackageStore, g
 from workers.builder.requirement import RequirementWrong, read
 from workers.builder.wheels import WheelRefused, locked, unpack
 
+pytestmark = pytest.mark.process
+
 SHOUT = {"shout/__init__.py": "from loudly import louder\ndef shout(text):\n    return louder(text) + '!'\n"}
 LOUDLY = {"loudly/__init__.py": "def louder(text):\n    return text.upper()\n"}
 TEXT = """

@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 from scipy import stats
 
+pytestmark = pytest.mark.long
+
 ROWS = 600
 
 

@@ -9,6 +9,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+pytestmark = pytest.mark.long
+
 COUNTRIES = ("DE", "FR", "DE", "IT")
 EVENTS = [
     {"user": {"country": COUNTRIES[n % 4], "id": n}, "minutes": n % 7, "at": f"2024-{n % 6 + 1:02}-{n % 28 + 1:02}"}

@@ -12,6 +12,8 @@ import pytest
 from matplotlib.axes import Axes
 from scipy import stats
 
+pytestmark = pytest.mark.long
+
 ROWS = 400
 
 

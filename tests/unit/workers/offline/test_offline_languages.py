@@ -12,6 +12,8 @@ import pytest
 from core.values import Language
 from workers.delivery.reports.formats.tables import with_numbers
 
+pytestmark = pytest.mark.long
+
 BRANCHES = ["Köln", "Ulm", "Jena"]
 
 

@@ -13,6 +13,8 @@ import pytest
 
 from workers.offline.cell_functions import to_number
 
+pytestmark = pytest.mark.long
+
 ROWS = 240
 
 

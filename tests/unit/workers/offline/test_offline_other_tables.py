@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+pytestmark = pytest.mark.long
+
 
 @pytest.fixture
 def stock(tmp_path: Path) -> Path:

@@ -10,6 +10,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = Path(__file__).parents[4] / "examples"
 SALES = EXAMPLES / "sales/sales.csv"
 QUESTION = "How have our sales developed, and which regions drive them?"

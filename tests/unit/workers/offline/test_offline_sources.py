@@ -14,6 +14,8 @@ from conftest import Thread
 from tryout.demo_database import expected_rates, make_database
 from workers.agent.turn import SourceNote
 
+pytestmark = pytest.mark.long
+
 TELCO = ["demographics", "services", "payments", "churn"]
 
 

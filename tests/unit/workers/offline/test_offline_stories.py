@@ -12,6 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
+pytestmark = pytest.mark.long
+
 EXAMPLES = Path(__file__).parents[4] / "examples"
 STORIES = sorted(EXAMPLES.glob("*/story*.yaml"))
 

@@ -11,6 +11,8 @@ import openpyxl
 import pandas as pd
 import pytest
 
+pytestmark = pytest.mark.long
+
 ROWS = 300
 
 

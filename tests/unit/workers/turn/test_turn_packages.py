@@ -23,6 +23,8 @@ from core.team_memory import MemoryDecision
 from core.values import ThreadKey
 from workers.turn import building
 
+pytestmark = pytest.mark.process
+
 REQUIREMENT = '''[file]
 name = "greet"
 

@@ -37,12 +37,14 @@ def by_hand() -> Measured:
     return held_out()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kind", KINDS)
 def test_at_least_98_percent_of_planted_faults_are_flagged(suite: Measured, kind: str) -> None:
     assert suite.planted[kind] >= 100
     assert suite.found[kind] / suite.planted[kind] >= 0.98
 
 
+@pytest.mark.long
 def test_at_most_one_of_25_generated_reports_has_a_false_flag(suite: Measured) -> None:
     assert suite.reports == CASES
     assert suite.flagged_reports <= suite.reports / 25
@@ -111,6 +113,7 @@ def test_a_token_costs_no_true_figure_and_finds_no_fewer_faults() -> None:
         assert bound.found >= without.found
 
 
+@pytest.mark.long
 def test_a_random_number_passes_in_reports_by_hand_in_at_most_2_percent() -> None:
     sets = (HELD_OUT, HELD_OUT_2, HELD_OUT_3, HELD_OUT_4, HELD_OUT_5, HELD_OUT_6, SETTLED_ON)
     counted = [random_passes_by_hand(each, 2) for each in sets]
@@ -119,6 +122,7 @@ def test_a_random_number_passes_in_reports_by_hand_in_at_most_2_percent() -> Non
     assert passed / tried <= 0.02
 
 
+@pytest.mark.long
 def test_a_random_number_of_the_same_digits_passes_in_at_most_2_percent() -> None:
     passed, tried = random_passes(150)
     assert tried >= 400
