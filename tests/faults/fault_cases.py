@@ -146,6 +146,16 @@ class Case:
         taken: set[str] = set()
         eventually(lambda: self._pressed(taken), "the yes")
 
+    def say_yes_until_answered(self) -> None:
+        """Press Run below each question, until the answer has come."""
+        taken: set[str] = set()
+        eventually(lambda: self._pressed(taken) and self._has_answer(), "the yes and the answer")
+
+    def _has_answer(self) -> bool:
+        with suppress(HTTPError, StoreUnreachable):
+            return self.answered()
+        return False
+
     def _pressed(self, taken: set[str]) -> bool:
         """Press below each open question that is not among those `taken`. Whether every one is decided."""
         with suppress(HTTPError, StoreUnreachable):
@@ -372,11 +382,15 @@ class WaitingForYes(Moment):
         self.case.comes_to_ask(2)
 
     def release(self) -> None:
-        """A person presses, and presses again while nobody answers: a press that the bot took must be enough."""
-        self._pressing = threading.Thread(target=self.case.say_yes, daemon=True)
+        """A person presses, and presses again while nobody answers: a press that the bot took must be enough.
+
+        A cell that a fault cut off is asked about again, and gets another yes.
+        """
+        self._pressing = threading.Thread(target=self.case.say_yes_until_answered, daemon=True)
         self._pressing.start()
 
     def follow_up(self) -> None:
+        self._pressing.join()
         before = len(self.case.approvals())
         super().follow_up()
         self.case.comes_to_ask(before + 1)

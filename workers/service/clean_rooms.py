@@ -66,10 +66,12 @@ def run(settings: Settings) -> None:
 
             def checker_of(team: str) -> Checker:
                 own, there = settings.for_workspace(team), workspaces.of(team)
-                return Checker(own, store, there.slack, Room(own, blobs, sessions, files.for_workspace(there)))
+                room = Room(own, blobs, sessions, files.for_workspace(there), is_patient=True)
+                return Checker(own, store, there.slack, room)
 
             of = checker_of if settings.many_workspaces else None
-            checker = Checker(settings, store, slack, Room(settings, blobs, sessions, files), of=of)
+            room = Room(settings, blobs, sessions, files, is_patient=True)
+            checker = Checker(settings, store, slack, room, of=of)
             checker.begin()
             while True:
                 if not checker.next():

@@ -98,11 +98,12 @@ def run(settings: Settings) -> None:
 
             def runner_of(team: str) -> Runner:
                 own, there = settings.for_workspace(team), workspaces.of(team)
-                room = Room(own, blobs, sessions, files.for_workspace(there))
+                room = Room(own, blobs, sessions, files.for_workspace(there), is_patient=True)
                 return Runner(own, store, there.slack, room, broker if own.sources else None)
 
             of = runner_of if settings.many_workspaces else None
-            runner = Runner(settings, store, slack, Room(settings, blobs, sessions, files), broker, of=of)
+            room = Room(settings, blobs, sessions, files, is_patient=True)
+            runner = Runner(settings, store, slack, room, broker, of=of)
             runner.begin()
             while True:
                 if not runner.next():

@@ -40,6 +40,7 @@ log = get_logger(__name__)
 _TEAM = "clean-room"
 """In place of the team in the ids of rooms at the session host. No thread has such an id."""
 WAIT_FOR_ROOM_S = 20.0
+"""Who has a person waiting waits no longer. Whoever is patient waits as long as the longest check takes, and this."""
 CLEAN_ROOM = (0,)
 SECOND_ROUTES = (1, 2, 3, 4)
 """The numbers of the rooms for second ways: so many run on a node at once."""
@@ -56,12 +57,16 @@ class NotWanted(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """The resources of a clean room. `sessions` gives it the limits of the checked thread."""
+    """The resources of a clean room. `sessions` gives it the limits of the checked thread.
+
+    `is_patient`: nobody waits for an answer meanwhile, so the check that is made now may take its time.
+    """
 
     settings: Settings
     blobs: Blobs
     sessions: SessionClient
     files: ThreadFiles
+    is_patient: bool = False
 
     def check(
         self,
@@ -87,8 +92,8 @@ class Room:
         made = with_codes(made, codes) if codes else made
         if made.expected_s > limit_s:
             return _unchecked("too_long", made, limit_s)
-        began = time.monotonic()
         with self._taken(thread_id, CLEAN_ROOM) as room:
+            began = time.monotonic()
             self.files.place(room, inputs)
             ran = self._run(room, made, masked_in(turns), began + limit_s, stop)
         seconds = round(time.monotonic() - began, 1)
@@ -114,8 +119,8 @@ class Room:
         cell gets from data sources. Raises RoomTaken, NotWanted, HostUnavailable, BlobsUnreachable.
         """
         limit_s = self.settings.report.clean_room_s
-        began = time.monotonic()
         with self._taken(thread_id, CLEAN_ROOM) as room:
+            began = time.monotonic()
             self.files.place(room, inputs)
             prepare(room)
             return self._run(room, made, masked_in(turns), began + limit_s, stop, answers=answers)
@@ -187,7 +192,8 @@ class Room:
     @contextmanager
     def _taken(self, thread_id: str, numbers: Sequence[int]) -> Iterator[str]:
         """Inside the block one of these rooms is ours, and its session is empty: its id. Raises RoomTaken."""
-        with _locked(self.settings, WAIT_FOR_ROOM_S, numbers) as number:
+        wait_s = WAIT_FOR_ROOM_S + (self.settings.report.clean_room_s if self.is_patient else 0.0)
+        with _locked(self.settings, wait_s, numbers) as number:
             room = ThreadKey(_TEAM, ThreadKey.parse(thread_id).channel, f"{number}").id  # the limits of the channel
             _empty(self.settings, self.sessions, number)
             self.sessions.purge(room)
@@ -226,20 +232,34 @@ def _name(number: int) -> str:
 
 @contextmanager
 def _locked(settings: Settings, wait_s: float, numbers: Sequence[int] = CLEAN_ROOM) -> Iterator[int]:
-    """The lock of the first of these rooms that is free, with its number; it ends with its holder. Raises RoomTaken."""
+    """The lock of the first of these rooms that is free, with its number; it ends with its holder. Raises RoomTaken.
+
+    Whoever waits holds the door meanwhile. So a process that checks one report after the other keeps nobody out.
+    """
     settings.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+    until = time.monotonic() + wait_s
     with ExitStack() as opened:
-        locks: dict[int, int] = {}
-        for number in numbers:
-            path = settings.home / f"{_name(number)}.lock"
-            locks[number] = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
-            opened.callback(os.close, locks[number])
-        until = time.monotonic() + wait_s
-        while (taken := next((number for number in numbers if _lock(locks[number])), None)) is None:
-            if time.monotonic() >= until:
-                raise RoomTaken
-            time.sleep(_LOOK_EVERY_S)
+        locks = {number: _opened(opened, settings.home / f"{_name(number)}.lock") for number in numbers}
+        with ExitStack() as waiting:
+            door = _opened(waiting, settings.home / f"{_name(numbers[0])}.door")
+            _first_free({0: door}, until)
+            taken = _first_free(locks, until)
         yield taken
+
+
+def _opened(opened: ExitStack, path: Path) -> int:
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    opened.callback(os.close, descriptor)
+    return descriptor
+
+
+def _first_free(locks: Mapping[int, int], until: float) -> int:
+    """The number of the first lock that is free, which is ours from now on. Raises RoomTaken after `until`."""
+    while (taken := next((number for number, lock in locks.items() if _lock(lock)), None)) is None:
+        if time.monotonic() >= until:
+            raise RoomTaken
+        time.sleep(_LOOK_EVERY_S)
+    return taken
 
 
 def _lock(descriptor: int) -> bool:

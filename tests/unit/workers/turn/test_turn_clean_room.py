@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, nullcontext
 from datetime import UTC, datetime, timedelta
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
+from patience import PATIENCE_S
 from turn_world import Death, Killed, Meanwhile, NewWorld, World, cell, finish
 
 from core.blobs import Blobs
@@ -448,6 +454,64 @@ def test_a_room_that_is_taken_is_waited_for_and_not_shared(world: World, monkeyp
     assert outcome(world, key).reason == "waiting"
     world.check()
     assert outcome(world, key).state == "reproduced"
+
+
+def test_whoever_waits_for_a_room_has_it_next(world: World) -> None:
+    """A process that checks one report after the other would keep a scheduled run out for as long as it has reports."""
+    held, gone = threading.Event(), threading.Event()
+    rounds: list[int] = []
+
+    def check_one_after_the_other() -> None:
+        while not gone.is_set() and len(rounds) < 100:
+            with clean_room._locked(world.settings, PATIENCE_S):
+                rounds.append(len(rounds))
+                held.set()
+                gone.wait(0.05)
+
+    other = threading.Thread(target=check_one_after_the_other)
+    other.start()
+    assert held.wait(PATIENCE_S)
+    with clean_room._locked(world.settings, PATIENCE_S):
+        after = len(rounds)
+        gone.set()
+    other.join()
+    assert after <= 3
+
+
+def test_the_wait_for_a_room_is_no_part_of_the_run(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = asked(world, cell(READ), cell(TOTAL), REPORT, files=CSV)
+    waited_s, locked = 0.0, clean_room._locked
+
+    @contextmanager
+    def after_a_wait(*arguments: Any) -> Iterator[int]:
+        nonlocal waited_s
+        waited_s += 10_000.0
+        with locked(*arguments) as number:
+            yield number
+
+    clock = SimpleNamespace(monotonic=lambda: time.monotonic() + waited_s, sleep=time.sleep)
+    monkeypatch.setattr(clean_room, "_locked", after_a_wait)
+    monkeypatch.setattr(clean_room, "time", clock)
+    world.check()
+    assert outcome(world, key).state == "reproduced"
+    assert outcome(world, key).seconds < 10_000
+
+
+@pytest.mark.parametrize("is_patient", [True, False])
+def test_where_nobody_waits_for_an_answer_the_check_before_may_take_its_time(
+    world: World, monkeypatch: pytest.MonkeyPatch, is_patient: bool
+) -> None:
+    monkeypatch.setattr(clean_room, "WAIT_FOR_ROOM_S", 0.0)
+    context = world.worker().context
+    room = clean_room.Room(context.settings, context.blobs, context.sessions, context.files, is_patient=is_patient)
+    with ExitStack() as held:
+        held.enter_context(clean_room._locked(world.settings, 0.0))
+        over = threading.Timer(0.2, held.pop_all().close)
+        over.start()
+        refused = nullcontext() if is_patient else pytest.raises(clean_room.RoomTaken)
+        with refused, room._taken("T1:C1:1.1", clean_room.CLEAN_ROOM):
+            pass
+        over.join()
 
 
 def test_the_janitor_deletes_what_a_killed_clean_room_left(world: World) -> None:
