@@ -79,9 +79,13 @@ def walk_through(
     for moment in moments:
         moment.follow_up()
     eventually(lambda: all(moment.case.answered() for moment in moments), "the follow-ups")
-    for moment in moments:
-        check_thread(moment.case)
-    check_leftovers(world)
+    try:
+        for moment in moments:
+            check_thread(moment.case)
+        check_leftovers(world)
+    except AssertionError:
+        print("worker log:", world.log())
+        raise
     return moments
 
 
