@@ -1,8 +1,9 @@
 """Figures of the same kind: one formula over a table explains several of them.
 
-A report computes a column of its own ("yield: 7.2, 6.4, 6.6"), or says the same of several rows in a sentence ("Shoes
-bring in 28.5 %, Bags 21.4 %"). One such figure may fit some formula by accident. Two of different rows out of
-the same formula hardly ever do. So a formula counts here only when another figure of another row follows from it.
+A report may compute a column of its own ("yield: 7.2, 6.4, 6.6"), or give the same measure for several rows in a
+sentence ("Shoes bring in 28.5 %, Bags 21.4 %"). One such figure may fit some formula by accident. Two figures of
+different rows hardly ever fit the same formula by accident. So a formula counts here only if a figure of another row
+also follows from it.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from workers.agent.provenance.words import CURRENCIES, TOTAL
 _MOST_ROWS, _MOST_COLUMNS, _MOST_GRIDS = 60, 8, 8
 _MOST_CLAIMS = 60
 _SUPPORT = 4
-"""Digits that the figures of a formula have together, at least."""
+"""The figures that a formula explains must have at least this many digits together."""
 _MONEY = frozenset(CURRENCIES.values())
 _PER = re.compile(
     r"\b(?:per|je|pro|par|por)[\s\u2060]+(1,000,000|1[.,]?000|100[.,]?000|10[.,]?000|100|million|thousand)\b|每(百|千|万)",
@@ -40,13 +41,13 @@ WHOLE = -1
 """The row that stands for all rows of a table together."""
 
 Rows = tuple[int, ...]
-"""The rows that a figure is about: one, or few of which it says the same."""
+"""The rows that a figure is about: one row, or a few rows with the same figure."""
 
 Key = tuple[object, ...]
 
 
 class Point(NamedTuple):
-    """A value of a table, and the fact that it is; None for one that a report computed itself."""
+    """A value of a table, with its fact. The fact is None for a value that the report computed itself."""
 
     value: float
     fact: Fact | None
@@ -55,7 +56,7 @@ class Point(NamedTuple):
 
 
 class Result(NamedTuple):
-    """What a formula gives for a row: how, the facts that it starts from, and whether its sign says something."""
+    """What a formula gives for a row: the step, the facts that it starts from, and whether its sign has a meaning."""
 
     how: str
     facts: tuple[Fact, ...]
@@ -67,7 +68,8 @@ class Result(NamedTuple):
 class _Sizes(NamedTuple):
     """What a claim's digits may stand for: values, each with its slack.
 
-    `per` is the number of things that a rate counts for. `scale` is the claim's, where the data has it too. 0: none.
+    `per` is the number of things that a rate counts for. `scale` is the claim's scale, if the data uses it too. 0 means
+    none.
     """
 
     bounds: list[tuple[float, float]]
@@ -85,26 +87,27 @@ class Table:
 
 
 class Alike:
-    """The formulas that explain figures of a report together; built once for a report, asked for each figure."""
+    """The formulas that explain several figures of a report. It is built once for a report and asked for each
+    figure."""
 
     def __init__(self, claims: Sequence[Claim], backed: dict[int, tuple[float, Fact | None]], scene: Scene,
                  facts: Facts) -> None:  # fmt: skip
         self._scene, self._facts = scene, facts
         self._found: dict[int, Result] = {}
         self._sizes: dict[int, _Sizes] = {}
-        """By the id of a claim: a claim is held against hundreds of results."""
+        """By the id of a claim. Kept because a claim is compared with hundreds of results."""
         numbers = [claim for claim in claims if claim.numeral.kind == "number" and not claim.small]
         for claims_of, table, rows in self._groups(numbers, backed):
             self._explain(claims_of, table, rows)
 
     def of(self, claim: Claim) -> Result | None:
-        """The formula for a claim; None when nothing explains it together with another one."""
+        """The formula for a claim. None if no formula explains it together with another claim."""
         return self._found.get(id(claim))
 
     def _groups(
         self, numbers: Sequence[Claim], backed: dict[int, tuple[float, Fact | None]]
     ) -> Iterator[tuple[list[Claim], Table, dict[int, Rows]]]:
-        """Claims that may be told alike, the table in which they are computed, and the row of each."""
+        """Claims that one formula may explain, the table in which they are computed, and the rows of each claim."""
         tables = [table for grid in self._grids(numbers) for table in (table_of(grid), turned(grid))]
         columns: dict[tuple[int, int], list[Claim]] = defaultdict(list)
         prose = [claim for claim in numbers if not claim.in_table][:_MOST_CLAIMS]
@@ -139,7 +142,8 @@ class Alike:
     def _told_in_order(
         self, prose: Sequence[Claim], table: Table
     ) -> Iterator[tuple[list[Claim], Table, dict[int, Rows]]]:
-        """ "From 5.0 % to 4.0 %", "that is 2,078 €, 1,673 € and 1,689 €": as many as rows, in their order."""
+        """Neighbouring claims, one for each row of the table, in the order of the rows: "From 5.0 % to 4.0 %", "that is
+        2,078 €, 1,673 € and 1,689 €"."""
         rows = sorted(row for row in table.rows if row not in table.totals)
         text = self._scene.reading.text
         for at in range(len(prose) - len(rows) + 1) if 2 <= len(rows) <= _MOST_IN_ORDER else ():
@@ -151,7 +155,7 @@ class Alike:
                 yield own, table, {id(claim): (row,) for claim, row in zip(own, rows, strict=True)}
 
     def _rows(self, claims: Sequence[Claim], table: Table) -> dict[int, Rows]:
-        """The row of the table that each claim is about, where that is one, or few of which it says the same."""
+        """The row that each claim is about, or the few rows with the same figure. Other claims are left out."""
         found: dict[int, Rows] = {}
         for claim in claims:
             if claim.in_table and TOTAL.search(claim.row):
@@ -182,7 +186,7 @@ class Alike:
             matched: dict[Key, list[tuple[Claim, Rows, Result]]] = defaultdict(list)
             for claim, of in own:
                 for key, result in results[of[0]].items():
-                    if not self._is_of_size(claim, result):  # hardly any is, so what costs more is asked after it
+                    if not self._is_of_size(claim, result):  # few pass, so costly checks come later
                         continue
                     same = [results[row].get(key) for row in of]
                     if all(one is not None and self._fits(claim, one) for one in same):
@@ -240,7 +244,8 @@ def _is_any(size: float, sizes: Sequence[tuple[float, float]]) -> bool:
 
 
 def may_be_money(unit: str, result: Result, facts: Facts) -> bool:
-    """Whether a result without a unit may be an amount: neither the data nor its table name money elsewhere."""
+    """Whether a result without a unit may be an amount of money. It is none if the data names only other currencies, or
+    if its table names money elsewhere."""
     if facts.currencies and unit not in facts.currencies:
         return False
     beside = (other for fact in result.facts if fact.grid is not None for other in fact.grid.facts)
@@ -269,7 +274,7 @@ def table_of(grid: Grid) -> Table:
 
 
 def turned(grid: Grid) -> Table:
-    """A grid with its columns as rows, for reports that speak of its columns: of periods, of measures."""
+    """A grid with its columns as rows. Some reports speak of the columns: of periods or of measures."""
     table = Table()
     for fact in grid.facts:
         if is_total(fact):

@@ -15,26 +15,27 @@ from workers.agent.provenance.words import NOT_IN_PROSE, Key, key_of, tokens, wo
 
 _LONGEST = 6
 _INFLECTED = 5
-"""Characters of the shortest name whose other forms are known."""
+"""Other forms are known only for names with at least this many characters."""
 _ANOTHER = re.compile(
     r"\b(?:next|second|(?:any|all|every|each|the) others?|nächst\w*|zweit\w*|"
     r"(?:alle|die|jede[rsmn]?) (?:ander|übrig)\w*|(?:les|tous les|toutes les) autres|(?:los|las) demás)\b|"
     r"第二|其次|仅次|其他|其余",
     re.IGNORECASE,
 )
-"""Says that a figure is of another one than the clause before names: "North has 400, while the next largest is 46"."""
+"""Words that give a figure to something else than the clause before names: "North has 400, while the next largest is
+46"."""
 _REMARK = re.compile(r" ?[(（][^()（）\n]*[)）]")
 _CONTRAST = re.compile(
     r"(?:\b(?:against|versus|vs\.?|than|instead of|rather than|gegen|zu|als|statt|anstatt|au lieu de|en lugar de)\b|"
     r"对)[\s\u2060]*$",
     re.IGNORECASE,
 )
-"""Directly before a figure that stands against the one of the thing that is named."""
+"""Words directly before a figure that is compared with the figure of the named thing. It belongs to something else."""
 
 
 _FROM = re.compile(r"(?:\b(?:from|von|de|desde|du|des)\b|从|由)[\s\u2060]*$", re.IGNORECASE)
 _BEFORE_BRACKET = 40
-"""Characters before a bracket that tell of whom it speaks."""
+"""This many characters before a bracket may name what the bracket is about."""
 
 
 class Mention(NamedTuple):
@@ -46,7 +47,7 @@ class Mention(NamedTuple):
 
 
 class Scene:
-    """A report against the outputs: what it mentions where."""
+    """What a report mentions, and where: labels of the outputs, and dates."""
 
     def __init__(self, reading: Reading, facts: Facts) -> None:
         self.reading = reading
@@ -63,7 +64,7 @@ class Scene:
                     for form in _inflected(label):
                         self._forms.setdefault(form, label)
         self._longest: dict[str, int] = defaultdict(int)
-        """By first word the length of the longest label, in words: most words of a report begin none."""
+        """The length of the longest label, in words, by its first word. Most words of a report begin no label."""
         for key in (*self._labels, *self._forms):
             if key:
                 self._longest[key[0]] = max(self._longest[key[0]], min(len(key), _LONGEST))
@@ -80,7 +81,7 @@ class Scene:
         self._memory: dict[tuple[int, int], frozenset[Label] | None] = {}
         self._texts: dict[str, list[Mention]] = {}
         self.directions: dict[int, int] = {}
-        """By id of claim which way the words around it point."""
+        """By the id of a claim: the direction that the words around it give."""
 
     def _find(self, text: str, *, prose: bool) -> list[Mention]:
         words = tokens(text)
@@ -160,20 +161,23 @@ class Scene:
         return _chosen(family, after) or self._by_heading(claim, family)
 
     def is_the_other(self, claim: Claim, family: Family) -> bool:
-        """ "B rises from 2.54 to 2.77": of two, the first figure is of the one that is not named."""
+        """Whether the figure is of the label that is not named: with two labels, 2.54 in "B rises from 2.54 to
+        2.77"."""
         if sum(not is_total_label(label) for label in family.labels) > 2:
             return False
         return _FROM.search(self.reading.text, claim.clause[0], claim.start) is not None
 
     def _before_bracket(self, claim: Claim) -> int:
-        """Where the clause of a claim begins; that of the words before the bracket for one in brackets."""
+        """Where the clause of a claim begins. For a claim in brackets, the words before the bracket count as its
+        clause."""
         start = claim.clause[0]
         if self.reading.text[start - 1 : start] not in ("(", "（"):
             return start
         return max(claim.span[0], start - _BEFORE_BRACKET)
 
     def _in_order(self, claim: Claim, family: Family) -> frozenset[Label] | None:
-        """ "North and South are at 8 % and 7 %": as many names as figures, all names first, so each has its own."""
+        """The claim's own label in a sentence that first gives all names, and then as many figures: "North and South
+        are at 8 % and 7 %"."""
         figures = self._figures[claim.span]
         if len(figures) < 2:
             return None
@@ -183,7 +187,8 @@ class Scene:
         return _chosen(family, [named[figures.index(claim)]])
 
     def _has_own_figure(self, mention: Mention, claim: Claim) -> bool:
-        """Whether a name behind a claim stands in a clause with a figure of its own: it says nothing of the claim."""
+        """Whether a name behind a claim stands in a clause with a figure of its own. Then it says nothing about the
+        claim."""
         return any(
             other is not claim and other.clause[0] <= mention.start < other.clause[1] and other.clause != claim.clause
             for other in self._figures[claim.span]
@@ -203,7 +208,8 @@ class Scene:
         return _chosen(family, self.within(*above[-1])) if above else None
 
     def conflict(self, claim: Claim, fact: Fact) -> Label | None:
-        """The label of the fact that the claim is not about: the claim names another of its family. None for none."""
+        """The label of the fact that contradicts the claim, because the claim names another label of its family. None
+        if no label does."""
         for family, label in fact.keys:
             if not family.binds or (family.columns and not isinstance(label, Day)) or is_total_label(label):
                 continue
@@ -230,7 +236,7 @@ class Scene:
         return words_in(self.reading.text[slice(*claim.span)])
 
     def families_named(self, claim: Claim) -> list[tuple[Family, frozenset[Label]]]:
-        """The families of which the claim's sentence or row names labels."""
+        """The families that have labels in the claim's sentence or row, with these labels."""
         found = []
         spot = self._around(claim)
         near = {id(f): f for m in spot for f in self._families_of(m.label)}

@@ -10,7 +10,7 @@ from workers.agent.provenance.facts import Fact, Facts
 from workers.agent.provenance.matching import bounds
 
 _SCALES = (1.0, 1e-3, 1e3, 1e-6, 1e6, 1e-2, 1e2)
-"""A chart may be drawn in thousands, in millions or in percent and say so nowhere that can be read."""
+"""A chart may be drawn in thousands, in millions or in percent, although nothing that can be read says so."""
 
 
 def chart_facts(facts: Facts) -> list[Fact]:
@@ -21,10 +21,10 @@ def chart_facts(facts: Facts) -> list[Fact]:
 def against(claim: Claim, backing: Fact, charted: Sequence[Fact], scene: Scene) -> Fact | None:
     """The point of a chart that shows another value for what the claim is about; None when no chart does.
 
-    A chart speaks only where the claim names one of its points, the value that backs the claim stands in a table in
-    the row of that name, and its column is named as what the chart measures; where the output names no column, the
-    claim's sentence must. So a share, a change, or a sum over months says nothing against a point. A chart that agrees
-    ends the doubt.
+    A chart is compared only under three conditions. The claim names one of its points. The value that backs the claim
+    stands in a table, in the row of that name. The value's column has the name of what the chart measures; if the
+    output names no column, the claim's sentence must have that name. So a share, a change, or a sum over months never
+    contradicts a point. If one chart agrees, there is no doubt.
     """
     if not charted or backing.place.what == "chart" or backing.given or claim.numeral.kind != "number":
         return None

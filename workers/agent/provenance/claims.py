@@ -13,7 +13,7 @@ from workers.agent.provenance.words import SCALES, UNITS
 MAX_REPORT = 60_000
 _LONGEST = 1_500
 SMALL = 12
-"""A bare whole number up to this in a sentence ("the 5 regions") is no claim that could be told from a word."""
+"""A bare whole number up to this in a sentence ("the 5 regions") is no claim: it cannot be told from a word."""
 
 _SMALL = {(float(number), 0) for number in range(SMALL + 1)}
 _BLANKED = (
@@ -102,7 +102,7 @@ class Claim:
 
 @dataclass(slots=True)
 class Reading:
-    """A report, read: its claims, and its text with everything blanked that can be none."""
+    """A report that was read: its claims, and its text with blanks in place of everything that cannot be a claim."""
 
     text: str
     claims: list[Claim] = field(default_factory=list)
@@ -172,7 +172,8 @@ def _is_in(place: int, spans: Sequence[tuple[int, int]]) -> bool:
 
 
 def blanked(report: str) -> str:
-    """The report, as long as it was, without what holds no claim: code, links, numbers of lists."""
+    """The report with blanks in place of what holds no claim: code, links, numbers of lists. Its length stays the
+    same."""
     text = report
     for pattern in _BLANKED:
         text = pattern.sub(lambda match: re.sub(r"[^\n]", "\x00", match[0]), text)
@@ -215,8 +216,8 @@ def _spans(text: str, inside: Sequence[tuple[int, int]]) -> Iterator[tuple[int, 
 
 
 def _pieces(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
-    """A sentence, or the pieces of one that is longer than any person writes: each figure is held against all others
-    of its sentence, so one of thousands would take minutes."""
+    """A sentence, or its pieces if it is longer than any person writes. Each figure is compared with all others of its
+    sentence, so a sentence with thousands of figures would take minutes."""
     while end - start > _LONGEST:
         cut = max(text.rfind(sign, start + _LONGEST // 2, start + _LONGEST) for sign in (",", ";", "，", "、", " "))
         cut = cut + 1 if cut > start else start + _LONGEST

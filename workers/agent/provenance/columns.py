@@ -22,7 +22,7 @@ from workers.agent.provenance.workbench import Workbench, is_named
 _MONEY = frozenset(CURRENCIES.values())
 _MOST_ROWS, _MOST_COLUMNS, _MOST_GRIDS = 40, 8, 8
 _FEW_COLUMNS = 3
-"""Any two of so few columns may be set against each other; of more, the sentence has to name one."""
+"""With so few columns, any two may be compared. With more columns, the sentence has to name one of the two."""
 _ENOUGH_DIGITS = 3
 _OF = re.compile(
     r"(?:\b(?:of|von|aus|sur|de|sobre)\s+(?:the |its |their |all |den |allen |les )?|全部|共有?|总计?)\W*$",
@@ -43,7 +43,8 @@ class Side(NamedTuple):
 
 
 def totals(claim: Claim, bench: Workbench) -> Iterator[Side]:
-    """The totals of columns that a claim may mean: it is about no single row, and has digits enough or names one."""
+    """The totals of columns that a claim may mean. The claim is about no single row. It has enough digits or names the
+    column."""
     digits = significant(claim)
     base = _OF.search(bench.text, max(claim.span[0], claim.start - 16), claim.start) is not None
     for grid in small_grids(claim, bench):
@@ -59,7 +60,7 @@ def totals(claim: Claim, bench: Workbench) -> Iterator[Side]:
 
 
 def pairs(claim: Claim, bench: Workbench) -> Iterator[tuple[Side, Side]]:
-    """Two columns of a row that the claim names, of all rows when it names none, or two figures of one record."""
+    """Two columns of a row that the claim names, or of all rows if it names none; or two figures of one record."""
     for grid in small_grids(claim, bench):
         if grid.record:
             sides = [_side((fact,), bench, at) for at, fact in enumerate(grid.facts)]
@@ -89,7 +90,7 @@ def _is_of_periods(grid: Grid) -> bool:
 
 
 def _of_rows(claim: Claim, grid: Grid, bench: Workbench) -> Iterator[tuple[Side, Side]]:
-    """Two rows of one period, both of which the sentence names, or of which one is named and the other is the first."""
+    """Two rows of one period. The sentence names both, or it names one and the other is the first row."""
     said = bench.words
     for at in {fact.column for fact in grid.facts}:
         column = [fact for fact in grid.column(at) if not _is_of_another_period(claim, fact, bench)]
@@ -104,7 +105,7 @@ def _row_words(fact: Fact) -> set[str]:
 
 
 def _is_of_another_period(claim: Claim, fact: Fact, bench: Workbench) -> bool:
-    """Whether what stands before a claim, or in its clause, names another date than that of a fact's column."""
+    """Whether the words before a claim, or its clause, name another date than that of the fact's column."""
     dated = [(family, label) for family, label in fact.keys if family.columns and isinstance(label, Day)]
     text = [*bench.scene.within(claim.span[0], claim.start), *bench.scene.within(*claim.clause)]
     told = [one.label for one in text if isinstance(one.label, Day)]
@@ -114,14 +115,15 @@ def _is_of_another_period(claim: Claim, fact: Fact, bench: Workbench) -> bool:
 
 
 def steps_before(fact: Fact | None) -> list[Fact]:
-    """What a figure of a table may be a stage of: the one above it in its column, and the first."""
+    """The stages before a figure of a table: the figure above it in its column, and the first one."""
     if fact is None or fact.grid is None or fact.row < 1 or fact.grid.rows > _MOST_ROWS:
         return []
     return [one for one in fact.grid.column(fact.column) if one.row in (0, fact.row - 1)]
 
 
 def is_ratio(claim: Claim, bench: Workbench, over: Side, under: Side) -> bool:
-    """Whether a sentence may tell this ratio: it has a word for one, or an amount is told for each of what is named."""
+    """Whether a sentence may give this ratio: it has a word for a ratio, or it gives an amount of money for each
+    thing."""
     unit, known = claim.numeral.unit, bench.facts.currencies
     if unit in _MONEY and under.unit not in _MONEY and over.unit in (unit, "") and (over.unit or not known - {unit}):
         return True
@@ -131,7 +133,7 @@ def is_ratio(claim: Claim, bench: Workbench, over: Side, under: Side) -> bool:
 
 
 def significant(claim: Claim) -> int:
-    """The digits of a figure that say something: 0.05 has one, 1,200 has four."""
+    """The number of significant digits of a figure: 0.05 has one, 1,200 has four."""
     return len("".join(filter(str.isdigit, claim.numeral.text)).lstrip("0"))
 
 

@@ -53,7 +53,7 @@ _NOT = re.compile(r"\b(?:not|without|never|nicht|ohne|kein\w*|pas|sans|sin|no)\b
 _NEAR_CHARS = 60
 _MOST_ROWS_OF_RATES, _MOST_STAGES = 6, 12
 _EXACT_DIGITS = 3
-"""Digits from which a sum or a difference to the last digit needs no word for it."""
+"""A sum or a difference that fits to the last digit needs no word for it from this many digits on."""
 _RATIO_WORDS = frozenset("ratio factor multiple 比 倍".split())
 _COUNTS = frozenset("count n row total value all observation customer anzahl 总 共".split())
 _SHARE = frozenset("share percentage portion anteil quote proportion 占比 占 比".split())
@@ -72,8 +72,8 @@ def derive(
 ) -> Derived | None:
     """The step that gives the claim's value; None when there is none.
 
-    `others` are figures of the report that are backed already: (claim, value, slack, fact), those of the claim's own
-    sentence, or of its row and column.
+    `others` are backed figures of the report as (claim, value, slack, fact): those of the claim's own sentence, or of
+    its row and column.
     """
     return next(_steps(claim, Workbench(claim, others, scene, facts)), None)
 
@@ -149,14 +149,14 @@ def _match(
 
 
 def _scale_of(claim: Claim, one: Derived, facts: Facts) -> float:
-    """The scale that the data or people named once for all ("in T€"), where the claim says it beside its figure."""
+    """The scale that the data or people named once for all ("in T€"), if the claim has it beside its figure; else 1."""
     said = claim.numeral.scale
     is_plain = one.how in ("sum", "difference") and all(fact.scale == 1.0 for fact in one.facts)
     return said if said in facts.scales and is_plain else 1.0
 
 
 def _is_nothing(one: Derived) -> bool:
-    """Whether a sum or difference has a zero in it: it is the other value itself, which was looked up before."""
+    """Whether one of two values is zero. The result is then the other value itself, which was looked up before."""
     return one.how in ("sum", "difference") and len(one.facts) == 2 and any(fact.value == 0 for fact in one.facts)
 
 
@@ -204,7 +204,7 @@ def _of_pair(claim: Claim, bench: Workbench) -> Derived | None:
 
 
 def _alike(a: Operand, b: Operand) -> bool:
-    """Whether two figures may be compared: of one column, of one row, or both said in the sentence."""
+    """Whether two figures may be compared: they share a column or a row, or the sentence gives both."""
     if a.said and b.said:
         return True
     if a.fact is None or b.fact is None:
@@ -267,7 +267,8 @@ def _changes(claim: Claim, bench: Workbench) -> Iterator[Derived]:
 
 
 def _ordered(a: Operand, b: Operand, bench: Workbench) -> tuple[Operand, Operand]:
-    """Which of two figures is the base of a change: the earlier one, the one behind "from" or "than", the first one."""
+    """The two figures of a change, its base first: the earlier one, else the one behind "from" or "than", else the
+    first one."""
     days = _day(a, b, bench), _day(b, a, bench)
     if days[0] is not None and days[1] is not None and days[0] != days[1]:
         return (a, b) if _key(days[0]) < _key(days[1]) else (b, a)
@@ -303,7 +304,7 @@ def _is_told(a: Operand, b: Operand, bench: Workbench) -> bool:
 
 
 def _day(o: Operand, other: Operand, bench: Workbench) -> Day | None:
-    """The date that tells this figure from the other: of its row, or of its column."""
+    """The date of the figure's row or column that distinguishes it from the other figure."""
     if bench.claim.in_table and o.said:
         found = [m.label for m in bench.scene.of_text(o.column) if isinstance(m.label, Day)]
         if found:
@@ -327,7 +328,7 @@ def _key(day: Day) -> tuple[int, int, int, int]:
 
 
 def _bases(fact: Fact, bench: Workbench) -> Iterator[float]:
-    """The wholes that a figure may be a part of: its column, or the rows of it that share its other labels."""
+    """The totals that a figure may be a part of: of its column, or of those rows that share its other labels."""
     grid = fact.grid
     if grid is None or not grid.whole or len(grid.facts) > 3_000 or has_word(tuple(fact.words), CHANGE_WORDS):
         return
@@ -395,7 +396,7 @@ def _rates(bench: Workbench) -> Iterator[Derived]:
 
 
 def _row_ratios(bench: Workbench) -> Iterator[Derived]:
-    """One column for each of another, of the row that the sentence names, or in all: €5.50 a parcel."""
+    """One column divided by another, for the row that the sentence names or for all rows: €5.50 a parcel."""
     many = per_many(bench.sentence)
     for a, b in pairs(bench.claim, bench):
         if many and (a.named or b.named):
@@ -405,7 +406,7 @@ def _row_ratios(bench: Workbench) -> Iterator[Derived]:
 
 
 def _of_figure_before(claim: Claim, bench: Workbench) -> Iterator[Derived]:
-    """ "630 no-shows (7.1 %)": the share that the figure before has, of a total or of a figure that is named."""
+    """The share that the figure before has of a total or of a named figure: "630 no-shows (7.1 %)"."""
     behind = bench.text[claim.span[0] : claim.start]
     before = [o for o in bench.said if o.end <= claim.start and not o.percent]
     if claim.in_table or claim.numeral.sign or not before or not _IS_SHARE.search(behind):
@@ -424,7 +425,7 @@ def _of_figure_before(claim: Claim, bench: Workbench) -> Iterator[Derived]:
 
 
 def _of_step_before(claim: Claim, bench: Workbench) -> Iterator[Derived]:
-    """In a table of stages: the share that a row's figure has of the one above, or of the first."""
+    """In a table of stages: a row's figure as a share of the figure above, or of the first."""
     for o in bench.said if claim.in_table else ():
         if o.fact is None or o.percent or o.value <= 0:
             continue
@@ -436,7 +437,8 @@ def _of_step_before(claim: Claim, bench: Workbench) -> Iterator[Derived]:
 
 
 def _of_column(claim: Claim, bench: Workbench) -> Iterator[Derived]:
-    """In a table with a row of rates: of two figures of its column, as the profit and the revenue of one year."""
+    """In a table with a row of rates: the share between two figures of its column, such as profit and revenue of one
+    year."""
     if not claim.in_table or not has_word(key_of(claim.row), PERCENT_WORDS) or len(bench.below) > _MOST_ROWS_OF_RATES:
         return
     amounts = [(value, fact) for other, value, _, fact in bench.below if other.numeral.unit not in ("%", "pp")]
@@ -446,7 +448,8 @@ def _of_column(claim: Claim, bench: Workbench) -> Iterator[Derived]:
 
 
 def _left_over(bench: Workbench) -> Iterator[Derived]:
-    """What two figures of the sentence add up to or leave, to the last digit: 313 rows, 217 and 96 of two kinds."""
+    """The sum or the difference of two figures of the sentence, to the last digit: 217 and 96 rows of two kinds, 313 in
+    all."""
     if significant(bench.claim) < _EXACT_DIGITS:
         return
     whole = [o for o in bench.said if not o.percent and o.value == int(o.value)]

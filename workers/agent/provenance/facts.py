@@ -39,7 +39,7 @@ class Place(NamedTuple):
 class Family:
     """The labels of one dimension of a table: those of a column of words, or the names of its columns.
 
-    `binds`: they name things that exclude each other, so a value of one is none of the other.
+    `binds`: the labels exclude each other, so a value of one label is never a value of another.
     """
 
     labels: dict[Label, str] = field(default_factory=dict)
@@ -96,7 +96,7 @@ class Grid:
     record: bool = False
 
     def column(self, at: int) -> list[Fact]:
-        """The facts of one column, from top to bottom; a row that is labelled as a total is none of them."""
+        """The facts of one column, from top to bottom, without rows that are labelled as a total."""
         return [fact for fact in self.facts if fact.column == at and not is_total(fact)]
 
     def row(self, at: int) -> list[Fact]:
@@ -142,7 +142,7 @@ class Facts:
     _scaled: list[Fact] | None = None
 
     def near(self, low: float, high: float, *, percent: bool) -> Iterator[Fact]:
-        """The facts whose size may lie between these bounds. `percent`: fractions, taken times 100."""
+        """The facts whose size may lie between these bounds. `percent`: only fractions and percentages, times 100."""
         if self._plain is None or self._shares is None:
             self._plain = _Index(self.facts, 1.0)
             self._shares = _Index(

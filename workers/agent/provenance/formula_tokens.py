@@ -21,7 +21,7 @@ _OTHERS = re.compile(
     r"\b(?:rest|remain\w*|others?|besides|except|without|übrig\w*|restlich\w*|ander\w*|außer|ohne)\b|其余|其他|剩|除",
     re.IGNORECASE,
 )
-"""Words with which a sentence names one row and tells of the others."""
+"""Words with which a sentence names one row but speaks of the others."""
 
 
 Fault = Literal["", "unread", "number", "value", "unit", "sign", "row"]
@@ -29,8 +29,8 @@ Fault = Literal["", "unread", "number", "value", "unit", "sign", "row"]
 
 
 class Bound(NamedTuple):
-    """A formula held against the outputs. `derived` is None where it does not hold, and `fault` says why; `arithmetic`
-    is the formula with its numbers and what it gives, or the number that stands nowhere."""
+    """A formula that was checked against the outputs. If it does not hold, `derived` is None and `fault` says why.
+    `arithmetic` is the formula with its numbers and its result, or the number that stands nowhere."""
 
     derived: Derived | None
     arithmetic: str = ""
@@ -103,7 +103,7 @@ def _shown(value: float) -> str:
 
 
 def _fact_of(operand: Operand, claim: Claim, scene: Scene, facts: Facts) -> Fact | None:
-    """The fact that a number of a formula names; of several the one that the claim is about."""
+    """The fact that a number of a formula names. If several fit, the one that the claim is about."""
     size = abs(operand.value)
     near = facts.near(size - operand.slack, size + operand.slack, percent=False)
     found = [fact for fact in near if _is_of_cell(fact, operand) and shows(fact, operand)]
@@ -115,7 +115,7 @@ def _fact_of(operand: Operand, claim: Claim, scene: Scene, facts: Facts) -> Fact
 
 
 def _like_a_year(operand: Operand, facts: Facts) -> Fact | None:
-    """The number that an output shows, and that was read as a year: 1,900 pieces, printed as 1900."""
+    """A number of an output that was read as a year: 1,900 pieces, printed as 1900."""
     place = facts.days.get(Day(int(operand.value))) if operand.value == int(operand.value) else None
     return Fact(operand.value, 0, place) if place is not None and place.cell == operand.cell else None
 
@@ -151,14 +151,15 @@ def _unit_fits(claim: Claim, result: Amount, chosen: Sequence[Fact], facts: Fact
 
 
 def _sign_fits(claim: Claim, value: float, scene: Scene) -> bool:
-    """The claim's own sign must be that of the value; words must not say that it rose where the value is negative."""
+    """The claim's own sign must be that of the value. If the value is negative, words must not say that it rose."""
     if claim.numeral.sign:
         return claim.numeral.sign * value >= 0
     return value >= 0 or is_level(claim, scene) or direction(claim, scene) <= 0
 
 
 def _rows_fit(claim: Claim, chosen: Iterable[Fact], scene: Scene) -> bool:
-    """Whether, where the claim names rows of a table, one of the numbers is of them. A total is of no row."""
+    """Whether one of the numbers is of a row that the claim names, if it names rows of a table. A total is of no
+    row."""
     fits: dict[int, bool] = {}
     for fact in chosen:
         for family, label in fact.keys:

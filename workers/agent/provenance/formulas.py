@@ -1,7 +1,7 @@
 """Formulas with which a model shows how a figure follows from what cells showed.
 
-`20 % [=(2:120-2:100)/2:100*100]`: cell 2 shows 120 and 100, and the change between them is said. `q:130` is a number
-that a person or a file gave. The formula is computed here, never by `eval`.
+`20 % [=(2:120-2:100)/2:100*100]`: cell 2 shows 120 and 100, and the report gives the change between them. `q:130` is a
+number that a person or a file gave. The formula is computed here, never by `eval`.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _CALLS: Mapping[str, Callable[[Sequence[float]], float]] = {
     "max": max,
 }
 _PLAIN = frozenset((*range(1, 13), 15, 24, 30, 52, 60, 100, 365, 1_000, 3_600, 10_000, 1_000_000, 1_000_000_000))
-"""Numbers that may stand in a formula without a cell: how many values a mean has, units of time, percent and scale.
-Any other number has to come from a cell or a person: with free numbers a formula could give whatever is wanted."""
+"""Numbers that may stand in a formula without a cell: how many values a mean has, units of time, percent and scale. Any
+other number has to come from a cell or a person. With free numbers, a formula could give any value."""
 _MOST_CHARS = 1_200
 _MOST_PARTS = 400
 
@@ -59,7 +59,7 @@ class Amount(NamedTuple):
 
 
 def read_operand(text: str) -> Operand | None:
-    """One number with its cell, `2:482310.40`; None for what is none."""
+    """One number with its cell, `2:482310.40`; None for any other text."""
     match = _OPERAND.fullmatch(text.strip().removesuffix("%").strip())
     return None if match is None else _operand(match)
 
@@ -73,7 +73,7 @@ def _operand(match: re.Match[str]) -> Operand:
 
 
 def read_formula(text: str) -> Formula | None:
-    """A formula over numbers with their cells; None for what is none, or uses what is not allowed."""
+    """A formula over numbers with their cells. None if the text is no formula or uses what is not allowed."""
     operands: list[Operand] = []
 
     def name(match: re.Match[str]) -> str:

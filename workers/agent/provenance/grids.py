@@ -65,7 +65,7 @@ def is_year(cell: str) -> bool:
 
 
 def number_in(cell: str, marks: Marks) -> Numeral | None:
-    """The number that a cell is, None when it is something else."""
+    """The number in a cell; None when the cell holds something else."""
     text = cell.strip().strip("*")
     if not text or not any(map(str.isdigit, text)) or len(text) > 40:
         return None
@@ -164,7 +164,7 @@ _MISSING = frozenset(("", "nan", "none", "null", "nat", "na", "n/a", "<na>", "-"
 
 
 def is_numeric(at: int, rows: Sequence[tuple[int, Sequence[str]]], values: Sequence[Sequence[Numeral | None]]) -> bool:
-    """Whether a column holds numbers: more than half of its cells, those without a value not counted."""
+    """Whether a column holds numbers: more than half of its cells. Cells without a value do not count."""
     cells = [
         numbers[at] is not None
         for (_, row), numbers in zip(rows, values, strict=True)
@@ -177,7 +177,7 @@ def is_numeric(at: int, rows: Sequence[tuple[int, Sequence[str]]], values: Seque
 def _is_index(
     at: int, rows: Sequence[tuple[int, Sequence[str]]], header: Sequence[str], numeric: Sequence[bool]
 ) -> bool:
-    """Whether a first column of numbers is labels all the same: a series' index, years, percentiles, months."""
+    """Whether the numbers of a first column are labels: a series' index, years, percentiles, months."""
     if not any(numeric[at + 1 :]):
         return False
     cells = [row[at].strip() for _, row in rows if at < len(row) and row[at].strip()]

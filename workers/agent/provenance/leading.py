@@ -59,12 +59,13 @@ _STOP = re.compile(r"[,;:，；：、()（）\d]|\b(?:is|was|were|are|with|at|mi
 _NESTED = re.compile(r"[ \t]{2,}[-*•\d]")
 _OF_ADJECTIVES = re.compile(r"most|least|meisten|wenigsten", re.IGNORECASE)
 _ADVERB = re.compile(rf"\bam\s*$|{COPULA.pattern}", re.IGNORECASE)
-"""Before "most" in "is most efficient" and "am meisten gewachsen": it compares no number of things."""
+"""Words before "most" in "is most efficient" and "am meisten gewachsen". There "most" does not compare numbers of
+things."""
 _MARKS = " .!?。*-•"
 
 
 class Misplaced(NamedTuple):
-    """A figure whose sentence puts its row first or last, the value of that row, and the one that is there instead."""
+    """A figure whose sentence puts its row first or last, the value of that row, and the value that really is there."""
 
     claim: Claim
     own: Fact
@@ -91,7 +92,7 @@ class _Clause(NamedTuple):
 
 
 class _Row(NamedTuple):
-    """A fact in a table whose rows its family distinguishes, the name of its row in the clause, and its column."""
+    """A fact in a table, the family that distinguishes its rows, the name of its row in the clause, and its column."""
 
     fact: Fact
     family: Family
@@ -279,7 +280,7 @@ def _says(mention: Mention, label: Label) -> bool:
 
 
 def _row(fact: Fact, mentions: Sequence[Mention]) -> _Row | None:
-    """The fact in its table: one that is whole and has one name for each row, of which the clause names this one."""
+    """The fact in its table. The table is whole and has one name for each row, and the clause names this row."""
     grid = fact.grid
     if grid is None or not grid.whole or grid.record or not 1 < grid.rows <= _MOST_ROWS:
         return None
@@ -316,7 +317,7 @@ def _is_of_column(mention: Mention, fact: Fact, words: frozenset[str]) -> bool:
 
 
 def _first(row: _Row, clause: _Clause, scene: Scene) -> Fact | None:
-    """The row that is clearly before the fact's own; None where its own is first, or where that is in doubt."""
+    """The row that is clearly before the fact's own. None if its own row is first, or if that is in doubt."""
     rows = [each for each in row.column if not _is_aside(each)]
     value = row.fact.value
     if row.fact not in rows or value <= 0 or any(each.value < 0 for each in row.column):
@@ -326,7 +327,7 @@ def _first(row: _Row, clause: _Clause, scene: Scene) -> Fact | None:
         return None
     told = bounds(clause.claim, scene.reading.text)[0]
     if abs(first.value / value - 1) * told.value <= told.slack * 1.001:
-        return None  # as it is told, both are the same
+        return None  # as rounded in the report, both are the same
     days = [label for each in rows for family, label in each.keys if family is row.family and isinstance(label, Day)]
     if days and (len(days) < len(rows) or len({tuple(part is None for part in day) for day in days}) > 1):
         return None
@@ -364,7 +365,8 @@ def _is_sum(fact: Fact, column: Sequence[Fact]) -> bool:
 
 
 def _is_narrowed(row: _Row, clause: _Clause, scene: Scene) -> bool:
-    """Whether a name nearby may narrow which rows are ranked: one of another table, or a period with some of them."""
+    """Whether a name nearby may narrow which rows are ranked: a name of another table, or a period with only some of
+    the rows."""
     span, text = clause.claim.span, clause.text
     line = text.rfind("\n", 0, span[0]) + 1
     if not text[line : span[0]].strip(_MARKS):
@@ -388,7 +390,8 @@ def _is_narrowed(row: _Row, clause: _Clause, scene: Scene) -> bool:
 
 
 def _intro(text: str, line: int) -> int:
-    """Where the line begins that introduces this one or its list, such as "By region:"; this line for none."""
+    """Where the line begins that introduces this line or its list, such as "By region:". Without one, this line's
+    start."""
     end = line - 1
     while end > 0 and line - end < _LONGEST:
         start = text.rfind("\n", 0, end) + 1
@@ -427,7 +430,7 @@ def _is_unclear(row: _Row, clause: _Clause) -> bool:
     if row.words & RANKED or any(word in joined for word in RANKED if not word.isascii()):
         return True
     if any("lead" in name for name in names):
-        return True  # those who may become customers, not the first
+        return True  # "leads" are people who may become customers, not the first
     if clause.kind in ("level", "size"):
         return False
     named = (row.words | {word for _, _, word in tokens(said)}) - FUNCTION - KINDS
@@ -437,7 +440,7 @@ def _is_unclear(row: _Row, clause: _Clause) -> bool:
 
 
 def _is_ranked(row: _Row, clause: _Clause) -> bool:
-    """Whether it is the name that is ranked, not something of it: "in March the highest order was 120"."""
+    """Whether the name itself is ranked, not something within it: "in March the highest order was 120"."""
     name, rank, text = row.name, clause.rank, clause.text
     shown, plain = text[name.start : name.end], row.family.labels[row.label]
     if shown[-1:] == "s" and plain[-1:] != "s" and not isinstance(row.label, Day):
@@ -519,7 +522,7 @@ def _row_words(fact: Fact) -> frozenset[str]:
 
 
 def _is_share(fact: Fact, clause: _Clause) -> bool:
-    """Whether "the largest" says nothing of this column: a rate is not what makes a row large."""
+    """Whether "the largest" cannot mean this column: a rate does not make a row large."""
     return fact.percent or fact.unit in ("%", "pp") or clause.claim.numeral.unit in ("%", "pp")
 
 

@@ -16,7 +16,7 @@ from workers.agent.provenance.words import Key, key_of
 
 _MAX_LITERAL = 40_000
 _RECORD = 24
-"""Named figures that a mapping may hold to be one record, such as the results of one test."""
+"""A mapping may hold at most this many named figures to be one record, such as the results of one test."""
 _NAMED = re.compile(r"^(?P<name>[\w .%()/-]{0,60}?)\s*[:=]?\s*(?P<body>[\[{(].*[\]})])\s*$", re.DOTALL)
 _NUMPY = re.compile(
     r"\b(?:np|numpy)\.(?:float|int|str|bool)_?\d*\(([^()]*)\)|\bTimestamp\(('[^']*')[^()]*\)|"
@@ -25,7 +25,7 @@ _NUMPY = re.compile(
 
 
 def literal_in(text: str) -> object:
-    """The JSON or Python value that a line ends with; None when there is none that holds others."""
+    """The JSON or Python value that a line ends with. None if there is none, or if it holds no other values."""
     match = _NAMED.match(text) if len(text) <= _MAX_LITERAL and any(map(str.isdigit, text)) else None
     if match is None:
         return None

@@ -35,7 +35,7 @@ _MONEY = set(CURRENCIES.values())
 
 
 class Candidate(NamedTuple):
-    """A fact whose value is the claim's, and what speaks against it ("" for nothing). `score` ranks those that fit."""
+    """A fact with the claim's value, and the reason against it ("" for none). `score` ranks those that fit."""
 
     fact: Fact
     against: Reason
@@ -52,7 +52,8 @@ class Bounds(NamedTuple):
 
 
 def bounds(claim: Claim, text: str) -> list[Bounds]:
-    """What a claim's digits may stand for, with its scale, sign left out: exact first, rounded to its zeros last."""
+    """What a claim's digits may stand for, with its scale and without its sign. The exact size comes first. The size
+    that is rounded to its zeros comes last."""
     one = claim.numeral
     found = []
     about = ABOUT.search(text, max(0, one.start - 16), one.start) is not None
@@ -82,11 +83,11 @@ def candidates(claim: Claim, scene: Scene, facts: Facts, only_cell: int = 0) -> 
 
 
 Told = Literal["", "fraction", "converted"]
-"""How a claim tells a fact: as it is, a fraction in percent or points, or in a smaller or larger unit."""
+"""How a claim states a fact: as it is, a fraction in percent or points, or in a smaller or larger unit."""
 
 
 def _of_value(claim: Claim, bound: Bounds, facts: Facts, text: str) -> Iterator[tuple[Fact, Told]]:
-    """The facts within these bounds, and how the claim tells each."""
+    """The facts within these bounds, and how the claim states each."""
     value, slack = bound.value, bound.slack
     margin = 1e-9 * max(abs(value), 1.0)
     for fact in facts.near(value - slack, value + slack, percent=False):
@@ -115,11 +116,11 @@ _IN_POINTS = re.compile(
     re.IGNORECASE,
 )
 _FEWEST_DIGITS = 3
-"""Digits of a figure that is told in another unit than the output, which names none."""
+"""If the output names no unit, a figure in another unit needs this many digits."""
 
 
 def _converted(claim: Claim, bound: Bounds, facts: Facts) -> Iterator[tuple[Fact, Told]]:
-    """The facts that the claim tells in another unit of the same kind: 4,240 kWh as 4.24 MWh."""
+    """The facts that the claim states in another unit of the same kind: 4,240 kWh as 4.24 MWh."""
     kind, own = STEPS[claim.numeral.unit]
     digits = len(re.sub(r"\D", "", claim.numeral.text).strip("0"))
     for unit, (other, size) in STEPS.items():
@@ -211,12 +212,12 @@ def _direction(claim: Claim, scene: Scene) -> int:
 
 
 def is_level(claim: Claim, scene: Scene) -> bool:
-    """Whether a claim is where something went ("fell to 58"), not by how much."""
+    """Whether a claim is the level that something reached ("fell to 58"), not the size of a change."""
     return LEVEL_BEFORE.search(scene.reading.text, max(claim.span[0], claim.start - 14), claim.start) is not None
 
 
 def sign_fits(claim: Claim, fact: Fact, scene: Scene) -> bool:
-    """Whether the claim's sign, or the direction of its words, is the fact's."""
+    """Whether the claim's sign, or the direction of its words, is that of the fact."""
     if fact.value == 0:
         return True
     positive = fact.value > 0
@@ -239,7 +240,8 @@ def _is_magnitude(fact: Fact) -> bool:
 
 
 def is_stale(claim: Claim, fact: Fact, scene: Scene, facts: Facts) -> bool:
-    """Whether this turn computed the same figure again, with another value, and the report does not look back."""
+    """Whether this turn computed the same figure again with another value, and the report does not refer to earlier
+    turns."""
     if BACK.search(scene.reading.text, *claim.span):
         return False
     now = [other for other in facts.facts if other.turn == 0 and not other.given]

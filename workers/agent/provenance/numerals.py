@@ -13,15 +13,15 @@ from workers.agent.provenance.words import CURRENCIES, SAME_UNIT, SCALES, UNITS
 Marks = Literal["point", "comma", "unsure"]
 """Which mark stands before the decimals."""
 FILLER = "\u2060"
-"""Stands where Markdown's own signs stood, so that places stay the same."""
+"""Replaces Markdown's own signs, so that places stay the same."""
 MAX_NUMBERS = 20_000
 _LONGEST = 40
-"""Characters of a number: a longer one is a key or a hash."""
+"""The most characters of a number. A longer one is a key or a hash."""
 _BLANKS = f" \u00a0\u202f{FILLER}"
 
 
 class Day(NamedTuple):
-    """A date as far as it is said: what is None was not. `quarter` is 1 to 4."""
+    """A date, as far as a text gives it. A part that the text does not give is None. `quarter` is 1 to 4."""
 
     year: int | None = None
     month: int | None = None
@@ -46,8 +46,8 @@ _NO_DAY = Day()
 class Numeral:
     """A number or date in a text, from `start` to `end` with its unit.
 
-    `readings` are (value, decimals) pairs without the scale: two where the marks leave it open. `decimals` is negative
-    for round numbers. `sign` is 0 when none is written. `unit` is "%", "pp", a currency ("eur"), another unit, or "".
+    `readings` are (value, decimals) pairs without the scale: two where the marks allow both. `decimals` is negative for
+    round numbers. `sign` is 0 when none is written. `unit` is "%", "pp", a currency ("eur"), another unit, or "".
     """
 
     start: int
@@ -117,7 +117,7 @@ _DATES = (
     ("y", re.compile(rf"(?<![A-Za-z0-9_.,$€£¥+−-])({_YEAR})(?![\d]|[.,]\d|\s?[%$€£¥元万]|-\d|[A-Za-z_])")),
 )  # fmt: skip
 _MAYBE_DATE = re.compile(rf"{_YEAR}|\d\.\s?\d?\d\.|\d/\d|\d:\d\d|月|季|Q[1-4]|Quart|\b(?:{_MONTH})", re.IGNORECASE)
-"""What a text without any date has nowhere: looking for it first saves the patterns above their work."""
+"""A text in which this finds nothing has no date. This quick search often makes the patterns above unnecessary."""
 _SIGNS = {
     "dmy": ".",
     "slash": "/",
@@ -130,10 +130,10 @@ _SIGNS = {
     "gq": "Quartal",
     "time": ":",
 }
-"""What each date of such a form has in it, whatever the case: a look for it takes less than a pattern."""
+"""Each date of such a form contains this sign, in any case. Looking for it takes less time than a pattern."""
 _MONTH_ALONE = re.compile(rf"\b({_MONTH})\b", re.IGNORECASE)
 _UNIT_WORDS = "|".join(
-    # A long word may stand with a capital ("Stunden"); a short one is another unit then.
+    # A long word may begin with a capital ("Stunden"). A short word with a capital is another unit.
     f"(?i:{re.escape(unit)})" if len(unit) > 3 else re.escape(unit)
     for unit in sorted(UNITS, key=len, reverse=True)
 )
@@ -188,7 +188,7 @@ def scan(text: str, marks: Marks) -> list[Numeral]:
 
 
 def month_of(text: str) -> int | None:
-    """The month that a text is the name of."""
+    """The month that has this text as its name."""
     return _MONTHS.get(text.rstrip(".").casefold()) if text[:1].isupper() else None
 
 

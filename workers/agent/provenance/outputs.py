@@ -130,7 +130,7 @@ def _add(part: Facts, facts: Facts) -> None:
 
 
 def _cell_facts(step: CellRan, number: int, turn: int) -> Facts:
-    """What one cell showed, settled as far as it goes: nothing of it changes when it joins the others."""
+    """What one cell showed, settled as far as possible. Nothing of it changes when it joins the others."""
     facts = Facts()
     _cell(step, number, turn, facts)
     settle(facts)
@@ -167,7 +167,8 @@ def _cell(step: CellRan, number: int, turn: int, facts: Facts) -> None:
 
 
 def _marks_in(text: str, code: str) -> Marks:
-    """Which mark a printed text has before decimals. Where its numbers leave it open, as "4.812" does, its code says.
+    """Which mark a printed text has before decimals. If its numbers leave it open, as "4.812" does, the cell's code
+    decides.
 
     Python writes a point there, unless the code sets a locale or exchanges the commas of numbers that it writes.
     """
@@ -190,7 +191,7 @@ def _groups_by_points(code: str) -> bool:
 
 
 def _is_format(called: ast.expr) -> bool:
-    """Whether a method, or the last of a chain of them, is one of a number that is being written with commas."""
+    """Whether a method, or the last one of a chain, is called on a number that is written with commas."""
     while isinstance(called, ast.Attribute) and isinstance(called.value, ast.Call):
         inner = called.value.func
         name = inner.attr if isinstance(inner, ast.Attribute) else getattr(inner, "id", "")
@@ -282,7 +283,7 @@ def _chart(chart: ChartData, number: int, cell_id: str, turn: int, facts: Facts)
 
 
 def _code(step: CellRan, number: int, facts: Facts) -> None:
-    """Parameters that the code sets: thresholds, limits, shares. Numbers that it lists as data are none."""
+    """Parameters that the code sets: thresholds, limits, shares. Numbers that it lists as data are not included."""
     parameters, texts = _written(step.code) if step.language == "python" else ((), "")
     for value in parameters:
         place = Place("code", number, step.cell_id, about="a parameter in the code")

@@ -93,7 +93,7 @@ def _fits(claim: Claim, one: Result, bench: Workbench) -> bool:
 
 
 def _of_lines(claim: Claim, bench: Workbench) -> Iterator[Result]:
-    """What a figure leaves of another one of its printed line: 96 of "148 of 244"."""
+    """The difference between two figures of one printed line: 96 for "148 of 244"."""
     if claim.numeral.unit in ("%", "pp") or claim.in_table:
         return
     for o in bench.said:
@@ -105,7 +105,7 @@ def _of_lines(claim: Claim, bench: Workbench) -> Iterator[Result]:
 
 
 def _of_tables(claim: Claim, bench: Workbench) -> Iterator[Result]:
-    """What the row that the claim names gives, or all rows together, or the figures of one record."""
+    """What can be computed from the row that the claim names, from all rows together, or from one record."""
     if claim.in_table:
         return
     if claim.numeral.unit in ("%", "pp"):
@@ -141,7 +141,7 @@ def _compares(claim: Claim, bench: Workbench) -> bool:
 
 
 def _since_the_period_before(claim: Claim, bench: Workbench) -> Iterator[Result]:
-    """The change of a period that the sentence names, since the one before."""
+    """The change from the period before to the period that the sentence names."""
     for grid in small_grids(claim, bench) if claim.numeral.unit == "%" and _compares(claim, bench) else ():
         for fact in grid.facts:
             dated = any(isinstance(label, Day) for family, label in fact.keys if not family.columns)
@@ -154,7 +154,7 @@ def _since_the_period_before(claim: Claim, bench: Workbench) -> Iterator[Result]
 
 
 def _of_halves(claim: Claim, bench: Workbench, grid: Grid) -> Iterator[Result]:
-    """The sums of a half-year, of a table of quarters or months, and how those of two columns differ."""
+    """The sums of a half-year in a table of quarters or months, and how these sums differ between two columns."""
     half = _HALF.search(bench.sentence)
     dated = {fact.row for fact in grid.facts for f, one in fact.keys if not f.columns and isinstance(one, Day)}
     if (
@@ -224,7 +224,8 @@ _THIS = re.compile(r"^[\s\u2060*-]*(?:that|this|these|those|das|dies\w*|diese\w*
 
 
 def _of_sentence_before(claim: Claim, bench: Workbench, before: Sequence[Said]) -> Iterator[Result]:
-    """ "That is 7.9 % less", "These three make 68.5 % together": what the sentence before says, taken together."""
+    """What the figures of the sentence before give together: "That is 7.9 % less", "These three make 68.5 %
+    together"."""
     text = bench.sentence
     near = [each for each in reversed(before) if each.near]
     if claim.in_table or bench.said or len(near) < 2 or not _THIS.match(text):
@@ -271,7 +272,8 @@ _Value = tuple[float, Fact | None, str]
 
 
 def _comparable(bench: Workbench, before: Sequence[Said]) -> Iterator[tuple[_Value, _Value]]:
-    """Pairs of figures: one that the sentence says and one before of its column; two before that it names by row."""
+    """Pairs of figures: one of this sentence and one of the sentence before, of the same column; or two earlier ones
+    whose rows this sentence names."""
     for a, b in product(bench.said, before):
         if not b.near or a.fact is None or b.fact is None or a.fact is b.fact or a.fact.grid is None:
             continue

@@ -28,7 +28,7 @@ _MOST_MEASURES = 24
 _SPLIT = re.compile(r"[,;|]\s+|\s{2,}|\t|\)\s|\s\(")
 _TOLD = re.compile(r"^[^|]{1,60}?[:=]\s")
 _PAIR = re.compile(r"^(?=\S)(?!.*\s\s)[^\d:=,|(\[{]{1,40} [-−]?[$€£¥]?\d[\d,.]*[%€万元]?$")
-"""A line of a name and its figure, one blank between them, so that a list of them is not aligned."""
+"""A line with a name and its figure, and one blank between them. A list of such lines is not aligned."""
 _LABEL_END = re.compile(r"[:=]")
 _LABELLED = re.compile(r"(?:[:=]|[a-z_]{3,}|[\u3400-\u9fff])\s*$", re.IGNORECASE)
 
@@ -76,7 +76,8 @@ def read_text(text: str, reader: Reader) -> Found:
 
 
 def _run_end(lines: Sequence[str], at: int) -> int:
-    """The end of the run of lines that look like one table: as long as the first, or as many pipes or commas."""
+    """The end of the run of lines that look like one table: they are as long as the first, or have as many pipes or
+    commas."""
     first = lines[at]
     if not first.strip():
         return at + 1
@@ -110,7 +111,7 @@ def _run_end(lines: Sequence[str], at: int) -> int:
 
 
 def _is_narrow(line: str) -> bool:
-    """Whether a line may be the one of index names below a header, its blanks stripped."""
+    """Whether a line, without its outer blanks, may hold the index names below a header."""
     return bool(line.strip()) and "  " not in line.strip() and not any(map(str.isdigit, line)) and ":" not in line
 
 
@@ -162,7 +163,7 @@ def _table(block: Sequence[str], reader: Reader, line: int, found: Found, *, ser
 
 
 def _head_rows(rows: Sequence[Sequence[str]], values: Sequence[Sequence[Numeral | None]], *, series: bool) -> int:
-    """How many rows at the top name the columns: words, or years, above numbers that are none."""
+    """How many rows at the top name the columns: rows of words, or of years above numbers that are no years."""
     width = max(map(len, rows), default=0)
     below = values[1:]
     numeric = [sum(v[at] is not None for v in below if at < len(v)) * 2 > len(below) for at in range(width)]
@@ -204,7 +205,7 @@ def _columns_of(block: Sequence[str]) -> list[list[str]]:
 
 
 def _shape(line: str) -> int:
-    """How many numbers a line holds, 0 for none or for one without words."""
+    """How many numbers a line holds; 0 for a line without numbers or without words."""
     if not any(map(str.isdigit, line)) or len(line) > 2_000:
         return 0
     return sum(one.kind == "number" for one in _figures(line, "point"))
@@ -290,7 +291,8 @@ _APART = re.compile(r"^\d{1,3}(?: \d{3})+(?=$|\.\d)")
 
 
 def _parts(line: str, one: Numeral, marks: Marks) -> list[Numeral]:
-    """The numbers of "30 660", one blank between them: `print(name, 30, 660)` writes them so, as well as 30,660."""
+    """The two numbers of "30 660". `print(name, 30, 660)` writes them like 30,660 with a blank in place of the
+    comma."""
     if not _APART.match(line[one.start : one.digits_end]):
         return []
     return scan(line[one.start : one.end].replace(" ", "  "), marks)
@@ -301,7 +303,8 @@ _FEWEST = 3
 
 
 def _listed(number: int, line: str, numbers: Sequence[Numeral], reader: Reader, found: Found) -> bool:
-    """Read "monthly mean: Jan 1.4, Feb 4.9, Mar 7.6" as a table of one column; whether the line is such a list."""
+    """Read "monthly mean: Jan 1.4, Feb 4.9, Mar 7.6" as a table of one column. Returns whether the line is such a
+    list."""
     colon = line.find(": ")
     numbers = [one for one in numbers if one.start > colon]
     if colon < 1 or len(numbers) < _FEWEST or len({(one.unit, one.readings[0][1] > 0) for one in numbers}) > 1:

@@ -32,7 +32,7 @@ _PARAGRAPHS = 3
 """The answer stands in the first paragraphs of a report; method and caveats are below."""
 _SHOWN_BY_CELLS = frozenset({"output", "table", "chart", "statement", "count"})
 _ALIKE = 0.5
-"""So much of an entry's name has to stand around a figure to be about it."""
+"""An entry is about a figure only if this part of its name stands around the figure."""
 _CLOSE = 0.02
 _FILLING = frozenset(("of", "in", "the", "for", "a", "an", "by", "per", "and", "to", "from", "der", "die", "und"))
 _TINY = 1e-9
@@ -93,7 +93,7 @@ def compare_figures(
 ) -> tuple[RouteFigure, ...]:
     """Each chosen figure of a report beside what was `computed`: a mapping in JSON, name → number.
 
-    A value that is `written` as it is in the code was not computed, and counts for nothing.
+    A value in `written` stands in the code itself. It was not computed, so it does not count.
     """
     shown = CellRan(call_id="", cell_id="second", title="", code="", status="ok", result=computed)
     facts = _without(facts_of(((shown,),), own=True), written)
@@ -243,7 +243,7 @@ def _both(one: Chosen, claim: Claim, fact: Fact, report: str) -> tuple[float, fl
 
 
 def likely_reason(first: float, second: float) -> tuple[Reason, str]:
-    """Why two values that should be one differ, as far as the values tell, with the power of ten between them."""
+    """Why two values that should be equal differ, as far as the values show it, with the power of ten between them."""
     if first and math.isclose(first, -second, rel_tol=1e-6):
         return "sign", ""
     if first and second:

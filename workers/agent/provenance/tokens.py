@@ -14,8 +14,8 @@ _TOKEN = re.compile(r"[ \t]?\[=((?:[^\[\]\n]|\[[^\[\]\n]{0,200}\]){0,1200})\]")
 
 
 class Token(NamedTuple):
-    """A token and its place in the report without tokens. `operand` and `formula` are None for one that cannot be read,
-    otherwise one of them is."""
+    """A token and its place in the report without tokens. Either `operand` or `formula` is set. If the token cannot be
+    read, both are None."""
 
     place: int
     operand: Operand | None

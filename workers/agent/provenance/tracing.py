@@ -31,7 +31,7 @@ _NEAREST = 3
 _MOST_PLACES = 4
 _MOST_BEFORE = 10
 _SURE_DIGITS = 3
-"""Digits from which a value is found by its digits alone, where names mislead."""
+"""A value with at least this many digits is found by its digits alone if names mislead."""
 _TOKEN_REACH = 40
 """Characters between a figure and its token."""
 _MOST_TOGETHER = 8
@@ -43,8 +43,8 @@ _MONEY = frozenset(CURRENCIES.values())
 class Traced:
     """A figure of the report and what became of it. `places` are its sources; `how` the step that derives it.
 
-    `values` are what stands at these places, None for what is no number. `near` are the nearest facts when it is
-    unsourced, for the model that is to correct it; `arithmetic` is the step that derives it, with its numbers. `fault`
+    `values` are what stands at these places, None for what is no number. `near` are the nearest facts of an unsourced
+    figure, for the model that is to correct it. `arithmetic` is the step that derives it, with its numbers. `fault`
     says what is wrong with its token.
     """
 
@@ -149,7 +149,7 @@ def _holds(claim: Claim, token: Token, work: _Work) -> bool:
 def _derive_all(
     waiting: list[tuple[Claim, list[Candidate]]], work: _Work, *, late: bool = False
 ) -> list[tuple[Claim, list[Candidate]]]:
-    """Derive what can be derived, again while it helps; what is left."""
+    """Derive what can be derived, and repeat while it helps. Returns what is left."""
     for _ in range(3):
         left = [(claim, found) for claim, found in waiting if not _derive(claim, found, work, late=late)]
         if len(left) == len(waiting):
@@ -159,7 +159,7 @@ def _derive_all(
 
 
 def _derive_alike(waiting: Sequence[tuple[Claim, list[Candidate]]], work: _Work) -> bool:
-    """Derive what one formula explains together with other figures; whether there was such a figure."""
+    """Derive figures that one formula explains together with others. Returns whether there was any."""
     backed = {key: (one.value, one.fact) for key, one in work.backed.items()}
     alike = Alike(work.scene.reading.claims, backed, work.scene, work.facts)
     some = False
@@ -173,7 +173,8 @@ def _derive_alike(waiting: Sequence[tuple[Claim, list[Candidate]]], work: _Work)
 
 
 def _derive_alone(waiting: Sequence[tuple[Claim, list[Candidate]]], work: _Work) -> bool:
-    """Derive what few values of the claim's own row, or of the sentences before, give; whether there was such a one."""
+    """Derive figures from few values: of the claim's own row, or of the sentences before. Returns whether there was
+    any."""
     some = False
     for claim, found in waiting:
         if _is_wrong(claim, found, work, late=True) or claim.numeral.kind != "number":
@@ -223,7 +224,8 @@ def _trace_one(claim: Claim, token: Token | None, work: _Work, waiting: list[tup
 
 
 def _found(claim: Claim, work: _Work, only_cell: int = 0) -> list[Candidate]:
-    """The facts with the claim's value. One of another row than the nearest name may do, when that one is told."""
+    """The facts with the claim's value. A fact of another row than the nearest name counts if that name already has a
+    figure."""
     return [
         each._replace(against="") if each.against == "row" and _is_told_already(claim, each.fact, work) else each
         for each in candidates(claim, work.scene, work.facts, only_cell)
@@ -251,7 +253,7 @@ def _best(found: Sequence[Candidate], claim: Claim, work: _Work) -> Candidate | 
 
 
 def _is_told_already(claim: Claim, fact: Fact, work: _Work) -> bool:
-    """Whether the row that a claim seems to be about has its figure of this column in the clauses before already.
+    """Whether earlier clauses already give the figure of this column for the row that a claim seems to be about.
 
     "7,150 are activated and 1,430 pay": the second one cannot be of the first row too, and its clause names no other.
     """
@@ -417,7 +419,7 @@ def _derive(claim: Claim, found: Sequence[Candidate], work: _Work, *, late: bool
 
 
 def _is_wrong(claim: Claim, found: Sequence[Candidate], work: _Work, *, late: bool = False) -> bool:
-    """Whether the value is that of another row of the same measure, or has the wrong sign: no step explains it then."""
+    """Whether the value is of another row of the same measure, or has the wrong sign. Then no step may explain it."""
     wrong = any(
         each.against == "row"
         and each.fact.turn == 0
@@ -430,7 +432,8 @@ def _is_wrong(claim: Claim, found: Sequence[Candidate], work: _Work, *, late: bo
 
 
 def _is_of_another_kind(claim: Claim, fact: Fact) -> bool:
-    """Whether a claim is an amount of money, and the fact is of a column without, beside one of money."""
+    """Whether a claim is an amount of money, while the fact's column has no unit and another column of its table is
+    money."""
     unit = claim.numeral.unit
     if unit not in _MONEY or fact.unit or fact.grid is None:
         return False

@@ -150,7 +150,7 @@ MAGNITUDE = re.compile(
     r"unter\w*|über\w*|exceed\w*)\b|亏|降|减|跌|负|超",
     re.IGNORECASE,
 )
-"""Words that carry the minus of a number that is written without one."""
+"""Words that stand for the minus of a number that is written without one."""
 NOT_IN_PROSE = frozenset(
     "yes no true false none nan other others all a i in on an and or of the to by is it at as us am an im der die das "
     "und es on off new old date day month year week total name id value index".split()
@@ -181,9 +181,10 @@ def _answers(text: str) -> dict[int, bool]:
 
 
 def says(cue: re.Pattern[str], text: str) -> bool:
-    """Whether one of these words is in a text. A sentence is asked the same for each of its figures and each step.
+    """Whether one of these words is in a text. The answer is kept, because each figure and each step of a sentence asks
+    for it.
 
-    `cue` is one of our lists: it is known by its id, since a pattern's own hash is that of its whole code.
+    `cue` is one of our lists. It is known by its id, because the hash of a pattern is computed over its whole code.
     """
     answers = _answers(text)
     if id(cue) not in answers:

@@ -103,7 +103,8 @@ class Workbench:
             yield Operand(fact.scaled, fact.slack, place, place, fact, fact.percent, False)
 
     def _other_periods(self, said: Operand) -> Iterator[Operand]:
-        """What the row of a figure that the sentence says has in a column of another date that it names."""
+        """A figure of the sentence at another date: the same row, in the column of another date that the sentence
+        names."""
         fact = said.fact
         if fact is None or fact.grid is None or self.claim.in_table:
             return
@@ -117,7 +118,7 @@ class Workbench:
                 yield Operand(one.scaled, one.slack, place, place, one, one.percent, False)
 
     def _record(self, said: Operand) -> Iterator[Operand]:
-        """The figures that stand in one record, or in one printed line, with one that the sentence says."""
+        """The other figures of the record, or of the printed line, in which a figure of the sentence stands."""
         fact = said.fact
         if fact is None:
             return
