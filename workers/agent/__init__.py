@@ -1,2 +1,2 @@
-"""The analyst's loop without I/O: steps so far in, next action out. No Slack, Redis, database, model client or
-clock."""
+"""The analyst's loop without I/O. Input: the steps so far; output: the next action. No Slack, Redis, database, model
+client or clock."""

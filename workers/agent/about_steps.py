@@ -50,10 +50,10 @@ def cells_run(steps: Sequence[Step]) -> int:
 
 
 def repairs_of(steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:
-    """By the id of each cell that ran well the ids of the tries before it that failed, oldest first.
+    """For each cell that ran well, by its id: the ids of the tries before it that failed, oldest first.
 
-    A failed cell that a later one of the same title made good is a repair and no failure. A person's own code is
-    nobody's repair, and a cell whose process ended was no try.
+    If a later cell of the same title ran well, it repaired the failed one. A person's own code repairs nobody's cell. A
+    cell whose process ended was no try.
     """
     found: dict[str, tuple[str, ...]] = {}
     tries: dict[str, tuple[str, ...]] = {}
@@ -84,8 +84,7 @@ def ending(steps: Sequence[Step]) -> Finished | Forgot | GaveUp | Closed | None:
 
 
 def last_answer(steps: Sequence[Step]) -> tuple[Questioned, Asked | Commanded | Decided] | None:
-    """The last question, with the words, the decision or the stop that came first since it was posted; None while it
-    waits."""
+    """The last question, with the first words, decision or stop since it was posted. None while the question waits."""
     place = next((n for n in range(len(steps) - 1, -1, -1) if isinstance(steps[n], Questioned)), None)
     if place is None or not isinstance(question := steps[place], Questioned):
         return None
@@ -172,7 +171,7 @@ def last_cell(turns: Turns) -> CellRan | None:
 
 
 def cells_not_in(turns: Turns, known: Collection[str]) -> list[CellRan]:
-    """The cells whose effects a session should have, and of which it knows nothing: `known` are those that it knows.
+    """The cells whose effects a session should have but does not know. `known` are the cells that it knows.
 
     A cell that was undone, or that a reset followed, has no effects any more. A cell whose process died has no effects.
     """
@@ -200,7 +199,7 @@ def has_shell(turns: Turns) -> bool:
 
 
 def is_new_shell(before: Sequence[Step]) -> bool:
-    """Whether a command of bash behind these steps was the first in a shell that took the place of an earlier one."""
+    """Whether a command of bash behind these steps was the first one in a shell that replaced an earlier shell."""
     for step in reversed(before):
         if isinstance(step, Moved) and step.shell:
             return True
@@ -212,9 +211,9 @@ def is_new_shell(before: Sequence[Step]) -> bool:
 
 
 def sources_held(turns: Turns) -> list[str]:
-    """The data sources of which the thread holds rows, in the order of their names. A reset lets go of them.
+    """The data sources whose rows the thread holds, in the order of their names. A reset removes them.
 
-    Cells that were undone or died count too: what they printed is still known to the analyst.
+    Cells that were undone or died count too: the analyst still knows what they printed.
     """
     held: set[str] = set()
     for step in _all(turns):
@@ -236,7 +235,7 @@ def statements(steps: Iterable[Step]) -> Iterator[StatementRan]:
 
 
 def statements_of(steps: Sequence[Step], cell_id: str) -> list[StatementRan]:
-    """The statements of a cell that has not ended, oldest first. They are known since before it got their rows."""
+    """The statements of a cell that has not ended, oldest first. They are known before the cell gets their rows."""
     return [step.statement for step in steps if isinstance(step, Queried) and step.cell_id == cell_id]
 
 

@@ -1,4 +1,4 @@
-"""What `decide` can ask for. `workers/turn/runner.py` performs an action, stores the step that comes of it, and asks
+"""What `decide` can ask for. `workers/turn/runner.py` performs an action, stores the step that results, and asks
 again."""
 
 from __future__ import annotations
@@ -136,7 +136,7 @@ class Finish:
 
 @dataclass(frozen=True, slots=True)
 class GiveUp:
-    """Stop honestly: say what is known and what to do next, close the turn → `GaveUp`."""
+    """Stop honestly: say what is known and what people can do next, and close the turn → `GaveUp`."""
 
     reason: str
     text: str

@@ -18,8 +18,8 @@ from workers.agent.text import clean, clip, one_line, shares
 
 
 class _Leaner(NamedTuple):
-    """How much the model is told of a file: head lines, sample values, levels of a column of words, columns that are
-    described, characters of text, characters of the notes on the file."""
+    """How much the model is told of a file: head lines, sample values, levels of a column of words, described columns,
+    characters of text, characters of the notes on the file."""
 
     head: int
     samples: int
@@ -40,7 +40,7 @@ _STAGES = (
 REPOSITORY = "repository"
 """The format of an archive of source code, whose text is an outline."""
 _CODE_SHARE = 4
-"""An outline is all that is told of it, so it has this many times the room of a document's first lines."""
+"""The model sees nothing else of an archive. So an outline has this many times the room of a document's first lines."""
 _MIN_CHARS = 300
 _LINE_CHARS = 400
 _SAMPLE_CHARS = 40
@@ -154,7 +154,7 @@ def _plain(figure: str) -> Any:
 
 
 def _exact(text: str, limit: int) -> str:
-    """A text that code may need letter by letter: quoted where its blanks matter, with "…" where it is cut."""
+    """A text that code may need letter by letter. It has quotes if its blanks matter, and "…" where it is cut."""
     shown = clean(text)
     shown = shown if len(shown) <= limit else shown[: limit - 1] + "…"
     return shown if shown == " ".join(shown.split()) else _Quoted(shown)

@@ -1,4 +1,4 @@
-"""What code does differently each time: draws without a seed, and looks at the clock. Pure."""
+"""What code does differently each time: drawing numbers without a seed, and looking at the clock. Pure."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NOW = frozenset({"now", "today"})
 
 
 def draws(codes: Iterable[str]) -> bool:
-    """Whether these cells of one session draw numbers that nothing fixes."""
+    """Whether these cells of one session draw random numbers without a fixed seed."""
     found: set[str] = set()
     seeded: set[str] = set()
     for name, call in _calls(codes):

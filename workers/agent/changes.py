@@ -1,6 +1,6 @@
-"""What people left out of the thread, put back or edited for the model, applied to its steps. Pure.
+"""What people left out of the model's context, put back or edited, applied to the thread's steps. Pure.
 
-The stored steps stay as they are: each `Changed` names what it is about, and the last ones count.
+The stored steps stay as they are. Each `Changed` names what it is about, and the last ones count.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ SILENT: dict[str, Any] = {
 
 
 def message_target(turns: Sequence[Sequence[Step]], ts: str) -> str | None:
-    """The target that a person's message is; None when no turn has read it. Own code stands for its cell."""
+    """The target of a person's message; None when no turn has read it. For a person's own code, the target is its
+    cell."""
     for step in (step for steps in turns for step in steps):
         if isinstance(step, Asked | Noted) and step.ts == ts:
             return f"{MESSAGE}{ts}"
@@ -80,7 +81,7 @@ def text_of(turns: Sequence[Sequence[Step]], target: str) -> str | None:
 
 
 def with_changes(turns: Sequence[Sequence[Step]]) -> list[list[Step]]:
-    """The same turns as the model is to read them."""
+    """The same turns as the model should read them."""
     gone, edits = left_out(turns), edited(turns)
     if not gone and not edits:
         return [list(steps) for steps in turns]
@@ -113,7 +114,7 @@ def _changed(step: Step, gone: frozenset[str], edits: dict[str, Changed]) -> Ste
 
 
 def _without_report(steps: Sequence[Step | None]) -> Iterator[Step | None]:
-    """The steps without the replies that are reports, whether or not they were sent back, and their outcome."""
+    """The steps without the turn's outcome and without replies that are reports, also those that were sent back."""
     drops = False
     for number, step in enumerate(steps):
         if isinstance(step, Replied):
@@ -124,7 +125,7 @@ def _without_report(steps: Sequence[Step | None]) -> Iterator[Step | None]:
 
 
 def _with_report(steps: Sequence[Step | None], text: str) -> Iterator[Step | None]:
-    """The steps with another text in place of the report that was posted; what was sent back before it goes."""
+    """The steps with another text in place of the posted report. Reports that were sent back before it are left out."""
     reports = [n for n, step in enumerate(steps) if isinstance(step, Replied) and _is_report(step, n)]
     last = reports[-1] if reports else None
     for place, each in enumerate(steps):

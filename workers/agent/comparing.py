@@ -41,7 +41,7 @@ class Compared:
 
 
 def compare_threads(here: Turns, there: Turns) -> Compared:
-    """What two threads have otherwise; `here` and `there` are steps as they are stored."""
+    """What differs between two threads. `here` and `there` are steps as they are stored."""
     ours, theirs = effective_steps(here), effective_steps(there)
     diff = unified_diff(_code(theirs), _code(ours), "there", "here", lineterm="")
     return Compared(
@@ -68,7 +68,7 @@ def _figures(turns: Turns) -> list[Figure]:
 
 
 def _pairs(ours: Sequence[Figure], theirs: Sequence[Figure]) -> list[FigurePair]:
-    """Figures of one name belong together in their order."""
+    """Pairs of figures. Figures of the same name are paired in their order."""
     left: dict[str, list[float]] = defaultdict(list)
     for figure in theirs:
         left[figure.name].append(figure.value)

@@ -1,4 +1,4 @@
-"""Actions that are nothing but a step: what follows from a reply without anything being done or asked."""
+"""Actions that are only a step: they follow from a reply, and nothing is done or asked."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def step_of(action: IsStep) -> Step:
 def follow_up(turn: Turn, step: Step) -> list[Step]:
     """The steps that follow from this one, the next of `turn`, if nobody says anything meanwhile.
 
-    None when there are budgets: what the step took is not in their sums yet.
+    No steps when there are budgets: what the step took is not in their sums yet.
     """
     if turn.allowance is not None:
         return []

@@ -1,7 +1,7 @@
 """What the next call of a model is likely to cost, and the question whether it may be made. Pure.
 
-An estimate is made of what is known before the call: the prompt as it would be sent, the longest reply of this kind so
-far, and the model's price. Without a price there is no estimate, and nobody is asked.
+An estimate uses what is known before the call: the prompt as it would be sent, the longest reply of this kind so far,
+and the model's price. Without a price there is no estimate, and nobody is asked.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from workers.agent.turn import Price, Turn
 
 LEAST_REPLY_TOKENS: Final = 1_000
 AGAIN_ABOVE: Final = 2
-"""A yes counts for later calls of the same kind up to this many times its estimate."""
+"""A yes also allows later calls of the same kind, up to this many times its estimate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +56,9 @@ class Estimate:
 
 
 def within_costs(turn: Turn, action: Action) -> Action:
-    """The action itself; or, before a call that is estimated above the bound, the question whether it may be made.
+    """The action itself. If the call is estimated above the bound, the question whether it may be made.
 
-    After a no the turn goes on without a judge, a second way or a search for a cause, and ends before any other call.
+    After a no, the turn goes on without a judge, a second way or a search for a cause. Before any other call it ends.
     """
     if turn.costs is None or not isinstance(action, AskModel):
         return action
@@ -99,8 +99,8 @@ def _was_compacted(steps: Sequence[Step], since: Replied) -> bool:
 
 
 def _decisions(steps: Sequence[Step], purpose: Purpose) -> list[tuple[Approval, Decided]]:
-    """What was decided on calls of this kind, oldest first. A no from which somebody continued is left out: it stands
-    as a skip among the effective steps, where the turn cannot do without the call."""
+    """The decisions on calls of this kind, oldest first. A no from which somebody continued is left out. Among the
+    effective steps it is a skip, but the turn cannot do without the call."""
     found = []
     for step in steps:
         if isinstance(step, Questioned) and step.approval is not None and step.approval.call == _call(purpose):

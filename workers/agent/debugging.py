@@ -1,7 +1,7 @@
-"""An error that came again: where is it wrong, how should it be right, now write it. Pure.
+"""Two questions about an error that came again: where is it wrong, and how should it be right? Pure.
 
-Two short questions in a conversation of their own, which sees the cell, its error and its variables, and not the
-thoughts that led there. What comes of them stands before the model when it writes the next cell. Once in a turn.
+They are short and have a conversation of their own. It shows the cell, its error and its variables, and not the
+thoughts that led there. The model reads the answers when it writes the next cell. This happens once in a turn.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from workers.agent.turn import Turn
 DONE = "debugged"
 """The reason of the correction that ends the chain."""
 _AGAIN = 2
-"""So often an error has to come."""
+"""The error has to come this often."""
 _LEAVES = 3
-"""Replies that have to be left behind the chain: the cell, the report, the judge."""
+"""This many replies must be left after the chain: for the cell, the report, the judge."""
 _ANSWER_CHARS, _CODE_CHARS = 2_000, 8_000
 
 

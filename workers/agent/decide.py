@@ -94,7 +94,7 @@ from workers.agent.verdict import read_verdict
 
 _UNREADABLE_VERDICTS = 2
 _HOLD = "hold"
-"""The call ids of our own question whether a report with unsourced figures is to be posted begin so."""
+"""The call ids of our own question whether to post a report with unsourced figures begin like this."""
 _SHOWN_FIGURES = 6
 PROMPT_TOLERANCE = 1.25
 """A prompt may exceed the limit this many times: its last parts cannot be shortened, and our count is an estimate."""
@@ -137,7 +137,7 @@ def _next(turn: Turn) -> Action:
 
 
 def _own_cell(turn: Turn, command: Commanded) -> RunCell | None:
-    """The cell of a person who has their own code run; None once it ran, when there is no code, or after a stop."""
+    """The cell for a person's own code. None if it ran already, if there is no code, or after a stop."""
     code = argument_of(command.command, command.text) if command.command in (RUN, STARTUP) else ""
     call_id = f"{OWN_CALL}{command.ts}"
     own = [step.call_id for step in turn.steps if isinstance(step, CellRan) and step.is_own]
@@ -153,7 +153,7 @@ def _own_cell(turn: Turn, command: Commanded) -> RunCell | None:
 
 
 def _expired(turn: Turn) -> GiveUp | None:
-    """The end of a turn in which nobody decided in time; None once somebody did, or wrote "continue" since."""
+    """The end of a turn in which nobody decided in time. None once somebody decided or wrote "continue" since."""
     if not isinstance(last := turn.steps[-1], Decided) or last.outcome != "expired":
         return None
     asked = (step.approval for step in turn.steps if isinstance(step, Questioned) and step.call_id == last.call_id)
@@ -162,7 +162,7 @@ def _expired(turn: Turn) -> GiveUp | None:
 
 
 def _after_failure(turn: Turn, failure: ModelFailed) -> Action:
-    """A judge or a second way that cannot be asked costs no answer. A prompt that is too long is halved some times."""
+    """A failed judge or second way does not stop the answer. A prompt that is too long is halved some times."""
     if failure.purpose == "check":
         return RecordVerdict(True, "the judge could not be asked")
     if failure.purpose == "debug":
@@ -236,7 +236,8 @@ def _run(turn: Turn, episode: Episode, intent: RunPython | RunBash) -> Action:
 
 
 def _new_plan(turn: Turn, episode: Episode, intent: RunPython) -> RecordPlan | None:
-    """The plan that came with a cell, once. In staged review people's plan counts; the same plan again is none."""
+    """The plan that came with a cell, once. In staged review the plan that people approved counts. The same plan again
+    is no new plan."""
     kept = any(isinstance(step, Planned) and step.call_id == intent.call_id for step in episode.steps)
     if kept or not intent.plan or turn.staged or episode.reply.user:
         return None
@@ -301,7 +302,7 @@ def _staged(turn: Turn, episode: Episode, report: Report) -> Action:
 
 
 def _before_plan(turn: Turn, call_id: str) -> Action | None:
-    """What comes before a cell in staged review, None once the plan is approved.
+    """What must come before a cell in staged review. None once the plan is approved.
 
     The model is asked for a plan once. If it goes on with code, the whole question becomes the plan's only stage.
     """
@@ -382,7 +383,7 @@ def _laid_out(turn: Turn, report: Report) -> Report:
 def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
     """Lets a report through once the data was read, its figures were looked up and the judge agreed.
 
-    It has the channel's layout then: the model may correct that once, the rest is ours.
+    The report then has the channel's layout: the model may correct the layout once, and the code does the rest.
 
     A report may be sent back `max_refusals` times: for figures that nothing backs, or by the judge. It never costs an
     answer: figures that stay unsourced are marked, and the judge counts as satisfied when its reply was unreadable
@@ -416,7 +417,7 @@ def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
 
 
 def _post(turn: Turn, episode: Episode, report: Report) -> Action:
-    """Posts a report with marks behind the figures that nothing backs, after a second way to them where that is wanted.
+    """Posts a report with marks behind the figures that nothing backs. If wanted, a second way computes them first.
 
     With `hold_unsourced` a person decides first.
     """

@@ -30,12 +30,12 @@ from workers.agent.stages import without_feedback
 def effective_steps(turns: Sequence[Sequence[Step]]) -> tuple[tuple[Step, ...], ...]:
     """The same turns, with what people changed applied.
 
-    An end that a person continued from is left out, with the failures of the model before it; a cell that was
-    rejected counts as skipped then, and what nobody decided in time may be asked again. A cell that was undone has
-    the status "undone". A question about a reset that nobody confirmed is left out, and so are steps that this
-    version does not know, and statements whose cell tells of them. A turn of which nothing is left is empty. Once a
-    thread with rows of data sources was reset, the cells before have no output. What people left out of the context
-    or edited there is as they want it (`changes.py`), and what they approved stands without its rounds of feedback.
+    If a person continued after an end, the end is left out, with the failures of the model before it. A rejected cell
+    then counts as skipped, and a question that nobody decided in time may be asked again. A cell that was undone has
+    the status "undone". A question about a reset that nobody confirmed is left out. So are steps that this version does
+    not know, and statements that are also in the step of their cell. A turn of which nothing is left is empty. Once a
+    thread with rows of data sources was reset, the cells before have no output. What people left out of the context or
+    edited there is as they want it (`changes.py`). What they approved stands without its rounds of feedback.
     """
     known = with_changes([[step for step in steps if not isinstance(step, UnknownStep)] for steps in turns])
     undone = {step.cell_id for steps in known for step in steps if isinstance(step, Undone)}
@@ -46,7 +46,7 @@ def effective_steps(turns: Sequence[Sequence[Step]]) -> tuple[tuple[Step, ...], 
 
 
 def _without_playbook(steps: Sequence[Step]) -> Sequence[Step]:
-    """A playbook that people do not want is not told any more."""
+    """The steps without a playbook that people do not want."""
     unwanted = unwanted_playbooks(steps)
     if not unwanted:
         return steps
@@ -63,7 +63,7 @@ def _without_queries(steps: Sequence[Step]) -> Sequence[Step]:
 
 
 def _without_rows(turns: Sequence[Sequence[Step]]) -> Sequence[Sequence[Step]]:
-    """After a reset everybody may ask again: what cells before it printed of the rows is not told any more."""
+    """After a reset, the cells before it have no output if the thread had rows. From then on, other people may ask."""
     ends = [place for place, steps in enumerate(turns) for end in steps if isinstance(end, Forgot) and end.done]
     before = turns[: ends[-1]] if ends else ()
     if not any(ran.rows for steps in before for ran in statements(steps)):
@@ -86,7 +86,7 @@ def _standing(steps: Sequence[Step], undone: Collection[str]) -> tuple[Step, ...
                 del kept[end]
             kept = [_skipped(before) for before in kept]
             if kept and isinstance(last := kept[-1], Decided) and last.outcome == "expired":
-                kept.append(step)  # behind it, that nobody decided in time ends the turn no more
+                kept.append(step)  # an expired question before this step does not end the turn
         elif isinstance(step, CellRan) and step.cell_id in undone:
             kept.append(step.model_copy(update={"status": "undone"}))
         else:
@@ -95,7 +95,7 @@ def _standing(steps: Sequence[Step], undone: Collection[str]) -> tuple[Step, ...
 
 
 def _skipped(step: Step) -> Step:
-    """A cell that somebody rejected is skipped once the turn goes on all the same."""
+    """A cell that somebody rejected counts as skipped, because the turn went on."""
     is_rejected = isinstance(step, Decided) and step.outcome == "reject"
     return step.model_copy(update={"outcome": "skip"}) if is_rejected else step
 

@@ -36,7 +36,7 @@ OUT_OF_CELLS = "out_of_cells"
 NO_DATA_READ = "no_data_read"
 UNSOURCED = "unsourced"
 LAYOUT = "layout"
-"""The model was asked to keep to the channel's layout. That comes once in a turn."""
+"""The correction that asks the model to keep to the channel's layout. It comes once in a turn."""
 NEAR_THE_END = 2
 """The model is told to finish when this many replies or cells are left."""
 
@@ -63,7 +63,7 @@ def replies_left(turn: Turn) -> int:
 
 
 def is_short_of_budget(turn: Turn) -> bool:
-    """Whether a budget, not the turn's limit, leaves only the last reply."""
+    """Whether only the last reply is left because of a budget, not because of the turn's limit."""
     return turn.allowance is not None and turn.allowance.calls <= replies_left(turn) < NEAR_THE_END
 
 
@@ -130,7 +130,7 @@ def repetition(turn: Turn) -> Repetition | None:
 
 
 def error_key(cell: CellRan) -> str:
-    """What makes two errors the same: status, kind and message, without addresses and line numbers."""
+    """What makes two errors equal: status, kind and message, without addresses and line numbers."""
     return f"{cell.status} {cell.error_name} {_VARIES.sub('#', error_line(cell))}"
 
 
@@ -190,7 +190,7 @@ def failed_so_far(steps: Sequence[Step]) -> list[dict[str, str]]:
 
 
 def known_so_far(steps: Sequence[Step]) -> list[dict[str, str]]:
-    """What the successful cells showed, newest last: titles and last lines of output, for a turn that gives up."""
+    """What the successful cells showed, newest last: titles and last lines of output. For a turn that gives up."""
     ran = [step for step in steps if isinstance(step, CellRan) and step.status == "ok"]
     shown = []
     for cell in ran[-5:]:

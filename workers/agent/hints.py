@@ -46,9 +46,10 @@ def hint(cell: CellRan, before: Sequence[Step], packages: Iterable[str]) -> str:
 
 
 def near_values(cell: CellRan, before: Sequence[Step]) -> list[str]:
-    """Values that the code compares a column with and that the column does not have, each with the nearest that it has.
+    """Values that the code compares a column with but that the column does not have, each with its nearest existing
+    value.
 
-    Only columns all of whose values a file's description lists.
+    Only for columns whose values are all listed in a file's description.
     """
     levels: dict[str, list[str]] = {}
     for file in files_of(before):
@@ -82,12 +83,12 @@ def _near(word: str, what: str, candidates: Iterable[str], list_all: bool = Fals
 
 
 def _loosely(name: str) -> str:
-    """The name without regard to case and blanks."""
+    """The name in a form that ignores case and blanks."""
     return "".join(name.split()).casefold()
 
 
 def _edges(name: str) -> str:
-    """Which blanks at its edges a reader could overlook."""
+    """Which blanks at the edges of a text a reader could overlook."""
     found = [word for word, part in (("leading", name.lstrip()), ("trailing", name.rstrip())) if part != name]
     return f", with {' and '.join(found)} blanks" if found else ""
 

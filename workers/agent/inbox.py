@@ -58,9 +58,9 @@ def read_mail(
 ) -> Reading:
     """What a turn reads next of its unread mail (in order). `question` is the one that is open.
 
-    Words decide whether something may run only when they are later than `shown_at`, when the question appeared: nobody
+    Words decide whether something may run only if they are later than `shown_at`, when the question appeared: nobody
     says yes to what they have not seen. A decision that came too late ends the reading. `before` are the steps so far.
-    If more people have to say yes, these steps show who did, and the current text.
+    If several people have to say yes, these steps show who did, and the current text.
     """
     stops = [message for message in mail if message.kind == "stop" and not _is_option(message, question)]
     last_stop = max((message.id for message in stops), default=None)
@@ -123,12 +123,12 @@ def as_command(message: StoredMessage, command: str, author_of: AuthorOf) -> Com
 
 
 def _decision(message: StoredMessage, draft: Draft, author_of: AuthorOf) -> Decided | Agreed | Redrafted | None:
-    """What a press or a form decides. None when it was meant for another question, when the person who says yes did so
-    before, or when somebody changed the text since they saw it."""
+    """What a press or a form decides. None if it was meant for another question, if the person has already said yes, or
+    if somebody changed the text after the person saw it."""
     decision, question = Decision.decode(message.text), draft.question
     if decision is None or question.approval is None or decision.call != question.call_id:
         return None
-    if not message.user:  # said by the worker service: nobody decided in time
+    if not message.user:  # from the worker service: nobody decided in time
         return _decided(question, "expired", message, "")
     if _is_late(message, question):
         return _decided(question, "expired", message, author_of(message), decision)
@@ -142,8 +142,8 @@ def _decision(message: StoredMessage, draft: Draft, author_of: AuthorOf) -> Deci
 def _decision_in_words(
     message: StoredMessage, draft: Draft, author_of: AuthorOf, shown_at: float
 ) -> Decided | Agreed | None:
-    """What words decide: an option of the question does what it says, other words let nothing run. None for a yes of
-    somebody who said it before."""
+    """What words decide: an option of the question does what it says, other words let nothing run. None if a person
+    says yes a second time."""
     question = draft.question
     option = option_of(message.text, question)
     words = words_of(question.approval) if question.approval else ()
@@ -154,7 +154,8 @@ def _decision_in_words(
 
 
 def _counted(decided: Decided, draft: Draft) -> Decided | Agreed | None:
-    """A yes as what it is where more people have to say it: one of several, or the last one. Others stay as they are.
+    """A yes, counted where several people have to say it: as one of several, or as the last one. Other decisions stay
+    as they are.
 
     With the last yes to a text that somebody changed, the changed text runs.
     """
@@ -203,7 +204,7 @@ def _is_late(message: StoredMessage, question: Questioned) -> bool:
 
 
 def _command(message: StoredMessage, question: Questioned | None) -> str | None:
-    """The command that this message is to an open turn; None when it is words or an answer."""
+    """The command that this message gives to an open turn. None when it is words or an answer."""
     if question is not None and question.call_id == RESET_CALL and (answer := reset_answer(message.text, question)):
         return answer
     if not is_command(message.kind) or _is_option(message, question):

@@ -9,8 +9,8 @@ from core.steps import PlanStep
 
 @dataclass(frozen=True, slots=True)
 class RunPython:
-    """Run this code. A plan may come with it, and `why` the one before it does not hold; `step` is the number of the
-    plan's step that the code does, 0 when it names none."""
+    """Run this code. A plan may come with it; `why` then says why the plan before does not hold. `step` is the number
+    of the plan's step that the code does, 0 when it names none."""
 
     call_id: str
     code: str
@@ -41,7 +41,7 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Finish with this report (Markdown); `partial` when it answers the question only in part, or not. `sections` is
+    """Finish with this report (Markdown). `partial`: it answers the question only in part, or not at all. `sections` is
     the channel's layout, once the report has it."""
 
     call_id: str

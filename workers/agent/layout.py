@@ -58,8 +58,8 @@ class Faults:
 def applies(turn: Turn, report: str, *, partial: bool) -> bool:
     """Whether a report of this turn has to keep to the channel's layout.
 
-    An answer that computed nothing and has none of the headings is talk: it stays as it is. So does one that says
-    itself that it is no answer.
+    An answer that computed nothing and has none of the headings stays as it is: it is only talk. So does an answer that
+    says itself that it is no answer.
     """
     if not turn.sections or partial:
         return False

@@ -42,7 +42,7 @@ def tries_of(steps: Sequence[Step], learning: Learning) -> list[FunctionTried]:
 
 
 def learn(turn: Turn) -> Action | None:
-    """What is next for the function that is being learned; None when the turn is about something else."""
+    """What comes next for the function that is being learned. None when the turn is about something else."""
     learning = open_learning(turn.steps)
     if learning is None:
         learned = any(isinstance(step, Learning) for step in turn.steps)

@@ -162,7 +162,7 @@ def _of_person(turn: Turn, step: CellRan | Noted | Undone | Loaded, thread: Sequ
 
 
 def _moved(turn: Turn, steps: Sequence[Step]) -> list[Message]:
-    """What is missing since the session moved to another node, or since the thread was forked."""
+    """What is missing after the session moved to another node, or after the thread was forked."""
     missing = [step for step in steps if isinstance(step, Moved) and not step.is_whole]
     forks = [
         user(
@@ -344,7 +344,7 @@ def _lost_figures(episode: Episode, text: str, limit: int) -> str:
 
 
 def _call(intent: Intent, detail: Detail) -> Message:
-    """An intent as a well-formed tool call: the model sees its calls as they should have been."""
+    """An intent as a well-formed tool call. The model sees its calls in the form that they should have had."""
     arguments: dict[str, object]
     match intent:
         case RunPython():
@@ -374,7 +374,7 @@ def _plan_told(intent: RunPython) -> dict[str, object]:
 
 
 def _fenced(intent: Intent) -> str:
-    """A tool call in the fenced form, for a thread whose model no longer has tools."""
+    """A tool call in the fenced form, for a thread whose model has no tools any more."""
     match intent:
         case RunPython():
             return f"```python\n{intent.code}\n```"
@@ -431,7 +431,7 @@ def _edited(turn: Turn, intent: Intent, episode: Episode, cell: CellRan, detail:
 
 
 def _before(thread: Sequence[Step], cell: CellRan) -> Sequence[Step]:
-    if cell.status == "ok" and cell.language == "python":  # nothing that is said of it looks back
+    if cell.status == "ok" and cell.language == "python":  # what is shown of it needs no earlier steps
         return ()
     return thread[: next(place for place, step in enumerate(thread) if step is cell)]
 

@@ -179,7 +179,7 @@ def _fit(turn: Turn, budget: int) -> list[Message]:
 def _shortenings(draft: _Draft) -> Iterator[Callable[[], None]]:
     """Every way to make the prompt shorter, in the order in which they are used.
 
-    Pictures leave first; in each turn those that people sent after the charts.
+    Pictures are left out first. In each turn, charts come first and then the pictures that people sent.
     """
     now = len(draft.blocks) - 1
     for at, detail in enumerate(draft.details):

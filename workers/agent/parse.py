@@ -120,9 +120,9 @@ def _read_text(text: str, call_id: str, cut: bool) -> Reading:
 
 
 def _planned(intent: Intent, before: str) -> Intent:
-    """A cell with the plan that stands before it, and the number of its step, which stands before its title.
+    """A cell with the plan that stands before it. The number of its step stands before its title.
 
-    In the plan's tag each item of the list is a step; other lines say why the plan before does not hold.
+    In the plan's tag each item of the list is a step. Other lines say why the plan before does not hold.
     """
     if not isinstance(intent, RunPython):
         return intent

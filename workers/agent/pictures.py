@@ -18,7 +18,7 @@ from workers.agent.turn import Turn
 PICTURE_CHARS = 4_000
 """What a picture counts in the length of a prompt: about 1,000 tokens, as a chart of 1,500 x 900 pixels takes."""
 MOST_BYTES = 4_000_000
-"""A larger picture is not sent, but a smaller copy of it: endpoints refuse from 5 MB on."""
+"""Endpoints refuse pictures from 5 MB on. A picture that is larger than this is replaced by a smaller copy."""
 MOST_CHARTS = 8
 """Charts of one turn: the first ones, so that a prompt begins as before and the endpoint's cache works."""
 MOST_JUDGED = 4

@@ -1,6 +1,7 @@
-"""The plan of a turn: its steps, what each will show, and how far they are. Pure.
+"""The plan of a turn: its steps, what each will show, and the state of each. Pure.
 
-The model gives it with a cell, so it costs no call of its own. In staged review people approve another (`stages.py`).
+The model gives it with a cell, so it costs no call of its own. In staged review, people approve a plan of another kind
+(`stages.py`).
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ SIGNS: Mapping[State, str] = {"open": "○", "done": "✓", "failed": "✗"}
 
 
 class PlanLine(NamedTuple):
-    """A step of the plan with its number, from 1, and how far it is."""
+    """A step of the plan with its number, from 1, and its state."""
 
     number: int
     step: PlanStep
@@ -36,7 +37,7 @@ class PlanLine(NamedTuple):
 
 
 def planned(intent: Intent, plan: Any, why: Any, step: Any) -> Intent:
-    """A cell with what a model said of its plan, in any shape. A list of fewer than two steps is no plan."""
+    """A cell with the plan that a model gave, in any shape. A list of fewer than two steps is no plan."""
     if not isinstance(intent, RunPython):
         return intent
     steps = read_plan(plan)

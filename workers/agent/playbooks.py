@@ -10,7 +10,8 @@ from core.values import Language
 from workers.agent.actions import AskHuman
 
 DRIFT_CALL = "drift:"
-"""The call ids of our own questions whether to follow a playbook that the data has drifted from begin so."""
+"""The call ids of our own questions whether to follow a playbook although the data has drifted from it begin like
+this."""
 _DECLINES = 1
 """The place of the option that says no."""
 _MOST_SHOWN = 6
@@ -40,7 +41,7 @@ def unwanted_playbooks(steps: Sequence[Step]) -> set[str]:
 
 
 def drift_question(steps: Sequence[Step], language: Language) -> AskHuman | None:
-    """What people are asked before the turn follows a playbook whose tables or columns have changed; once."""
+    """What people are asked, once, before the turn follows a playbook whose tables or columns have changed."""
     note = playbook_of(steps)
     if note is None or not note.drift:
         return None

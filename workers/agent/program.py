@@ -64,7 +64,8 @@ def parsed(code: str) -> ast.Module | None:
 
 
 def _ran_before(statements: Sequence[ast.stmt], line: int) -> list[ast.stmt]:
-    """The statements that ended before the error. One that shares its last line with the failing one does not count."""
+    """The statements that ended before the error. A statement that shares its last line with the failing one is left
+    out."""
     return [
         statement for statement in statements if (statement.end_lineno or statement.lineno) < _start(statements, line)
     ]
@@ -98,7 +99,7 @@ def _reads_and_binds(code: str) -> tuple[set[str], set[str]]:
 
 
 _SURE = (ast.Assign, ast.AnnAssign, ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-"""Statements that bind their names whenever they run; what a loop or a condition binds may not happen."""
+"""Statements that always bind their names. What a loop or a condition binds may not happen."""
 
 
 def _names_read(statement: ast.stmt) -> set[str]:

@@ -71,7 +71,7 @@ def until(turns: Turns, cut: Cut) -> list[Sequence[Step]]:
 
 
 def belongs(step: Step) -> bool:
-    """Whether a new thread takes this step over: where the old one's session was is nothing to it."""
+    """Whether a new thread takes this step over. It does not need to know where the session of the old one was."""
     return not isinstance(step, Moved)
 
 
@@ -82,13 +82,13 @@ class Replay:
     parts: tuple[tuple[int, Part], ...]
     left_out: tuple[NotRebuilt, ...]
     made: tuple[tuple[int, CellRan], ...]
-    """Cells that are not run, whose files are put in place."""
+    """Cells that are not run; their files are put in place instead."""
     needs: Mapping[str, frozenset[str]]
     """The cells that each cell needs, itself included, by their ids."""
 
 
 def replay(turns: Turns) -> Replay:
-    """What is run again for a session that is to have what these turns left. `turns` are effective steps."""
+    """What is run again for a session that should have what these turns left. `turns` are effective steps."""
     ran = [cell for steps in since_reset(turns) for cell in cells(steps)]
     parts = program(ran, whole_state=True)
     numbered = {part.cell.cell_id: number for number, part in enumerate(parts, start=1)}
@@ -135,7 +135,7 @@ def _is_meant(step: Step, turn: int, target: str) -> bool:
 
 
 def _with_what_came_along(steps: Sequence[Step], place: int) -> int:
-    """The place behind a message with its files, and behind all steps of a command."""
+    """The place behind a message and its files, or behind all steps of a command."""
     first = steps[place - 1]
     if isinstance(first, Commanded):
         done = (n for n, step in enumerate(steps, start=1) if step.kind == "acknowledged" and step.ts == first.ts)

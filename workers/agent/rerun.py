@@ -43,7 +43,7 @@ MOST_DIFFERENCES = 20
 _SHOWN_BY_CELLS = frozenset({"output", "table", "chart", "statement", "count"})
 _EFFECTS: Mapping[str, LeftOutWhy] = {"process": "process", "network": "network", "outside": "outside"}
 _TEXT_FILES = frozenset({".csv", ".tsv", ".json", ".jsonl", ".txt", ".md"})
-"""Files that are the same bytes when the same is written. Others hold the time they were made."""
+"""Files of these kinds have the same bytes when the same content is written. Others hold the time they were made."""
 _UNDEFINED = re.compile(r"(?:name|variable) '(\w+)'")
 _QUOTED = re.compile(r"'([^'\n]{1,200})'\s*$")
 _NUMERAL = re.compile(r"[-+(]?[$€£¥]?\d[\d.,]*[%)]?,?")
@@ -107,7 +107,8 @@ def plan(turns: Turns, *, asks_sources: bool = False) -> Plan | None:
 
 
 def with_codes(made: Plan, codes: Mapping[str, str]) -> Plan:
-    """The same plan with other code for some cells, by their ids: does it give what they gave?"""
+    """The same plan with other code for some cells, by their ids. A run of it shows whether they give the same
+    results."""
     parts = tuple(
         (n, replace(part, code=codes.get(part.cell.cell_id, part.code), kept="whole")) for n, part in made.parts
     )
@@ -128,15 +129,15 @@ def rests_on_cells(turns: Turns) -> bool:
 
 
 def compare(turns: Turns, made: Plan, ran: Mapping[str, CellRan]) -> CleanRoom:
-    """What came out otherwise. `ran` are the cells as they ran now, by their ids."""
+    """What came out differently. `ran` are the cells as they ran now, by their ids."""
     return _Comparison(turns, made, ran).outcome()
 
 
 def figures_now(turns: Turns, made: Plan, ran: Mapping[str, CellRan]) -> list[Figure]:
     """The figures of the report that cells show, with what the same places show now. `ran` as for `compare`.
 
-    A figure whose place is not there any more is left out. Called with the cells as they ran first, it gives the
-    figures as they were.
+    A figure whose place does not exist any more is left out. Called with the cells of the first run, it gives the first
+    figures.
     """
     finished = next(step for step in reversed(turns[-1]) if isinstance(step, Finished))
     shown = [
@@ -159,7 +160,7 @@ def figures_now(turns: Turns, made: Plan, ran: Mapping[str, CellRan]) -> list[Fi
 
 
 def _named(about: str) -> str:
-    """The labels around a figure without numbers: those of a printed line have the figure among them."""
+    """The labels around a figure, without numbers. The labels of a printed line include the figure itself."""
     words = (word for word in about.split() if not _NUMERAL.fullmatch(word))
     return one_line(" ".join(words).strip(" :=|,;·-"), 60)
 
@@ -220,7 +221,7 @@ def effects_in(turns: Turns, parts: Sequence[Part]) -> dict[str, LeftOutWhy]:
 
 
 def _approved(turns: Turns) -> set[str]:
-    """The cells that ran because a person said so."""
+    """The cells that ran because a person approved them."""
     found: set[str] = set()
     for steps in turns:
         asked = {step.call_id: step.approval.call for step in steps if isinstance(step, Questioned) and step.approval}
@@ -271,7 +272,7 @@ class _Comparison:
     # --- cells that fail now
 
     def _broken(self) -> Iterator[Difference]:
-        """Cells that ran well and fail now. What is shown by a cell that needs one of them is not looked at."""
+        """Cells that ran well before and fail now. What is shown by a cell that needs one of them is not compared."""
         told: set[str] = set()
         kept = {part.cell.cell_id: part.kept for _, part in self._plan.parts}
         for cell_id in sorted(self._plan.wanted, key=lambda each: self._numbers[each]):
@@ -330,7 +331,7 @@ class _Comparison:
         return False
 
     def _traced_again(self, facts: Facts) -> set[str]:
-        """The figures of the report that something backs, when it is traced to what the cells show now."""
+        """The figures of the report that something backs, traced to what the cells show now."""
         traced = trace(self._finished.report, facts)
         return {one_line(figure.text, 60) for figure in traced.figures if figure.state != "unsourced"}
 
@@ -399,7 +400,7 @@ class _Comparison:
     # --- why
 
     def _slice_of_all(self) -> Slice:
-        """The slice with the cells that are not run, too: those that failed and those that were taken back."""
+        """The slice that also has the cells that are not run: those that failed and those that were taken back."""
         codes = [
             (part.cell.cell_id, code_to_slice(part) if part.cell.language == "bash" else part.cell.code)
             for part in self._parts
@@ -435,7 +436,7 @@ class _Comparison:
         return found[1] if found else ""
 
     def _giver(self, cell_id: str, name: str, *, is_file: bool) -> CellRan | None:
-        """The last cell before this one that is not run now, or only in part, and that may have given what it used."""
+        """The last cell before this one that may have given what it used, and that is not run now, or only in part."""
         run_whole = {part.cell.cell_id for _, part in self._plan.parts if part.kept == "whole"}
         needed = self._whole.needs.get(cell_id, frozenset()) - run_whole
         codes = [part.cell.code for part in self._parts]
@@ -469,7 +470,8 @@ class _Shown:
             self._by_line.setdefault((what, cell_id, fact.place.line), []).append(fact.value)
 
     def at(self, place: SourcePlace) -> list[float]:
-        """The numbers at a place. The labels of a printed line may hold a number, which is another one now."""
+        """The numbers at a place. The labels of a printed line may hold a number that is different now, so the line
+        counts then."""
         labels = (place.what, place.cell_id, _about(place.what, place.about))
         return self._by_labels.get(labels) or self._by_line.get((place.what, place.cell_id, place.line), [])
 
@@ -486,7 +488,7 @@ def rerun_step(before: CellRan, now: CellRan) -> CellRan:
 
 
 def _about(what: str, about: str) -> str:
-    """The labels around a value. Labels of a chart begin with the name of its picture, which may have changed."""
+    """The labels around a value. A chart's labels begin with the name of its picture, which may have changed."""
     return one_line(about.partition(": ")[2] if what == "chart" else about, ABOUT_CHARS)
 
 
@@ -509,7 +511,7 @@ def _same_table(one: TableData, other: TableData) -> bool:
 
 
 def _other_point(one: ChartData, other: ChartData) -> tuple[str, str] | None:
-    """The first point that two charts show otherwise, as text; None when they show the same."""
+    """The first point that differs between two charts, as text; None when they show the same."""
     if len(one.series) != len(other.series):
         return f"{len(one.series)} ×", f"{len(other.series)} ×"
     for before, now in zip(one.series, other.series, strict=True):

@@ -20,8 +20,8 @@ from workers.agent.source import tree
 from workers.agent.text import one_line
 
 LONG_LOOP: Final = 10_000_000
-"""Rounds from which on a loop counts as very long. The plainest loop of Python does some ten million in a second, one
-that computes something a tenth of that."""
+"""From this many rounds on, a loop counts as very long. The plainest loop of Python does some ten million rounds in a
+second, a loop that computes something a tenth of that."""
 _MOST_FINDINGS = 20
 _MOST_NAMES = 12
 _LINE_CHARS = 160
@@ -196,7 +196,7 @@ def _written(call: ast.Call, names: _Names) -> Iterator[str]:
         if _opens_to_write(call):
             yield from _first(call, names)
     elif _WRITES.fullmatch(name):
-        # The last place is where it goes: shutil.copy(source, target).
+        # The last argument is the target: shutil.copy(source, target).
         yield from (_text(call.args[-1], names) or "" for _ in call.args[-1:])
     elif (method := _path_method(call, names)) in _PATH_WRITES or (method == "open" and _opens_to_write(call, 0)):
         yield from _path_of(call, names)
@@ -213,7 +213,7 @@ _PATH_WORDS = frozenset({"path", "file", "fname", "path_or_buf", "excel_writer",
 
 
 def _text(node: ast.AST, names: _Names) -> str:
-    """A path as its text tells it; what is not known is "…" ("" when nothing is)."""
+    """A path as far as its text shows it. Unknown parts are "…"; "" when nothing is known."""
     if isinstance(node, ast.Constant):
         return node.value if isinstance(node.value, str) else ""
     if isinstance(node, ast.JoinedStr):
@@ -257,14 +257,14 @@ def _opens_to_write(call: ast.Call, place: int = 1) -> bool:
 
 
 def _is_outside(path: str) -> bool:
-    """Whether a path leads out of the working folder. One of which nothing is known does not count."""
+    """Whether a path leads out of the working folder. A path of which nothing is known does not count."""
     if path.startswith(("/", "~")):
         return True
     return posixpath.normpath(path).split("/")[0] == ".."
 
 
 def _rounds(node: ast.AST) -> int | None:
-    """How often a loop over this runs, if its text tells."""
+    """How often a loop over this runs, if its text shows it."""
     if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "range"):
         return None
     numbers = [_number(each) for each in node.args]

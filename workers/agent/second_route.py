@@ -31,7 +31,7 @@ from workers.agent.turn import Episode, Turn
 
 TRIES = 2
 _SPARE_CALLS = 1
-"""A message that comes meanwhile still has to be answered."""
+"""One reply must be left for a message that comes meanwhile."""
 _READING_CHARS = 200
 _CODE_CHARS = 20_000
 _ERROR_CHARS = 3_000
@@ -80,7 +80,7 @@ def second_route(turn: Turn, episode: Episode, provenance: Provenance) -> Action
 
 
 def _ask(turn: Turn, so_far: Sequence[Step]) -> AskModel | None:
-    """Ask for code, again after a failure; None when that was done often enough, or nothing is left for it."""
+    """Ask for code, also again after a failure. None when that was done often enough, or when no calls are left."""
     asked = sum(isinstance(step, Replied) for step in so_far)
     left = replies_left(turn) if turn.second_calls is None else min(replies_left(turn), turn.second_calls)
     return AskModel("route", _messages(turn, so_far)) if asked < TRIES and left > _SPARE_CALLS else None
@@ -174,7 +174,8 @@ def _sources(turn: Turn) -> str:
 
 
 def _said(turn: Turn) -> list[dict[str, str]]:
-    """What people said in this turn, the analyst's questions to them, and notes: they say what is meant."""
+    """What was written in this turn: people's messages, the analyst's questions to them, and notes. They say what is
+    meant."""
     found = []
     for step in turn.steps:
         if isinstance(step, Asked | Noted) and not (isinstance(step, Asked) and step.left_out):
@@ -203,7 +204,7 @@ def _again(turn: Turn, so_far: Sequence[Step]) -> list[Message]:
 
 
 def read_answers(shown: str) -> str | None:
-    """What the code's dictionary says, as JSON: name → finite number. None when the text is no such thing.
+    """The values in the code's dictionary, as JSON: name → finite number. None when the text is something else.
 
     `shown` comes out of a sandbox: its size is bounded there, and all else is checked here.
     """

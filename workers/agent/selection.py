@@ -24,7 +24,7 @@ RESUMABLE = frozenset(
         *(STOPPED, UNINSTALLED, APPROVAL_REJECTED, APPROVAL_EXPIRED),
     }
 )
-"""Why a turn may have ended that "continue" takes up again: nothing is wrong with how far it got."""
+"""Why a turn may have ended so that "continue" resumes it: what it did so far is right."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Open:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """Nothing is to be done."""
+    """Nothing is to do."""
 
 
 Selection = Drop | CarryOut | Reopen | Open | Rest
@@ -79,7 +79,7 @@ def select(mail: Sequence[StoredMessage], past: Sequence[Sequence[Step]]) -> Sel
 
 
 def resumable(past: Sequence[Sequence[Step]]) -> int | None:
-    """The place of the last turn, when "continue" may take it up again. A reset that was declined is passed over."""
+    """The place of the last turn, if "continue" may resume it. A reset that was declined is skipped."""
     for place in range(len(past) - 1, -1, -1):
         ends = [step for step in past[place] if isinstance(step, Finished | GaveUp | Forgot)]
         if ends and isinstance(end := ends[-1], Forgot) and not end.done:
@@ -89,7 +89,7 @@ def resumable(past: Sequence[Sequence[Step]]) -> int | None:
 
 
 def _late(mail: Sequence[StoredMessage]) -> tuple[StoredMessage, ...]:
-    """Presses of answers and decisions, and commands to drop at rest that nothing else came before."""
+    """Presses of answers and decisions, and commands that are dropped at rest if nothing else came before them."""
     others = [message.id for message in mail if message.kind not in {*PRESSES, NOTE} and not _is_dropped(message.kind)]
     first = min(others, default=None)
     return tuple(

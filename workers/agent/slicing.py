@@ -17,7 +17,7 @@ from workers.agent.uses import ANY, Body, Modules, Uses, functions_of, imports_o
 class Slice:
     """The cells that each wanted cell needs, itself included, by their ids; `cells` are all of them in order.
 
-    `opaque` is the first cell for whose sake all cells count as needed, "" when there is none.
+    If all cells count as needed, `opaque` is the first cell that is the reason for it; else "".
     """
 
     cells: tuple[str, ...]
@@ -43,7 +43,7 @@ def slice_cells(cells: Sequence[tuple[str, str]], wanted: Collection[str]) -> Sl
 
 
 def uses_in(codes: Sequence[str]) -> list[Uses]:
-    """What each of a thread's cells does; what one of them imports or defines the others know."""
+    """What each of a thread's cells does. Later cells know what a cell imports or defines."""
     modules: Modules = tuple(sorted({name: full for code in codes for name, full in imports_of(code)}.items()))
     functions = frozenset(name for code in codes for name in functions_of(code))
     return [uses_of(code, modules, functions) for code in codes]
@@ -113,7 +113,7 @@ class _Slicer:
 
 
 class _Groups:
-    """Names in groups: those of one group may share an object. Where cells share names, so do their groups."""
+    """Names in groups. The names of one group may share an object. Groups with a common name become one group."""
 
     def __init__(self, groups: Iterable[frozenset[str]]) -> None:
         self._above: dict[str, str] = {}
@@ -123,7 +123,7 @@ class _Groups:
                 self._above[self.of(other)] = self.of(first)
 
     def of(self, name: str) -> str:
-        """The name that stands for the group of this one."""
+        """The name that stands for the group of this name."""
         top = name
         while (above := self._above.get(top, top)) != top:
             top = above

@@ -14,16 +14,17 @@ from workers.agent.text import one_line
 from workers.agent.turn import Turn
 
 MOST_TOLD = 24
-"""Unsourced figures that a model is told of at once."""
+"""The model is told of at most this many unsourced figures at once."""
 MOST_SOURCES = 300
 ABOUT_CHARS = 120
 _SIGN = "⚠"
 _OF_THE_OUTPUT = ("row", "unit", "sign", "earlier")
-"""Reasons of figures that an output shows, though not for what the report says."""
+"""Reasons of figures that an output does show, but not for what the report says."""
 
 
 def trace_report(turn: Turn, report: str) -> Provenance:
-    """Where the figures of a report of this turn come from, by all that the thread's cells, files and people show."""
+    """Where the figures of a report of this turn come from. The sources are all cells, files and people of the
+    thread."""
     return _trace((*turn.earlier, turn.steps), report)
 
 
@@ -47,7 +48,7 @@ def told(provenance: Provenance) -> list[dict[str, object]]:
 
 
 def marked(provenance: Provenance, language: Language) -> str:
-    """The report with a mark behind each figure that nothing backs; as it is when there is none.
+    """The report with a mark behind each figure that nothing backs; unchanged when there is none.
 
     In a table the mark is the sign alone, and a line below the report says what it means.
     """
@@ -78,7 +79,8 @@ def _phrase(figure: Traced) -> str:
 
 
 def _behind_emphasis(report: str, at: int) -> int:
-    """Behind the stars that close an emphasis around the figure: a mark inside would stay bold, or break it."""
+    """The place behind the stars that close an emphasis around the figure. Inside them, a mark would be bold or break
+    it."""
     end = at
     while report[end : end + 1] in ("*", "_"):
         end += 1

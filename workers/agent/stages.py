@@ -17,7 +17,7 @@ from workers.agent.text import one_line
 
 MOST_STAGES = 12
 PLAN_CALL = "plan"
-"""What a plan is about, when we make it ourselves because the model gives none."""
+"""What a plan is about when we make it ourselves, because the model gives none."""
 PLAN_FIRST = "plan_first"
 """The reason of the correction that asks the model for a plan."""
 
@@ -36,7 +36,7 @@ class Stage(NamedTuple):
 
 
 class Result(NamedTuple):
-    """A stage that people have decided on: what it gave, whether it counts, who decided, at a ts of Slack."""
+    """A stage that people have decided on: its result, whether it counts, who decided, and the ts of Slack."""
 
     stage: Stage
     text: str
@@ -67,7 +67,7 @@ def plan_text(stages: Sequence[Stage]) -> str:
 
 
 def plan_of(steps: Sequence[Step]) -> tuple[Stage, ...] | None:
-    """The plan that people let go, as they changed it; None while there is none."""
+    """The plan that people approved, as they changed it; None while there is none."""
     for question in reversed(_questions(steps, "plan")):
         decided = decision_on(steps, question.call_id)
         if decided is not None and decided.outcome in ("run", "edited") and question.approval is not None:
@@ -116,7 +116,7 @@ def report_of(found: Sequence[Result], language: Language) -> str:
 
 
 def without_feedback(steps: Sequence[Step]) -> list[Step]:
-    """The steps without the rounds of feedback on what was approved since: results that were sent back, and why.
+    """The steps without rounds of feedback on what was approved later: results that were sent back, and the reasons.
 
     Cells stay: the session holds what they set.
     """
@@ -125,7 +125,7 @@ def without_feedback(steps: Sequence[Step]) -> list[Step]:
 
 
 def feedback_chars(steps: Sequence[Step]) -> int:
-    """The characters of words that `without_feedback` keeps from every further model call of these steps."""
+    """How many characters `without_feedback` keeps from every further model call of these steps."""
     return sum(_chars(steps[place]) for place in _approved_since(steps))
 
 

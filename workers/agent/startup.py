@@ -12,13 +12,13 @@ from workers.agent.turn import Turn
 
 
 def startup_of(steps: Iterable[Step]) -> Startup | None:
-    """The start-up code that counts after these steps; None without any."""
+    """The start-up code that counts after these steps; None if there is none."""
     found = [step for step in steps if isinstance(step, Startup)]
     return found[-1] if found and found[-1].code else None
 
 
 def startup_cell(turn: Turn) -> RunCell | None:
-    """The cell with the start-up code, when the session began again since it last ran; None when nothing is due."""
+    """The cell with the start-up code, if the session began again since it last ran; None otherwise."""
     script: Startup | None = None
     runs, is_due = 0, False
     for step in turn.thread_steps:

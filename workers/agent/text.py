@@ -9,8 +9,8 @@ CHARS_PER_TOKEN: Final = 4
 """Characters per token in English and code. Each character that is not ASCII counts as one token."""
 
 _HEAD_SHARE = 0.6
-"""The part of a cut text that its head keeps. The first error and the column names are at the top, the final figures at
-the end."""
+"""A cut text keeps this part as its head. The first error and the column names are at the top, the final figures at the
+end."""
 
 
 def clean(text: str) -> str:
@@ -19,7 +19,7 @@ def clean(text: str) -> str:
 
 
 def tokens_in(text: str) -> int:
-    """How many tokens a text takes, by our estimate: ours must serve any model, so it asks no model's tokenizer."""
+    """How many tokens a text takes, by our estimate. It uses no model's tokenizer, because it must serve any model."""
     return -(-weight(text) // CHARS_PER_TOKEN)
 
 

@@ -1,10 +1,10 @@
 """The states of a thread: what it said at each moment, as hashes over ordered lists. Pure.
 
 A state is the ordered list of the steps that counted then (`effective_steps`). Its hash is made of the hashes of the
-items, so the same list is the same state: to leave a message out and put it back leads to where one was. Identical
-texts that were sent twice are two items, each at its place.
+items, so the same list is the same state. If somebody leaves a message out and puts it back, the state is the earlier
+one. Identical texts that were sent twice are two items, each at its place.
 
-Nothing is stored for it. Steps are only ever appended, so each earlier list can be worked out again.
+Nothing is stored for it. Steps are only ever appended, so each earlier list can be computed again.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from workers.agent.effective_steps import effective_steps
 from workers.agent.plans import lines_of, plan_text
 
 Moment = Any
-"""A datetime. This room reads no clock, and only hands times on."""
+"""A datetime. This package reads no clock; it only hands times on."""
 
 TimedTurn = Sequence[tuple[Moment, Step]]
 """The steps of a turn as they are stored, each with its time."""
@@ -80,16 +80,16 @@ _MARKS = (
         Unread,
     ),
 )
-"""Steps that say what was done to others, or to us: no item of a conversation."""
+"""Steps that say what was done to other steps, or what only we need to know. They are no items of a conversation."""
 _PEOPLE_CHANGE = (Changed, Decided, Forgot, Resumed, Undone)
 SHORTEST_NAME = 6
-"""A state is called by so many of its first characters, or more."""
+"""A state can be named by its first characters, this many or more."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing of a conversation. `source` is the hash of the item that it was made from, "" when of none: an edited
-    message names its original, a cell and a report name the reply that asked for them."""
+    """One thing of a conversation. `source` is the hash of the item that it was made from, "" for none. An edited
+    message names its original. A cell and a report name the reply that asked for them."""
 
     hash: str
     kind: str
@@ -161,7 +161,7 @@ def state_hash(items: Sequence[Item]) -> str:
 
 
 def step_hash(step: Step) -> str:
-    """The hash of what a step holds, whenever it was stored."""
+    """The hash of what a step holds. The time at which it was stored does not matter."""
     body = dump_step(step)
     if getattr(step, "left_out", False):
         body["left_out"] = True
@@ -169,7 +169,7 @@ def step_hash(step: Step) -> str:
 
 
 def state_named(found: Sequence[State], name: str) -> State | None:
-    """The state that a hash, the beginning of one, or "" (the newest) means; None when none or several are meant."""
+    """The state that a hash, its first characters, or "" (the newest) names. None when none or several fit."""
     if not name:
         return found[-1] if found else None
     if len(name) < SHORTEST_NAME:
@@ -180,14 +180,14 @@ def state_named(found: Sequence[State], name: str) -> State | None:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What two lists have otherwise: an item that only one of them has, or one that was edited."""
+    """What differs between two lists: an item that only one of them has, or an item that was edited."""
 
     before: Item | None
     after: Item | None
 
 
 def differences(one: Sequence[Item], other: Sequence[Item]) -> list[Difference]:
-    """What is to be done to `one` to get `other`, in its order."""
+    """The changes that turn `one` into `other`, in its order."""
     matcher = difflib.SequenceMatcher(None, [item.hash for item in one], [item.hash for item in other], autojunk=False)
     found: list[Difference] = []
     for kind, start, end, from_, to in matcher.get_opcodes():
@@ -208,7 +208,8 @@ def _same_origin(one: Item, other: Item) -> bool:
 
 
 def paired(stored: TimedTurn, effective: Sequence[Step]) -> Iterator[tuple[tuple[Moment, Step], Step]]:
-    """Each effective step with the stored one that it comes from: they are in the same order, some are left out."""
+    """Each effective step with the stored step that it comes from. Both are in the same order, and some stored steps
+    are left out."""
     place = 0
     for step in effective:
         at = next((n for n in range(place, len(stored)) if _is_from(step, stored[n][1])), None)
@@ -238,7 +239,7 @@ def _asked_by(step: Step, replies: dict[str, str], last: str) -> str:
 
 
 def _who(step: Step) -> str:
-    """The person behind a step, or the role; the analyst's own have none."""
+    """The person behind a step, or the role. Steps of the analyst have none."""
     if isinstance(step, Said):
         return step.who
     return str(getattr(step, "author", "") or getattr(step, "user", ""))

@@ -156,7 +156,7 @@ def known_name(name: str) -> str | None:
 
 
 def tool_of_arguments(arguments: Mapping[str, Any]) -> str | None:
-    """The tool that an object without a tool's name must mean, by its only distinctive key."""
+    """The tool that an object without a tool's name must mean, because one of its keys belongs to this tool alone."""
     return next(
         (tool for tool, key in ((RUN_PYTHON, "code"), (FINISH, "report"), (ASK_USER, "question")) if key in arguments),
         None,
@@ -164,7 +164,8 @@ def tool_of_arguments(arguments: Mapping[str, Any]) -> str | None:
 
 
 def single_calls(call: ToolCall) -> list[ToolCall]:
-    """The calls inside a call to "multi_tool_use.parallel", a tool that models invent; any other call is itself."""
+    """The calls inside a call to "multi_tool_use.parallel", a tool that models invent. Any other call comes back
+    unchanged."""
     if "multi_tool_use" not in call.name:
         return [call]
     try:

@@ -45,10 +45,10 @@ people voted."""
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """One turn with the thread before it. `whole` has every attempt, `passing` only those that came to something.
+    """One turn with the thread before it. `whole` has every attempt, `passing` only those that led to something.
 
-    Code that a person edited before it ran is in `passing` as that person wrote it. `by_person` and
-    `passing_by_person` say of each message whether a person wrote it in the analyst's place, or edited it.
+    Code that a person edited before it ran is in `passing` as that person wrote it. `by_person` and `passing_by_person`
+    say for each message whether a person wrote it in the analyst's place, or edited it.
     """
 
     number: int
@@ -61,7 +61,8 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """What was better than what, after the same messages. `by_person` says of each message of which side it is."""
+    """Two answers after the same messages: the better one and the worse one. `by_person` says who wrote each message,
+    by side."""
 
     kind: Pair
     number: int
@@ -73,7 +74,8 @@ class Preference:
 
 @dataclass(frozen=True, slots=True)
 class ImportedConversation:
-    """A conversation of another tool, word for word, and which messages of the assistant a person wrote there."""
+    """A conversation of another tool, word for word, and which messages of the assistant a person wrote in that
+    tool."""
 
     head: Imported
     messages: tuple[Message, ...]
@@ -81,7 +83,7 @@ class ImportedConversation:
 
 
 def people_in(turns: Turns) -> frozenset[str]:
-    """The Slack ids of all people behind steps of a thread, and the names that imported messages have."""
+    """The Slack ids of all people in the steps of a thread, and the names that imported messages have."""
     steps = [step for steps in turns for step in steps]
     named = {str(step.message.get("name") or "") for step in steps if isinstance(step, Said)}
     named |= {person for step in steps if isinstance(step, Imported) for person in step.people}
@@ -123,9 +125,9 @@ def conversation(view: Turn, turns: Turns, number: int) -> Conversation | None:
 
 
 def passing(steps: Sequence[Step], needed: frozenset[str] = frozenset()) -> tuple[tuple[Step, ...], int]:
-    """The steps without the attempts that came to nothing, and the number of these attempts.
+    """The steps without the attempts that led to nothing, and the number of these attempts.
 
-    A failed cell of which later code uses variables (`needed`) stays. A call whose code a person edited has that code.
+    A failed cell stays if later code uses its variables (`needed`). A call whose code a person edited has that code.
     """
     opening, found = episodes(steps)
     kept: list[Step] = [step for step in opening if not isinstance(step, Checked | Corrected)]
@@ -213,7 +215,7 @@ def question_of(steps: Sequence[Step]) -> str:
 def _better(
     steps: Sequence[Step], starts: Sequence[int], place: int, after: Sequence[Step]
 ) -> tuple[Pair, Replied] | None:
-    """What was done instead of this reply, and why; None where it stood."""
+    """The reply that replaced this one, and why; None if this one was kept."""
     reply = steps[starts[place]]
     decided = next((step for step in after if isinstance(step, Decided)), None)
     next_good = next(
@@ -266,7 +268,7 @@ def _reporting(text: str) -> Replied:
 
 
 def _marked(turns: Turns) -> list[tuple[Step, ...]]:
-    """The effective steps, each report that a person edited with that person as its author."""
+    """The effective steps. Each report that a person edited has that person as its author."""
     edits, found = edited(turns), []
     for number, steps in enumerate(effective_steps(turns), start=1):
         edit, kept = edits.get(f"{REPORT}{number}"), list(steps)
@@ -302,7 +304,7 @@ def _is_of_person(step: Said) -> bool:
 
 
 def _as_it_ran(reply: Replied, after: Sequence[Step]) -> Replied:
-    """The reply with the code that a person put in the place of its own before a cell ran; else the reply itself."""
+    """The reply with the code that ran, if a person replaced its code before a cell ran; else the reply itself."""
     for asked in (step for step in after if isinstance(step, Questioned)):
         decided = decision_on(after, asked.call_id)
         about = asked.approval
@@ -314,7 +316,7 @@ def _as_it_ran(reply: Replied, after: Sequence[Step]) -> Replied:
 
 
 def _with_code(reply: Replied, call_id: str, code: str) -> Replied:
-    """The reply with this code in its call, the one with this id or the first; other arguments stay."""
+    """The reply with this code in one call: the call with this id, else the first. Other arguments stay."""
     if not reply.calls:
         return reply.model_copy(update={"text": f"```python\n{code}\n```"})
     place = next((n for n, call in enumerate(reply.calls) if call.id == call_id), 0)
@@ -344,7 +346,7 @@ def _json(value: dict[str, Any]) -> str:
 
 
 def _failed(steps: Sequence[Step], needed: frozenset[str]) -> bool:
-    """Whether what followed a reply says that it led to nothing."""
+    """Whether what followed a reply shows that it led to nothing."""
     ran = [step for step in steps if isinstance(step, CellRan) and not step.is_own]
     if any(cell.status != "ok" and cell.cell_id not in needed for cell in ran):
         return True
@@ -370,7 +372,7 @@ def _effective(turns: Turns) -> tuple[list[tuple[Step, ...]], tuple[Step, ...]]:
 
 
 def _messages(view: Turn, earlier: Sequence[tuple[Step, ...]], steps: Sequence[Step]) -> tuple[Message, ...]:
-    """The conversation, up to and with the last reply: what follows an ending is for us alone."""
+    """The conversation up to and including the last reply. What follows an ending is only for us."""
     shown = replace(view, steps=tuple(steps), earlier=tuple(past for past in earlier if past))
     found = list(messages(shown))
     if any(isinstance(step, Finished) for step in steps):

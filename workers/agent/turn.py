@@ -102,7 +102,7 @@ class CostBound:
 class SourceNote:
     """A data source that the thread may ask. `kind` is that of its database, "" when it is not known.
 
-    `schema` tells of its tables and metrics what the question needs, "" when that is not known now.
+    `schema` describes the tables and metrics that the question needs, "" when they are not known now.
     """
 
     name: str
@@ -214,7 +214,7 @@ class Turn:
 
     @property
     def preferred(self) -> tuple[Preferred, ...]:
-        """What held for the turn by people's choice, when it began and since."""
+        """What people's choices were for the turn: at its beginning and since."""
         return tuple(step for step in self.steps if isinstance(step, Preferred))
 
     @property

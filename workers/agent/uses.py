@@ -19,7 +19,7 @@ from workers.agent.source import tree
 MOST_CHARS = 100_000
 """Longer code is not read: all cells count as needed then."""
 ANY = "*"
-"""In place of the name of a file: one that the code does not spell out."""
+"""Stands for a file whose name the code does not spell out."""
 
 
 def _words(text: str) -> frozenset[str]:
@@ -117,10 +117,10 @@ class Uses:
     """What a cell does to names and files.
 
     `sets`: names that it may give a value; `surely`: those that it gives one whenever it runs to its end. `changes`:
-    names whose object it may change. `links`: groups of names that may share an object from then on. `bodies`: what
-    its functions do when they are called. `iterators`: names of what is used up by being read; `generators`: functions
-    that make such; `made_by`: (name, function that gave it its value). `ambient`: it changes something that every cell
-    meets (a seed, an option). `opaque`: nothing can be told of it.
+    names whose object it may change. `links`: groups of names that may share an object from then on. `bodies`: what its
+    functions do when they are called. `iterators`: names of objects that reading uses up; `generators`: functions that
+    make such objects; `made_by`: (name, function that gave it its value). `ambient`: it changes something that every
+    cell meets (a seed, an option). `opaque`: nothing can be said about it.
     """
 
     reads: frozenset[str] = frozenset()
@@ -161,7 +161,7 @@ def imports_of(code: str) -> Modules:
 
 @lru_cache(maxsize=512)
 def uses_of(code: str, modules: Modules = (), functions: frozenset[str] = frozenset()) -> Uses:
-    """What this cell does, where other cells of the session have imported and defined these names. Never raises."""
+    """What this cell does. Other cells of the session have imported and defined these names. Never raises."""
     parsed = tree(code) if len(code) <= MOST_CHARS else None
     if parsed is None:
         return OPAQUE
@@ -279,7 +279,7 @@ class _Reader:
                 yield from (name for each in arguments for name in _roots(each))
 
     def _iterators(self, nodes: list[ast.AST]) -> Iterator[str]:
-        """Names of what is used up by being read: files, generator expressions, readers in pieces."""
+        """Names of objects that reading uses up: files, generator expressions, readers in pieces."""
         for node in nodes:
             if isinstance(node, ast.Assign | ast.AnnAssign | ast.NamedExpr) and node.value is not None:
                 targets = node.targets if isinstance(node, ast.Assign) else [node.target]
@@ -321,7 +321,7 @@ class _Reader:
         )
 
     def _is_fresh(self, value: ast.expr) -> bool:
-        """Whether the value surely shares nothing with what it was made from."""
+        """Whether the value surely shares no object with what it was made from."""
         match value:
             case ast.Constant() | ast.JoinedStr() | ast.Compare() | ast.BinOp() | ast.UnaryOp():
                 return True
@@ -506,7 +506,7 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 def _bound(node: ast.AST) -> Iterator[str]:
-    """The names that code may give a value in the session: locals of functions are none."""
+    """The names that code may give a value in the session. Locals of functions are not included."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
             yield child.name
