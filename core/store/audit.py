@@ -38,7 +38,8 @@ class Audit(Part):
         key: str | None = None,
         details: Mapping[str, int | str] | None = None,
     ) -> None:
-        """Add a line; with a `key` once, however often it is asked for. `outcome` is "done" or "refused"."""
+        """Add a line. With a `key` it is added only once, also when this is called again. `outcome` is "done" or
+        "refused"."""
         with self._writing() as db:
             self._insert_once(
                 db,

@@ -17,7 +17,7 @@ from core.values import Lease
 DELETED = "deleted"
 """The kind of a message that people deleted. Its key stays: a late delivery of it is not taken for a new message."""
 GONE = "[…]"
-"""Stands where a deleted text was quoted."""
+"""Replaces a deleted text where it was quoted."""
 _QUOTING = ("markdown", "clean_room", "clean_room_outcome")
 """Columns of reports that may quote a message."""
 _SHORTEST_QUOTE = 8

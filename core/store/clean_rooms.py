@@ -41,7 +41,7 @@ class CleanRooms(Part):
     def claim_clean_room(self, node_id: str, stale: datetime) -> ClaimedCheck | None:
         """Take up the oldest report that nobody is checking; None when there is none.
 
-        A claim that was made before `stale` counts no more. A turn that still runs is left alone: its report may not
+        A claim that was made before `stale` no longer counts. A turn that still runs is left alone: its report may not
         be posted yet.
         """
         c = t.reports.c
@@ -93,7 +93,7 @@ class CleanRooms(Part):
 
     @writes
     def free_clean_rooms(self, node_id: str) -> None:
-        """A node begins again: what it had taken up may be taken up again."""
+        """A node starts again: other processes may take up the reports that it had taken up."""
         c = t.reports.c
         query = update(t.reports).where(t.TO_CHECK, c.clean_room_node == node_id).values(clean_room_at=None)
         with self._writing() as db:
@@ -107,7 +107,7 @@ class CleanRooms(Part):
             return db.execute(query).first() is not None
 
     def clean_room(self, turn_id: str) -> CleanRoom | None:
-        """The outcome of running a turn's code again; None where nobody does."""
+        """The outcome of running a turn's code again; None if nobody runs it again."""
         c = t.reports.c
         with self._reading() as db:
             row = db.execute(select(c.clean_room_state, c.clean_room_outcome).where(c.turn_id == turn_id)).first()

@@ -161,7 +161,7 @@ class Database:
         """
         if self.dialect == "sqlite" and self._rolled_back is None:
             with _reachable(), self._engine.connect() as connection:
-                # Outside of any transaction, which the pool's own event would begin.
+                # Outside of any transaction. The pool's own event would begin one.
                 cursor = connection.connection.cursor()
                 with self._turn_to_write():
                     for name in FULL_TEXT_TABLES:
@@ -185,8 +185,8 @@ def _reachable() -> Iterator[None]:
 class _Postgres(psycopg.Connection[Any]):
     """A connection to Postgres on which every call comes to an end, also when nothing answers any more.
 
-    The time-outs of TCP and of the server do not help against that: a proxy or a firewall that swallows what it gets
-    still acknowledges it.
+    The time-outs of TCP and of the server do not help against that: a proxy or a firewall may swallow data and still
+    acknowledge it.
     """
 
     answer_s: float | None = None
@@ -204,7 +204,7 @@ class _Postgres(psycopg.Connection[Any]):
 
 
 def _be_patient(connection: Connection) -> None:
-    """For the transaction at hand, and the calls of this connection until it is closed."""
+    """Allow minutes for the current transaction, and for the calls of this connection until it is closed."""
     connection.execute(text("SET LOCAL statement_timeout = 0"))
     connection.execute(text("SET LOCAL idle_in_transaction_session_timeout = 0"))
     if isinstance(raw := connection.connection.driver_connection, _Postgres):
@@ -224,7 +224,7 @@ def _postgres(url: URL, *, patient: bool) -> Engine:
     }
     if "options" not in url.query:
         options = [f"-c {name}={int(seconds * 1000)}" for name, seconds in limits.items()]
-        # Postgres expects a fifth of all messages to be unread, and would compile what reads the few that are.
+        # Postgres expects a fifth of all messages to be unread, and would compile the query for the few that are.
         arguments["options"] = " ".join([*options, "-c jit=off"])
     engine = create_engine(
         url, connect_args=arguments, hide_parameters=True, **_POOL
@@ -253,7 +253,7 @@ def _engine(given: str, *, patient: bool) -> Engine:
         path = Path(url.database)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
-            mend_mode(path.with_name(name))  # of an older version; never opened here, which would undo SQLite's locks
+            mend_mode(path.with_name(name))  # of an older version; opening it would undo SQLite's locks
     in_memory = not url.database or url.database == ":memory:"
     engine = create_engine(url, hide_parameters=True, **({} if in_memory else _POOL))  # an error must not quote its row
     event.listen(engine, "connect", _prepare_sqlite)

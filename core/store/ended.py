@@ -104,7 +104,7 @@ def _first_posts(db: Connection, thread_ids: set[str]) -> dict[str, datetime]:
 def _step_field(path: str, *kinds: type[Value]) -> ColumnElement[Any]:
     """A field ("a" or "a.b") of the stored steps of these classes. Raises KeyError when one of them has no such field.
 
-    It is made when this module is imported: a field that is renamed in `core/steps.py` cannot be forgotten here.
+    It is made when this module is imported. So a field that is renamed in `core/steps.py` raises at once.
     """
     names = path.split(".")
     for kind in kinds:
@@ -131,7 +131,7 @@ _FIELDS = (
     _step_field("cost_micros", Replied),
     _step_field("reason", Corrected),
 )
-"""All that is read of a step: its body also holds code and output, so it is not loaded whole."""
+"""Only these fields of a step are read. Its body also holds code and output, so it is not loaded whole."""
 
 _CELL, _REPLY, _CORRECTION, _RESUMED = (
     kind.model_fields["kind"].default for kind in (CellRan, Replied, Corrected, Resumed)

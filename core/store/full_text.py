@@ -3,8 +3,8 @@
 SQLite has two FTS5 tables that triggers keep in step with `messages` and `steps`, Postgres three GIN indexes. So code
 of the release before, which knows nothing of them, keeps them right too.
 
-Migrations 0018 and 0026 make them, with the texts of the conditions below: Postgres uses an index only for exactly its
-text.
+Migrations 0018 and 0026 make them, with the texts of the conditions below. Postgres uses an index only if a query has
+exactly the same text.
 
 SQLite finds a word anywhere inside a text (the tokenizer "trigram"). Postgres finds only beginnings of words. In
 Chinese, any sequence of characters is found: Postgres treats each character as a word.
@@ -55,7 +55,7 @@ _STEP_TEXT = (
 _MESSAGE_WORDS: Final = _words("text")
 _STEP_WORDS: Final = _words(_STEP_TEXT)
 _MESSAGE_KINDS: Final = "kind IN ('text', 'answer', 'note')"
-"""A search itself is a message too, and not among them."""
+"""A search itself is a message too, but it is not searched."""
 _STEP_KINDS: Final = "kind IN ('finished', 'cell')"
 _SAID_WORDS: Final = _words("coalesce(body->'message'->>'content', '')")
 _SAID_KIND: Final = "kind = 'said'"

@@ -59,7 +59,8 @@ class Installations(Part):
         return _installed(row) if row is not None else None
 
     def installation_for(self, team: str) -> Installed | None:
-        """The installation that serves a workspace: its own, else that of the organisation which it is known to be in.
+        """The installation that serves a workspace: its own, else that of the organisation to which it is known to
+        belong.
 
         Its own installation counts in any organisation, because Slack's ids of workspaces are unique.
         """
@@ -90,7 +91,8 @@ class Installations(Part):
     def forget_installation(self, enterprise: str, team: str, at: datetime) -> list[str]:
         """Delete an installation that is not newer than `at`; returns the workspaces that have none any more.
 
-        With "" as team that of an organisation. A workspace that only left one is not served by it any more.
+        With "" as team, the installation of an organisation is deleted. If a workspace only left an organisation, that
+        organisation's installation does not serve it any more.
         """
         c, of = t.installations.c, t.installation_teams.c
         mine = (c.team == team) if team else _is(enterprise, "")
@@ -130,7 +132,7 @@ class Installations(Part):
 
     @writes
     def use_state(self, state: str) -> bool:
-        """Whether the state with this hash counts; it does not a second time."""
+        """Whether the state with this hash counts. It counts only once."""
         c = t.oauth_states.c
         query = delete(t.oauth_states).where(c.state == state).returning(c.expires_at)
         with self._writing() as db:

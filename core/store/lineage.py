@@ -103,13 +103,13 @@ class Lineage(Part):
             return list(db.execute(query).scalars())
 
     def inheritors(self, thread_ids: Collection[str]) -> list[str]:
-        """The threads that hold words of these, and those that hold words of them, without these themselves."""
+        """The threads that hold words of these, directly or through other threads, without these themselves."""
         with self._reading() as db:
             return inheritors_of(db, thread_ids)
 
 
 def inheritors_of(db: Connection, thread_ids: Collection[str]) -> list[str]:
-    """The threads that hold words of these, however far away, without these themselves."""
+    """The threads that hold words of these, directly or through other threads, without these themselves."""
     known = fresh = set(thread_ids)
     while fresh:
         query = select(t.lineage.c.thread_id).where(t.lineage.c.source_id.in_(sorted(fresh)))

@@ -19,7 +19,7 @@ from core.store.wait_queue import QueuedThread, read_wait_queue
 from core.values import FileRef, IncomingMessage, Lease, ThreadKey
 
 _TO_READ = and_(t.NOT_READ, text(f"(kind = '{NOTE}' OR NOT quiet OR talk_wanted)"))
-"""SQL: unread mail, and the notes that the next one to read the mail reads along."""
+"""SQL: unread mail, and notes, which are read together with the next mail."""
 _TO_READ_OF = (
     select(t.messages, t.threads.c.root_ts)
     .join(t.threads)
@@ -28,19 +28,19 @@ _TO_READ_OF = (
 
 
 class Messages(Part):
-    """Tables `threads` and `messages`. An unread message is one that no turn has read, and that is not quiet or wants a
+    """Tables `threads` and `messages`. A message is unread if no turn has read it, and if it is not quiet or wants a
     talk to be read."""
 
     @writes
     def record_message(
         self, message: IncomingMessage, author: str = "", *, quiet: bool = False, leaves: bool = False
     ) -> Recorded:
-        """Store a message once. A twin (same team, channel, ts) adds what it knows more: files, the mention, an author.
+        """Store a message once. A twin (same team, channel, ts) adds what only it knows: files, the mention, an author.
 
         A `quiet` message is stored, but nobody has to read it. A twin that is not quiet makes it unread. The same
-        transaction notes what the message does to the bot's part in the thread. One that calls the bot into a
-        conversation of people wants the talk to be read (`take_talk`). One that `leaves` ends the bot's part in the
-        thread; a later one that mentions the bot calls it back.
+        transaction notes what the message does to the bot's part in the thread. A message that calls the bot into a
+        conversation of people wants the talk to be read (`take_talk`). A message that `leaves` ends the bot's part in
+        the thread. A later one that mentions the bot calls it back.
         """
         key = message.thread
         place = {"team": key.team, "channel": key.channel, "root_ts": key.root_ts}
@@ -99,8 +99,8 @@ class Messages(Part):
     ) -> None:
         """Store what was said in a talk before the bot was called in, with its authors: all of it or nothing.
 
-        `callers` are the messages that called the bot, with the files that Slack shows of them; they want the talk no
-        longer. Of the `earlier` messages those that are known already stay as they are.
+        `callers` are the messages that called the bot, with the files that Slack shows of them. They want the talk no
+        longer. Messages of `earlier` that are known already stay as they are.
         """
         with self._writing(lease) as db:
             for message, author in earlier:
@@ -127,7 +127,7 @@ class Messages(Part):
     def unread(self, thread_id: str, *, notes: bool = False) -> list[StoredMessage]:
         """The thread's unread messages with its notes, in the order in which they were written.
 
-        Notes alone are nothing to be done: they are told of only with `notes`.
+        If there are only notes, nothing is to do: they are returned only with `notes`.
         """
         with self._reading() as db:
             found = [message for message, _ in unread_messages(db, thread_id)]
@@ -159,7 +159,7 @@ class Messages(Part):
             return db.execute(union(card, written)).scalar()
 
     def threads_needing_a_wake(self) -> list[str]:
-        """Threads with unread messages or a running turn. Whether a worker has one of them, its lease tells."""
+        """Threads with unread messages or a running turn. The lease of a thread shows whether a worker has it."""
         mail = select(t.messages.c.thread_id).where(t.UNREAD)
         work = select(t.turns.c.thread_id).where(t.OPEN, t.turns.c.status == "running")
         with self._reading() as db:

@@ -98,7 +98,7 @@ class Outbox(Part):
 
     @writes
     def outbox_note(self, lease: Lease | None, key: str, response: Mapping[str, Any]) -> None:
-        """Store how far it came (the ids of uploaded files, how far a lost post was looked for); the status stays."""
+        """Store a row's progress (the ids of uploaded files, how far a lost post was looked for). Its status stays."""
         with self._guarded(lease) as db:
             _change(db, lease, key, response=storable(dict(response)))
 
@@ -121,7 +121,8 @@ class Outbox(Part):
 
     @writes
     def outbox_unsent(self, lease: Lease | None, key: str, error: str) -> None:
-        """Slack does not have it: the call was refused or never made. `error` says why, for who reads the table."""
+        """Slack does not have it: the call was refused or never made. `error` says why, for people who read the
+        table."""
         with self._writing(lease) as db:
             response = db.execute(select(t.outbox.c.response).where(t.outbox.c.key == key)).scalar() or {}
             values = {"status": "unsent", "response": {**response, "error": storable(error)}}
@@ -206,8 +207,8 @@ def _report_query(dialect: str) -> Any:
 
 @cache
 def _begin_query(dialect: str, is_leased: bool, noted: int, reports: bool) -> Any:
-    """SQL: add a row that is about to be sent, unless there is one with this key. On Postgres, note so many as sent,
-    and store a report."""
+    """SQL: add a row that is about to be sent, unless there is one with this key. On Postgres, also note this many rows
+    as sent, and store a report."""
     others = t.outbox.alias()
     newest = select(func.max(others.c.ts)).where(others.c.thread_id == bindparam("thread_id_new"))
     # A parameter that is called like a column would be set by the UPDATE, too.

@@ -64,7 +64,8 @@ class Part:
 
     @contextmanager
     def _guarded(self, lease: Lease | None, turn_id: str | None = None, *, statements: int = 1) -> Iterator[Connection]:
-        """A transaction whose first statement asks `HOLDS` itself, with `lease_values`. One statement commits itself.
+        """A transaction whose first statement checks `HOLDS` itself, with `lease_values`. A single statement commits
+        itself.
 
         Raises ValueError when the turn is not one of the lease's thread.
         """
@@ -79,7 +80,8 @@ class Part:
             db.execute(self._insert(t.blob_refs).values(rows).on_conflict_do_nothing())
 
     def _take_back(self, db: Connection, thread_ids: Iterable[str]) -> None:
-        """Words of these threads were deleted or changed: their vectors go, and those that are just being made too."""
+        """Remove the vectors of threads whose words were deleted or changed. Vectors that are being made now will not
+        be kept."""
         c = t.thread_vectors.c
         values = {**NO_VECTORS, "changed": c.changed + 1}
         for thread_id in sorted(thread_ids):
@@ -99,7 +101,7 @@ class Part:
 
 _MINE = (t.threads.c.id == bindparam("lease_thread"), t.threads.c.fence <= bindparam("lease_token"))
 GUARD = update(t.threads).where(*_MINE).values(fence=bindparam("lease_token"))
-"""SQL: changes the thread's row, which may be given further values, unless a newer token was given out."""
+"""SQL: changes the thread's row, unless a newer token was given out. The row may be given further values."""
 
 HOLDS: ColumnElement[bool] = select(t.threads.c.id).where(*_MINE).with_for_update().scalar_subquery().is_not(None)
 """SQL: no newer token was given out, and none will be until this transaction ends. Its parameters are `lease_values`.
@@ -128,7 +130,8 @@ def _must_be_of_thread(lease: Lease, turn_id: str | None) -> None:
 
 
 def parameters(table: Table, names: Sequence[str], suffix: str = "") -> dict[str, ColumnElement[Any]]:
-    """SQL: a parameter for each of these columns, with the column's type, called like it and the suffix."""
+    """SQL: a parameter for each of these columns. It has the column's type, and its name is the column's with the
+    suffix."""
     return {name: bindparam(f"{name}{suffix}", type_=table.c[name].type) for name in names}
 
 

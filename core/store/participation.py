@@ -27,7 +27,7 @@ class LatelyActive(NamedTuple):
 
 
 class PartIn(NamedTuple):
-    """The bot's part in a thread, and the node that holds its session. By default, that of a thread seen first now."""
+    """The bot's part in a thread, and the node that holds its session. The defaults are those of a new thread."""
 
     takes_part: bool = False
     left_ts: str | None = None
@@ -84,7 +84,7 @@ def part_in(db: Connection, key: ThreadKey) -> PartIn:
 
 def _part_of(key: ThreadKey) -> Select[Any]:
     turn = exists().where(t.turns.c.thread_id == key.id)
-    # A message that a turn has read implies a turn. So only the others are looked at, which have an index.
+    # A message that a turn has read implies a turn. So only the others are searched; they have an index.
     real = or_(t.messages.c.quiet.is_(False), and_(t.messages.c.ts == key.root_ts, t.messages.c.mention.is_(True)))
     no_turn = and_(t.messages.c.thread_id == key.id, t.messages.c.turn_id.is_(None), t.messages.c.kind != DELETED)
     mail = select(t.messages.c.id).where(no_turn, real).exists()

@@ -15,7 +15,7 @@ class Preferences(Part):
     """Table `preferences`: a row for each subject of a workspace. The empty subject is the workspace itself."""
 
     def preferences(self, team: str, subjects: Collection[str]) -> dict[str, dict[str, Any]]:
-        """What was chosen for these subjects; those for which nothing was are left out."""
+        """What was chosen for these subjects. Subjects without a choice are left out."""
         with self._reading() as db:
             return preferences_of(db, team, subjects)
 
@@ -25,7 +25,8 @@ class Preferences(Part):
     ) -> dict[str, tuple[Any, Any]]:
         """Change what was chosen for a subject; None takes a choice back. Returns what really changed: (before, now).
 
-        Two people who change different things at the same moment both count; of the same thing the later one does.
+        If two people change different things at the same moment, both changes count. If they change the same thing, the
+        later change counts.
         """
         c = t.preferences.c
         mine = (c.team == team) & (c.subject == subject)

@@ -38,8 +38,8 @@ class Purges(Part):
         """The threads with anything stored that fit all that is given, by id.
 
         `user`: the person wrote or commanded there. `older_than`: nothing happened there since, and no turn runs.
-        Threads that hold words of them are among them, and come first: a purge that is cut off finds them again. By age
-        a thread stays for as long as one of those does.
+        Threads that hold words of these threads are included and come first, so an interrupted purge finds them again.
+        By age, a thread stays for as long as one of those stays.
         """
         c = t.threads.c
         messages = select(t.messages.c.id).where(t.messages.c.thread_id == c.id)
@@ -108,7 +108,7 @@ class Purges(Part):
 
     @writes
     def forget_contents(self, lease: Lease, contents: Collection[str], made: Collection[str]) -> None:
-        """The thread was reset: it needs the `contents` of its session no longer, nor the files that cells `made`.
+        """The thread was reset: it no longer needs the `contents` of its session, nor the files that cells `made`.
 
         What people gave stays, and so does what else its steps and reports name.
         """
@@ -155,7 +155,8 @@ class Purges(Part):
 
     @writes
     def contents_deleted(self, contents: Sequence[str]) -> None:
-        """These contents have left the file store; so have others from the list that a thread needs again."""
+        """These contents have left the file store. They leave the list, and so do contents that a thread needs
+        again."""
         c = t.purge_blobs.c
         needed = select(t.blob_refs.c.sha256).where(t.blob_refs.c.sha256 == c.sha256)
         with self._writing() as db:
@@ -200,7 +201,7 @@ def _all_heirs(db: Connection) -> dict[str, set[str]]:
 
 
 def _youngest_first(thread_ids: Collection[str], heirs: Mapping[str, Collection[str]]) -> list[str]:
-    """The threads in an order in which each stands before those from which it has words."""
+    """The threads in an order in which each comes before the threads whose words it holds."""
     found: list[str] = []
     left = set(thread_ids)
     while left:

@@ -41,11 +41,11 @@ class Search(Part):
         reader: str = "",
         limit: int = MOST_FOUND,
     ) -> list[FoundThread]:
-        """The threads that fit all that is given, the one that people wrote to last first.
+        """The threads that fit everything that is given. The thread that people wrote to last comes first.
 
         Each of the `words` (`full_text.words_in`) stands somewhere in the thread, or in its description. `user` wrote
         there. The `states` are those of `FoundThread`. With `reader`, threads that they pinned themselves count as
-        pinned, too. With threads that are `near` in their meaning, the nearest first, both lists are fused by their
+        pinned, too. `near` are threads of similar meaning, the nearest first; with them, both lists are fused by their
         ranks.
         """
         wanted: dict[str, Any] = {"team": team, "user": user, "channel": channel, "since": since}
@@ -201,7 +201,7 @@ class Search(Part):
     # --- what is gone
 
     def tombstones(self, name: str) -> list[Tombstone]:
-        """What is left of purged threads of which this is the id, or the beginning of the hash of their last state."""
+        """What is left of purged threads, by their id, or by the beginning of the hash of their last state."""
         c = t.tombstones.c
         mine = [c.thread_id == name]
         if name:

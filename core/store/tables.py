@@ -96,18 +96,19 @@ UNREAD = text("turn_id IS NULL AND (NOT quiet OR talk_wanted)")
 """Conditions of the partial indexes. A query uses such an index only when it holds exactly the same text."""
 
 NOT_READ = text("turn_id IS NULL")
-"""All of these, and those that nobody has to read: what people said to a bot that had nothing to do."""
+"""The condition for unread messages and for those that nobody has to read: what people said to a bot that had nothing
+to do."""
 OF_A_TURN = text("turn_id IS NOT NULL")
-"""The condition of an index that SQLite would otherwise take for the question what is unread."""
+"""The condition of an index. Without it, SQLite would use that index to find unread messages."""
 TO_CHECK = text("clean_room_state IN ('due', 'ended')")
-"""The condition of another one: reports whose code is to be run again, or whose badge is to be drawn."""
+"""The condition of an index: reports whose code is to be run again, or whose badge is to be drawn."""
 
 HOLDS_FILES = text("kind = 'files_held'")
-"""The condition of one more: steps that have files wait for a yes."""
+"""The condition of an index: steps that have files wait for a yes."""
 
 ACTIVE = text("state = 'active'")
 TO_RUN = text("state IN ('due', 'ended')")
-"""The conditions of two more: schedules that wait for their time, and runs that are not over."""
+"""The conditions of two indexes: schedules that wait for their time, and runs that are not over."""
 
 threads = Table(
     "threads",
@@ -245,8 +246,8 @@ reports = Table(
     Column("clean_room_tries", Integer, nullable=False, server_default="0"),
     Index("ix_reports_to_check", "created_at", sqlite_where=TO_CHECK, postgresql_where=TO_CHECK),
 )
-"""`clean_room` is what has to be known to run a report's code again (`core/store/clean_rooms.py`); null where nobody
-does. `clean_room_at` is when `clean_room_node` began it."""
+"""`clean_room` is what has to be known to run a report's code again (`core/store/clean_rooms.py`); null where it is not
+run again. `clean_room_at` is when `clean_room_node` began it."""
 
 votes = Table(
     "votes",
@@ -355,9 +356,8 @@ thread_vectors = Table(
     Index("ix_thread_vectors_model", "model"),
 )
 """`model` is "" where they have to be made again. `upto` is the last step that was read. `changed` counts what was
-taken back: vectors of words that were deleted meanwhile are not stored. No foreign key: to write one would lock the
-thread.
-"""
+taken back: vectors of words that were deleted meanwhile are not stored. There is no foreign key, because writing one
+would lock the thread."""
 
 searches = Table(
     "searches",

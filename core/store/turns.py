@@ -175,9 +175,9 @@ class Turns(Part):
         return found
 
     def overdue_questions(self, at: float) -> list[str]:
-        """The turns that wait for a person, by id, whose last question counted until a moment before `at`.
+        """The turns that wait for a person, by id, whose last question expired before `at`.
 
-        `at` is in seconds since 1970. Answers that are not read yet are not looked at.
+        `at` is in seconds since 1970. Answers that are not read yet are not considered.
         """
         until = t.steps.c.body["until"].as_float()
         asked = t.steps.alias()

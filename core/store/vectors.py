@@ -1,10 +1,10 @@
 """What threads are about, as vectors, and the searches that a worker answers with them.
 
 The bot knows no model: it leaves the words of a search here, and the worker that knows the embedding endpoint writes
-the nearest threads beside them. Nobody waits for it longer than a moment, and the row goes with the answer.
+the nearest threads beside them. Nobody waits for it longer than a moment, and the row is deleted with the answer.
 
-Vectors are made while people go on writing, so what they are made of may be deleted meanwhile. A deletion counts up
-`changed`, and vectors are stored only where it still is what it was before the words were read.
+Vectors are made while people go on writing, so what they are made of may be deleted meanwhile. A deletion increases
+`changed`. Vectors are stored only if `changed` still has the value from before the words were read.
 """
 
 from __future__ import annotations

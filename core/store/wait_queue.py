@@ -44,7 +44,7 @@ class QueuedThread:
 def read_wait_queue(db: Connection) -> list[QueuedThread]:
     """The wait queue, oldest first. One statement reads running turns and unread messages."""
     queue: dict[str, QueuedThread] = {}
-    # Sorted here, turns first: SQLite, told to order by `id`, would read the whole table of messages in that order.
+    # Sorted here, turns first. To order by `id`, SQLite would read the whole table of messages in that order.
     for row in sorted(db.execute(_waiting()), key=lambda row: row.message):
         if row.message == _NO_MESSAGE:
             user = user_of(load_step(row.body)) if row.body else ""
@@ -57,7 +57,7 @@ def read_wait_queue(db: Connection) -> list[QueuedThread]:
 
 @cache
 def _waiting() -> Any:
-    """One row per running turn and per unread message. What the other has not is null."""
+    """One row per running turn and per unread message. Columns that only the other kind has are null."""
     m, turns, body = t.messages.c, t.turns.c, t.steps.c.body
     first = and_(t.steps.c.turn_id == turns.id, t.steps.c.seq == 0)
     running = (
