@@ -37,8 +37,8 @@ _MOST_RISKS = 6
 
 
 def approval_message(draft: Draft, turn_id: str, language: Language) -> SlackMessage:
-    """The open question: title, first lines of the code, what it reads and writes, the buttons; where more people have
-    to say yes, who did so far."""
+    """The open question: title, first lines of the code, what it reads and writes, the buttons. If several people have
+    to say yes, also who did so far."""
     question, approval = draft.question, _of(draft.question)
     if approval.what in ("plan", "stage"):
         return _review_message(draft, approval, turn_id, language)

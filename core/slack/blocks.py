@@ -459,7 +459,7 @@ _CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f]")
 
 
 def _shown(text: str) -> str:
-    """Text that shows something on one line: Slack refuses empty titles and labels."""
+    """Text on one line that is never empty: Slack refuses empty titles and labels."""
     return " ".join(_CONTROLS.sub(" ", text).split()) or "…"
 
 

@@ -37,13 +37,13 @@ log = get_logger(__name__)
 TIMEOUT_S = 30
 
 LOST = (OSError, HTTPException)
-"""What the SDK raises when the connection failed: Slack may or may not have done the call. `Crowded`, which is one of
-them, was not made: catch it before."""
+"""What the SDK raises when the connection failed: Slack may or may not have done the call. `Crowded` is one of them,
+but its call was not made: catch it first."""
 
 NOT_OFFERED = frozenset(
     {"unknown_method", "missing_scope", "not_allowed_token_type", "not_agent_app", "method_deprecated"}
 )
-"""What a server answers that does not offer a method, or not to us."""
+"""What a server answers if it does not offer a method, or does not offer it to us."""
 
 _PERHAPS_DONE = {"fatal_error", "internal_error", "request_timeout", "service_unavailable"}
 _LATER = {"ratelimited", "rate_limited"}
@@ -140,7 +140,7 @@ _WANT_A_TEAM = frozenset({"users.list", "users.conversations", "usergroups.users
 
 
 class _TeamClient(CountedClient):
-    """A client whose token is read for each call, and stands nowhere in it."""
+    """A client that reads its token for each call and does not keep it."""
 
     def __init__(
         self, base_url: str, handlers: Sequence[RetryHandler], rates: Rates, team: str, token_of: Callable[[], str]

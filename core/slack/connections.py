@@ -23,7 +23,7 @@ from urllib.request import Request
 import httpx
 
 KEPT_S = 15.0
-"""For so long an unused connection is kept: servers, proxies and firewalls keep it for longer (30 s and more)."""
+"""How long an unused connection is kept: servers, proxies and firewalls keep it for longer (30 s and more)."""
 MANY_KEPT = 20
 LONGEST_REPLY = 64 << 20
 """Bytes. A page of a thread's history has a few hundred thousand."""

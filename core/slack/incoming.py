@@ -25,7 +25,7 @@ _TS = re.compile(r"\d{1,20}\.\d{1,10}")
 
 @dataclass(frozen=True, slots=True)
 class Ignored:
-    """A message that is none for us, and why, for the log."""
+    """A message that is not for us, and why, for the log."""
 
     reason: str
 
@@ -79,7 +79,7 @@ def is_empty(message: IncomingMessage) -> bool:
 
 
 def _channel_type(event: Mapping[str, Any]) -> str:
-    """Message events carry it. Others do not: there the first letter of the channel's id tells."""
+    """The type of a channel. Message events carry it. For others, the first letter of the channel's id shows it."""
     given = event.get("channel_type")
     if given in ("im", "mpim", "channel", "group"):
         return str(given)

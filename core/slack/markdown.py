@@ -21,7 +21,8 @@ _MARKDOWN = MarkdownIt("commonmark").enable("table")
 
 @lru_cache(maxsize=8)
 def _tokens(text: str) -> Sequence[Token]:
-    """The text's tokens, which nobody changes. A report is looked at several times, one way after the other."""
+    """The text's tokens. They are cached and must not be changed: a report is parsed several times, each time for
+    another purpose."""
     return _MARKDOWN.parse(text)
 
 

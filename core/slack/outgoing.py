@@ -1,8 +1,8 @@
 """The only way for text to Slack: `slack_text` and the functions that use it make a `SlackText`, and nothing else does.
 
-Whatever is in a text when it gets here (a file's name, a column, a sentence of a model that was not made harmless
-before): it notifies nobody, and a web address in it is shown as code unless a person wrote that address. The methods of
-the Web API that write are called in this module alone, and they take no plain `str`.
+Whatever a text contains when it gets here (a file's name, a column, a sentence of a model that was not made harmless
+before), it notifies nobody. A web address in it is shown as code unless a person wrote that address. The methods of the
+Web API that write are called in this module alone, and they take no plain `str`.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def slack_text(text: str, known: Collection[str] = (), *, limit: int | None = No
 
     At most `limit` characters. Applied again it changes nothing.
     """
-    # Code is left alone, but for pings: what is code in Slack's eyes is not for us to say.
+    # Code is left alone, except for pings: we cannot know what Slack takes for code.
     parts = _CODE.split(without_pings(text))
     safe = [_without_addresses(part, known) for part in parts[::2]]
     if safe != parts[::2]:  # a single mark would be the beginning of code that ends where an address begins
@@ -188,7 +188,7 @@ def share_files(
 if TYPE_CHECKING:
 
     def _a_plain_str_is_refused(client: WebClient) -> None:
-        """mypy says so: were one of these no error any more, its comment would be one."""
+        """mypy checks this: if one of these lines were no error any more, mypy would report its comment."""
         whisper(client, channel="", thread_ts="", user="", text="plain", blocks=None)  # type: ignore[arg-type]
         update_message(client, channel="", ts="", text=slack_text(""), blocks=[{}])  # type: ignore[arg-type]
         share_files(client, files=[], channel="", thread_ts="", comment="plain")  # type: ignore[arg-type]

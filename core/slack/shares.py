@@ -41,7 +41,7 @@ Seen = Literal["shown", "taken", "absent", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """Files that Slack took in this process and was not seen to show."""
+    """Files that Slack took from this process, and that it has not shown yet as far as we know."""
 
     key: str
     file_id: str
@@ -114,7 +114,7 @@ class Shares:
         return dropped
 
     def look_after_loss(self, ids: Sequence[str], thread: ThreadKey) -> tuple[Seen, str]:
-        """Whether Slack took files, after a call without a reply: it knows a file only then."""
+        """Whether Slack took files, after a call without a reply. Slack knows a file only if it took it."""
         seen: Seen = "unknown"
         ts = ""
 

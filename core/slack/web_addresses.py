@@ -35,7 +35,7 @@ _COMMON_ENDS = (
 _TOP = frozenset(_COMMON_ENDS.split())
 """Ends of hosts that are common enough to be shown as links where nothing follows. Countries have two letters."""
 _FILES = frozenset(("cc", "md", "mk", "pl", "ps", "py", "rs", "sh", "so"))
-"""Ends of file names that are countries, too: a plain name of two parts and nothing after it is a file's."""
+"""Ends of file names that are also countries. A plain name of two parts with nothing after it counts as a file's."""
 
 _SAFE_LETTERS = "\xa0-\xac\xae-\xb1\xb4-\xb8\xbb\xbf-\u017e–—…„“”‘’•€→−≤≥≈"
 """Beyond ASCII: none of them is dropped from a host, and none becomes a dot, a digit or part of a scheme."""
@@ -119,7 +119,7 @@ def _address_in(word: str) -> tuple[int, int] | None:
 
 
 def _begins_with_host(text: str, *, of_mail: bool) -> bool:
-    """Whether there is a host, and, after an @, more than what a mail goes to."""
+    """Whether there is a host. After an @, something must follow the host, or it is only a mail address."""
     host = re.split(r"[/?#:]", text, maxsplit=1)[0]
     rest = text[len(host) :]
     labels = _labels(host)

@@ -144,9 +144,9 @@ class SlackWriter(Niceties):
         its way counts as posted then, with "" as its ts.
 
         `text` is mrkdwn with its data escaped; with blocks it is the summary for notifications. `known` are the web
-        addresses that may stay links. When Slack refuses the
-        blocks, their text is posted instead. Files that were uploaded before are waited for, so that the thread keeps
-        its order. Raises SlackFailed, SlackUnreachable, LeaseLost.
+        addresses that may stay links. When Slack refuses the blocks, their text is posted instead. Files that were
+        uploaded before are waited for, so that the thread keeps its order. Raises SlackFailed, SlackUnreachable,
+        LeaseLost.
         """
         message = _new(_message(text, self._offered(thread, blocks), TEXT_POSTED, known), to_channel=to_channel)
         owed = self._owed.take(thread.id)
@@ -270,7 +270,7 @@ class SlackWriter(Niceties):
     ) -> str:
         """The ts of the new message; with plainer blocks, or as text, when Slack refuses its blocks.
 
-        `lacks`: what Slack said of the same message with a kind of block more. Raises _ReplyLost: it may be posted.
+        `lacks`: what Slack said of the same message with one more kind of block. Raises _ReplyLost: it may be posted.
         Raises Crowded or SlackApiError: it is not.
         """
         try:
@@ -299,7 +299,7 @@ class SlackWriter(Niceties):
         return str(reply["ts"])
 
     def _note_lack(self, thread: ThreadKey, message: Message, lacks: _Lack | None) -> None:
-        """Remember that this workspace takes a message without a kind of block and refused it with that."""
+        """Remember that this workspace refused a message with a kind of block, and took it without that kind."""
         if lacks is not None and "blocks" in message:
             log.info("blocks_not_offered", team=thread.team, kind=lacks.kind, error=lacks.error)
             self._without.note(thread.team, lacks.kind, lacks.error)
