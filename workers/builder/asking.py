@@ -39,7 +39,7 @@ class Asker:
         max_calls: int,
         budget: float,
     ) -> None:
-        """`note` is told every call. `budget` is in the currency of the prices; 0 means no limit."""
+        """`note` is called with every call. `budget` is in the currency of the prices; 0 means no limit."""
         self._model = model
         self._prompts = prompts
         self._note = note

@@ -54,7 +54,7 @@ class Builder:
         self._wanted = wanted
 
     def build(self, order: Order) -> Iteration:
-        """Carry out an order; the iteration that it became. Raises CannotBuild, OSError."""
+        """Carry out an order. Returns the iteration that it became. Raises CannotBuild, OSError."""
         state = self._begin(order)
         why, ended = "", ""
         try:

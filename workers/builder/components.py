@@ -47,7 +47,7 @@ class Component:
 
     @property
     def fingerprint(self) -> str:
-        """The same for components of which the same is asked."""
+        """A hash that is the same for components of which the same is asked."""
         asked = [self.name, self.language_name, self.description, self.requirements, self.specs, self.hints]
         return digest([VERSION, *asked, *self.files, *self.depends_on, self.entry])
 
@@ -140,7 +140,7 @@ def cases_of(component: Component, plan: Plan, cases: Iterable[Case]) -> tuple[C
 
 
 def covers_nothing(plan: Plan, cases: Iterable[Case]) -> tuple[str, ...]:
-    """Sentences about tests that say to show a requirement which there is not."""
+    """Sentences about tests that claim to show a requirement that does not exist."""
     found = []
     for case in cases:
         component = plan.named(case.component or plan.entry.name)
@@ -159,7 +159,7 @@ def digest(parts: object) -> str:
 
 
 def _ordered(needs: Mapping[str, tuple[str, ...]]) -> list[str]:
-    """Names, each after what it needs; else as they were written."""
+    """Names, each after those that it needs, otherwise in their written order."""
     placed: list[str] = []
     waiting = list(needs)
     while waiting:

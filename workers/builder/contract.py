@@ -64,7 +64,7 @@ def needs_contract(plan: Plan) -> bool:
 
 
 def fingerprint(plan: Plan) -> str:
-    """The same as long as all components are asked for the same."""
+    """A hash that stays the same as long as the same is asked of all components."""
     return digest([one.fingerprint for one in plan.components])
 
 

@@ -39,9 +39,9 @@ class BuiltComponent(Value):
     model_config = ConfigDict(frozen=True, extra="ignore")
     name: str
     fingerprint: str
-    """The same while the same is asked of it."""
+    """A hash. It stays the same while the same is asked of the component."""
     checked: str = ""
-    """The same while the same tests and rules are put to it."""
+    """A hash. It stays the same while the component has the same tests and rules."""
     files: dict[str, str]
     versions: tuple[Version, ...] = ()
     coverage: tuple[CoverageRow, ...] = ()
@@ -80,7 +80,7 @@ class Call(Value):
 
 
 class Iteration(Value):
-    """One build. `state` is "open" while it goes on, so also after a crash."""
+    """One build. `state` is "open" while it goes on, and also after a crash."""
 
     model_config = ConfigDict(frozen=True, extra="ignore")
     number: int
@@ -176,7 +176,8 @@ class History:
 
 
 def edited_by_hand(folder: Path, iteration: Iteration) -> dict[str, str]:
-    """Files of the program that are not as this iteration wrote them: their text now. Files that are gone are not."""
+    """The text of the program's files that differ now from what this iteration wrote. Files that are gone are left
+    out."""
     found = {}
     for path, sha256 in iteration.hashes.items():
         text = read(folder, path)

@@ -57,7 +57,7 @@ class Lock(Value):
 
     @property
     def digest(self) -> str:
-        """The same for the same wheels, whatever they were asked for as."""
+        """A hash that is the same for the same wheels, however they were asked for."""
         named = sorted((one.name, one.version, one.file, one.sha256) for one in self.packages)
         return hashlib.sha256(json.dumps(named).encode()).hexdigest()
 
@@ -98,7 +98,7 @@ class Packages:
 
 
 def needed(wanted: Iterable[str]) -> tuple[str, ...]:
-    """What of `[run] packages` is not there already: what sessions have needs no approval."""
+    """The packages of `[run] packages` that sessions do not have. What sessions have needs no approval."""
     return tuple(one for one in wanted if not _is_there(Specifier(one)))
 
 
@@ -133,7 +133,7 @@ def specifiers(requirement: Requirement) -> tuple[str, ...]:
 
 
 def _has_stand_ins(requirement: Requirement) -> bool:
-    """Whether no test needs a package: each one brings what is imported in its place."""
+    """Whether no test needs a package, because each test brings stand-ins for what is imported."""
     tests = requirement.tests
     return bool(tests.case) and not tests.prose.strip() and all(case.fakes for case in tests.case)
 
@@ -151,7 +151,7 @@ class PackageStore:
         return all(one.name in allowed for one in lock.packages)
 
     def resolve(self, wanted: Sequence[str]) -> Lock:
-        """The wheels that these packages and what they need come down to. Installs nothing. Raises NoPackages."""
+        """The wheels of these packages and of all that they need. Installs nothing. Raises NoPackages."""
         with self._fetched([*wanted]) as wheels:
             found = [_locked(one) for one in wheels]
         if not found:
@@ -249,7 +249,7 @@ class PackageStore:
             raise NoPackages(_why(folder / "said"))
 
     def _wait(self, process: subprocess.Popen[bytes], folder: Path) -> None:
-        """Wait for pip, as long and as large as it may be. Raises NoPackages."""
+        """Wait for pip, within its limits of time and size. Raises NoPackages."""
         until = time.monotonic() + self._settings.seconds
         while True:
             with suppress(subprocess.TimeoutExpired):

@@ -26,7 +26,7 @@ _MEMORY = 2 << 30
 
 
 def words(folder: str, file_bytes: int, seconds: int, arguments: list[str]) -> list[str]:
-    """The command line that runs pip in its jail. `-P`: a file in the folder is no module of anybody's."""
+    """The command line that runs pip in its jail. `-P`: Python imports no file of the folder as a module."""
     order = {"folder": folder, "file_bytes": file_bytes, "seconds": seconds, "arguments": arguments}
     return [sys.executable, "-s", "-P", "-m", MODULE, json.dumps(order)]
 

@@ -85,7 +85,7 @@ def made_cases(state: State, survivors: tuple[str, ...] = ()) -> tuple[Case, ...
 def _readable(
     state: State, entry: Component, name: str, variables: Mapping[str, object], read: Callable[[str], Any]
 ) -> Any:
-    """What a reply says, asked for again when it cannot be read. Raises ModelError's kin as BudgetSpent."""
+    """What a reply says. It is asked for again when it cannot be read. Raises BudgetSpent, ModelError."""
     problem = ""
     for _ in range(REPLIES):
         text = state.asker.render(name, {**variables, "problem": problem})

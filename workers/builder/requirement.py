@@ -315,7 +315,7 @@ _Places = Mapping[Path, tuple[int, int]]
 
 
 def _inconsistencies(requirement: Requirement, places: _Places) -> Iterator[Problem]:
-    """What each table allows and together makes no sense."""
+    """Combinations that each table allows, but that make no sense."""
     required = requirement.project.requirements.strip()
     if not requirement.component and not required:
         text = "nothing is required: write what the program shall do into [project] requirements"

@@ -19,7 +19,7 @@ from workers.builder.verdicts import CoverageRow, Verdict
 
 
 def written(state: State, component: Component) -> BuiltComponent:
-    """The component written by the model and repaired, at most so often; the best version."""
+    """The best version of a component that the model writes and then repairs, at most so often."""
     rounds = state.order.requirement.build.rounds if state.order.rounds is None else state.order.rounds
     asked = _code_prompt(state, component)
     best = _first(state, component, asked)
@@ -150,7 +150,7 @@ def _case_text(case: Case) -> str:
 
 
 def _remarks(judged: Judged) -> list[dict[str, str]]:
-    """What has to be corrected, the most severe first; remarks that hold nothing up come along when there is room."""
+    """What has to be corrected, the most severe first. Remarks that stop nothing are added if there is room."""
     found = [(verdict.critic, one) for verdict in judged.failed for one in verdict.findings if not one.allowed]
     return [{"critic": critic, "where": one.where, "text": quoted(one.message)} for critic, one in found[:12]]
 

@@ -24,7 +24,7 @@ from executor.values import CellResult
 from workers.builder.walls import TOUCHED_KINDS, Job, Ran, Touched, WallsGone
 
 JOBS_PER_SESSION = 40
-"""After so many jobs the next one gets a fresh session: nothing that a program left running lives on for long."""
+"""After this many jobs, the next one gets a fresh session. So nothing that a program left running lives on for long."""
 FILE_CHARS = 200_000
 PREPARE_S = 120.0
 """How long a compiler may take."""
@@ -140,7 +140,7 @@ class _Rooms:
         self._cells = 0
 
     def run(self, job: Job) -> Ran:
-        """Run a job; the first one and every so many get a fresh session."""
+        """Run a job. The first job gets a fresh session, and then each one after `JOBS_PER_SESSION` others."""
         if self._jobs % JOBS_PER_SESSION == 0:
             self._renew()
         self._jobs += 1

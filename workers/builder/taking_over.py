@@ -45,7 +45,7 @@ def taken_over(state: State, component: Component) -> BuiltComponent | None:
 
 
 def asked_of(state: State, component: Component) -> str:
-    """The same while the same code may be kept."""
+    """A hash. While it stays the same, the same code may be kept."""
     contract = state.iteration.contract
     return digest(
         [component.fingerprint, *(contract.of(name).model_dump() for name in (component.name, *component.depends_on))]
@@ -53,7 +53,7 @@ def asked_of(state: State, component: Component) -> str:
 
 
 def checked_of(state: State, component: Component) -> str:
-    """The same while the same checks were passed."""
+    """A hash. While it stays the same, the checks that were passed are the same."""
     requirement = state.order.requirement
     cases = [case.model_dump(mode="json") for case in cases_of(component, state.plan, state.cases)]
     others = [one.model_dump(mode="json") for one in (requirement.run, requirement.security)]
@@ -63,6 +63,6 @@ def checked_of(state: State, component: Component) -> str:
 
 
 def _with_earlier(verdicts: tuple[Verdict, ...], old: BuiltComponent) -> tuple[Verdict, ...]:
-    """Tools looked again; what a model said of the same code still stands."""
+    """The tools' new verdicts, with what a model said earlier of the same code. That still counts."""
     said = [one for one in (old.best.verdicts if old.best else ()) if one.critic in ("coverage", "review")]
     return (*verdicts, *said)

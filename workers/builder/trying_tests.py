@@ -17,7 +17,7 @@ from workers.builder.walls import Walls
 
 
 def try_tests(state: State) -> None:
-    """Try the tests on broken programs. Tests that a model made are added to while broken programs pass."""
+    """Try the tests on broken programs. If some programs pass all tests, the model adds tests to those that it made."""
     most = state.order.requirement.tests.mutants
     if not most or "tests" in state.order.requirement.build.without:
         return

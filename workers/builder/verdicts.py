@@ -105,7 +105,7 @@ _WEIGHTS: dict[CriticName, int] = {
     "types": 500,
     "lint": 500,
 }
-"""What a failure takes away. A version that reads is better than any that does not, and so on down to the linters."""
+"""What a failure costs. A version that can be read is better than any that cannot, and so on down to the linters."""
 
 
 def score(verdicts: Iterable[Verdict]) -> int:

@@ -106,7 +106,7 @@ def unpack(wheel: Path, package: LockedPackage, folder: Path, room: int = MOST_U
 
 
 def _hash(file: IO[bytes]) -> tuple[str, int]:
-    """The sha256 of a file, and its size. It stands at its beginning afterwards."""
+    """The sha256 of a file, and its size. The file is at its beginning afterwards."""
     found, size = hashlib.sha256(), 0
     while piece := file.read(_PIECE):
         found.update(piece)

@@ -78,7 +78,7 @@ class TypesCritic:
         self._tools = tools
 
     def judge(self, subject: Subject) -> Verdict:
-        """Python alone."""
+        """Judges only Python."""
         if subject.component.language.name != "python":
             return skipped(self.name, f"no type checker is known for {subject.component.language.name}")
         if not self._tools.has("mypy"):
