@@ -109,7 +109,7 @@ def cell(
 
 
 def words_of(template: str) -> tuple[str, ...]:
-    """The keys of the words that a template, or a function that it calls, says or draws."""
+    """The keys of the words that a template, or a function that it calls, writes or draws."""
     found = [key for each in _with_called({template}) for key in _WORD.findall(_library()[0][each].source)]
     return tuple(sorted({one or other for one, other in found}))
 

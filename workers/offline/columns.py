@@ -31,11 +31,11 @@ _DATE = re.compile(
 _AMOUNT = re.compile(r".*(?:[$€£¥￥]|\d\s*(?:[km]|mio|mrd|tsd|bn|[mb]illion|thousand)\b).*", re.IGNORECASE)
 _MOSTLY = 0.75
 _FEW = 40
-"""Distinct values up to which a text column is taken for a category whatever the number of rows."""
+"""Up to this many distinct values, a text column counts as a category, whatever the number of rows."""
 
 
 _MANY = 1_000
-"""Distinct values beyond which a text column is no category however many rows there are."""
+"""With more distinct values than this, a text column is no category, whatever the number of rows."""
 
 
 def kind_of(name: str, dtype: str, unique: int | None, rows: int | None, samples: Sequence[str]) -> tuple[Kind, bool]:
@@ -98,12 +98,13 @@ def named_like_an_id(name: str) -> bool:
 
 
 def holds_unread_amounts(column: Column) -> bool:
-    """True for a column of words half of which are amounts, such as "1.5M+": groups by it are no answer."""
+    """True for a column of words half of which are amounts, such as "1.5M+". Groups by these words would be no
+    answer."""
     return column.kind in ("category", "text") and _share(_AMOUNT, column.samples) >= 0.5
 
 
 def _numbers_rows(name: str) -> bool:
-    """True for the name of what one row is, such as "visit": a number of its own in every row counts no visits."""
+    """True for the name of what one row is, such as "visit". A different number in every row does not count visits."""
     return name.casefold() in lexicon()["row_names"] and not concepts_of([stem(name)]) & {"money", "quantity"}
 
 

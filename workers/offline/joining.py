@@ -45,7 +45,8 @@ def joined(given: Sequence[Table], text: str) -> Join:
 
 
 def _with_shared_keys(tables: Sequence[Table]) -> tuple[Sequence[Table], list[str]]:
-    """The tables, a key of one renamed as another one calls it ("id" of customers to "customer_id"); its name."""
+    """The tables with a shared key, and its name. One table's key gets the name that another table uses: "id" of
+    customers becomes "customer_id"."""
     for table in tables:
         for key in table.columns:
             if not (_unique(table, key.name) and named_like_an_id(key.name)):

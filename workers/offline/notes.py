@@ -17,11 +17,12 @@ from workers.offline.values import Intent, Join
 from workers.offline.wording import say
 
 _MANY_UNREAD = 0.02
-"""The share of a column's cells beyond which cells that cannot be read are told before the answer."""
+"""If more than this share of a column's cells cannot be read, the report says so before the answer."""
 _MANY_BLANK = 0.5
-"""The share of rows without a group beyond which that is told before the answer: merged cells look like this."""
+"""If more than this share of the rows has no group, the report says so before the answer: merged cells look like
+this."""
 _MANY_COPIES = 0.03
-"""The share of rows removed as copies above which the answer says so."""
+"""If more than this share of the rows was removed as copies, the answer says so."""
 
 
 def preparation(thread: Thread) -> list[str]:
@@ -116,7 +117,7 @@ MAX_VALUES = 8
 
 
 def unanswered(thread: Thread, join: Join, intent: Intent) -> list[str]:
-    """Why a part of the question has no answer, or another than asked for; nothing when it has."""
+    """Why a part of the question has no answer, or another answer than asked for. Nothing when it has its answer."""
     language = thread.language
     found: list[str] = []
     if missing := missing_names(thread, intent):

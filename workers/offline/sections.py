@@ -60,8 +60,9 @@ def section(task: Task) -> Section | None:
 
 
 def _findings(made: Environment, sentences_of: Mapping[str, str], variables: Mapping[str, Any]) -> Iterator[str]:
-    """What was found, sentence by sentence: each is said once for every item of a list that its name has in `told`,
-    once for any other value, and not at all for None, False or nothing. The item is `one`."""
+    """What was found, sentence by sentence. `told` has a value for the name of each sentence. If it is a list, the
+    sentence is said once for each item (`one`). It is not said for None, False or nothing. For any other value it is
+    said once."""
     for name, sentence in sentences_of.items():
         told = variables["told"][name]
         for one in told if isinstance(told, list) else [told] if told else []:

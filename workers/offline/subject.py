@@ -195,7 +195,7 @@ def plain(by: str) -> str:
 
 def label(thread: Thread, by: str) -> str:
     """The name of a grouping for people."""
-    part = by.removeprefix("@").removesuffix("s")  # "@months" are told as "@month" is
+    part = by.removeprefix("@").removesuffix("s")  # "@months" has the name of "@month"
     return word(thread, part) if by in ORDERED else pretty(by.removeprefix(BAND), thread.language)
 
 

@@ -28,7 +28,7 @@ from workers.offline.wording import say, signed
 
 MAX_DRIVERS = 2
 FEW_VALUES = 6
-"""Values of a number up to which it is grouped by as it is, and not in bands."""
+"""A number with at most this many values is grouped by its values, not in bands."""
 REPORT_ROWS = 12
 
 

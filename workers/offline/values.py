@@ -40,12 +40,12 @@ class Column:
 
 
 _OWN_LINES = frozenset({"sqlite", "duckdb", "xls", "ods", "stata", "spss", "sas", "pdf", "zip"})
-"""Formats whose tables each have a line of their own, with nothing in it to change."""
+"""Each table of these formats is loaded by a fixed line of its own, with nothing in it to change."""
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table of a file. `sheet` is set for one of several in a workbook; `rows` is None when unknown; `content` is the
+    """A table of a file. `sheet` is set for one of several in a workbook; `rows` is None when unknown. `content` is the
     text of a table that stood in a message: its file is written when it is loaded."""
 
     name: str
@@ -60,7 +60,7 @@ class Table:
 
     @property
     def has_own_line(self) -> bool:
-        """Whether the line that loads it is taken as it is: no other one loads this table."""
+        """Whether the line that loads the table is used unchanged, because no other line loads this table."""
         nested = self.format == "json" and "json.loads(" in self.read
         return self.format == "source" or (bool(self.read) and (nested or self.format in _OWN_LINES))
 
@@ -74,7 +74,7 @@ class Join:
     """How tables become one frame: `base` first, `others` added by `key`, or stacked when key is None.
 
     `derived` columns are computed when the data is cleaned. `repeats`: rows of the others stand several times in the
-    frame, so that their numbers would count several times; they are no columns to reckon with.
+    frame. Their numbers would count several times, so these columns are not used to compute with.
     """
 
     base: Table

@@ -14,7 +14,7 @@ _TIMELY = {"trend", "change", "forecast"}
 
 
 def beyond_rules(heard: Heard, intent: Intent, frame: Join) -> list[str]:
-    """The words that no analysis of this intent does justice to; none when it answers what was asked."""
+    """The words that no analysis of this intent answers; none when it answers what was asked."""
     kinds = {each.kind for each in intent.analyses}
     if not kinds:
         return []

@@ -222,7 +222,7 @@ def _relations(heard: Heard, frame: Join, base: Intent, groups: list[tuple[str]]
 
 
 def _step_of(item: Filter) -> str:
-    """The part of a date by which times that are compared are distinguished."""
+    """The part of a date that distinguishes the compared times."""
     steps = {dates.frequency_of(value) for value in item.values}
     named = all(len(value) == 3 and value.startswith("M") for value in item.values)
     return "@month" if named else "@months" if "M" in steps else "@quarters" if "Q" in steps else "@year"

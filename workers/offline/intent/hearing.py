@@ -185,7 +185,7 @@ class _Named:
 def _columns_named(
     text: str, known: Known, found: Sequence[cols.Mention], spans: Sequence[Span], filtered: set[str]
 ) -> _Named:
-    """The columns that a text means outside of `spans`; one of the `filtered` is no group beside its values."""
+    """The columns that a text means outside of `spans`. A `filtered` column is no group: only its values are meant."""
     named = _Named()
     for mention in found:
         if any(mention.span.overlaps(span) for span in spans):
@@ -230,7 +230,8 @@ def _counted(text: str, found: Sequence[cols.Mention], frame: Join) -> str:
 
 
 def _between_columns(text: str, found: Sequence[cols.Mention]) -> bool:
-    """True for "stock below its reorder level" and "cost per click": one column reckoned against another."""
+    """True for "stock below its reorder level" and "cost per click": one column is compared with another or divided by
+    it."""
     numbers = [mention for mention in found if mention.columns[0].kind == "number"]
     pairs = pairwise(numbers)
     per = any(re.fullmatch(r"\s*(?:per|/|每)\s*", text[one.span.end : other.span.start], re.I) for one, other in pairs)
@@ -259,8 +260,8 @@ def _settled(mention: cols.Mention) -> Column | None:
 
 
 def _value_filters(text: str, known: Known, named: set[str]) -> tuple[tuple[Filter, ...], list[Span]]:
-    """Filters by values of categories that the text names, and where it names them; a value of several columns is that
-    of one of the `named` ones."""
+    """Filters by values of categories that the text names, and where it names them. If several columns have a value,
+    one of the `named` columns is taken."""
     found: dict[str, list[str]] = {}
     spans: list[Span] = []
     negative: set[str] = set()

@@ -1,4 +1,4 @@
-"""How much a question asks for: the sum or the mean, so many groups, rows or periods ahead, numbers above a bound."""
+"""How much a question asks for: the sum or the mean, how many groups, rows or periods ahead, numbers above a bound."""
 
 from __future__ import annotations
 

@@ -101,7 +101,7 @@ def _with_the_rest(heard: Heard, intent: Intent, frame: Join) -> Intent:
 
 
 def _misread(heard: Heard, intent: Intent) -> list[str]:
-    """Words of a question that turn it into one that no rule answers: what the analyses show is something else."""
+    """Words that make a question one that no rule answers: what the analyses show is something else."""
     text, kinds = heard.text, {each.kind for each in intent.analyses}
     found = [column.name for column in heard.unread]
     if heard.aggregate not in (None, "count") and intent.measure is None and kinds <= {"breakdown", "trend", "total"}:

@@ -42,10 +42,9 @@ def unplaced(
 ) -> tuple[Unplaced, ...]:
     """The words of a text outside the spans that were used and outside the words that any question is made of.
 
-    `refunds`: the data has some, so that their words say something. In a `language` that no rule understands, few words
-    are harmless.
-    `own_names` are names of tables and columns: their words are known, too. What is only told before the question
-    ("we sell chairs") need not be used.
+    `refunds`: the data has refunds, so the words for them mean something. In a `language` that no rule understands, few
+    words are harmless. `own_names` are names of tables and columns: their words are known, too. What is only told
+    before the question ("we sell chairs") need not be used.
     """
     told = Span(0, told_before(text))
     free = [span for span in find(lexicon()["unread"], text) if not any(span.overlaps(s) for s in [told, *used])]
@@ -66,7 +65,7 @@ def unplaced(
 def _foreign(
     text: str, language: Language, taken: Sequence[Span], known: set[str], *, refunds: bool
 ) -> tuple[Unplaced, ...]:
-    """The words of a text in a language that no rule understands, but for those that change nothing."""
+    """The words of a text in a language that no rule understands, except for words that change nothing."""
     harmless, false = lexicon()["harmless"][language], lexicon()["false_friends"][language]
     misread = [
         span for span in find(false, text) if not {word.stem for word in words(text[span.start : span.end])} <= known
