@@ -87,8 +87,7 @@ class Table:
 
 
 class Alike:
-    """The formulas that explain several figures of a report. It is built once for a report and asked for each
-    figure."""
+    """The formulas that explain several figures of a report. Built once for a report, asked for each figure."""
 
     def __init__(self, claims: Sequence[Claim], backed: dict[int, tuple[float, Fact | None]], scene: Scene,
                  facts: Facts) -> None:  # fmt: skip

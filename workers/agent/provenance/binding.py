@@ -161,15 +161,13 @@ class Scene:
         return _chosen(family, after) or self._by_heading(claim, family)
 
     def is_the_other(self, claim: Claim, family: Family) -> bool:
-        """Whether the figure is of the label that is not named: with two labels, 2.54 in "B rises from 2.54 to
-        2.77"."""
+        """Whether the figure is of the label not named: with two labels, 2.54 in "B rises from 2.54 to 2.77"."""
         if sum(not is_total_label(label) for label in family.labels) > 2:
             return False
         return _FROM.search(self.reading.text, claim.clause[0], claim.start) is not None
 
     def _before_bracket(self, claim: Claim) -> int:
-        """Where the clause of a claim begins. For a claim in brackets, the words before the bracket count as its
-        clause."""
+        """Where a claim's clause begins. For a claim in brackets, the clause includes the words before the bracket."""
         start = claim.clause[0]
         if self.reading.text[start - 1 : start] not in ("(", "（"):
             return start

@@ -172,8 +172,7 @@ def _is_in(place: int, spans: Sequence[tuple[int, int]]) -> bool:
 
 
 def blanked(report: str) -> str:
-    """The report with blanks in place of what holds no claim: code, links, numbers of lists. Its length stays the
-    same."""
+    """The report, at its full length, with blanks in place of what holds no claim: code, links, numbers of lists."""
     text = report
     for pattern in _BLANKED:
         text = pattern.sub(lambda match: re.sub(r"[^\n]", "\x00", match[0]), text)

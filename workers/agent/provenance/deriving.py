@@ -448,7 +448,7 @@ def _of_column(claim: Claim, bench: Workbench) -> Iterator[Derived]:
 
 
 def _left_over(bench: Workbench) -> Iterator[Derived]:
-    """The sum or the difference of two figures of the sentence, to the last digit: 217 and 96 rows of two kinds, 313 in
+    """The sum or difference of two figures of the sentence, to the last digit: 217 and 96 rows of two kinds, 313 in
     all."""
     if significant(bench.claim) < _EXACT_DIGITS:
         return

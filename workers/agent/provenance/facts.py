@@ -142,7 +142,7 @@ class Facts:
     _scaled: list[Fact] | None = None
 
     def near(self, low: float, high: float, *, percent: bool) -> Iterator[Fact]:
-        """The facts whose size may lie between these bounds. `percent`: only fractions and percentages, times 100."""
+        """The facts whose size may lie between these bounds. `percent`: only facts that may be fractions, times 100."""
         if self._plain is None or self._shares is None:
             self._plain = _Index(self.facts, 1.0)
             self._shares = _Index(

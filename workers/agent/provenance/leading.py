@@ -59,8 +59,7 @@ _STOP = re.compile(r"[,;:，；：、()（）\d]|\b(?:is|was|were|are|with|at|mi
 _NESTED = re.compile(r"[ \t]{2,}[-*•\d]")
 _OF_ADJECTIVES = re.compile(r"most|least|meisten|wenigsten", re.IGNORECASE)
 _ADVERB = re.compile(rf"\bam\s*$|{COPULA.pattern}", re.IGNORECASE)
-"""Words before "most" in "is most efficient" and "am meisten gewachsen". There "most" does not compare numbers of
-things."""
+"""Words before "most" in "is most efficient" and "am meisten gewachsen". This "most" compares no numbers of things."""
 _MARKS = " .!?。*-•"
 
 

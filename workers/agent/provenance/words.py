@@ -181,8 +181,7 @@ def _answers(text: str) -> dict[int, bool]:
 
 
 def says(cue: re.Pattern[str], text: str) -> bool:
-    """Whether one of these words is in a text. The answer is kept, because each figure and each step of a sentence asks
-    for it.
+    """Whether one of these words is in a text. The answer is kept: each figure and step of a sentence asks again.
 
     `cue` is one of our lists. It is known by its id, because the hash of a pattern is computed over its whole code.
     """
