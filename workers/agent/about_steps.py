@@ -52,8 +52,8 @@ def cells_run(steps: Sequence[Step]) -> int:
 def repairs_of(steps: Sequence[Step]) -> dict[str, tuple[str, ...]]:
     """For each cell that ran well, by its id: the ids of the tries before it that failed, oldest first.
 
-    If a later cell of the same title ran well, it repaired the failed one. A person's own code repairs nobody's cell. A
-    cell whose process ended was no try.
+    A failed cell counts as repaired, not as failed, if a later cell of the same title ran well. A person's own code
+    repairs nobody's cell. A cell whose process ended was no try.
     """
     found: dict[str, tuple[str, ...]] = {}
     tries: dict[str, tuple[str, ...]] = {}

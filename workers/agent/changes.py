@@ -114,7 +114,7 @@ def _changed(step: Step, gone: frozenset[str], edits: dict[str, Changed]) -> Ste
 
 
 def _without_report(steps: Sequence[Step | None]) -> Iterator[Step | None]:
-    """The steps without the turn's outcome and without replies that are reports, also those that were sent back."""
+    """The steps without the replies that are reports, also those that were sent back, and without their outcome."""
     drops = False
     for number, step in enumerate(steps):
         if isinstance(step, Replied):

@@ -162,7 +162,7 @@ def _expired(turn: Turn) -> GiveUp | None:
 
 
 def _after_failure(turn: Turn, failure: ModelFailed) -> Action:
-    """A failed judge or second way does not stop the answer. A prompt that is too long is halved some times."""
+    """If a judge or second way cannot be asked, no answer is lost. A prompt that is too long is halved some times."""
     if failure.purpose == "check":
         return RecordVerdict(True, "the judge could not be asked")
     if failure.purpose == "debug":
@@ -417,7 +417,8 @@ def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
 
 
 def _post(turn: Turn, episode: Episode, report: Report) -> Action:
-    """Posts a report with marks behind the figures that nothing backs. If wanted, a second way computes them first.
+    """Posts a report with marks behind the figures that nothing backs. If wanted, a second way to the figures comes
+    first.
 
     With `hold_unsourced` a person decides first.
     """

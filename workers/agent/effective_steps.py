@@ -63,7 +63,7 @@ def _without_queries(steps: Sequence[Step]) -> Sequence[Step]:
 
 
 def _without_rows(turns: Sequence[Sequence[Step]]) -> Sequence[Sequence[Step]]:
-    """After a reset, the cells before it have no output if the thread had rows. From then on, other people may ask."""
+    """After a reset everybody may ask again. So the cells before it have no output if the thread had rows."""
     ends = [place for place, steps in enumerate(turns) for end in steps if isinstance(end, Forgot) and end.done]
     before = turns[: ends[-1]] if ends else ()
     if not any(ran.rows for steps in before for ran in statements(steps)):

@@ -10,8 +10,7 @@ from core.values import Language
 from workers.agent.actions import AskHuman
 
 DRIFT_CALL = "drift:"
-"""The call ids of our own questions whether to follow a playbook although the data has drifted from it begin like
-this."""
+"""The call ids of our own questions whether to follow a playbook from which the data has drifted begin like this."""
 _DECLINES = 1
 """The place of the option that says no."""
 _MOST_SHOWN = 6

@@ -43,7 +43,7 @@ def slice_cells(cells: Sequence[tuple[str, str]], wanted: Collection[str]) -> Sl
 
 
 def uses_in(codes: Sequence[str]) -> list[Uses]:
-    """What each of a thread's cells does. Later cells know what a cell imports or defines."""
+    """What each of a thread's cells does. What one of them imports or defines is known to the others."""
     modules: Modules = tuple(sorted({name: full for code in codes for name, full in imports_of(code)}.items()))
     functions = frozenset(name for code in codes for name in functions_of(code))
     return [uses_of(code, modules, functions) for code in codes]

@@ -125,7 +125,7 @@ def without_feedback(steps: Sequence[Step]) -> list[Step]:
 
 
 def feedback_chars(steps: Sequence[Step]) -> int:
-    """How many characters `without_feedback` keeps from every further model call of these steps."""
+    """How many characters of words `without_feedback` saves in every further model call of these steps."""
     return sum(_chars(steps[place]) for place in _approved_since(steps))
 
 

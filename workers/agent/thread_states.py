@@ -80,7 +80,7 @@ _MARKS = (
         Unread,
     ),
 )
-"""Steps that say what was done to other steps, or what only we need to know. They are no items of a conversation."""
+"""Steps that say what was done to other steps, or what happened to us. They are no items of a conversation."""
 _PEOPLE_CHANGE = (Changed, Decided, Forgot, Resumed, Undone)
 SHORTEST_NAME = 6
 """A state can be named by its first characters, this many or more."""

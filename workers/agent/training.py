@@ -61,8 +61,8 @@ class Conversation:
 
 @dataclass(frozen=True, slots=True)
 class Preference:
-    """Two answers after the same messages: the better one and the worse one. `by_person` says who wrote each message,
-    by side."""
+    """Two answers after the same messages: the better and the worse one. `by_person` says for each message of each side
+    whether a person wrote it."""
 
     kind: Pair
     number: int

@@ -161,7 +161,7 @@ def imports_of(code: str) -> Modules:
 
 @lru_cache(maxsize=512)
 def uses_of(code: str, modules: Modules = (), functions: frozenset[str] = frozenset()) -> Uses:
-    """What this cell does. Other cells of the session have imported and defined these names. Never raises."""
+    """What this cell does, if other cells of the session have imported and defined these names. Never raises."""
     parsed = tree(code) if len(code) <= MOST_CHARS else None
     if parsed is None:
         return OPAQUE
