@@ -93,7 +93,7 @@ class CleanRooms(Part):
 
     @writes
     def free_clean_rooms(self, node_id: str) -> None:
-        """A node starts again: other processes may take up the reports that it had taken up."""
+        """A node starts again: the reports that it had taken up may be taken up again."""
         c = t.reports.c
         query = update(t.reports).where(t.TO_CHECK, c.clean_room_node == node_id).values(clean_room_at=None)
         with self._writing() as db:

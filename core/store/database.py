@@ -253,7 +253,7 @@ def _engine(given: str, *, patient: bool) -> Engine:
         path = Path(url.database)
         path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         for name in (path.name, f"{path.name}-wal", f"{path.name}-shm"):
-            mend_mode(path.with_name(name))  # of an older version; opening it would undo SQLite's locks
+            mend_mode(path.with_name(name))  # of an older version; never open it here: that undoes SQLite's locks
     in_memory = not url.database or url.database == ":memory:"
     engine = create_engine(url, hide_parameters=True, **({} if in_memory else _POOL))  # an error must not quote its row
     event.listen(engine, "connect", _prepare_sqlite)

@@ -25,8 +25,8 @@ class Preferences(Part):
     ) -> dict[str, tuple[Any, Any]]:
         """Change what was chosen for a subject; None takes a choice back. Returns what really changed: (before, now).
 
-        If two people change different things at the same moment, both changes count. If they change the same thing, the
-        later change counts.
+        If two people change different things at the same moment, both count. If they change the same thing, the later
+        one counts.
         """
         c = t.preferences.c
         mine = (c.team == team) & (c.subject == subject)

@@ -130,7 +130,7 @@ class Schedules(Part):
 
     @writes
     def claim_run(self, node_id: str, stale: datetime) -> ClaimedRun | None:
-        """Take up the oldest run that nobody works on, or whose claim was made before `stale`; None when there is
+        """Take up the oldest run that nobody works on, or whose claim is from before `stale`; None when there is
         none."""
         c = t.schedule_runs.c
         free = or_(c.taken_at.is_(None), c.taken_at < stale)
@@ -168,7 +168,7 @@ class Schedules(Part):
 
     @writes
     def free_runs(self, node_id: str) -> None:
-        """A node starts again: other processes may take up the runs that it had taken up."""
+        """A node starts again: the runs that it had taken up may be taken up again."""
         c = t.schedule_runs.c
         query = update(t.schedule_runs).where(t.TO_RUN, c.node_id == node_id).values(taken_at=None)
         with self._writing() as db:

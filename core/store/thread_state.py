@@ -108,8 +108,8 @@ class ThreadStates(Part):
         return token, self._with_past(found)
 
     def _with_past(self, found: ThreadState) -> ThreadState:
-        """The same with the steps of the turns that ended. They do not change, so they are read in a transaction of
-        their own. In SQLite nobody could write while those of a long thread are read."""
+        """The same with the steps of the turns that ended. They do not change, so they are read separately. Otherwise,
+        nobody could write in SQLite while those of a long thread are read."""
         if all(turn is found.open_turn for turn in found.turns):
             return found
         with self._reading() as db:
