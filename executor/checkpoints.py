@@ -133,7 +133,13 @@ class Checkpoint:
     @property
     def exists(self) -> bool:
         """Whether there is anything to restore."""
-        return self._log.exists()
+        try:
+            self._last()
+        except FileNotFoundError:
+            return False
+        except Refused:
+            pass  # it is there, and will be told as lost
+        return True
 
     def take_unsynced(self) -> list[Path]:
         """What was written here since the last call, in the order in which it is to be synced."""
@@ -301,10 +307,16 @@ class Checkpoint:
         return log.read(1) == b"\n"
 
     def _last(self) -> Message:
-        """The last whole line: a host that died in the middle of one leaves the one before."""
-        for line in reversed(self._log.read_bytes().split(b"\n")):
+        """The last whole line: a host that died in the middle of one leaves the one before.
+
+        Raises FileNotFoundError when it died in the first line: nothing was ever kept.
+        """
+        lines = self._log.read_bytes().split(b"\n")
+        for line in reversed(lines):
             if (stored := _read_line(line)) is not None:
                 return stored
+        if len(lines) == 1:
+            raise FileNotFoundError(self._log)
         raise Refused(notice("unreadable"))
 
     def _genuine(self) -> Message:

@@ -451,6 +451,24 @@ def test_what_a_killed_host_had_no_time_to_keep_is_told_once(tmp_path: Path) -> 
         assert again.run("t", "5", "n").notices == ()
 
 
+@pytest.mark.parametrize("written", [0, 100])
+def test_variables_that_a_full_disk_had_no_room_to_keep_are_told_as_what_may_be_missing(
+    tmp_path: Path, written: int
+) -> None:
+    with bare_host(tmp_path) as client:
+        client.run("t", "1", "n = 7")
+    (log,) = (tmp_path / "threads").glob("*/state/log.jsonl")
+    log.write_bytes(log.read_bytes()[:written])
+    cells = log.parents[1] / "cells.jsonl"
+    cells.write_bytes(b"".join(line for line in cells.read_bytes().splitlines(True) if b'"settled"' not in line))
+    with bare_host(tmp_path) as later:
+        told = later.run("t", "2", "m = 8")
+        assert [notice.code for notice in told.notices] == ["changes_uncertain"]
+    with bare_host(tmp_path) as again:
+        after = again.run("t", "3", "m, 'n' in globals()")
+        assert (shown(after), after.notices) == ("(8, False)", ())
+
+
 @pytest.mark.parametrize("back", ["undo", "reset"])
 def test_what_people_called_back_before_it_was_kept_is_not_missed_after_a_kill(tmp_path: Path, back: str) -> None:
     process = start_host(tmp_path / "s", tmp_path / "home")
