@@ -255,10 +255,10 @@ class Checkpoint:
         self.forget()
         if stored is None:
             return
-        for part in sequence(mapping(stored, "body"), "parts", _MANY_PARTS):
-            if "data" not in part:
-                os.link(path_of(content_name(part)), self._folder / content_name(part))
-                sync_path(self._folder / content_name(part))
+        parts = sequence(mapping(stored, "body"), "parts", _MANY_PARTS)
+        for sha256 in {content_name(part) for part in parts if "data" not in part}:  # equal variables are one content
+            os.link(path_of(sha256), self._folder / sha256)
+            sync_path(self._folder / sha256)
         sync_path(self._folder)
         self._append(json.dumps(stored, separators=(",", ":")).encode() + b"\n")
 

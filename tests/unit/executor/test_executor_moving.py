@@ -61,6 +61,15 @@ def test_variables_and_files_come_along_large_ones_too(hosts: tuple[SessionClien
     assert [variable.cell_id for variable in there.vars(THREAD) if variable.name == "small"] == ["c1"]
 
 
+def test_two_large_variables_with_the_same_content_come_along(hosts: tuple[SessionClient, SessionClient]) -> None:
+    here, there = hosts
+    thread = "T1:C1:1.5"
+    here.run(thread, "c1", "raw = bytes(300_000)\nbackup = bytes(bytearray(raw))")
+    assert len(move(here, there, thread).parts) == 1
+    result = there.run(thread, "c2", "print(len(raw), len(backup))")
+    assert (result.status, result.stdout) == ("ok", "300000 300000\n")
+
+
 def test_coming_back_what_was_there_before_is_older_and_ends(hosts: tuple[SessionClient, SessionClient]) -> None:
     here, there = hosts
     thread = "T1:C1:2.0"
