@@ -179,8 +179,8 @@ class Leases:
     def _renewed(self, lease: Lease, give_back: Callable[[HeldLease], None] | None = None) -> Iterator[HeldLease]:
         """Renews a lease inside the block, and gives it back at its end."""
         held = HeldLease(lease)
-        self._keeper.add(held)
         try:
+            self._keeper.add(held)
             yield held
         finally:
             self._keeper.remove(held)
@@ -225,12 +225,12 @@ class _Keeper:
         self._runs = self._stopped = False
 
     def add(self, held: HeldLease) -> None:
-        """Keep this lease, which was taken a moment ago."""
+        """Keep this lease, which was taken a moment ago. Raises RuntimeError when there is no room for a thread."""
         with self._changed:
-            self._good_until[held.lease.owner] = (held, time.monotonic() + self._ttl_s)
             if not self._runs:
-                self._runs = True
                 threading.Thread(target=self._run, name="leases", daemon=True).start()
+                self._runs = True
+            self._good_until[held.lease.owner] = (held, time.monotonic() + self._ttl_s)
 
     def remove(self, held: HeldLease) -> None:
         """Stop renewing this lease. When this returns, a running renewal has ended, so none can undo the release."""

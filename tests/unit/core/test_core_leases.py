@@ -57,6 +57,28 @@ def test_one_worker_at_a_time(leases: Leases) -> None:
     assert not leases.is_held(THREAD)
 
 
+def test_a_lease_that_finds_no_room_for_a_thread_is_given_back_and_the_next_one_is_renewed(
+    redis: fakeredis.FakeRedis, store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    leases, start, refused = Leases(redis, store, ttl_s=0.3), threading.Thread.start, list[str]()
+
+    def starts(thread: threading.Thread) -> None:
+        if not refused:
+            refused.append(thread.name)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", starts)
+    with pytest.raises(RuntimeError), leases.hold(THREAD):
+        pass
+    assert not leases.is_held(THREAD)
+    with leases.hold(THREAD) as held:
+        assert held is not None
+        redis.delete(KEY)
+        eventually(lambda: leases.is_held(THREAD), "the renewal")
+    assert not leases.is_held(THREAD)
+
+
 def test_every_lease_has_a_higher_token(leases: Leases) -> None:
     tokens = []
     for _ in range(3):
