@@ -85,8 +85,12 @@ class RetryBuffer:
             return
         self._waiting.append(_Waiting(spooled, path, time.monotonic() + GIVE_UP_S))
         if not self._running:
-            self._running = True
-            threading.Thread(target=self._run, name="retry", daemon=True).start()
+            try:
+                threading.Thread(target=self._run, name="retry", daemon=True).start()
+            except RuntimeError as error:  # no room for a thread: the next event that is added tries again
+                log.warning("retries_not_begun", error=error)
+            else:
+                self._running = True
 
     def _run(self) -> None:
         while (first := self._first()) is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from pathlib import Path
 
+import pytest
 from patience import PATIENCE_S, eventually
 
 import bot.retry_buffer
@@ -44,6 +45,25 @@ def test_events_are_taken_in_order_once_the_store_is_back(tmp_path: Path) -> Non
     eventually(lambda: len(take.taken) == 2)
     assert take.taken == ["100.000001", "100.000002"]
     eventually(lambda: not spool.kept(), "an empty spool")
+
+
+def test_an_event_for_whose_thread_there_was_no_room_is_taken_with_the_next_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    take = Taker()
+    start, refused = threading.Thread.start, list[str]()
+
+    def starts(thread: threading.Thread) -> None:
+        if not refused:
+            refused.append(thread.name)
+            raise RuntimeError("can't start new thread")
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", starts)
+    buffer = RetryBuffer(take, Spool(tmp_path), every_s=0.001)
+    for ts in ("100.000001", "100.000002"):
+        buffer.add(event(ts))
+    eventually(lambda: take.taken == ["100.000001", "100.000002"])
 
 
 def test_an_event_that_cannot_be_taken_for_another_reason_does_not_block_the_next(tmp_path: Path) -> None:
