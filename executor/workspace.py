@@ -92,7 +92,7 @@ class Workspace:
         while self.folder is not None and placed_in != self._number:  # another folder may come meanwhile
             placed_in = self._number
             yield from self._not_seen(place(self.folder, file.name, self._home.path_of(file.sha256), self._user))
-            if placed_in == self._number:
+            if self.folder is not None and placed_in == self._number:
                 self.snapshot = {**self.snapshot, file.name: fingerprint(self.folder, file.name)}
 
     def add(self, file: KeptFile) -> None:

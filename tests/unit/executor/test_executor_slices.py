@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -15,6 +15,7 @@ from executor.event_loop import Loop
 from executor.frames import ProtocolError
 from executor.home import Home, KeptFile, TooLarge
 from executor.notebook import Notebook
+from executor.session import Session
 from executor.slices import SLICE, SlicedWork, Work, at_once
 from executor.values import Limits
 from executor.workspace import Workspace, place
@@ -116,19 +117,52 @@ def test_a_large_file_appears_in_the_folder_when_it_is_whole(tmp_path: Path) -> 
     assert os.listdir(tmp_path / "workspace") == ["sales.csv"]
 
 
-def test_a_file_that_comes_while_its_thread_is_deleted_leaves_nothing(loop: Loop, tmp_path: Path) -> None:
-    home = Home(tmp_path / "home")
+def notebook_of(home: Home, loop: Loop) -> tuple[Notebook, Workspace]:
+    """A notebook without a subprocess, and its workspace."""
     thread = home.thread("t")
     python: Any = SimpleNamespace(close=lambda: None)
+    workspace = Workspace(thread, home, None)
     notebook = Notebook(
         thread,
         loop=loop,
         disk=Disk(loop, ThreadSync()),
         home=home,
-        workspace=Workspace(thread, home, None),
+        workspace=workspace,
         limits=Limits(),
         interpreters=lambda notebook, owner: (python, None),
     )
+    return notebook, workspace
+
+
+@pytest.mark.parametrize("is_deleted", [False, True])
+def test_a_file_comes_although_the_subprocess_ends_and_leaves_nothing_when_its_thread_is_deleted(
+    loop: Loop, tmp_path: Path, *, is_deleted: bool
+) -> None:
+    home = Home(tmp_path / "home")
+    notebook, workspace = notebook_of(home, loop)
+    (tmp_path / "folder").mkdir()
+    folder = os.open(tmp_path / "folder", os.O_RDONLY | os.O_DIRECTORY)
+    workspace.enter(cast(Session, SimpleNamespace(workspace=folder, file_user=None)))
+    (tmp_path / "large").write_bytes(os.urandom(3 * SLICE))
+    with (tmp_path / "large").open("rb") as file:
+        put = notebook.put("sales.csv", file.fileno(), 1 << 30)
+        while not list((home.root / "files").glob("*/*")):
+            next(put)
+        workspace.leave()
+        if is_deleted:
+            notebook.close()
+            home.purge("t")
+            with pytest.raises(ProtocolError, match="deleted"):
+                at_once(put)
+            assert list((home.root / "files").glob("*/*")) == []
+        else:
+            assert at_once(put) == "sales.csv"
+            assert list(notebook.thread.files) == ["sales.csv"]
+
+
+def test_a_file_that_comes_while_its_thread_is_deleted_leaves_nothing(loop: Loop, tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    notebook, _ = notebook_of(home, loop)
     (tmp_path / "large").write_bytes(os.urandom(3 * SLICE))
     with (tmp_path / "large").open("rb") as file:
         put = notebook.put("sales.csv", file.fileno(), 1 << 30)
