@@ -224,9 +224,10 @@ class Notebook:
 
     def _give(self, name: str, sha256: str, size: int) -> Work[str]:
         with self._home.using(sha256):
-            if (file := self._workspace.known(name, sha256)) is None:
+            while (file := self._workspace.known(name, sha256)) is None:
                 file = self._workspace.named(name, sha256, size)
-                yield from self._workspace.give(file)
+                if (yield from self._workspace.give(file)):
+                    break
             if not self._closed:
                 self._workspace.add(file)
                 return file.name

@@ -86,14 +86,21 @@ class Workspace:
         """A file that somebody gives, under a name that is free."""
         return KeptFile(free_name(clean_name(name), self._thread.files), sha256, size, given=name)
 
-    def give(self, file: KeptFile) -> Work[None]:
-        """Put a file whose content is in the home into the folder, if there is one; it appears there whole."""
+    def give(self, file: KeptFile) -> Work[bool]:
+        """Put a file whose content is in the home into the folder, if there is one; it appears there whole.
+
+        False when it does not, because a cell's file has got its name meanwhile.
+        """
         placed_in = 0
         while self.folder is not None and placed_in != self._number:  # another folder may come meanwhile
             placed_in = self._number
-            yield from self._not_seen(place(self.folder, file.name, self._home.path_of(file.sha256), self._user))
+            for _ in self._not_seen(place(self.folder, file.name, self._home.path_of(file.sha256), self._user)):
+                yield
+                if file.name in self._thread.files:
+                    return False
             if self.folder is not None and placed_in == self._number:
                 self.snapshot = {**self.snapshot, file.name: fingerprint(self.folder, file.name)}
+        return True
 
     def add(self, file: KeptFile) -> None:
         """Count a file that is in the folder among the thread's."""

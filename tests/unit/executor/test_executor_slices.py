@@ -134,15 +134,41 @@ def notebook_of(home: Home, loop: Loop) -> tuple[Notebook, Workspace]:
     return notebook, workspace
 
 
+def entered(workspace: Workspace, folder: Path) -> None:
+    """Let a subprocess be ready, whose working folder is this one."""
+    folder.mkdir()
+    root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    workspace.enter(cast(Session, SimpleNamespace(workspace=root, file_user=None)))
+
+
+def test_a_file_that_comes_replaces_none_that_a_cell_has_made_meanwhile(loop: Loop, tmp_path: Path) -> None:
+    home = Home(tmp_path / "home")
+    notebook, workspace = notebook_of(home, loop)
+    entered(workspace, tmp_path / "folder")
+    (tmp_path / "large").write_bytes(b"given" * SLICE)
+    with (tmp_path / "large").open("rb") as file:
+        put = notebook.put("sales.csv", file.fileno(), 1 << 30)
+        while not list((home.root / "files").glob("*/*")):
+            next(put)
+        (tmp_path / "folder" / "sales.csv").write_text("made")
+        workspace.collect("c1", notebook.limits, changed=True)
+        assert at_once(put) == "sales-2.csv"
+    workspace.leave()
+    assert (tmp_path / "folder" / "sales.csv").read_text() == "made"
+    assert (tmp_path / "folder" / "sales-2.csv").read_bytes() == b"given" * SLICE
+    assert {kept.name: kept.given for kept in notebook.thread.files.values()} == {
+        "sales.csv": None,
+        "sales-2.csv": "sales.csv",
+    }
+
+
 @pytest.mark.parametrize("is_deleted", [False, True])
 def test_a_file_comes_although_the_subprocess_ends_and_leaves_nothing_when_its_thread_is_deleted(
     loop: Loop, tmp_path: Path, *, is_deleted: bool
 ) -> None:
     home = Home(tmp_path / "home")
     notebook, workspace = notebook_of(home, loop)
-    (tmp_path / "folder").mkdir()
-    folder = os.open(tmp_path / "folder", os.O_RDONLY | os.O_DIRECTORY)
-    workspace.enter(cast(Session, SimpleNamespace(workspace=folder, file_user=None)))
+    entered(workspace, tmp_path / "folder")
     (tmp_path / "large").write_bytes(os.urandom(3 * SLICE))
     with (tmp_path / "large").open("rb") as file:
         put = notebook.put("sales.csv", file.fileno(), 1 << 30)
