@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import socket
+import stat
 from collections.abc import Callable, Mapping
 from dataclasses import asdict
 from typing import Protocol
@@ -222,11 +223,9 @@ class Connection:
         name, notebook = text(message, "name", 500), self._host.notebook(_thread(message))
         if message.get("sha256") is not None:
             work = notebook.put_held(name, content_name(message))
-        elif self._descriptors:
-            descriptor = self._descriptors.pop()
-            work = _closing(descriptor, notebook.put(name, descriptor, _PUT_LIMIT))
         else:
-            raise ProtocolError("put comes with an open file")
+            descriptor = self._sent_file()
+            work = _closing(descriptor, notebook.put(name, descriptor, _PUT_LIMIT))
         self._host.work.do(work, lambda placed: self._done(placed, notebook), self._refuse)
 
     def _interrupt(self, message: Message) -> None:
@@ -264,10 +263,14 @@ class Connection:
         notebook.export_session(lambda value: None if self._closed else self._send({"type": "done", "value": value}))
 
     def _keep(self, message: Message) -> None:
-        if not self._descriptors:
-            raise ProtocolError("keep comes with an open file")
-        descriptor = self._descriptors.pop()
+        descriptor = self._sent_file()
         self._host.work.do(_closing(descriptor, self._host.home.keep(descriptor, _PUT_LIMIT)), self._kept, self._refuse)
+
+    def _sent_file(self) -> int:
+        """The open file that came with the request. To read anything else may stop the loop for ever."""
+        if not self._descriptors or not stat.S_ISREG(os.fstat(self._descriptors[-1]).st_mode):
+            raise ProtocolError("this request comes with an open file")
+        return self._descriptors.pop()
 
     def _kept(self, content: tuple[str, int]) -> None:
         answer = {"type": "done", "value": content[0]}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import socket
 from pathlib import Path
 
@@ -44,6 +45,22 @@ def test_the_host_answers_while_its_zygote_is_stuck(tmp_path: Path) -> None:
         zygote = stop_zygote(client)
         while zygote.is_running() and zygote.status() == psutil.STATUS_STOPPED:
             assert client.sessions() == []
+
+
+@pytest.mark.parametrize("kind", ["put", "keep"])
+def test_a_pipe_in_place_of_a_file_is_refused_and_stops_nobody(tmp_path: Path, kind: str) -> None:
+    read, write = os.pipe()
+    with bare_host(tmp_path) as client, socket.socket(socket.AF_UNIX) as peer:
+        peer.settimeout(PATIENCE_S)
+        peer.connect(str(client._path))
+        request = {"v": PROTOCOL_VERSION, "type": kind, "thread": "t", "name": "sales.csv"}
+        socket.send_fds(peer, [encode(request)], [read])
+        answer = read_message(peer.recv, CLIENT_LIMIT)
+        assert answer is not None
+        assert (answer["type"], answer["message"]) == ("error", "this request comes with an open file")
+        assert client.sessions() == []
+    os.close(read)
+    os.close(write)
 
 
 def test_a_client_that_waits_hears_that_the_host_works_on(tmp_path: Path) -> None:
