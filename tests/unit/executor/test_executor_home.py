@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -36,6 +38,32 @@ def test_content_that_no_thread_has_any_more_is_removed_after_a_week(tmp_path: P
     assert home.sweep(WEEK_S) == 1
     assert [home.path_of(sha256).exists() for sha256 in (held, dropped, fresh)] == [True, False, True]
     assert home.sweep(WEEK_S) == 0
+
+
+@contextmanager
+def an_ordinary_user(folder: Path) -> Iterator[None]:
+    """Inside the block this process has no power over files of others, and `folder` is its working folder."""
+    before, user = Path.cwd(), os.geteuid()
+    folder.chmod(0o777)
+    os.chdir(folder)
+    os.seteuid(user or 65_534)
+    try:
+        yield
+    finally:
+        os.seteuid(user)
+        os.chdir(before)
+
+
+def test_a_folder_that_a_cell_has_locked_goes_with_its_thread(tmp_path: Path) -> None:
+    with an_ordinary_user(tmp_path):
+        home = Home(Path("home"))
+        locked = home.thread("t").workspace / "locked"
+        (locked / "below").mkdir(parents=True)
+        (locked / "below" / "made.txt").write_text("by a cell")
+        (locked / "below").chmod(0)
+        locked.chmod(0)
+        home.purge("t")
+        assert not home.has("t")
 
 
 def test_a_home_that_is_empty_has_nothing_to_remove(tmp_path: Path) -> None:
