@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import stat
-import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
@@ -14,14 +12,13 @@ from pathlib import Path
 
 from executor.collect import Collection, Snapshot, Taken, collect, fingerprint, has_folders, snapshot
 from executor.file_watcher import Watcher
-from executor.home import Home, KeptFile, ThreadHome
+from executor.home import Home, KeptFile, ThreadHome, remove_tree
 from executor.images import HEAD_BYTES, mimetype_of
 from executor.sandbox.calls import set_file_user
 from executor.session import Session
 from executor.slices import SLICE, Work, at_once
 from executor.values import Artifact, Chart, Limits
 
-_RM_S = 30
 _FIGURE = "image/png"
 
 
@@ -278,9 +275,6 @@ def _enter(folder: int, name: str) -> int:
 def _clear(folder: Path) -> None:
     """Remove a folder that a cell has made of what it liked; what resists is moved out of the way."""
     try:
-        shutil.rmtree(folder, ignore_errors=True)
-    except RecursionError:  # deeper than Python goes; rm walks any depth
-        with suppress(subprocess.SubprocessError, OSError):
-            subprocess.run(["/bin/rm", "-rf", "--", folder], check=False, timeout=_RM_S, stderr=subprocess.DEVNULL)
-    if folder.exists():
+        remove_tree(folder)
+    except OSError:
         folder.rename(folder.with_name(f"{folder.name}-{time.time_ns()}"))

@@ -14,6 +14,7 @@ from executor.frames import to_json
 from executor.home import Home, KeptFile
 from executor.values import Artifact, CellResult, Chart, Series
 from executor.wire import result_from, result_to
+from executor.workspace import Workspace
 
 WEEK_S = 7 * 24 * 3600.0
 
@@ -64,6 +65,19 @@ def test_a_folder_that_a_cell_has_locked_goes_with_its_thread(tmp_path: Path) ->
         locked.chmod(0)
         home.purge("t")
         assert not home.has("t")
+
+
+def test_a_folder_that_a_cell_has_locked_does_not_stay_beside_the_next_subprocess(tmp_path: Path) -> None:
+    with an_ordinary_user(tmp_path):
+        home = Home(Path("home"))
+        thread = home.thread("t")
+        workspace = Workspace(thread, home, None)
+        workspace.prepare()
+        (thread.workspace / "locked").mkdir()
+        (thread.workspace / "locked" / "made.txt").write_text("by a cell")
+        (thread.workspace / "locked").chmod(0)
+        workspace.prepare()
+        assert sorted(path.name for path in thread.folder.iterdir()) == ["cells.jsonl", "scratch", "workspace"]
 
 
 def test_a_home_that_is_empty_has_nothing_to_remove(tmp_path: Path) -> None:
