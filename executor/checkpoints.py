@@ -126,6 +126,8 @@ class Checkpoint:
         self._lost: tuple[tuple[str, str], ...] = ()
         self._kept: set[str] = set()
         """The sha256 of files that are here because of this process, until they are of no use."""
+        self._receiver: Receiver | None = None
+        """The last one, until it is committed."""
         self._file: BinaryIO | None = None
         self._line = b""
         """What this process appended last."""
@@ -148,7 +150,13 @@ class Checkpoint:
 
     def receive(self, what: Announced) -> Receiver:
         """Where the bytes of a new checkpoint go; `commit` makes it the one that counts."""
-        return Receiver(self._folder, what, in_use=self._kept | _files(self._parts))
+        self._receiver = Receiver(self._folder, what, self._needed_beside)
+        return self._receiver
+
+    def _needed_beside(self, receiver: Receiver) -> set[str]:
+        """The sha256 of files that stay when this receiver is abandoned, which may be after the next one has begun."""
+        newer = {} if self._receiver is receiver or self._receiver is None else self._receiver.done
+        return self._kept | _files(self._parts) | _files(newer)
 
     def commit(self, receiver: Receiver, cell: str = "", *, also_of_others: bool = False) -> None:
         """The bytes have all come: from here on this is what a new subprocess gets. `cell` is the one that ran.
@@ -177,6 +185,7 @@ class Checkpoint:
             "first": self._file is None and not self.exists,
         }
         self._append_signed(body)
+        self._receiver = None
         useful = _files(self._parts) | before
         for sha256 in self._kept - useful:
             (self._folder / sha256).unlink(missing_ok=True)
@@ -256,7 +265,8 @@ class Checkpoint:
         if stored is None:
             return
         parts = sequence(mapping(stored, "body"), "parts", _MANY_PARTS)
-        for sha256 in {content_name(part) for part in parts if "data" not in part}:  # equal variables are one content
+        self._kept = {content_name(part) for part in parts if "data" not in part}  # equal variables are one content
+        for sha256 in self._kept:
             os.link(path_of(sha256), self._folder / sha256)
             sync_path(self._folder / sha256)
         sync_path(self._folder)
@@ -418,9 +428,10 @@ def _stamp(path: Path) -> list[int]:
 class Receiver:
     """Takes the bytes of the announced parts, one after the other, as they come. Small ones stay in memory."""
 
-    def __init__(self, folder: Path, what: Announced, in_use: Collection[str] = ()) -> None:
+    def __init__(self, folder: Path, what: Announced, needed_beside: Callable[[Receiver], Collection[str]]) -> None:
+        """`needed_beside` says which files others need when this one is abandoned."""
         self.what = what
-        self._in_use = in_use
+        self._needed_beside = needed_beside
         self._inline = 0
         self.left = what.size
         self.done: dict[str, Message] = {}
@@ -457,9 +468,8 @@ class Receiver:
 
     def abandon(self) -> None:
         """The subprocess is gone; what came so far is of no use."""
-        for part in self.done.values():
-            if "data" not in part and part["sha256"] not in self._in_use:
-                (self._folder / part["sha256"]).unlink(missing_ok=True)
+        for sha256 in _files(self.done) - set(self._needed_beside(self)):
+            (self._folder / sha256).unlink(missing_ok=True)
         if self._file is not None:
             self._file.close()
             self._file = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -16,6 +17,7 @@ import pytest
 from hosts import bare_host
 from patience import PATIENCE_S, eventually
 
+from executor.checkpoints import Checkpoint, Receiver, announced
 from executor.client import HostUnavailable, SessionClient
 from executor.launch import running_host, start_host, stop_host
 from executor.values import CellResult, Limits, Variable
@@ -611,6 +613,45 @@ def test_a_checkpoint_of_other_versions_is_refused_and_running_again_is_offered(
     kept = Checkpoint(tmp_path / "threads" / "a", "a", Home(tmp_path).secret(), {"python": "2.7"})
     with pytest.raises(Refused, match="other_versions"):
         kept.open()
+
+
+def came_whole(checkpoint: Checkpoint, content: bytes) -> Receiver:
+    """Variables of which every byte has come; they are not committed yet."""
+    part = {"key": "a", "size": len(content), "checksum": 1}
+    said = {"keys": ["a"], "parts": [part], "lost": [], "variables": [], "set_by": {}, "future": 0}
+    receiver = checkpoint.receive(announced(said))
+    receiver.feed(content)
+    return receiver
+
+
+def test_variables_that_came_too_late_take_nothing_from_those_that_came_after_them(tmp_path: Path) -> None:
+    """A subprocess ends while the disk still writes its variables, and the next one sends the same bytes."""
+    checkpoint, content = Checkpoint(tmp_path, "t", b"key", {}), bytes(300_000)
+    late = came_whole(checkpoint, content)
+    checkpoint.forget()
+    next_one = came_whole(checkpoint, content)
+    late.abandon()
+    checkpoint.commit(next_one, "c2")
+    message, descriptors = checkpoint.open()
+    for descriptor in descriptors:
+        os.close(descriptor)
+    checkpoint.close()
+    assert [part["size"] for part in message["parts"]] == [300_000]
+
+
+def test_variables_that_came_too_late_take_nothing_from_those_of_another_host(tmp_path: Path) -> None:
+    (tmp_path / "b").mkdir()
+    here, there = Checkpoint(tmp_path, "t", b"key", {}), Checkpoint(tmp_path / "b", "t", b"key", {})
+    there.commit(came_whole(there, bytes(300_000)), "c1")
+    stored, paths = there.exported()
+    late = came_whole(here, bytes(300_000))
+    here.adopt(stored, lambda sha256: paths[sha256])
+    late.abandon()
+    _, descriptors = here.open()
+    for descriptor in descriptors:
+        os.close(descriptor)
+    here.close()
+    there.close()
 
 
 def test_vars_lists_name_type_shape_size_and_the_cell_that_set_it(host: SessionClient, thread: str) -> None:
