@@ -12,6 +12,7 @@ import math
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -85,7 +86,7 @@ class Spool:
         path = self._folder / _name(spooled)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            sizes = [entry.stat().st_size for entry in os.scandir(self._folder)]
+            sizes = self._sizes()
             if len(sizes) >= MAX_EVENTS or sum(sizes) + len(content) > MAX_BYTES:
                 log.error("spool_full", events=len(sizes))
                 return None
@@ -94,6 +95,14 @@ class Spool:
             log.error("not_spooled", error=error)  # noqa: TRY400  the error has no more to say
             return None
         return path
+
+    def _sizes(self) -> list[int]:
+        """Of all files here, but those that another process removes right now."""
+        sizes = []
+        for entry in os.scandir(self._folder):
+            with suppress(FileNotFoundError):
+                sizes.append(entry.stat().st_size)
+        return sizes
 
     def kept(self) -> list[Path]:
         """The files of the events that wait, in the order in which people wrote them."""

@@ -45,6 +45,19 @@ def test_a_redelivery_replaces_its_file_and_a_twin_has_its_own(spool: Spool) -> 
     assert len(spool.kept()) == 2
 
 
+def test_an_event_is_kept_while_another_bot_removes_one(spool: Spool, monkeypatch: pytest.MonkeyPatch) -> None:
+    scandir, first = os.scandir, spool.keep(event("100.000001"))
+    assert first is not None
+
+    def listed(folder: Path) -> list[os.DirEntry[str]]:
+        found = list(scandir(folder))
+        first.unlink()
+        return found
+
+    monkeypatch.setattr(os, "scandir", listed)
+    assert spool.keep(event("100.000002")) is not None
+
+
 def test_only_the_bots_own_user_may_read_it(spool: Spool) -> None:
     before = os.umask(0)
     try:
