@@ -11,6 +11,7 @@ import json
 import math
 import os
 import re
+import time
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -28,7 +29,9 @@ MAX_BYTES = 200_000_000
 """The size of all files together. Slack limits the size of one event."""
 
 _CLOCKS_DIFFER = timedelta(minutes=10)
-_ENDING = ".json"
+_ENDING, _PART = ".json", ".part"
+_WRITTEN_S = 60.0
+"""By then an event is written, or never will be."""
 _TS = re.compile(r"\d{1,20}\.\d{1,10}")
 
 
@@ -86,7 +89,7 @@ class Spool:
         path = self._folder / _name(spooled)
         try:
             self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            sizes = self._sizes()
+            sizes = self._tidy()
             if len(sizes) >= MAX_EVENTS or sum(sizes) + len(content) > MAX_BYTES:
                 log.error("spool_full", events=len(sizes))
                 return None
@@ -96,12 +99,16 @@ class Spool:
             return None
         return path
 
-    def _sizes(self) -> list[int]:
-        """Of all files here, but those that another process removes right now."""
+    def _tidy(self) -> list[int]:
+        """Remove what a process that died was writing; returns the sizes of the other files."""
         sizes = []
         for entry in os.scandir(self._folder):
-            with suppress(FileNotFoundError):
-                sizes.append(entry.stat().st_size)
+            with suppress(FileNotFoundError):  # another process removes it right now
+                status = entry.stat()
+                if entry.name.endswith(_PART) and time.time() - status.st_mtime > _WRITTEN_S:
+                    os.unlink(entry)
+                else:
+                    sizes.append(status.st_size)
         return sizes
 
     def kept(self) -> list[Path]:
@@ -144,6 +151,8 @@ class Spool:
         `until`: only what happened until then, as far as Slack's clock and ours agree. A bot that waits with one of
         them in its memory does not take it in any more.
         """
+        if self._folder.is_dir():
+            self._tidy()
         newest = math.inf if until is None else (until + _CLOCKS_DIFFER).timestamp()
         meant = [
             path
@@ -167,7 +176,7 @@ def _name(spooled: Spooled) -> str:
 
 def _write(path: Path, content: bytes) -> None:
     """Write a file whole or not at all: both its bytes and its name are on the disk afterwards."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.part")
+    part = path.with_name(f"{path.name}.{os.getpid()}{_PART}")
     try:
         descriptor = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import stat
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -56,6 +57,18 @@ def test_an_event_is_kept_while_another_bot_removes_one(spool: Spool, monkeypatc
 
     monkeypatch.setattr(os, "scandir", listed)
     assert spool.keep(event("100.000002")) is not None
+
+
+@pytest.mark.parametrize("call", [lambda spool: spool.purge(user="U1"), lambda spool: spool.keep(event())])
+def test_what_a_bot_was_writing_when_it_died_is_removed(spool: Spool, call: Callable[[Spool], object]) -> None:
+    path = spool.keep(event("100.000001"))
+    assert path is not None
+    old, fresh = path.with_name(f"{path.name}.1.part"), path.with_name(f"{path.name}.2.part")
+    for part in (old, fresh):
+        part.write_text("words of a person")
+    os.utime(old, (0, 0))
+    call(spool)
+    assert (old.exists(), fresh.exists(), path.exists()) == (False, True, True)
 
 
 def test_only_the_bots_own_user_may_read_it(spool: Spool) -> None:
