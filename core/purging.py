@@ -35,14 +35,19 @@ def purge_thread(
     rows = store.purge_thread(thread_id, _packed(store, blobs, thread_id), state, older_than=older_than)
     if rows is None:
         return None
-    folder = blobs.thread_folder(thread_id)
-    folder.remove(folder.names())
+    delete_packs(blobs, thread_id)
     keys = list(redis.scan_iter(match=f"threadbook:*{_literal(thread_id)}*", count=1_000))
     if keys:
         redis.delete(*keys)
     for name in ("threadbook:running", "threadbook:places"):
         redis.hdel(name, thread_id)
     return rows
+
+
+def delete_packs(blobs: Blobs, thread_id: str) -> None:
+    """Delete what the file store has of a thread's session, but contents. Raises BlobsUnreachable."""
+    folder = blobs.thread_folder(thread_id)
+    folder.remove(folder.names())
 
 
 def delete_contents(store: Store, blobs: Blobs) -> int:

@@ -92,7 +92,7 @@ class Year:
         context = worker.context
         Eviction(EVICT_DAYS, world.store, worker.leases, context.transfer, world.sessions).sweep()
         keep_retention(context.settings, world.store, context.blobs, world._redis)
-        carry_out_orders(context.settings, world.store, world.sessions)
+        carry_out_orders(context.settings, world.store, world.sessions, context.blobs)
 
     def stores(self) -> dict[str, int]:
         """What each store holds now."""

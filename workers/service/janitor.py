@@ -114,7 +114,7 @@ def run(settings: Settings) -> None:
 
         def tidy(_: None) -> None:
             sweep_tempdirs(settings)
-            carry_out_orders(settings, store, sessions)
+            carry_out_orders(settings, store, sessions, blobs)
             keep_retention(settings, store, blobs, redis)
             eviction.sweep()
             with suppress(HostUnavailable, RequestError):

@@ -8,7 +8,8 @@ from datetime import UTC, datetime, timedelta
 from redis import Redis
 
 from core.blobs import Blobs
-from core.purging import delete_contents, purge_thread
+from core.errors import BlobsUnreachable
+from core.purging import delete_contents, delete_packs, purge_thread
 from core.settings import Settings
 from core.spool import Spool
 from core.store import Store
@@ -26,8 +27,11 @@ RETENTION_EVERY_S = 3_600
 _RETENTION = "threadbook:retention"
 
 
-def carry_out_orders(settings: Settings, store: Store, sessions: SessionClient) -> int:
+def carry_out_orders(settings: Settings, store: Store, sessions: SessionClient, blobs: Blobs | None) -> int:
     """Delete sessions, spooled events, builds and undecided drafts of functions of purged threads on this node.
+
+    Also what the file store has of a session, if a purge was cut off or a worker was just writing it. Without `blobs`
+    the orders stay, for somebody who has the file store open.
 
     Returns how many orders were carried out.
 
@@ -37,17 +41,21 @@ def carry_out_orders(settings: Settings, store: Store, sessions: SessionClient) 
     done = 0
     for order in store.purge_orders(node_id):
         try:
-            if store.thread_node(order.thread_id) != node_id:
+            lives_at = store.thread_node(order.thread_id)
+            if lives_at != node_id:
                 sessions.purge(order.thread_id)
                 spool.purge(thread_id=order.thread_id, until=order.created_at)
                 shutil.rmtree(folder_of(settings.home, order.thread_id), ignore_errors=True)
                 own = settings.for_workspace(ThreadKey.parse(order.thread_id).team)
                 memory_of(own).functions.drop_drafts_of(order.thread_id)
-        except (HostUnavailable, RequestError, NotWritten) as error:
+            if blobs is not None and lives_at is None and store.exported_session(order.thread_id) is None:
+                delete_packs(blobs, order.thread_id)
+        except (HostUnavailable, RequestError, NotWritten, BlobsUnreachable) as error:
             log.warning("purge_postponed", thread=order.thread_id, error=error)
             return done
-        store.purge_order_done(node_id, order)
-        done += 1
+        if blobs is not None:
+            store.purge_order_done(node_id, order)
+            done += 1
     return done
 
 

@@ -154,7 +154,7 @@ class Supervisor:
                 self._tools.keep()
                 # What was purged while this node was down leaves its disk before any thread comes to it.
                 sessions = SessionClient(settings.session_socket)
-                carry_out_orders(settings, store, sessions)
+                carry_out_orders(settings, store, sessions, None)  # the file store is not opened before a fork
                 store.close()
                 self._keep_name()
                 self._watch(wakes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,7 +13,8 @@ from planted import places
 from sqlalchemy import text
 from turn_world import ANA, BEN, Meanwhile, World, cell, finish, hurried, new_database
 
-from core.blobs import Blobs
+from core.blobs import Blobs, Objects
+from core.errors import BlobsUnreachable
 from core.purging import delete_contents, purge_thread
 from core.steps import FunctionDraft
 from core.store.purge import KEPT, OF_PEOPLE, PURGED
@@ -80,7 +81,7 @@ def purge(world: World, key: ThreadKey) -> None:
 
 def orders(world: World, node: str = "here") -> int:
     settings = world.settings.model_copy(update={"node_id": node})
-    return carry_out_orders(settings, world.store, world.sessions_at(node))
+    return carry_out_orders(settings, world.store, world.sessions_at(node), Blobs(settings.files))
 
 
 def found(world: World, folder: Path, word: str) -> list[str]:
@@ -185,6 +186,25 @@ def test_a_purge_that_died_half_way_is_finished_by_the_next_one(world: World, fo
     keep_retention(world.settings, world.store, Blobs(world.settings.files), world._redis)
     orders(world)
     assert found(world, folder, FILE) == []
+
+
+def test_a_purge_whose_file_store_goes_away_half_way_leaves_nothing_of_the_session(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    key, removes = planted(world), Objects.remove
+    packs = Blobs(world.settings.files).thread_folder(key.id)
+    assert packs.names() != []
+
+    def away(folder: Objects, names: Collection[str]) -> None:
+        raise BlobsUnreachable("away")
+
+    monkeypatch.setattr(Objects, "remove", away)
+    with pytest.raises(BlobsUnreachable):
+        purge(world, key)
+    assert orders(world) == 0
+    monkeypatch.setattr(Objects, "remove", removes)
+    assert orders(world) == 1
+    assert packs.names() == []
 
 
 def test_retention_purges_what_is_old_and_leaves_what_is_not(world: World, folder: Path) -> None:
