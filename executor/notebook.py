@@ -57,6 +57,8 @@ class Notebook:
             interpreters=lambda owner: interpreters(self, owner),
         )
         self._closed = False
+        self._coming = 0
+        """Files that somebody gives at this moment."""
         self._cells = self._runner.cells
         self._python = self._runner.python
 
@@ -113,8 +115,8 @@ class Notebook:
 
     @property
     def dormant(self) -> bool:
-        """Whether nothing is alive or waiting: all there is of it is on disk."""
-        return self.session is None and self._cells.empty
+        """Whether nothing is alive or waiting, and no file is coming: all there is of it is on disk."""
+        return self.session is None and self._cells.empty and not self._coming
 
     def once_durable(self, then: Callable[[], None]) -> None:
         """Call once all that was written for this thread is on the disk."""
@@ -213,8 +215,12 @@ class Notebook:
 
         The same file given twice under one name is one file. Raises TooLarge beyond `limit` bytes.
         """
-        sha256, size = yield from self._home.keep(descriptor, min(limit, self.limits.workspace_mb << 20))
-        return (yield from self._give(name, sha256, size))
+        self._coming += 1
+        try:
+            sha256, size = yield from self._home.keep(descriptor, min(limit, self.limits.workspace_mb << 20))
+            return (yield from self._give(name, sha256, size))
+        finally:
+            self._coming -= 1
 
     def put_held(self, name: str, sha256: str) -> Work[str]:
         """Like `put`, of a content that is in the store already. Raises ProtocolError when it is not."""

@@ -10,13 +10,16 @@ from typing import Any, cast
 
 import pytest
 
+from executor.counters import Counters
 from executor.durable import Disk, ThreadSync
 from executor.event_loop import Loop
 from executor.frames import ProtocolError
 from executor.home import Home, KeptFile, TooLarge
+from executor.housekeeping import Housekeeping
 from executor.notebook import Notebook
 from executor.session import Session
 from executor.slices import SLICE, SlicedWork, Work, at_once
+from executor.subprocesses import Subprocesses
 from executor.values import Limits
 from executor.workspace import Workspace, place
 
@@ -120,7 +123,7 @@ def test_a_large_file_appears_in_the_folder_when_it_is_whole(tmp_path: Path) -> 
 def notebook_of(home: Home, loop: Loop) -> tuple[Notebook, Workspace]:
     """A notebook without a subprocess, and its workspace."""
     thread = home.thread("t")
-    python: Any = SimpleNamespace(close=lambda: None)
+    python: Any = SimpleNamespace(close=lambda: None, session=None)
     workspace = Workspace(thread, home, None)
     notebook = Notebook(
         thread,
@@ -132,6 +135,26 @@ def notebook_of(home: Home, loop: Loop) -> tuple[Notebook, Workspace]:
         interpreters=lambda notebook, owner: (python, None),
     )
     return notebook, workspace
+
+
+def test_a_thread_that_gets_a_file_is_not_closed_as_unused(loop: Loop, tmp_path: Path) -> None:
+    """The file would be refused, with the words that its thread was deleted."""
+    home = Home(tmp_path / "home")
+    notebook, _ = notebook_of(home, loop)
+    notebooks = {"t": notebook}
+    subprocesses = cast(Subprocesses, SimpleNamespace(counted_by_kernel=True))
+    limits = Limits(idle_s=0.0)
+    housekeeping = Housekeeping(
+        loop=loop, home=home, limits=limits, subprocesses=subprocesses, notebooks=notebooks, counters=Counters()
+    )
+    (tmp_path / "large").write_bytes(os.urandom(3 * SLICE))
+    with (tmp_path / "large").open("rb") as file:
+        put = notebook.put("sales.csv", file.fileno(), 1 << 30)
+        next(put)
+        housekeeping.begin()
+        assert at_once(put) == "sales.csv"
+    housekeeping.begin()
+    assert notebooks == {}
 
 
 def entered(workspace: Workspace, folder: Path) -> None:
