@@ -194,6 +194,8 @@ class Home:
             yield
         finally:
             self._in_use[sha256] -= 1
+            if not self._in_use[sha256]:
+                del self._in_use[sha256]
 
     def forget(self, contents: Collection[str]) -> None:
         """Delete these contents, except those that a thread's workspace has."""

@@ -229,15 +229,18 @@ class Notebook:
         return (yield from self._give(name, sha256, self._home.path_of(sha256).stat().st_size))
 
     def _give(self, name: str, sha256: str, size: int) -> Work[str]:
-        with self._home.using(sha256):
-            while (file := self._workspace.known(name, sha256)) is None:
-                file = self._workspace.named(name, sha256, size)
-                if (yield from self._workspace.give(file)):
-                    break
-            if not self._closed:
-                self._workspace.add(file)
-                return file.name
-        self._home.forget({sha256})
+        try:
+            with self._home.using(sha256):
+                while (file := self._workspace.known(name, sha256)) is None:
+                    file = self._workspace.named(name, sha256, size)
+                    if (yield from self._workspace.give(file)):
+                        break
+                if not self._closed:
+                    self._workspace.add(file)
+                    return file.name
+        finally:
+            if self._closed:
+                self._home.forget({sha256})
         raise ProtocolError("the thread was deleted while it got a file")
 
     def variables(self) -> list[Message]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -183,6 +184,30 @@ def test_a_file_that_comes_replaces_none_that_a_cell_has_made_meanwhile(loop: Lo
         "sales.csv": None,
         "sales-2.csv": "sales.csv",
     }
+
+
+def test_a_file_that_cannot_be_placed_is_not_left_by_a_thread_that_was_deleted_meanwhile(
+    loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = Home(tmp_path / "home")
+    notebook, workspace = notebook_of(home, loop)
+    entered(workspace, tmp_path / "folder")
+    (tmp_path / "large").write_bytes(os.urandom(3 * SLICE))
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with (tmp_path / "large").open("rb") as file:
+        put = notebook.put("sales.csv", file.fileno(), 1 << 30)
+        while not list((home.root / "files").glob("*/*")):
+            next(put)
+        workspace.leave()
+        notebook.close()
+        home.purge("t")
+        monkeypatch.setattr(os, "sendfile", full)
+        with pytest.raises(OSError, match="No space"):
+            at_once(put)
+    assert list((home.root / "files").glob("*/*")) == []
 
 
 @pytest.mark.parametrize("is_deleted", [False, True])
