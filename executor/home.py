@@ -35,7 +35,7 @@ from executor.frames import Message, ProtocolError, to_json
 from executor.slices import SLICE, Work
 from executor.wire import content_name, integer, optional_text, text
 
-_CHUNK = 1 << 20
+_CHUNK = SLICE
 _RM_S = 60.0
 _SHORT = 1_000  # bytes of a line in a journal that is not worth shortening
 _JOURNAL = 8 << 20  # bytes of a thread's journal from which on it forgets what old cells printed
@@ -115,7 +115,7 @@ class Home:
                         raise TooLarge  # noqa: TRY301  the copy is removed below, whatever ended it
                     digest.update(chunk)
                     copy.write(chunk)
-                    if size % SLICE == 0:
+                    if len(chunk) == _CHUNK:
                         yield
             self._place(path, digest.hexdigest())
         except BaseException:

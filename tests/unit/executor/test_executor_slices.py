@@ -102,6 +102,27 @@ def test_a_large_file_is_kept_in_many_slices_and_removed_when_it_is_too_large(tm
     assert kept.read_bytes() == (tmp_path / "large").read_bytes()
 
 
+def test_a_file_that_grows_while_it_is_kept_is_kept_in_slices_too(tmp_path: Path) -> None:
+    home, source = Home(tmp_path / "home"), tmp_path / "growing"
+    source.write_bytes(bytes(SLICE + 1))
+    with source.open("rb") as file:
+        file.seek(2)  # the first read comes short
+        read, grown = os.read, list[int]()
+
+        def grows(descriptor: int, length: int) -> bytes:
+            found = read(descriptor, length)
+            if not grown:
+                grown.append(len(found))
+                with source.open("ab") as more:
+                    more.write(bytes(5 * SLICE))
+            return found
+
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(os, "read", grows)
+            assert sum(1 for _ in home.keep(file.fileno(), 10 * SLICE)) == 5
+    assert grown == [SLICE - 1]
+
+
 def test_a_large_file_appears_in_the_folder_when_it_is_whole(tmp_path: Path) -> None:
     """A cell may run meanwhile: half a file is no file of its own."""
     (tmp_path / "large").write_bytes(b"new" * SLICE)
