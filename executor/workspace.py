@@ -204,7 +204,7 @@ def place(root: int, name: str, source: Path, user: int | None) -> Work[None]:
     made as `user`, if given: a folder of another user namespace takes only files of users it knows.
     """
     with source.open("rb") as reader:
-        folder = -1
+        folder, is_named, is_whole = -1, False, False
         try:
             with _acting_as(user):
                 folder, base = _open_folder_of(root, name)
@@ -215,11 +215,15 @@ def place(root: int, name: str, source: Path, user: int | None) -> Work[None]:
                     offset += sent
                     if sent == SLICE and not is_named:
                         yield
+                is_whole = True
                 if not is_named:
                     with _acting_as(user):
                         _remove(folder, base)
                         os.link(f"/proc/self/fd/{writer.fileno()}", base, dst_dir_fd=folder, follow_symlinks=True)
         finally:
+            if is_named and not is_whole:
+                with _acting_as(user):
+                    _remove(folder, base)
             if folder >= 0:
                 os.close(folder)
 

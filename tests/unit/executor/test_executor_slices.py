@@ -159,6 +159,34 @@ def notebook_of(home: Home, loop: Loop) -> tuple[Notebook, Workspace]:
     return notebook, workspace
 
 
+def test_half_a_file_does_not_stay_where_files_cannot_be_made_without_a_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "large").write_bytes(os.urandom(3 * SLICE))
+    (tmp_path / "folder").mkdir()
+    opens, sends, sent = os.open, os.sendfile, list[int]()
+
+    def names_all(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+        return opens(path, flags, mode, dir_fd=dir_fd)
+
+    def soon_full(out: int, source: int, offset: int, count: int) -> int:
+        if sent:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        sent.append(sends(out, source, offset, count))
+        return sent[0]
+
+    root = os.open(tmp_path / "folder", os.O_RDONLY | os.O_DIRECTORY)
+    monkeypatch.setattr(os, "open", names_all)
+    monkeypatch.setattr(os, "sendfile", soon_full)
+    with pytest.raises(OSError, match="No space"):
+        at_once(place(root, "sales.csv", tmp_path / "large", None))
+    os.close(root)
+    assert sent == [SLICE]
+    assert os.listdir(tmp_path / "folder") == []
+
+
 def test_a_thread_that_gets_a_file_is_not_closed_as_unused(loop: Loop, tmp_path: Path) -> None:
     """The file would be refused, with the words that its thread was deleted."""
     home = Home(tmp_path / "home")
