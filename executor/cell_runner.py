@@ -24,6 +24,7 @@ from executor.interpreter import Interpreter, Owner
 from executor.notices import Notices, notice
 from executor.python_interpreter import PythonInterpreter
 from executor.session import Ending, Session
+from executor.unsaved_state import files_not_placed
 from executor.values import CellResult, CellStatus, Language, Limits, Notice
 from executor.wire import result_to
 from executor.workspace import Workspace
@@ -224,6 +225,8 @@ class CellRunner:
             self._output.open(self.limits)
         notifies = self.python.has_to_notify(cell)
         notices = self._take_notices(cell)
+        if cell.started:
+            notices += files_not_placed(self._workspace.take_untold())
         if self._late:
             notices += (notice("late_output", count=self._late),)
         self._late = 0

@@ -148,9 +148,7 @@ class UnsavedState:
 
     def files_left_out(self, reasons: Mapping[str, str]) -> None:
         """Files of the thread are not in the folder of its new subprocess."""
-        if reasons:
-            names = shortened_list([f"{name} ({why})" for name, why in reasons.items()])
-            self.notices += (notice("files_not_placed", names=names),)
+        self.notices += files_not_placed(reasons)
 
     # As notices
 
@@ -167,6 +165,12 @@ class UnsavedState:
 
     def _not_kept(self) -> Notices:
         return (notice("not_kept", names=listed_names(self._names, self.variables)),) if self._names else ()
+
+
+def files_not_placed(reasons: Mapping[str, str]) -> Notices:
+    """That these files could not be put into the working folder."""
+    names = shortened_list([f"{name} ({why})" for name, why in reasons.items()])
+    return (notice("files_not_placed", names=names),) if reasons else ()
 
 
 def listed_names(lost: Sequence[tuple[str, str]], variables: Sequence[Message]) -> str:

@@ -39,6 +39,7 @@ class Workspace:
         self._user: int | None = None
         self._left_out: dict[str, str] = {}
         """Files of the thread that could not be put there, with the reason; the next subprocess may have room."""
+        self._untold: dict[str, str] = {}
 
     def prepare(self) -> None:
         """Fresh folders, for a host that has no private ones to give."""
@@ -57,7 +58,7 @@ class Workspace:
         if self._watcher is not None:
             with suppress(OSError):  # no watches are left: then every cell may have opened and changed anything
                 self._watch = self._watcher.add(self.folder)
-        self._left_out = {}
+        self._left_out, self._untold = {}, {}
         with self._unwatched():
             for file in self._thread.files.values():
                 try:
@@ -86,18 +87,32 @@ class Workspace:
     def give(self, file: KeptFile) -> Work[bool]:
         """Put a file whose content is in the home into the folder, if there is one; it appears there whole.
 
-        False when it does not, because a cell's file has got its name meanwhile.
+        False when it does not, because a cell's file has got its name meanwhile. A file for which there is no room is
+        left out (`take_untold`).
         """
         placed_in = 0
         while self.folder is not None and placed_in != self._number:  # another folder may come meanwhile
             placed_in = self._number
-            for _ in self._not_seen(place(self.folder, file.name, self._home.path_of(file.sha256), self._user)):
-                yield
-                if file.name in self._thread.files:
-                    return False
-            if self.folder is not None and placed_in == self._number:
+            why = None
+            try:
+                for _ in self._not_seen(place(self.folder, file.name, self._home.path_of(file.sha256), self._user)):
+                    yield
+                    if file.name in self._thread.files:
+                        return False
+            except OSError as error:
+                why = error.strerror or repr(error)
+            if self.folder is None or placed_in != self._number:
+                continue
+            if why is not None:
+                self._left_out[file.name] = self._untold[file.name] = why
+            else:
                 self.snapshot = {**self.snapshot, file.name: fingerprint(self.folder, file.name)}
         return True
+
+    def take_untold(self) -> dict[str, str]:
+        """The files that `give` has left out since the last call, with the reasons."""
+        taken, self._untold = self._untold, {}
+        return taken
 
     def add(self, file: KeptFile) -> None:
         """Count a file that is in the folder among the thread's."""

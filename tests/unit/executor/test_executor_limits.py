@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -107,3 +108,15 @@ def test_a_cell_that_the_sandbox_refuses_a_call_is_told_so(socket: Path) -> None
     result = client(socket).run("refused", "1", "import os\nos.chroot('.')")
     assert [notice.code for notice in result.notices][:1] == ["call_refused"]
     assert worded(result, "en").lower().startswith("the sandbox refuses a system call")
+
+
+def test_a_file_for_which_the_working_folder_has_no_room_is_kept_and_named_in_the_next_result(tmp_path: Path) -> None:
+    """Only a cell can make room: a client that asked again would ask for ever."""
+    (tmp_path / "large.csv").write_bytes(os.urandom(4 << 20))
+    with bare_host(limits=Limits(workspace_mb=8)) as client:
+        client.run("t", "1", "import os\nopen('made.bin', 'wb').write(os.urandom(6 << 20))")
+        assert client.put("t", "large.csv", tmp_path / "large.csv") == "large.csv"
+        result = client.run("t", "2", "os.remove('made.bin')\nprint(os.path.exists('large.csv'))")
+        assert (result.stdout, [notice.code for notice in result.notices]) == ("False\n", ["files_not_placed"])
+        client.run("t", "3", "os._exit(1)")
+        assert client.run("t", "4", "import os\nprint(os.path.getsize('large.csv'))").stdout == "4194304\n"

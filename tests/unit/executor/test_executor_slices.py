@@ -254,7 +254,7 @@ def test_a_file_that_cannot_be_placed_is_not_left_by_a_thread_that_was_deleted_m
         notebook.close()
         home.purge("t")
         monkeypatch.setattr(os, "sendfile", full)
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(ProtocolError, match="deleted"):
             at_once(put)
     assert list((home.root / "files").glob("*/*")) == []
 
