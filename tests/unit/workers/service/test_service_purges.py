@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
@@ -205,6 +206,34 @@ def test_a_purge_whose_file_store_goes_away_half_way_leaves_nothing_of_the_sessi
     monkeypatch.setattr(Objects, "remove", removes)
     assert orders(world) == 1
     assert packs.names() == []
+
+
+def test_a_file_that_a_thread_gets_while_contents_are_deleted_stays(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blobs, removes = Blobs(world.settings.files), Blobs.remove
+    files = {"one.csv": b"a\n1\n", "two.csv": b"a\n2\n"}
+    contents = {hashlib.sha256(content).hexdigest(): content for content in files.values()}
+
+    def counted(given: dict[str, bytes]) -> ThreadKey:
+        world.model = ScriptedModel([cell("print(1)"), finish("One.")])
+        key = world.say("count", files=given)
+        world.settle(key)
+        return key
+
+    purge_thread(world.store, blobs, world._redis, counted(files).id)
+    came: list[ThreadKey] = []
+
+    def remove(blobs: Blobs, sha256: str) -> None:
+        if sha256 in contents and not came:
+            (other,) = contents.keys() - {sha256}
+            came.append(counted({"same.csv": contents[other]}))
+        removes(blobs, sha256)
+
+    monkeypatch.setattr(Blobs, "remove", remove)
+    delete_contents(world.store, blobs)
+    (kept,) = world.store.thread_files(came[0].id)
+    assert blobs.get(kept.sha256) == contents[kept.sha256]
 
 
 def test_retention_purges_what_is_old_and_leaves_what_is_not(world: World, folder: Path) -> None:
