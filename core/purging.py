@@ -53,6 +53,7 @@ def delete_packs(blobs: Blobs, thread_id: str) -> None:
 def delete_contents(store: Store, blobs: Blobs) -> int:
     """Delete the contents that only purged threads needed; returns their number. Raises BlobsUnreachable."""
     deleted = 0
+    store.contents_deleted(())
     while contents := store.unneeded_contents(limit=1):  # looked up right before: a thread may get the same file now
         for sha256 in contents:
             blobs.remove(sha256)

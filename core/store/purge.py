@@ -155,12 +155,14 @@ class Purges(Part):
 
     @writes
     def contents_deleted(self, contents: Sequence[str]) -> None:
-        """These contents have left the file store. They leave the list, and so do contents that a thread needs
-        again."""
+        """These contents have left the file store, and leave the list. Given none, those that a thread needs again do.
+
+        A call with contents looks at no other rows: there may be thousands, and each content has a call of its own.
+        """
         c = t.purge_blobs.c
         needed = select(t.blob_refs.c.sha256).where(t.blob_refs.c.sha256 == c.sha256)
         with self._writing() as db:
-            db.execute(delete(t.purge_blobs).where(or_(c.sha256.in_(contents), exists(needed))))
+            db.execute(delete(t.purge_blobs).where(c.sha256.in_(contents) if contents else exists(needed)))
 
 
 def _nothing_since(older_than: datetime) -> ColumnElement[bool]:
