@@ -225,7 +225,10 @@ class SessionClient:
             return text(self._call({"type": "keep"}, file.fileno()), "value")
 
     def import_session(self, thread_id: str, session: ExportedSession) -> None:
-        """Let the thread go on from what another host exported. A session that it has here is older, and ends."""
+        """Let the thread go on from what another host exported. A session that it has here is older, and ends.
+
+        Raises HostUnavailable when the host does not have one of the contents (any more), and has changed nothing then.
+        """
         self._call({"type": "import", "thread": thread_id, "session": session.to_message()})
 
     def where(self, thread_id: str) -> Where | None:

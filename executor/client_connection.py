@@ -37,8 +37,8 @@ _MANY_THREADS = 1_000
 _CODE_LIMIT = 4 << 20
 _BACKLOG_LIMIT = 8 << 20  # live output beyond this is not sent to a client that does not read; the result always is
 _PUT_LIMIT = 4 << 30
-_PASSES = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM}
-"""The machine lacks something now; the same request may succeed later."""
+_PASSES = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE}
+"""The machine lacks something now, or what it had is gone (ESTALE). The same request may succeed later."""
 _CHUNK = 1 << 16
 _ALIVE_S = 0.05  # a client may not ask for it more often
 

@@ -343,6 +343,8 @@ class FakeSessions(SessionClient):
 
     def import_session(self, thread_id: str, session: ExportedSession) -> None:
         with self._call_of("import", thread_id):
+            if not all(self._home.holds(sha256) for sha256 in session.contents):
+                raise HostUnavailable("a content that was here is gone; give it again")
             here = self._session(thread_id)
             here.alive, here.exported, here.known = False, None, list(session.cells)
             here.ran.clear()

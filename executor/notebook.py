@@ -6,6 +6,7 @@ queue and share the workspace, after somebody approved them.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -285,8 +286,13 @@ class Notebook:
         self._runner.when_kept(lambda: answer(export_message(self.thread, self._home, *self._python.exported())))
 
     def import_session(self, message: Mapping[str, object]) -> None:
-        """Go on from what another host exported; its contents are in the home already. What was here is older."""
+        """Go on from what another host exported; its contents are in the home already. What was here is older.
+
+        Raises OSError when a content is not here any more: another thread that had it was deleted meanwhile.
+        """
         session = exported_session_from(message)
+        if not all(self._home.holds(sha256) for sha256 in session.contents):
+            raise OSError(errno.ESTALE, "a content that was here is gone; give it again")
         files = [kept_file_from(item) for item in session.files]
         self._python.end(notice("moved_away"))
         self._python.adopt(session.state, self._home.path_of)

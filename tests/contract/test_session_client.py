@@ -15,7 +15,7 @@ import pytest
 from hosts import bare_host
 from patience import PATIENCE_S, eventually
 
-from executor.client import RequestError, SessionClient
+from executor.client import HostUnavailable, RequestError, SessionClient
 from executor.exported import ExportedSession
 from executor.fake import FakeSessions
 from executor.values import CellResult, Limits, Notice
@@ -417,6 +417,22 @@ def test_variables_and_files_come_along_to_another_host(
     result = there.run(thread.id, "c2", "print(small, open('made.txt').read(), open('given.csv').read())")
     assert (result.status, result.stdout) == ("ok", "{'a': 1} by a cell a\n")
     assert [variable.cell_id for variable in there.vars(thread.id)] == ["c1"]
+
+
+def test_without_a_content_that_it_names_a_session_does_not_come_and_what_is_there_stays(
+    hosts: tuple[SessionClient, SessionClient], thread: Thread, tmp_path: Path
+) -> None:
+    here, there = hosts
+    thread.put(tmp_path, "given.csv", "nobody else has this")
+    packed = here.export_session(thread.id)
+    there.run(thread.id, "t1", "older = 1")
+    with pytest.raises(HostUnavailable):
+        there.import_session(thread.id, packed)
+    assert shown(there.run(thread.id, "t2", "older")) == "1"
+    for sha256 in packed.contents:
+        there.keep(packed.paths[sha256])
+    there.import_session(thread.id, packed)
+    assert there.run(thread.id, "c2", "print(open('given.csv').read())").stdout == "nobody else has this\n"
 
 
 def test_nothing_at_all_moves_as_well(hosts: tuple[SessionClient, SessionClient], thread: Thread) -> None:
