@@ -112,9 +112,11 @@ def run(settings: Settings) -> None:
                     log.info("dead_queue_dropped", queue=name)
                 return woken
 
+        again_at: dict[int, float] = {}
+
         def tidy(_: None) -> None:
             sweep_tempdirs(settings)
-            carry_out_orders(settings, store, sessions, blobs)
+            carry_out_orders(settings, store, sessions, blobs, again_at)
             keep_retention(settings, store, blobs, redis)
             eviction.sweep()
             with suppress(HostUnavailable, RequestError):

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections.abc import Collection, Iterator
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -21,6 +23,7 @@ from core.steps import FunctionDraft
 from core.store.purge import KEPT, OF_PEOPLE, PURGED
 from core.store.tables import metadata
 from core.values import ThreadKey
+from executor.client import HostUnavailable
 from workers.memory.functions.shelf import UNTESTED
 from workers.memory.team import memory_of
 from workers.models.scripted import ScriptedModel
@@ -131,6 +134,33 @@ def test_other_threads_keep_all_that_is_theirs(world: World) -> None:
     world.say("still there?", thread=other)
     world.settle(other)
     assert world.steps(other, "cell")[-1]["status"] == "ok"
+
+
+def test_an_order_that_cannot_be_carried_out_holds_back_no_other(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = planted(world), another(world)
+    for key in (first, second):
+        purge(world, key)
+    sessions, again_at, tried, resists = world.sessions_at("here"), dict[int, float](), list[str](), [first.id]
+    purged = sessions.purge
+
+    def purge_there(thread_id: str) -> None:
+        tried.append(thread_id)
+        if thread_id in resists:
+            raise HostUnavailable("a part of it could not be removed")
+        purged(thread_id)
+
+    def carried_out() -> int:
+        return carry_out_orders(world.settings, world.store, sessions, Blobs(world.settings.files), again_at)
+
+    monkeypatch.setattr(sessions, "purge", purge_there)
+    assert [carried_out(), carried_out()] == [1, 0]
+    assert tried == [first.id, second.id]
+    resists.clear()
+    later = time.monotonic() + 1_000
+    monkeypatch.setattr(purges, "time", SimpleNamespace(monotonic=lambda: later))
+    assert carried_out() == 1
+    assert tried == [first.id, second.id, first.id]
+    assert (world.store.purge_orders("here"), again_at) == ([], {})
 
 
 def test_a_node_that_was_down_deletes_at_its_return(world: World, folder: Path) -> None:
