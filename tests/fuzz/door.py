@@ -147,7 +147,7 @@ def _checkpoint(lines: list[bytes]) -> object:
         (folder / "state").mkdir()
         (folder / "state" / "log.jsonl").write_bytes(b"\n".join(lines))
         kept = checkpoints.Checkpoint(folder, "t", b"key", {})
-        with contextlib.suppress(checkpoints.Refused):
+        with contextlib.suppress(checkpoints.Refused, FileNotFoundError):
             message, _ = kept.open()
             raise AssertionError(f"a log that nobody signed is believed: {message}")
     return None

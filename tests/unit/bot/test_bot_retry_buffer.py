@@ -143,10 +143,20 @@ def test_a_deleted_message_that_never_waited_is_nothing_to_the_buffer(tmp_path: 
 
 
 def test_an_event_whose_file_was_purged_is_not_taken_in(tmp_path: Path) -> None:
-    take, spool = Taker(10**9), Spool(tmp_path)
+    tried, purged, taken = threading.Event(), threading.Event(), list[str]()
+
+    def take(spooled: Spooled) -> None:
+        if not purged.is_set():
+            tried.set()
+            purged.wait(PATIENCE_S)
+            raise StoreUnreachable("away")
+        taken.append(spooled.event["text"])
+
+    spool = Spool(tmp_path)
     buffer = RetryBuffer(take, spool, every_s=0.001)
     buffer.add(event("100.000001"))
     buffer.add(event("100.000002"))
+    assert tried.wait(PATIENCE_S)
     assert spool.purge(thread_id="T1:C1:100.000001") == 1
-    take._refusals = 0
-    eventually(lambda: take.taken == ["100.000002"])
+    purged.set()
+    eventually(lambda: taken == ["100.000002"])
