@@ -285,10 +285,12 @@ def remove_tree(folder: Path) -> None:
     """Delete a folder in which a cell may have made anything. Raises OSError when a part of it resists."""
     with contextlib.suppress(RecursionError):  # deeper than Python goes; rm walks any depth
         shutil.rmtree(folder, ignore_errors=True)
+    ends_at = time.monotonic() + _RM_S
     for command in (("/bin/rm", "-rf"), ("/bin/chmod", "-R", "u+rwX"), ("/bin/rm", "-rf")):  # it may be locked inside
         if folder.exists():
             with contextlib.suppress(subprocess.SubprocessError, OSError):
-                subprocess.run([*command, "--", folder], check=False, timeout=_RM_S, stderr=subprocess.DEVNULL)
+                left_s = ends_at - time.monotonic()
+                subprocess.run([*command, "--", folder], check=False, timeout=left_s, stderr=subprocess.DEVNULL)
     if folder.exists():
         raise OSError(errno.ENOTEMPTY, "a folder could not be removed")
 
