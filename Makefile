@@ -6,8 +6,8 @@ BIN := .venv/bin
 # Where this is set, as in many containers, each process of each test would compile all it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
 # Fast tests hardly wait: three workers fill two cores. Tests of processes wait a lot: six of them. Each with a thread per
-# core for its arithmetic, they would wait for each other. The plugin that tries a test again talks to a server at each
-# test, also when it tries nothing again.
+# core for its arithmetic, they would wait for each other. Files run in the order of the tree. The plugin that tries a
+# test again talks to a server at each test, also when it tries nothing again.
 QUICK := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --dist loadfile --no-loadscope-reorder
 ELSEWHERE := integration or browser or attack or fault
 FAST := $(QUICK) -n 3 -p no:rerunfailures -m "not (process or long or $(ELSEWHERE))"

@@ -61,18 +61,6 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.enable()
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests of contracts wait for sockets, the others compute: files of both kinds run at the same time."""
-    files: dict[Path, list[pytest.Item]] = {}
-    for item in items:
-        files.setdefault(item.path, []).append(item)
-    places: dict[Path, float] = {}
-    for kind in (True, False):
-        same = [path for path in files if (path.parent.name == "contract") is kind]
-        places |= {path: number / len(same) for number, path in enumerate(same)}
-    items[:] = [item for path in sorted(files, key=places.__getitem__) for item in files[path]]
-
-
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
     """Nine thousand collected tests are a million objects, which each full collection of garbage would walk.

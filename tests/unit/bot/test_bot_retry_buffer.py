@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from no_room import no_room_for
 from patience import PATIENCE_S, eventually
 
 import bot.retry_buffer
@@ -51,15 +52,7 @@ def test_an_event_for_whose_thread_there_was_no_room_is_taken_with_the_next_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     take = Taker()
-    start, refused = threading.Thread.start, list[str]()
-
-    def starts(thread: threading.Thread) -> None:
-        if not refused:
-            refused.append(thread.name)
-            raise RuntimeError("can't start new thread")
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", starts)
+    no_room_for(monkeypatch, "retry")
     buffer = RetryBuffer(take, Spool(tmp_path), every_s=0.001)
     for ts in ("100.000001", "100.000002"):
         buffer.add(event(ts))

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import fakeredis
 import pytest
+from no_room import no_room_for
 from patience import eventually
 from redis import ConnectionError as RedisConnectionError
 
@@ -60,15 +61,8 @@ def test_one_worker_at_a_time(leases: Leases) -> None:
 def test_a_lease_that_finds_no_room_for_a_thread_is_given_back_and_the_next_one_is_renewed(
     redis: fakeredis.FakeRedis, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    leases, start, refused = Leases(redis, store, ttl_s=0.3), threading.Thread.start, list[str]()
-
-    def starts(thread: threading.Thread) -> None:
-        if not refused:
-            refused.append(thread.name)
-            raise RuntimeError("can't start new thread")
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", starts)
+    leases = Leases(redis, store, ttl_s=0.3)
+    no_room_for(monkeypatch, "leases")
     with pytest.raises(RuntimeError), leases.hold(THREAD):
         pass
     assert not leases.is_held(THREAD)

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 
 import pytest
+from no_room import no_room_for
 from patience import eventually
 
 from workers.turn import late_threads
@@ -98,19 +99,6 @@ def test_threads_begin_in_a_fork_too() -> None:
     with os.fdopen(reads, "rb") as said:
         assert said.read() == b"begun"
     os.waitpid(pid, 0)
-
-
-def no_room_for(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
-    """Let the next thread of this name find no room."""
-    start, left = threading.Thread.start, [name]
-
-    def started_or_not(thread: threading.Thread) -> None:
-        if thread.name in left:
-            left.remove(thread.name)
-            raise RuntimeError("can't start new thread")
-        start(thread)
-
-    monkeypatch.setattr(threading.Thread, "start", started_or_not)
 
 
 def test_a_watcher_for_which_there_was_no_room_is_called_off_like_any_other(monkeypatch: pytest.MonkeyPatch) -> None:
