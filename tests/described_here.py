@@ -24,13 +24,15 @@ import warnings
 def apart(work, bounds, seconds):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ResourceWarning)  # a fork ends with the files that a reader left open
+        gc.disable()  # so all that the reader makes is young: a look through all that the tests have made takes 40 ms
         try:
             return json.loads(json.dumps(work()))
         except BaseException as error:
             too_much = isinstance(error, MemoryError | RecursionError)
             code, detail = ("too_much", "memory") if too_much else ("corrupt", type(error).__name__)
         finally:
-            gc.collect()
+            gc.collect(0)
+            gc.enable()
         return {"problem": {"code": code, "values": {"detail": detail}}}
 """
 
