@@ -55,18 +55,36 @@ def _fonts() -> dict[str, Path]:
     return found | {"mono": found[""].with_name("DejaVuSansMono.ttf"), "asian": Path(eastern) / "fonts" / "SimHei.ttf"}
 
 
+class _Document(FPDF):
+    """Reads a font when it is first needed: the Chinese one alone takes a quarter of a second."""
+
+    def __init__(self) -> None:
+        super().__init__(format="A4")
+        self.add_font("sans", "", _fonts()[""])
+        self.set_fallback_fonts(["sans"], exact_match=False)
+
+    def use_font(self, family: str, style: str, size: float) -> None:
+        """Write in this font from now on."""
+        if family + style not in self.fonts:
+            self.add_font(family, style, _fonts()[style if family == "sans" else family])
+        self.set_font(family, style, size)
+
+    def get_fallback_font(self, char: str, style: str = "") -> str | None:
+        """The font for a character that the current one lacks, or None."""
+        found = super().get_fallback_font(char, style)
+        if found is None and "asian" not in self.fonts:
+            self.add_font("asian", "", _fonts()["asian"])
+            self.set_fallback_fonts(["sans", "asian"], exact_match=False)
+            found = super().get_fallback_font(char, style)
+        return found
+
+
 class _Page:
     """The document under construction."""
 
     def __init__(self, given: ReportInput) -> None:
         self._given = given
-        self.made = made = FPDF(format="A4")
-        fonts = _fonts()
-        for style, _ in _SANS:
-            made.add_font("sans", style, fonts[style])
-        made.add_font("mono", "", fonts["mono"])
-        made.add_font("asian", "", fonts["asian"])
-        made.set_fallback_fonts(["asian"], exact_match=False)
+        self.made = made = _Document()
         made.set_title(clip(" ".join(given.question.split()), _TITLE))
         made.set_lang(given.language)
         made.set_margins(20, 18, 20)
@@ -188,7 +206,7 @@ class _Page:
             self.made.ln(1)
 
     def _style(self, family: str, style: str, size: float) -> None:
-        self.made.set_font(family, style, size)
+        self.made.use_font(family, style, size)
         # fpdf2 takes the font for set although a fallback font was used last, and would show boxes: a change of size
         # makes it set the font again.
         self.made.set_font_size(size + 1)

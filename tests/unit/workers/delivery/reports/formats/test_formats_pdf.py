@@ -12,6 +12,7 @@ from report_cases import CASES, CHINESE
 
 from core import chromium
 from workers.delivery.reports.formats import files_in
+from workers.delivery.reports.values import ReportInput
 from workers.turn import report_formats
 from workers.turn.report_formats import in_format
 
@@ -57,6 +58,24 @@ def test_chinese_is_written_in_a_font_that_has_it(said: list[str], caplog: pytes
     files_in("pdf", CHINESE)
     assert "发现" in said
     assert "missing" not in caplog.text  # a glyph that no font has
+
+
+@pytest.mark.usefixtures("no_browser")
+@pytest.mark.parametrize(("given", "is_read"), [(FULL, False), (CHINESE, True)], ids=["English", "Chinese"])
+def test_the_large_font_is_read_for_a_report_that_needs_it(
+    given: ReportInput, is_read: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[str] = []
+    plain = FPDF.add_font
+
+    def noted(self: FPDF, family: str, style: str, path: Path) -> None:
+        read.append(path.name)
+        plain(self, family, style, path)
+
+    monkeypatch.setattr(FPDF, "add_font", noted)
+    files_in("pdf", given)
+    assert ("SimHei.ttf" in read) is is_read
+    assert len(read) == len(set(read))
 
 
 def test_the_service_prints_behind_chromiums_own_wall_or_not_at_all(monkeypatch: pytest.MonkeyPatch) -> None:
