@@ -11,6 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping, Sequence
+from functools import cache
 from importlib import resources
 from typing import Annotated, Literal, get_args
 
@@ -65,10 +66,8 @@ def describe_code(paths: Sequence[str], **bounds: int) -> str:
     It leaves no name in the session and opens no figure. The same paths give the same code. `bounds` replace
     fields of `workers.profiling.inside.bounds.Bounds`.
     """
-    folder = resources.files("workers.profiling").joinpath("inside")
-    sources = {name: folder.joinpath(f"{name}.py").read_text(encoding="utf-8") for name in _MODULES}
     return _CELL.format(
-        sources=repr(sources),
+        sources=_sources(),
         paths=repr(list(paths)),
         mark=repr(_mark(paths)),
         bounds=", ".join(f"{name}={int(value)}" for name, value in bounds.items()),
@@ -94,6 +93,13 @@ def read_abstracts(
             case _:
                 problems.append(FileProblem(name=path, why=_no_answer(result, language)))
     return abstracts, problems
+
+
+@cache
+def _sources() -> str:
+    """What the cell brings along: the source of each module by its name, as a literal."""
+    folder = resources.files("workers.profiling").joinpath("inside")
+    return repr({name: folder.joinpath(f"{name}.py").read_text(encoding="utf-8") for name in _MODULES})
 
 
 def _mark(paths: Sequence[str]) -> str:

@@ -24,11 +24,11 @@ class Box:
     def __init__(self, held): self.held = held
     def set(self): big[0] = 9
 class Weak(dict): pass
-big = np.zeros(100_000)
-frame = pd.DataFrame({"a": np.zeros(100_000), "b": np.zeros(100_000)})
-texts = pd.DataFrame({"t": ["x"] * 100_000})
-many = [[0] for _ in range(20_000)]
-objects = np.empty(100_000, dtype=object)
+big = np.zeros(1_000)
+frame = pd.DataFrame({"a": np.zeros(1_000), "b": np.zeros(1_000)})
+texts = pd.DataFrame({"t": ["x"] * 1_000})
+many = [[0] for _ in range(600)]
+objects = np.empty(1_000, dtype=object)
 objects[:] = 0
 objects[0] = many
 view, strided, flat, shown = big[:10], big.reshape(-1, 10)[:, 0], big.flat, memoryview(big)
@@ -53,7 +53,7 @@ waiting = later(big)
 def defaulted(array=big): array[0] = 9
 wrapped = functools.lru_cache(own)
 blocks = frame._mgr.blocks
-other = np.ones(100_000)
+other = np.ones(1_000)
 other_view = other[:5]
 """
 CHANGES = [
@@ -70,7 +70,7 @@ CHANGES = [
     "boxes['k'][0].held[0] = 9",
     "weak()[0] = 9",
     "fill(9)",
-    "part(np.ones(100_000))",
+    "part(np.ones(1_000))",
     "own()",
     "outer()",
     "closed()",
@@ -130,8 +130,10 @@ class Notebook:
 
 @pytest.fixture
 def looked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The keys of large variables that were looked at; every variable counts as one that is too large to always be."""
+    """The keys of large variables that were looked at. 4 KB are large here, and too large to always be looked at."""
     monkeypatch.setitem(sys.modules, "__main__", types.ModuleType("__main__"))  # the runner's has no file either
+    monkeypatch.setattr(variable_pickles, "_LARGE_BYTES", 4 << 10)
+    monkeypatch.setattr(variable_pickles, "_LARGE_ITEMS", 500)
     monkeypatch.setattr(variable_pickles, "_ALWAYS_LOOK_BYTES", 0)
     threads = variable_pickles._threads
     ours = threads() - 1
@@ -184,7 +186,7 @@ def test_a_cell_that_cannot_reach_large_variables_has_none_of_them_looked_at(cel
 
 def test_a_view_has_only_its_own_array_looked_at(looked: list[str]) -> None:
     notebook = Notebook()
-    notebook.run("import numpy as np\none, two = np.zeros(100_000), np.zeros(100_000)\nview = one[:3]")
+    notebook.run("import numpy as np\none, two = np.zeros(1_000), np.zeros(1_000)\nview = one[:3]")
     looked.clear()
     assert notebook.run("view[0] = 1") == {"small", *looked}
     assert len(looked) == 1
@@ -193,7 +195,7 @@ def test_a_view_has_only_its_own_array_looked_at(looked: list[str]) -> None:
 def test_what_a_thread_may_have_changed_is_looked_at(looked: list[str]) -> None:
     notebook = Notebook()
     notebook.run(
-        "import threading\nimport numpy as np\nbig = np.zeros(100_000)\ngo, done = threading.Event(), threading.Event()"
+        "import threading\nimport numpy as np\nbig = np.zeros(1_000)\ngo, done = threading.Event(), threading.Event()"
     )
     notebook.run(
         textwrap.dedent(
@@ -218,7 +220,7 @@ def test_what_could_not_be_kept_at_the_end_of_its_cell_is_kept_at_the_next(
     looked: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     notebook = Notebook()
-    notebook.run("import numpy as np\nbig = np.zeros(100_000)\nnumber = 1")
+    notebook.run("import numpy as np\nbig = np.zeros(1_000)\nnumber = 1")
     notebook.run("number")
     plain = Keeper._dump
     monkeypatch.setattr(Keeper, "_dump", lambda *_, **__: (_ for _ in ()).throw(MemoryError))

@@ -47,7 +47,7 @@ def test_a_formula_and_a_step_of_a_newer_version_show_their_arithmetic(how: str)
     assert one.arithmetic in view
 
 
-@pytest.mark.parametrize("count", [0, 1, 60, 300])
+@pytest.mark.parametrize("count", [0, 1, 100])
 def test_every_page_of_sources_is_within_the_limits(count: int) -> None:
     sources = [WORST.model_copy(update={"figure": f"{n} {'9' * 50}"}) for n in range(count)]
     seen, page = 0, 0
