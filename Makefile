@@ -5,12 +5,12 @@ BIN := .venv/bin
 .DEFAULT_GOAL := help
 # Where this is set, as in many containers, each process of each test would compile all it imports anew.
 unexport PYTHONDONTWRITEBYTECODE
-# Fast tests hardly wait: three workers fill two cores. Tests of processes wait a lot: six of them. Each with a thread per
+# Fast tests wait now and then: four workers fill two cores. Tests of processes wait a lot: six of them. Each with a thread per
 # core for its arithmetic, they would wait for each other. Files run in the order of the tree. The plugin that tries a
 # test again talks to a server at each test, also when it tries nothing again.
 QUICK := OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 $(BIN)/pytest --dist loadfile --no-loadscope-reorder
 ELSEWHERE := integration or browser or attack or fault
-FAST := $(QUICK) -n 3 -p no:rerunfailures -m "not (process or long or $(ELSEWHERE))"
+FAST := $(QUICK) -n 4 -p no:rerunfailures -m "not (process or long or $(ELSEWHERE))"
 TYPES := $(BIN)/mypy && $(BIN)/lint-imports
 PROCESS := $(QUICK) -n 6 -m "process and not ($(ELSEWHERE))"
 LONG := $(QUICK) -n 2 -m "long and not (process or $(ELSEWHERE))"
