@@ -69,7 +69,7 @@ test: lint  ## check + the fast tests
 test-integration: .venv/.dev  ## what takes long, real sessions, real Redis and Postgres, and the whole stack
 	$(LONG)
 	$(PROCESS)
-	$(BIN)/pytest -n 3 --dist loadfile -m "integration and not attack"
+	$(BIN)/pytest -n 4 --dist loadfile -m "integration and not attack"
 	$(BIN)/pytest -n 2 --dist loadfile -m attack
 
 test-wheel: .venv/.dev  ## the wheel in an empty environment: every command there
