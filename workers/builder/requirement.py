@@ -27,7 +27,6 @@ MAX_CHARS = 200_000
 RESERVED = frozenset({"history", "tests", "README.md", "SECURITY.md", "requirement.toml", "requirements.txt"})
 """Names in the folder of a program that the builder writes itself."""
 CriticName = Literal["format", "interface", "lint", "types", "security", "run", "tests", "coverage", "review"]
-CRITICS: tuple[CriticName, ...] = get_args(CriticName)
 Severity = Literal["low", "medium", "high"]
 SEVERITIES: tuple[Severity, ...] = get_args(Severity)
 

@@ -11,8 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 LIMIT = 20 << 20
 """Largest frame in bytes, either way; settings allow answers of at most 8 MB."""
 ARGUMENT_CHARS = 50_000
-MOST_TOOLS = 100
-NAME_CHARS, ABOUT_CHARS = 128, 300
+ABOUT_CHARS = 300
 MOST_ARGUMENTS = 30
 
 

@@ -15,7 +15,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Places = npt.NDArray[np.int64]
-Converter = Callable[[str], Any]
 
 NULL, TWO_BYTES, THREE_BYTES, EIGHT_BYTES = 0xFB, 0xFC, 0xFD, 0xFE
 _SPARE = b"\0" * 9
