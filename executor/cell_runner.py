@@ -7,7 +7,7 @@ queue → begin → output, requests → finish
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from executor.bash_interpreter import BashInterpreter
@@ -24,7 +24,6 @@ from executor.interpreter import Interpreter, Owner
 from executor.notices import Notices, notice
 from executor.python_interpreter import PythonInterpreter
 from executor.session import Ending, Session
-from executor.unsaved_state import files_not_placed
 from executor.values import CellResult, CellStatus, Language, Limits, Notice
 from executor.wire import result_to
 from executor.workspace import Workspace
@@ -118,13 +117,12 @@ class CellRunner:
 
     # What the interpreters tell
 
-    def interpreter_opened(self, session: Session) -> Mapping[str, str]:
+    def interpreter_opened(self, session: Session) -> None:
         """The subprocess of Python is set up: the thread's files go into its workspace."""
         self._failed_starts["python"] = 0
         self._late = None
-        left_out = self._workspace.enter(session)
+        self._workspace.enter(session)
         self._output.open(self.limits)
-        return left_out
 
     def interpreter_ready(self, interpreter: Interpreter) -> None:
         """It takes a cell now, and nothing is left to be kept."""
@@ -226,7 +224,7 @@ class CellRunner:
         notifies = self.python.has_to_notify(cell)
         notices = self._take_notices(cell)
         if cell.started:
-            notices += files_not_placed(self._workspace.take_untold())
+            notices += self._workspace.take_untold()
         if self._late:
             notices += (notice("late_output", count=self._late),)
         self._late = 0

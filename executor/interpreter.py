@@ -6,7 +6,6 @@ a cell needs one, keeps what a cell leaves in its variables, and restores it in 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Protocol
 
@@ -64,8 +63,8 @@ class Interpreter(Protocol):
 class Owner(Protocol):
     """The notebook that an interpreter belongs to."""
 
-    def interpreter_opened(self, session: Session) -> Mapping[str, str]:
-        """The subprocess of Python is set up. Returns the files that its workspace has no room for, with reasons."""
+    def interpreter_opened(self, session: Session) -> None:
+        """The subprocess of Python is set up, and its working folder is there."""
 
     def interpreter_ready(self, interpreter: Interpreter) -> None:
         """It takes a cell now, and nothing is left to be kept."""

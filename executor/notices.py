@@ -6,12 +6,13 @@ a notice may itself be a notice: the clause that says why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from executor.values import Notice
 
 Notices = tuple[Notice, ...]
 """Sentences in the order in which they are read."""
+_SHOWN = 6
 
 CODES: Mapping[str, frozenset[str]] = {
     code: frozenset(values.split())
@@ -136,6 +137,12 @@ def notice(code: str, /, **values: str | float | Notice) -> Notice:
 def text_notice(text: str) -> Notice:
     """Free text that a client worded, or a subprocess whose set-up failed, before any cell."""
     return Notice("text", {"text": text})
+
+
+def shortened_list(names: Sequence[str]) -> str:
+    """The first few names, and how many more there are."""
+    shown = ", ".join(names[:_SHOWN])
+    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 
 
 def for_log(said: Notice) -> str:

@@ -146,7 +146,7 @@ class PythonInterpreter:
         state = self.unsaved.open()
         session.begin(state)
         self._lifecycle.opened(restoring=state is not None)
-        self.unsaved.files_left_out(self._owner.interpreter_opened(session))
+        self._owner.interpreter_opened(session)
         if self._lifecycle.phase is Phase.IDLE:
             self._owner.interpreter_ready(self)
 

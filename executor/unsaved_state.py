@@ -6,18 +6,17 @@ what went with it. Each step is written down before the next one, so that it sur
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 
 from executor.checkpoints import Checkpoint, Receiver, Refused
 from executor.counters import Counters
 from executor.frames import Message
 from executor.home import ThreadHome
-from executor.notices import Notices, notice
+from executor.notices import Notices, notice, shortened_list
 from executor.said import lost_from, why_from
 from executor.session import Ending
 from executor.values import Notice
 
-_SHOWN = 6
 _TRIES = 3
 """To restore what is kept: some deaths come from outside, as when a zygote takes all its children with it."""
 
@@ -146,10 +145,6 @@ class UnsavedState:
         self._names, self.variables = self._checkpoint.describe()
         self.notices = (*_uncertain(len(self._thread.unsaved_cells)), *self._not_kept())
 
-    def files_left_out(self, reasons: Mapping[str, str]) -> None:
-        """Files of the thread are not in the folder of its new subprocess."""
-        self.notices += files_not_placed(reasons)
-
     # As notices
 
     def _nothing_comes_back(self, why: Notice) -> None:
@@ -167,22 +162,10 @@ class UnsavedState:
         return (notice("not_kept", names=listed_names(self._names, self.variables)),) if self._names else ()
 
 
-def files_not_placed(reasons: Mapping[str, str]) -> Notices:
-    """That these files could not be put into the working folder."""
-    names = shortened_list([f"{name} ({why})" for name, why in reasons.items()])
-    return (notice("files_not_placed", names=names),) if reasons else ()
-
-
 def listed_names(lost: Sequence[tuple[str, str]], variables: Sequence[Message]) -> str:
     """Names with the number of the cell that last set each, and the reason."""
     cells = {variable["name"]: f" of cell {variable['cell']}" for variable in variables if variable["cell"]}
     return shortened_list([f"{name}{cells.get(name, '')} ({why})" for name, why in lost])
-
-
-def shortened_list(names: list[str]) -> str:
-    """The first few names, and how many more there are."""
-    shown = ", ".join(names[:_SHOWN])
-    return shown if len(names) <= _SHOWN else f"{shown} and {len(names) - _SHOWN} more"
 
 
 def _changes(cells: int, why: Notice | None) -> Notices:

@@ -14,6 +14,7 @@ from executor.collect import Collection, Snapshot, Taken, collect, fingerprint, 
 from executor.file_watcher import Watcher
 from executor.home import Home, KeptFile, ThreadHome, remove_tree
 from executor.images import HEAD_BYTES, mimetype_of
+from executor.notices import Notices, notice, shortened_list
 from executor.sandbox.calls import set_file_user
 from executor.session import Session
 from executor.slices import SLICE, Work, at_once
@@ -40,6 +41,7 @@ class Workspace:
         self._left_out: dict[str, str] = {}
         """Files of the thread that could not be put there, with the reason; the next subprocess may have room."""
         self._untold: dict[str, str] = {}
+        """Those of which no result has told."""
 
     def prepare(self) -> None:
         """Fresh folders, for a host that has no private ones to give."""
@@ -47,10 +49,10 @@ class Workspace:
             _clear(folder)
             folder.mkdir(mode=0o700)
 
-    def enter(self, session: Session) -> dict[str, str]:
+    def enter(self, session: Session) -> None:
         """Take the folder of a subprocess that is ready, and put the thread's files into it.
 
-        Returns the names of those that cannot be put there (for want of room, say), with the reasons.
+        Those that cannot be put there (for want of room, say) are left out (`take_untold`).
         """
         self.folder = session.workspace
         self._number += 1
@@ -64,9 +66,8 @@ class Workspace:
                 try:
                     at_once(place(self.folder, file.name, self._home.path_of(file.sha256), self._user))
                 except OSError as error:
-                    self._left_out[file.name] = error.strerror or repr(error)
+                    self._left_out[file.name] = self._untold[file.name] = error.strerror or repr(error)
         self.snapshot = snapshot(self.folder)
-        return self._left_out
 
     def leave(self) -> None:
         """Let go of the folder."""
@@ -109,10 +110,12 @@ class Workspace:
                 self.snapshot = {**self.snapshot, file.name: fingerprint(self.folder, file.name)}
         return True
 
-    def take_untold(self) -> dict[str, str]:
-        """The files that `give` has left out since the last call, with the reasons."""
-        taken, self._untold = self._untold, {}
-        return taken
+    def take_untold(self) -> Notices:
+        """What there is to say of files that were left out since the last call."""
+        names = shortened_list([f"{name} ({why})" for name, why in self._untold.items()])
+        told = (notice("files_not_placed", names=names),) if self._untold else ()
+        self._untold = {}
+        return told
 
     def add(self, file: KeptFile) -> None:
         """Count a file that is in the folder among the thread's."""

@@ -259,6 +259,31 @@ def test_a_file_that_cannot_be_placed_is_not_left_by_a_thread_that_was_deleted_m
     assert list((home.root / "files").glob("*/*")) == []
 
 
+def test_a_file_that_is_left_out_is_told_once_for_each_folder_that_has_no_room_for_it(
+    loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook, workspace = notebook_of(Home(tmp_path / "home"), loop)
+    (tmp_path / "small").write_bytes(b"a,b\n")
+    with (tmp_path / "small").open("rb") as file:
+        at_once(notebook.put("sales.csv", file.fileno(), 1 << 30))
+
+    def full(*_: object) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "sendfile", full)
+        for number in (1, 2):
+            entered(workspace, tmp_path / f"folder {number}")
+            told = [(each.code, each.values) for each in workspace.take_untold()]
+            assert told == [("files_not_placed", {"names": "sales.csv (No space left on device)"})]
+            assert workspace.take_untold() == ()
+            workspace.leave()
+    entered(workspace, tmp_path / "folder 3")
+    assert workspace.take_untold() == ()
+    assert (tmp_path / "folder 3" / "sales.csv").read_bytes() == b"a,b\n"
+    workspace.leave()
+
+
 @pytest.mark.parametrize("is_deleted", [False, True])
 def test_a_file_comes_although_the_subprocess_ends_and_leaves_nothing_when_its_thread_is_deleted(
     loop: Loop, tmp_path: Path, *, is_deleted: bool
