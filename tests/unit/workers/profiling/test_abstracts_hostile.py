@@ -21,6 +21,7 @@ import pytest
 import xlwt
 
 from core.steps import FileAbstract, FileProblem
+from workers.profiling.inside import databases
 from workers.profiling.inside.apart import apart
 from workers.profiling.inside.bounds import Bounds
 from workers.profiling.inside.kinds import Unusable
@@ -214,6 +215,15 @@ def test_a_view_without_end_does_not_keep_a_table_from_being_described(describe:
     (abstract,), problems = describe("endless.db", seconds=30)
     assert not problems
     assert {table.name: len(table.columns) for table in abstract.tables} == {"t": 1, "v": 0}
+
+
+def test_a_view_without_end_is_left_by_the_clock_where_the_processor_is_busy(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "endless.db").write_bytes(endless_sqlite(folder))
+    monkeypatch.setattr(databases, "_LOOKS", 10**9)
+    about = databases.sqlite("endless.db", 0, Bounds(seconds=1))
+    assert {table["name"]: len(table["columns"]) for table in about["tables"]} == {"t": 1, "v": 0}
 
 
 def test_records_that_each_bring_their_own_keys_are_no_table(describe: Describe, folder: Path) -> None:
