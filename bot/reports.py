@@ -225,13 +225,14 @@ class Reports:
         if self._store.current_turn(key.id) is not None or self._store.unread(key.id):
             self._slack.whisper(key, user, escape(say("again_busy", language)))
             return "busy"
-        self._handler.take_decision(pressed(key, user, shown, text=told.question))
+        asked = told.question or say("about_prompt", language)  # a message of files alone has no words to repeat
+        self._handler.take_decision(pressed(key, user, shown, text=asked))
         if self._store.known_messages(key.team, key.channel, [shown]):
-            self._handler.after_ack(self._tell_again, told, user)
+            self._handler.after_ack(self._tell_again, told, user, asked)
         return "taken"
 
-    def _tell_again(self, told: Told, user: str) -> None:
-        author, question = self._slack.user_name(user), " ".join(told.question.split())
+    def _tell_again(self, told: Told, user: str, asked: str) -> None:
+        author, question = self._slack.user_name(user), " ".join(asked.split())
         shown = question if len(question) <= _QUESTION else f"{question[:_QUESTION]}…"
         text = escape(say("again_asked", told.turn.language, author=author, question=shown))
         try:

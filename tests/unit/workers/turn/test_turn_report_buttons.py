@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import io
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from typing import Any
 
@@ -46,11 +46,13 @@ class AtOnce(Executor):
 class Desk:
     """A thread that ends with a report, and the bot that people press at. Each press meets a bot that just started."""
 
-    def __init__(self, world: World, *replies: Json, question: str = "how much?") -> None:
+    def __init__(
+        self, world: World, *replies: Json, question: str = "how much?", files: Mapping[str, bytes] | None = None
+    ) -> None:
         script = replies or (cell(TOTALS, "Totals"), *[finish(ANSWER)] * 12)
         world.model = Meanwhile(ScriptedModel(list(script)), {})
         self.world = world
-        self.key: ThreadKey = world.say(question)
+        self.key: ThreadKey = world.say(question, files=files)
         world.settle(self.key)
 
     @property
@@ -289,6 +291,16 @@ def test_run_again_asks_the_same_question_once_for_everybody(desk: Desk) -> None
     asked = [step for steps in turns for step in steps if isinstance(step, Asked)]
     assert [(step.text, step.user) for step in asked] == [("how much?", ANA), ("how much?", BEN)]
     assert "asked again: how much?" in desk.world.text(desk.key)
+
+
+def test_run_again_works_on_a_question_that_was_nothing_but_a_file(new_world: NewWorld) -> None:
+    read = cell("print(open('sales.csv').read())", "Read")
+    files = {"sales.csv": b"region,units\nNorth,120\nSouth,100\n"}
+    desk = Desk(new_world(), read, *[finish(ANSWER)] * 12, question="", files=files)
+    assert desk.press("again", user=BEN) == "taken"
+    desk.world.settle(desk.key)
+    assert [turn.status for turn in desk.world.turns(desk.key)] == ["done", "done"]
+    assert "asked again: Analyse this message." in desk.world.text(desk.key)
 
 
 def test_bytes_of_a_stranger_do_nothing(desk: Desk) -> None:
