@@ -101,9 +101,13 @@ class CatchUp:
             self._look_up(thread, wanted.after)
         except SlackBusy:
             return False
-        except (SlackUnreachable, StoreUnreachable) as error:
+        except StoreUnreachable as error:  # it says nothing about this thread, so it counts as no try
             log.info("thread_not_looked_up", thread=thread.id, error=error)
-            self._put_last(thread, wanted)
+            self._put_last(thread, wanted, wanted.tries)
+            return False
+        except SlackUnreachable as error:
+            log.info("thread_not_looked_up", thread=thread.id, error=error)
+            self._put_last(thread, wanted, wanted.tries + 1)
             return False
         except NotInstalled as error:
             log.info("thread_not_looked_up", thread=thread.id, error=error)
@@ -157,13 +161,13 @@ class CatchUp:
         if missed:
             log.info("thread_looked_up", thread=thread.id, unknown=len(missed))
 
-    def _put_last(self, thread: ThreadKey, wanted: _Wanted) -> None:
+    def _put_last(self, thread: ThreadKey, wanted: _Wanted, tries: int) -> None:
         with self._lock:
             if self._wanted.get(thread) != wanted:
                 return
             del self._wanted[thread]
-            if wanted.tries + 1 < MAX_TRIES:
-                self._wanted[thread] = _Wanted(wanted.after, wanted.tries + 1)
+            if tries < MAX_TRIES:
+                self._wanted[thread] = _Wanted(wanted.after, tries)
 
 
 def _moment_or_first(ts: str) -> tuple[int, int]:

@@ -74,6 +74,10 @@ def known(bot_: Bot, text: str, thread: ThreadKey | None = None) -> ThreadKey:
     return thread or ThreadKey(bot_.slack.team, CHANNEL, posted["ts"])
 
 
+def unreachable(*arguments: object, **keywords: object) -> None:
+    raise StoreUnreachable("away")
+
+
 def missed(bot_: Bot, text: str, thread: ThreadKey) -> None:
     """Somebody writes while none does."""
     bot_.slack.say(text, thread_ts=thread.root_ts)
@@ -176,10 +180,6 @@ def test_a_store_that_goes_away_while_words_are_taken_loses_none(bot_: Bot, monk
     missed(bot_, "only 2023", key)
     bot_.catch_up.note_start()
     with monkeypatch.context() as away:
-
-        def unreachable(*arguments: object, **keywords: object) -> None:
-            raise StoreUnreachable("away")
-
         away.setattr(Store, "known_messages", unreachable)
         assert not bot_.catch_up.look_up_one()
         away.setattr(Store, "lately_active", unreachable)
@@ -207,3 +207,15 @@ def test_nothing_is_looked_up_before_the_bot_listens(bot_: Bot, monkeypatch: pyt
         listens.set()
         eventually(lambda: bot_.taken == ["only 2023"])
         eventually(lambda: bot_.redis.get("threadbook:bot:listened") is not None)
+
+
+def test_a_store_that_is_away_for_long_uses_up_no_tries(bot_: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+    key = known(bot_, "what sold best?")
+    missed(bot_, "only 2023", key)
+    bot_.catch_up.note_start()
+    with monkeypatch.context() as away:
+        away.setattr(Store, "known_messages", unreachable)
+        for _ in range(2 * bot.catch_up.MAX_TRIES):
+            assert not bot_.catch_up.look_up_one()
+    bot_.look_up_all()
+    assert bot_.taken == ["only 2023"]
