@@ -40,7 +40,7 @@ AGAIN_S = 5.0
 MAX_TRIES = 5
 
 _LISTENED = "threadbook:bot:listened"
-"""In Redis: until when some bot listened, in seconds since 1970."""
+"""In Redis: until when some bot listened and had looked up all that it missed before, in seconds since 1970."""
 
 Take = Callable[[Mapping[str, Any], str, str], None]
 """Takes an event in, given the team's id and the bot's user id. Raises StoreUnreachable."""
@@ -124,13 +124,15 @@ class CatchUp:
             pause_s = TICK_S
             if not is_listening():
                 continue
-            with suppress(RedisError):
-                self._redis.set(_LISTENED, f"{time.time():.6f}")
+            heard_at = time.time()
             if self._gap_not_noted:
                 self._gap_not_noted = False
                 self.note_gap()
             while not self._stop.is_set() and self.look_up_one():
                 pass
+            if not (self._wanted or self._gap_not_noted):  # else a bot that starts now would not look far enough back
+                with suppress(RedisError):
+                    self._redis.set(_LISTENED, f"{heard_at:.6f}")
             pause_s = AGAIN_S if self._wanted else TICK_S
 
     def _note(self, limit: int, lately: timedelta) -> None:

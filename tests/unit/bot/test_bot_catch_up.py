@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing
 from pathlib import Path
@@ -14,6 +15,7 @@ from patience import eventually
 
 import bot.catch_up
 from bot.catch_up import CatchUp
+from core.errors import SlackBusy
 from core.slack.fake import BOT_USER, FakeSlack
 from core.slack.rates import Rates
 from core.slack.reader import SlackReader
@@ -207,6 +209,46 @@ def test_nothing_is_looked_up_before_the_bot_listens(bot_: Bot, monkeypatch: pyt
         listens.set()
         eventually(lambda: bot_.taken == ["only 2023"])
         eventually(lambda: bot_.redis.get("threadbook:bot:listened") is not None)
+
+
+def test_words_of_a_long_gap_are_taken_also_when_the_store_was_away_as_it_ended(
+    bot_: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bot.catch_up, "TICK_S", 0.001)
+    key = known(bot_, "what sold best?")
+    missed(bot_, "only 2023", key)
+    bot_.redis.set("threadbook:bot:listened", f"{float(key.root_ts):.6f}")
+    monkeypatch.setattr(time, "time", lambda: float(key.root_ts) + 10_000)
+    with monkeypatch.context() as away:
+        away.setattr(Store, "lately_active", unreachable)
+        bot_.catch_up.note_gap()
+    with bot_.catch_up.running(lambda: True):
+        eventually(lambda: bot_.taken == ["only 2023"])
+
+
+def test_a_bot_that_ends_before_it_has_looked_up_all_leaves_the_rest_to_the_next(
+    bot_: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bot.catch_up, "TICK_S", 0.001)
+    key = known(bot_, "what sold best?")
+    missed(bot_, "only 2023", key)
+    bot_.redis.set("threadbook:bot:listened", f"{float(key.root_ts):.6f}")
+    monkeypatch.setattr(time, "time", lambda: float(key.root_ts) + 10_000)
+    tried = threading.Event()
+
+    def busy(thread: ThreadKey, ts: str) -> list[dict[str, Any]]:
+        tried.set()
+        raise SlackBusy("no budget")
+
+    with monkeypatch.context() as slow:
+        slow.setattr(SlackReader, "messages_since", lambda self, thread, ts: busy(thread, ts))
+        bot_.catch_up.note_start()
+        with bot_.catch_up.running(lambda: True):
+            eventually(tried.is_set)
+    following = Bot(bot_.slack, bot_.store, bot_.redis)
+    following.catch_up.note_start()
+    following.look_up_all()
+    assert following.taken == ["only 2023"]
 
 
 def test_a_store_that_is_away_for_long_uses_up_no_tries(bot_: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
