@@ -114,6 +114,7 @@ class RetryBuffer:
             log.warning("event_left_to_slack", error=error)
         except Exception:
             log.exception("retry_failed")
+            return not self._stop.is_set()  # a bot that ends has closed what takes the event in: the next one has it
         return True
 
     def _first(self) -> _Waiting | None:

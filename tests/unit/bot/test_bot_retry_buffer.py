@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -153,3 +154,24 @@ def test_an_event_whose_file_was_purged_is_not_taken_in(tmp_path: Path) -> None:
     assert spool.purge(thread_id="T1:C1:100.000001") == 1
     purged.set()
     eventually(lambda: taken == ["100.000002"])
+
+
+def test_an_event_that_is_being_taken_while_the_bot_stops_is_left_to_the_next_bot(tmp_path: Path) -> None:
+    """The bot's executors take no more work by then."""
+    began, stopped = threading.Event(), threading.Event()
+    lookups, others = ThreadPoolExecutor(1), set(threading.enumerate())
+
+    def take(spooled: Spooled) -> None:
+        began.set()
+        stopped.wait(PATIENCE_S)
+        lookups.submit(str)
+
+    spool = Spool(tmp_path)
+    dying = RetryBuffer(take, spool, every_s=0.001)
+    dying.add(event("100.000001"))
+    assert began.wait(PATIENCE_S)
+    dying.close()
+    lookups.shutdown()
+    stopped.set()
+    eventually(lambda: set(threading.enumerate()) <= others)
+    assert len(spool.kept()) == 1
