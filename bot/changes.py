@@ -54,7 +54,8 @@ def change_in(event: Mapping[str, Any], context: EventContext) -> Change | None:
 def follow(change: Change, store: Store, wake: Callable[[str], None]) -> Touched | None:
     """Do in the Store what was done in Slack. Returns the stored message that was touched.
 
-    A turn that works with a deleted message is stopped; one that works with a changed message reads how it is now.
+    A turn that works with a deleted message is stopped; one that works with a changed message reads how it is now. A
+    mention without a word that gets some is a question.
     """
     if change.message is None:
         touched = store.delete_message(change.team, change.channel, change.ts)
@@ -65,6 +66,8 @@ def follow(change: Change, store: Store, wake: Callable[[str], None]) -> Touched
         news, kind = say("message_changed", detect(text), text=text), "text"
     if touched is not None and touched.turn_id is not None:
         store.record_message(_word(change, touched, news, kind))
+        wake(touched.thread_id)
+    elif touched is not None and touched.was_empty and change.message is not None:
         wake(touched.thread_id)
     return touched
 

@@ -35,6 +35,8 @@ class Touched:
     turn_id: str | None
     was_answered: bool = False
     """Whether a turn that is over has read it."""
+    was_empty: bool = False
+    """Whether it had neither words nor files, so that nobody had to read it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +92,20 @@ class Changes(Part):
 
     @writes
     def change_message(self, team: str, channel: str, ts: str, new_text: str) -> Touched | None:
-        """Give a message its new text and keep the one before; None when it is not stored or says the same."""
+        """Give a message its new text and keep the one before; None when it is not stored or says the same.
+
+        A message that was empty becomes unread mail with its first words.
+        """
         with self._writing() as db:
             row = _found(db, team, channel, ts)
             if row is None or row.text == storable(new_text):
                 return None
+            touched = _touched(row)
+            said = {"text": storable(new_text), **({"quiet": False} if touched.was_empty else {})}
             db.execute(t.message_versions.insert().values(message_id=row.id, text=row.text, replaced_at=now()))
-            db.execute(update(t.messages).where(t.messages.c.id == row.id).values(text=storable(new_text)))
+            db.execute(update(t.messages).where(t.messages.c.id == row.id).values(**said))
             self._take_back(db, [row.thread_id])
-            return _touched(row)
+            return touched
 
     def deleted_messages(self, turn_id: str) -> set[str]:
         """The ts of the messages of this turn that people deleted."""
@@ -125,6 +132,7 @@ def _found(db: Connection, team: str, channel: str, ts: str) -> Any:
         c.text,
         c.channel_type,
         c.kind,
+        c.quiet,
         t.threads.c.root_ts,
         t.turns.c.id.label("turn_id"),
         t.turns.c.status,
@@ -137,7 +145,8 @@ def _touched(row: Row[Any]) -> Touched:
     is_open = row.status in ("running", "waiting")
     open_turn = row.turn_id if is_open else None
     is_over = row.turn_id is not None and not is_open and row.kind == "text"
-    return Touched(row.thread_id, row.root_ts, row.channel_type, row.user, open_turn, was_answered=is_over)
+    is_empty = row.quiet and not row.text and row.turn_id is None and row.kind == "text"
+    return Touched(row.thread_id, row.root_ts, row.channel_type, row.user, open_turn, is_over, is_empty)
 
 
 def _redact(db: Connection, thread_id: str, texts: Iterable[str], deleted: Collection[str]) -> None:

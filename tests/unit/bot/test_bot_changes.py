@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from planted import places
+from test_bot_access import BEN, Bot, new_bot, threadbook  # noqa: F401 - fixtures
 from turn_world import ANA, CHANNEL, Meanwhile, World, cell, finish, hurried, new_database
 
 from bot.changes import change_in, follow
@@ -170,3 +171,19 @@ def test_the_head_of_a_thread_that_is_deleted_with_replies_below_it_is_deleted_h
 def test_a_message_that_is_not_ours_is_nothing_to_us(world: World) -> None:
     assert happens(world, deleted("1.000001")) == []
     assert happens(world, changed("1.000001", "hello there")) == []
+
+
+def test_a_mention_without_words_that_gets_them_later_is_a_question(threadbook: Bot) -> None:  # noqa: F811
+    posted = threadbook.slack.say("<@U0BOT00001>", user=BEN)
+    ts, team = str(posted["ts"]), threadbook.slack.team
+    for kind in ("app_mention", "message"):
+        threadbook.handler.take_event({**posted, "type": kind, "channel": CHANNEL}, team, "U0BOT00001")
+    assert threadbook.store.threads_needing_a_wake() == []
+    event = changed(ts, "<@U0BOT00001> how many orders?", user=BEN)
+    for _ in range(2):
+        threadbook.handler.take_event(event, team, "U0BOT00001")
+    key = ThreadKey(team, CHANNEL, ts)
+    assert threadbook.store.threads_needing_a_wake() == [key.id]
+    assert [mail.text for mail in threadbook.store.unread(key.id)] == ["how many orders?"]
+    message = threadbook.slack.thread(ts)[0]
+    assert [sign["name"] for sign in message["reactions"]] == ["eyes"]
