@@ -24,6 +24,8 @@ def is_whole(chart: ChartData) -> bool:
         return False
     if any(one.total_points > len(one.points) or not one.points for one in series):
         return False
+    if all(x is None for one in series for x, _ in one.points):
+        return False
     if any(not is_amount(y) for one in series for _, y in one.points):
         return False
     if all(is_amount(x) and x is not None for one in series for x, _ in one.points) and series[0].kind != "bar":

@@ -55,6 +55,11 @@ def test_bars_with_long_names_lie_and_begin_at_one_line() -> None:
     assert [wide / widths[0] for wide in widths] == pytest.approx([1, 2, 3, 4, 5], rel=0.02)
 
 
+def test_a_line_whose_points_stand_nowhere_is_left_to_its_picture() -> None:
+    """Days that no program could read are no days: pandas makes NaT of them."""
+    assert svg(chart("line", [(None, 1), (None, 2)]), "en", WIDE, "Chart: Units") == ""
+
+
 def test_months_stand_at_their_time_and_a_missing_one_breaks_the_line() -> None:
     points: Points = [("2024-01-01T00:00:00", 1), ("2024-02-01T00:00:00", None), ("2024-12-01T00:00:00", 3)]
     root = drawn(chart("line", [*points, ("2024-12-31T00:00:00", 4)]))
