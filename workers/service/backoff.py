@@ -55,9 +55,13 @@ class Backoff:
             self._begun.add(step)
         return Try(crashes=int(crashes) - 1, delays=int(delays))
 
-    def end(self, step: str) -> None:
-        """Forget the tries of this step: the worker did not die at it."""
-        self._redis.delete(_crashes(step))
+    def end(self, step: str, *, forgets_delays: bool = False) -> None:
+        """Forget the tries of this step: the worker did not die at it.
+
+        With `forgets_delays` the delays are forgotten too: the turn went on. The next turn of a thread begins at the
+        same step.
+        """
+        self._redis.delete(_crashes(step), *([_delays(step)] if forgets_delays else []))
         with self._lock:
             self._begun.discard(step)
 

@@ -164,7 +164,7 @@ def _advance(worker: WorkerContext, held: HeldLease, state: ThreadState) -> tupl
         log.exception("turn_failed", seconds=worker.backoff.postpone(lease.thread_id, step))
         return False, False
     else:
-        worker.backoff.end(step)
+        worker.backoff.end(step, forgets_delays=True)
         return True, rests_without_mail
     worker.backoff.end(step)
     return False, False

@@ -22,7 +22,7 @@ from core.values import Lease, ThreadKey, TurnStatus
 from workers.models.scripted import ScriptedModel
 from workers.service import jobs
 from workers.service.admission import Admission
-from workers.service.backoff import ALONE_AFTER, MOST_CRASHES, Backoff
+from workers.service.backoff import ALONE_AFTER, MOST_CRASHES, MOST_DELAYS, Backoff
 from workers.service.context import WorkerContext
 
 
@@ -65,6 +65,17 @@ def test_one_death_may_be_the_fault_of_another_turn(world: World, asked: ThreadK
     die_at_the_first_step(world, asked, ALONE_AFTER - 1)
     jobs.run(shared(world), asked.id)
     assert world.statuses(asked) == ["done"]
+
+
+def test_a_question_after_a_turn_that_was_postponed_too_often_is_answered(world: World, asked: ThreadKey) -> None:
+    backoff, begins = Backoff(world._redis), world.store.thread_state(asked.id).progress
+    for _ in range(MOST_DELAYS + 1):
+        backoff.postpone(asked.id, begins)  # the token of the workspace could not be read for hours
+    jobs.run(world.worker(), asked.id)
+    assert world.statuses(asked) == ["failed"]
+    world.say("what was sold, now?", thread=asked)
+    jobs.run(world.worker(), asked.id)
+    assert world.statuses(asked) == ["failed", "done"]
 
 
 def test_what_a_job_failed_of_is_not_told_to_rq(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
