@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from core.stepping_in import Switch
-from core.steps import GaveUp, Resumed, Step
+from core.steps import Resumed, Step
 from workers.turn.commands.thread import CommandThread
 
 WAIT_S = 3_600.0
@@ -14,12 +14,14 @@ WAIT_S = 3_600.0
 
 
 def carry_out(thread: CommandThread) -> Sequence[Step]:
-    """The step after which the turn's end no longer counts; nothing if the turn has gone on meanwhile."""
+    """The step after which the turn's end no longer counts; nothing if the turn has gone on meanwhile.
+
+    Commands that were carried out since the end may stand behind it.
+    """
     command = thread.command
-    wanted = Switch.decode(command.text)
-    ended = [step for step in thread.turns[-1] if step != command][-1:] if thread.turns else []
-    if wanted is None or not ended or not isinstance(ended[0], GaveUp):
+    if thread.open_turn is not None:
         return ()
+    wanted = Switch.decode(command.text) or Switch()
     until = float(command.ts) + WAIT_S if wanted.waits else None
     return (
         Resumed(

@@ -157,6 +157,25 @@ def test_a_late_press_changes_nothing_and_takes_the_buttons_away(away: Away) -> 
     assert away.labels == []
 
 
+@pytest.mark.parametrize("label", ["Wait for it", "Go on with small"])
+def test_a_choice_that_is_made_while_a_command_is_carried_out_counts(
+    away: Away, label: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    look = ModelChoices._is_open
+
+    def carried_out_meanwhile(*given: Any) -> bool:
+        is_open = look(*given)
+        away.world.say("undo", thread=away.key)
+        away.settle()
+        return is_open
+
+    monkeypatch.setattr(ModelChoices, "_is_open", carried_out_meanwhile)
+    assert away.press(label) == "taken"
+    away.world.model = ScriptedModel([cell("x = 1"), *SCRIPT])
+    assert away.settle() == ["done"]
+    assert len(away.world.steps(away.key, "resumed")) == 1
+
+
 def test_who_may_not_is_told_and_the_buttons_stay(new_world: NewWorld) -> None:
     away = Away(new_world(team=f'[access]\nask = ["{ANA}"]\n'))
     assert away.press("Go on with small", user=BEN) == "refused"
