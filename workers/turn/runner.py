@@ -47,7 +47,7 @@ from workers.turn.model_call import ask_model
 from workers.turn.open_turn import IsLost, OpenTurn
 from workers.turn.preferring import by_choice
 from workers.turn.second_route import run_route
-from workers.turn.selection import next_turn
+from workers.turn.selection import give_up_command, next_turn
 from workers.turn.sessions import ready_session, with_session_host
 
 log = get_logger(__name__)
@@ -74,7 +74,12 @@ def advance(context: TurnContext, lease: Lease, state: ThreadState, is_lost: IsL
 
 
 def abandon(context: TurnContext, lease: Lease, state: ThreadState) -> None:
-    """Close the thread's turn without looking at it: it was resumed too often and got no further."""
+    """Close the thread's turn without looking at it: it was resumed too often and got no further.
+
+    In a thread at rest it may be a command that gets no further: then that is left out, and nothing else.
+    """
+    if give_up_command(context, lease, state):
+        return
     if (selected := next_turn(context, lease, state)) is not None:
         turn = OpenTurn(context, lease, selected, lambda: False)
         turn.store_row()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Sequence
+from contextlib import suppress
 
 from core.commands import RUN, SPEAK, STARTUP, commands
-from core.errors import BlobsUnreachable, SlackUnreachable
-from core.phrases import language_of
+from core.errors import BlobsUnreachable, LeaseLost, SlackFailed, SlackUnreachable
+from core.phrases import language_of, say
 from core.rows import StoredMessage, TurnRow
 from core.slack.text import escape
 from core.steps import Acknowledged, Step
+from core.store import StoreUnreachable
 from core.store.thread_state import ThreadState
 from core.store.turns import new_turn
 from core.telemetry import get_logger
@@ -29,13 +32,37 @@ from workers.turn.talk import unread_mail
 
 log = get_logger(__name__)
 
+_AWAY = (HostUnavailable, SlackUnreachable, StoreUnreachable, BlobsUnreachable)
+
 
 def next_turn(context: TurnContext, lease: Lease, state: ThreadState) -> Selected | None:
     """The turn to work on: the open one if something is to be done for it, else by the mail; None without any.
 
-    `state` was read under this lease. Raises RetryLater when the session host is unavailable, or when Slack is and does
-    not say who wrote, or what the talk above the question is.
+    `state` was read under this lease. Raises RetryLater when the session host, the Store or the file store is
+    unavailable, or when Slack is: it may have to say who wrote, and what the talk above the question is.
     """
+    try:
+        return _next_turn(context, lease, state)
+    except _AWAY as error:
+        raise RetryLater(str(error)) from error
+
+
+def give_up_command(context: TurnContext, lease: Lease, state: ThreadState) -> bool:
+    """Leave out the command that the thread would carry out now without a turn, and say so; False if there is none."""
+    try:
+        if state.open_turn is not None:
+            return False
+        selected = select(_mail(context, lease, state), list(state.steps.values()))
+        if not isinstance(selected, CarryOut):
+            return False
+        thread = _at_rest(context, lease, selected.message, state)
+        _leave_out(thread, state.turns[-1], selected.message)
+    except _AWAY as error:
+        raise RetryLater(str(error)) from error
+    return True
+
+
+def _next_turn(context: TurnContext, lease: Lease, state: ThreadState) -> Selected | None:
     store, thread_id = context.store, lease.thread_id
     while True:
         current = state.open_turn
@@ -65,10 +92,7 @@ def next_turn(context: TurnContext, lease: Lease, state: ThreadState) -> Selecte
 
 def _mail(context: TurnContext, lease: Lease, state: ThreadState) -> list[StoredMessage]:
     current = state.open_turn
-    try:
-        return unread_mail(context, lease, lambda: None if current is None else state.steps[current.id], state)
-    except SlackUnreachable as error:
-        raise RetryLater(f"Slack does not say who wrote, or what stands above the question: {error}") from error
+    return unread_mail(context, lease, lambda: None if current is None else state.steps[current.id], state)
 
 
 def _thread(
@@ -78,19 +102,21 @@ def _thread(
     return CommandThread(context, lease, turns, language, command)
 
 
-def _carry_out(
-    context: TurnContext,
-    lease: Lease,
-    message: StoredMessage,
-    state: ThreadState,
-) -> None:
-    """Carry a command out without a turn. Its steps are the last turn's."""
-    last, turns = state.turns[-1], list(state.steps.values())
+def _at_rest(context: TurnContext, lease: Lease, message: StoredMessage, state: ThreadState) -> CommandThread:
+    """A thread without a turn, as this command sees it."""
     # What a form gives is JSON, in no language.
-    language = last.language
+    language = state.turns[-1].language
     if not commands()[message.kind].by_form:
-        language = language_of(message.text, last.language)
-    thread = _thread(context, lease, message, turns, language)
+        language = language_of(message.text, language)
+    return _thread(context, lease, message, list(state.steps.values()), language)
+
+
+def _carry_out(context: TurnContext, lease: Lease, message: StoredMessage, state: ThreadState) -> None:
+    """Carry a command out without a turn. Its steps are the last turn's.
+
+    One that fails is left out, and the thread is told: what came behind it is not to wait for ever.
+    """
+    last, thread = state.turns[-1], _at_rest(context, lease, message, state)
     command = thread.command
     needs_session = commands()[command.command].session
     try:
@@ -99,13 +125,26 @@ def _carry_out(
         steps = handler_of(command.command)(thread)
         if needs_session:
             context.transfer.export_state(lease)
-    except HostUnavailable as error:
-        raise RetryLater("the session host is away") from error
-    except BlobsUnreachable as error:
-        raise RetryLater(str(error)) from error
+    except (LeaseLost, RetryLater, *_AWAY):
+        raise
+    except Exception:
+        log.exception("command_failed", command=command.command)
+        _leave_out(thread, last, message)
+        return
     note_command(context, lease, command)
     acknowledged = Acknowledged(command=command.command, ts=command.ts)
     context.store.take_mail(lease, last.id, [message.id], [command, *steps, acknowledged])
+
+
+def _leave_out(thread: CommandThread, last: TurnRow, message: StoredMessage) -> None:
+    """Read a command that cannot be carried out, and say so if Slack takes it. Raises SlackUnreachable."""
+    context, lease, command, reference = thread.context, thread.lease, thread.command, uuid.uuid4().hex[:8]
+    log.error("command_left_out", command=command.command, reference=reference)
+    text = say("command_failed", thread.language, author=command.author or command.user, reference=reference)
+    with suppress(SlackFailed):
+        context.slack.post(lease, thread.key, f"{last.id}:failed:{command.ts}", escape(text))
+    thread.sign(done=False)
+    context.store.take_mail(lease, last.id, [message.id], [])
 
 
 def _arrive(thread: CommandThread, last: TurnRow, node_id: str | None) -> None:
