@@ -37,7 +37,8 @@ class Purges(Part):
     def purgeable(self, *, thread_id: str = "", user: str = "", older_than: datetime | None = None) -> list[str]:
         """The threads with anything stored that fit all that is given, by id.
 
-        `user`: the person wrote or commanded there. `older_than`: nothing happened there since, and no turn runs.
+        `user`: the person wrote or commanded there. `older_than`: nothing happened there since, no turn runs, and
+        no schedule is active.
         Threads that hold words of these threads are included and come first, so an interrupted purge finds them again.
         By age, a thread stays for as long as one of those stays.
         """
@@ -166,13 +167,14 @@ class Purges(Part):
 
 
 def _nothing_since(older_than: datetime) -> ColumnElement[bool]:
-    """SQL: nothing happened in a row of `threads` since then, and no turn runs there."""
+    """SQL: nothing happened in a row of `threads` since then, no turn runs there, and no report is made again."""
     c = t.threads.c
     fresh_mail = select(t.messages.c.id).where(t.messages.c.thread_id == c.id, t.messages.c.received_at >= older_than)
     fresh_turn = or_(t.turns.c.created_at >= older_than, t.turns.c.ended_at >= older_than)
     at_work = or_(fresh_turn, t.turns.c.status == "running")
     fresh_work = select(t.turns.c.id).where(t.turns.c.thread_id == c.id, at_work)
-    return and_(c.created_at < older_than, ~exists(fresh_mail), ~exists(fresh_work))
+    scheduled = select(t.schedules.c.id).where(t.schedules.c.thread_id == c.id, t.schedules.c.state == "active")
+    return and_(c.created_at < older_than, ~exists(fresh_mail), ~exists(fresh_work), ~exists(scheduled))
 
 
 def _is_still_old(db: Connection, thread_id: str, older_than: datetime) -> bool:

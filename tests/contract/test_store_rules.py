@@ -580,6 +580,19 @@ def test_a_purge_by_age_leaves_a_thread_in_which_something_happened_since(store:
     assert store.unread(THREAD) == []
 
 
+def test_a_purge_by_age_leaves_a_thread_whose_report_is_still_made_again(store: Store, lease: Lease) -> None:
+    turn = store.open_turn(lease, "en", "m")
+    FENCED["add_schedule"](store, lease, turn.id)
+    store.set_turn_status(lease, turn.id, "done")
+    (schedule,) = store.schedules(THREAD)
+    assert store.purgeable(older_than=datetime.now(UTC)) == []
+    assert store.purge_thread(THREAD, older_than=datetime.now(UTC)) is None
+    store.set_schedule_state(schedule.id, "paused")
+    assert store.purgeable(older_than=datetime.now(UTC)) == [THREAD]
+    store.set_schedule_state(schedule.id, "stopped")
+    assert store.purgeable(older_than=datetime.now(UTC)) == [THREAD]
+
+
 def test_a_deleted_message_that_called_for_a_talk_is_no_mail_any_more(store: Store) -> None:
     store.record_message(message(ts="100.000009", root_ts="100.000001", mention=True))
     assert store.unread(THREAD)[0].talk_wanted
