@@ -327,10 +327,9 @@ class Delivery:
 
         `models` are others that could go on where the model was unavailable.
         """
-        resumed = sum(isinstance(each, Resumed) for each in steps)
         cells = [each for each in steps if isinstance(each, CellRan)]
         end = gave_up_blocks(step, self._turn.language, cells, self._turn.id, models)
-        self._post(f"end:{resumed}" if resumed else "end", end, below_card=True)
+        self._post(end_slot(steps), end, below_card=True)
 
     def was_posted(self, slot: str) -> bool:
         """Whether the message of this slot is in the thread, as far as we know."""
@@ -349,6 +348,12 @@ class Delivery:
     def _tell(self, key: str, text: str) -> None:
         if self._slack.post_once(self._lease, self._thread, key, text).new:
             self._line = ""
+
+
+def end_slot(steps: Sequence[Step]) -> str:
+    """Where the end of a turn without an answer is posted: a turn that was taken up again has another end."""
+    resumed = sum(isinstance(each, Resumed) for each in steps)
+    return f"end:{resumed}" if resumed else "end"
 
 
 def _is_silent(steps: Sequence[Step]) -> bool:

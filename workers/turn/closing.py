@@ -22,6 +22,7 @@ from workers.agent.about_steps import cells, ending
 from workers.agent.inbox import as_asked, as_noted
 from workers.agent.rerun import rests_on_cells
 from workers.agent.turn import files_of
+from workers.delivery.deliver import end_slot
 from workers.delivery.reports import render_report
 from workers.turn.cells import export
 from workers.turn.checking import check_before, order_of
@@ -43,7 +44,7 @@ def close(turn: OpenTurn, end: Finished | Forgot | GaveUp | Closed) -> None:
         _report(turn)
     elif isinstance(end, Forgot):
         turn.show.ends(_status_of(end))
-        turn.show.say("end", escape(end.text), below_card=True)
+        turn.show.say(end_slot(turn.steps), escape(end.text), below_card=True)
     elif isinstance(end, Closed):
         turn.show.ends("done")
     else:
@@ -104,7 +105,7 @@ def close_as_ours(turn: OpenTurn, *, at_last: bool = False) -> None:
 def close_at_last(turn: OpenTurn) -> None:
     """Close a turn at which several workers died. An answer that is in the thread already stays the answer."""
     end = ending(turn.steps)
-    if end is None or not turn.show.was_posted("report:0" if isinstance(end, Finished) else "end"):
+    if end is None or not turn.show.was_posted("report:0" if isinstance(end, Finished) else end_slot(turn.steps)):
         close_as_ours(turn, at_last=True)
         return
     status = _status_of(end)

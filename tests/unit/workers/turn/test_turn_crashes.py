@@ -21,7 +21,7 @@ from core.steps import dump_step
 from core.values import ThreadKey
 from workers.models.base import Model
 from workers.models.scripted import ScriptedModel
-from workers.service.backoff import MOST_CRASHES
+from workers.service.backoff import MOST_CRASHES, Backoff
 
 # The card is drawn in a thread of its own, which dies with its worker.
 pytestmark = pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
@@ -271,6 +271,22 @@ def test_workers_that_die_after_the_report_stands_never_take_it_back(world: Worl
     assert world.statuses(key) == ["done"]
     assert world.kinds(key)[-1] == "finished"
     assert "It is in the log" not in world.text(key)
+
+
+def test_a_second_end_that_workers_died_before_is_told(world: World) -> None:
+    world.model = ScriptedModel(turns=[[cell(COUNT), GIVE_UP, GIVE_UP]])
+    key = world.say("how much was sold?")
+    world.settle(key)
+    world.slack.fault("chat.postMessage", "drop_call", times=99)
+    world.say("continue", thread=key)
+    world.run(key)
+    assert world.kinds(key)[-1] == "gave_up"
+    for _ in range(MOST_CRASHES):
+        Backoff(world._redis).begin(world.store.thread_state(key.id).progress)
+    world.slack.heal()
+    world.settle(key)
+    assert world.kinds(key).count("gave_up") == 3
+    assert "It is in the log" in world.text(key)
 
 
 def test_a_turn_that_sends_a_message_with_each_try_is_not_given_up(world: World) -> None:

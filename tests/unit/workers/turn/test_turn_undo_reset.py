@@ -149,3 +149,10 @@ def test_a_reset_while_a_turn_runs_is_refused(world: World) -> None:
 def test_what_was_before_a_reset_cannot_be_undone(world: World, key: ThreadKey) -> None:
     say(world, key, "reset", "yes", "undo")
     assert "This thread has no step to undo" in world.text(key)
+
+
+def test_a_reset_that_was_stopped_and_continued_is_told_like_any_other(world: World, key: ThreadKey) -> None:
+    say(world, key, "reset", "stop", "continue")
+    assert world.statuses(key) == ["done", "waiting"]
+    say(world, key, "yes please")
+    assert "The session is reset, as ben confirmed" in world.text(key)
