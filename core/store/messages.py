@@ -107,6 +107,8 @@ class Messages(Part):
                 self._insert_message(db, message, author, quiet=False, talk_wanted=False)
             for caller in callers:
                 kept = _kept(db, caller)
+                if kept.kind == DELETED:  # people have deleted it since it was read
+                    continue
                 merged = _merged(kept, caller, "", quiet=not (caller.text or caller.files))
                 db.execute(update(t.messages).where(t.messages.c.id == kept.id).values(**merged, talk_wanted=False))
 

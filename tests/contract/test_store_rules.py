@@ -600,6 +600,15 @@ def test_a_deleted_message_that_called_for_a_talk_is_no_mail_any_more(store: Sto
     assert store.unread(THREAD) == []
 
 
+def test_a_message_that_is_deleted_while_its_talk_is_read_stays_deleted(store: Store, lease: Lease) -> None:
+    store.record_message(message(ts="100.000009", text="the merger", root_ts="100.000001"), quiet=True)
+    caller = message(ts="100.000009", text="the merger", root_ts="100.000001")  # as it was read
+    store.delete_message("T1", "C1", "100.000009")
+    store.take_talk(lease, [caller], [])
+    assert store.written("T1", "C1", "100.000009") is None
+    assert [mail.ts for mail in store.unread(THREAD)] == ["100.000001"]
+
+
 # --- many at once
 
 
