@@ -92,6 +92,7 @@ SAMPLES: Mapping[str, Any] = {
     "vectors": b"ab",
     "search_id": 1,
     "then": [REPLIED],
+    "as_read": [],
     "author": "Ana",
     "cell_id": "here cell",
     "changes": {"language": "en"},

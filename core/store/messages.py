@@ -184,10 +184,23 @@ def unread_messages(db: Connection, thread_id: str) -> list[tuple[StoredMessage,
     return sorted(found, key=lambda one: (moment(one[0].ts), one[0].id))
 
 
-def mark_read(db: Connection, lease: Lease, turn_id: str, message_ids: Collection[int]) -> None:
-    """Note that a turn has read these messages; those of other threads stay as they are."""
-    mine = (t.messages.c.thread_id == lease.thread_id) & t.messages.c.id.in_(message_ids)
-    db.execute(update(t.messages).where(mine).values(turn_id=turn_id))
+class MailChanged(Exception):
+    """People have deleted or changed a message since it was read."""
+
+
+def mark_read(
+    db: Connection, lease: Lease, turn_id: str, message_ids: Collection[int], as_read: Collection[StoredMessage] = ()
+) -> None:
+    """Note that a turn has read these messages; those of other threads stay as they are.
+
+    Raises MailChanged if one of them is not `as_read` any more.
+    """
+    c = t.messages.c
+    mine = (c.thread_id == lease.thread_id) & c.id.in_(message_ids)
+    marked = db.execute(update(t.messages).where(mine).values(turn_id=turn_id).returning(c.id, c.kind, c.text))
+    now_there = {row.id: (row.kind, row.text) for row in marked}
+    if any(now_there.get(each.id) != (each.kind, each.text) for each in as_read):
+        raise MailChanged
 
 
 def _has_ts(team: str, channel: str, ts: str) -> ColumnElement[bool]:

@@ -22,7 +22,7 @@ from sqlalchemy import (
     update,
 )
 
-from core.rows import Appended, Spent, TurnRow
+from core.rows import Appended, Spent, StoredMessage, TurnRow
 from core.steps import Questioned, Replied, Step, dump_step, load_step
 from core.store import tables as t
 from core.store.messages import HAS_UNREAD, mark_read
@@ -112,18 +112,20 @@ class Turns(Part):
         *,
         opens: TurnRow | None = None,
         node_id: str | None = None,
+        as_read: Sequence[StoredMessage] = (),
     ) -> None:
         """Mark messages as read by a turn and append the steps that they became: both or neither.
 
         With the first step, a waiting turn runs again: a worker that dies right now leaves it to the next one. A turn
         that `opens` with this is stored first, and so is the `node_id` of a thread that is new and has no session yet.
-        Raises IntegrityError when the thread has another open turn.
+        Raises IntegrityError when the thread has another open turn, and MailChanged when people have deleted or changed
+        one of these messages, which it has `as_read`.
         """
         with self._writing(lease, turn_id, **({} if node_id is None else {"node_id": node_id})) as db:
             if opens is not None:
                 _open(db, opens)
             if message_ids:
-                mark_read(db, lease, turn_id, message_ids)
+                mark_read(db, lease, turn_id, message_ids, as_read)
             if steps:
                 self._append(db, turn_id, steps, first=None if opens is None else 0)
             if steps and opens is None:

@@ -21,6 +21,7 @@ from core.steps import (
     Unread,
     open_question,
 )
+from core.store.messages import MailChanged
 from core.values import FileRef
 from workers.agent.about_steps import has_readable_file, last_answer, unread_files
 from workers.agent.inbox import AuthorOf, Reading, read_mail
@@ -63,7 +64,11 @@ def join_mail(turn: OpenTurn) -> None:
             steps.insert(_before_commands(reading) + len(files[:1]), recalled)
     if turn.preferred is not None and not turn.steps and any(isinstance(step, Asked) for step in steps):
         steps.append(turn.preferred)
-    turn.take(reading.mail, steps)
+    try:
+        turn.take(reading.mail, steps, as_read=True)
+    except MailChanged:  # its files may have taken minutes
+        join_mail(turn)
+        return
     if question is not None and any(isinstance(step, Agreed | Redrafted) for step in steps):
         turn.show.agreed(turn.steps, question)
     show_answer(turn)

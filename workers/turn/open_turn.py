@@ -114,12 +114,16 @@ class OpenTurn:
         wrote, self._wrote = self._wrote, False
         return wrote
 
-    def take(self, mail: Sequence[StoredMessage], steps: Sequence[Step]) -> None:
-        """Mark messages as read by this turn and store the steps that they became, all or none. Raises LeaseLost."""
+    def take(self, mail: Sequence[StoredMessage], steps: Sequence[Step], *, as_read: bool = False) -> None:
+        """Mark messages as read by this turn and store the steps that they became, all or none. Raises LeaseLost.
+
+        With `as_read` it raises MailChanged when people have deleted or changed one of them since.
+        """
         ids = [message.id for message in mail]
         opens = None if self._is_stored else self.row
         node_id = self.node_id if self._brings_node else None
-        self.context.store.take_mail(self.lease, self.row.id, ids, steps, opens=opens, node_id=node_id)
+        read = mail if as_read else ()
+        self.context.store.take_mail(self.lease, self.row.id, ids, steps, opens=opens, node_id=node_id, as_read=read)
         self._is_stored, self._brings_node = True, False
         self.steps.extend(steps)
 

@@ -13,7 +13,7 @@ from contextlib import suppress
 from core.errors import BlobsUnreachable, FileUnreachable, LeaseLost, SlackUnreachable
 from core.phrases import say
 from core.slack.text import escape
-from core.steps import APPROVE_CALL, Acknowledged, Commanded, Questioned, open_question, words_of
+from core.steps import APPROVE_CALL, Acknowledged, Closed, Commanded, Questioned, open_question, words_of
 from core.store import StoreUnreachable
 from core.store.thread_state import ThreadState
 from core.telemetry import bind_fields, get_logger
@@ -173,6 +173,8 @@ def _perform(turn: OpenTurn, view: Turn, action: Action) -> bool:
             _obey(turn, command)
         case LetGo():
             raise LeaseLost(f"the lease of {turn.thread_id} is known to be lost")
+        case Wait() if not turn.steps:  # people have deleted what it was for
+            turn.append(Closed())
         case Wait():
             turn.show.ends("waiting")
             if asked := open_question(turn.steps):

@@ -114,6 +114,24 @@ def test_the_text_of_a_deleted_message_leaves_every_table(world: World) -> None:
     assert world.statuses(key) == ["done"]
 
 
+def test_a_message_that_is_deleted_while_its_file_is_fetched_is_not_answered(world: World) -> None:
+    world.model = ScriptedModel([finish("Two.")])
+    key = world.say(WORDS, files={"a.csv": b"x\n1\n"})
+    world.slack.fault("download", then=lambda: happens(world, deleted(key.root_ts)))
+    world.settle(key)
+    assert kept(world) == []
+    assert (world.statuses(key), world.text(key)) == (["done"], "")
+
+
+def test_a_message_that_is_changed_while_its_file_is_fetched_is_read_as_it_is_now(world: World) -> None:
+    world.model = ScriptedModel([cell("print(open('a.csv').read())"), finish("Two.")])
+    key = world.say("count the orders", files={"a.csv": b"x\n1\n"})
+    world.slack.fault("download", then=lambda: happens(world, changed(key.root_ts, "count the customers")))
+    world.settle(key)
+    assert [step["text"] for step in world.steps(key, "asked")] == ["count the customers"]
+    assert world.statuses(key) == ["done"]
+
+
 def test_an_unread_message_is_read_as_it_was_changed(world: World) -> None:
     key = world.say("count the orders")
     assert happens(world, changed(key.root_ts, "count the customers")) == []
