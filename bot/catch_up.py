@@ -113,6 +113,8 @@ class CatchUp:
             log.info("thread_not_looked_up", thread=thread.id, error=error)
         except Exception:
             log.exception("thread_not_looked_up", thread=thread.id)
+            if self._stop.is_set():  # a bot that ends has closed what takes messages in: the next one looks again
+                return False
         with self._lock:
             if self._wanted.get(thread) == wanted:  # else a gap was noted meanwhile
                 del self._wanted[thread]

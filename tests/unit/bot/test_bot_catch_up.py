@@ -11,7 +11,7 @@ from typing import Any
 
 import fakeredis
 import pytest
-from patience import eventually
+from patience import PATIENCE_S, eventually
 
 import bot.catch_up
 from bot.catch_up import CatchUp
@@ -261,3 +261,31 @@ def test_a_store_that_is_away_for_long_uses_up_no_tries(bot_: Bot, monkeypatch: 
             assert not bot_.catch_up.look_up_one()
     bot_.look_up_all()
     assert bot_.taken == ["only 2023"]
+
+
+def test_a_look_up_that_is_cut_off_as_the_bot_ends_is_done_by_the_next(
+    bot_: Bot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The bot's executors take no more work by then."""
+    monkeypatch.setattr(bot.catch_up, "TICK_S", 0.001)
+    key = known(bot_, "what sold best?")
+    missed(bot_, "only 2023", key)
+    bot_.redis.set("threadbook:bot:listened", f"{float(key.root_ts):.6f}")
+    monkeypatch.setattr(time, "time", lambda: float(key.root_ts) + 10_000)
+    began, stopped, others = threading.Event(), threading.Event(), set(threading.enumerate())
+
+    def take(event: Mapping[str, Any], team: str, bot_user_id: str) -> None:
+        began.set()
+        stopped.wait(PATIENCE_S)
+        raise RuntimeError("cannot schedule new futures after shutdown")
+
+    monkeypatch.setattr(bot_.catch_up, "_take", take)
+    bot_.catch_up.note_start()
+    with bot_.catch_up.running(lambda: True):
+        assert began.wait(PATIENCE_S)
+    stopped.set()
+    eventually(lambda: set(threading.enumerate()) <= others)
+    following = Bot(bot_.slack, bot_.store, bot_.redis)
+    following.catch_up.note_start()
+    following.look_up_all()
+    assert following.taken == ["only 2023"]
