@@ -69,11 +69,11 @@ class Watchdog:
         """One look. Raises nothing."""
         session = self._client.current_session
         heard = (session, getattr(session, "last_ping_pong_time", None), self._messages)
-        self._silent_looks = 0 if heard != self._heard else self._silent_looks + 1
-        self._heard = heard
         if session is not self._session:
             self._session = session
             self._gap("replaced")
+        self._silent_looks = 0 if heard != self._heard else self._silent_looks + 1
+        self._heard = heard
         if session is not None and session.is_active() and self.silent_s >= DEAF_AFTER_S:
             self._gap("deaf")
             self._open_again(session)

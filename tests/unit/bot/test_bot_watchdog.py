@@ -121,6 +121,23 @@ def test_a_connection_that_the_sdk_replaced_is_a_gap() -> None:
     assert gaps == ["gap"]
 
 
+def test_a_long_gap_is_noted_before_the_new_connection_counts_as_heard() -> None:
+    """Else what was missed in it could be taken for heard by then."""
+    client = Client()
+    heard: list[bool] = []
+    watchdog = Watchdog(client, lambda: heard.append(watchdog.is_connected()))  # type: ignore[arg-type]
+    watchdog._session = client.current_session  # type: ignore[assignment]
+    client.connects = False
+    for _ in range(2 * LOOKS):
+        watchdog.look()
+    heard.clear()
+    client.connects = True
+    client.connect_to_new_endpoint()
+    watchdog.look()
+    assert heard == [False]
+    assert watchdog.is_connected()
+
+
 def test_a_gap_that_cannot_be_noted_does_not_keep_the_connection_closed() -> None:
     client = Client()
 
