@@ -270,12 +270,17 @@ class MessageHandler:
             self._submit(self._answer_once, message, phrase)
 
     def _take_leave(self, message: IncomingMessage, command: Command, context: EventContext) -> None:
-        """Leave the thread, whatever is known of it. For the worker of an open turn it is a stop."""
+        """Leave the thread, whatever is known of it. For the worker of an open turn it is a stop.
+
+        Raises SlackUnreachable while Slack does not say who the author is: no worker asks again.
+        """
         thread_id = message.thread.id
         turn = self._store.current_turn(thread_id)
         if turn is not None and _is_option(message.text, self._store.steps(turn.id)):
             self._take_message(message.model_copy(update={"kind": "text"}), context)
             return
+        if not message.standing:
+            raise SlackUnreachable("Slack does not say now who wants the bot to leave")
         at_work = turn is not None or bool(self._store.unread(thread_id))
         kept = message.model_copy(update={"kind": "stop"}) if at_work else message
         author = context.name_of(message.user)

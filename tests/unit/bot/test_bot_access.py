@@ -14,6 +14,7 @@ import pytest
 import bot.message_handler
 from bot.intake import EventContext, to_message
 from bot.message_handler import MessageHandler
+from core.errors import SlackUnreachable
 from core.queue import Wakes
 from core.settings import load_settings
 from core.slack.fake import FakeSlack
@@ -160,6 +161,21 @@ def test_what_slack_does_not_tell_in_time_is_left_to_the_worker(
             told.set()
     (kept,) = threadbook.store.unread(message.thread.id)
     assert kept.standing == ""
+
+
+def test_nobody_sends_the_bot_away_before_slack_says_who_they_are(threadbook: Bot) -> None:
+    """The bot leaves by itself: no worker asks again."""
+    asked = threadbook.say("what sold best?")
+    guest = asked.model_copy(update={"user": "U0GUEST001", "ts": "1.000002", "text": "leave", "kind": "leave"})
+    threadbook.slack.fault("users.info", "drop_call", times=3)
+    with pytest.raises(SlackUnreachable):
+        threadbook.handler.take(guest, threadbook.context())
+    assert not threadbook.store.has_left(asked.thread)
+    threadbook.slack.flags["U0GUEST001"] = {"is_restricted": True}
+    threadbook.handler.take(guest, threadbook.context())
+    assert not threadbook.store.has_left(asked.thread)
+    threadbook.handler.take(guest.model_copy(update={"user": BEN, "ts": "1.000003"}), threadbook.context())
+    assert threadbook.store.has_left(asked.thread)
 
 
 def test_a_slack_that_refuses_to_look_people_up_has_members_only(threadbook: Bot) -> None:
