@@ -9,6 +9,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, select, update
 
+from core.commands import DESCRIBE
 from core.store import tables as t
 from core.store.lineage import inheritors_of
 from core.store.part import Part, now, storable, writes
@@ -70,6 +71,8 @@ class Changes(Part):
             threads = (row.thread_id, *inheritors_of(db, [row.thread_id]))
             for thread_id in threads:
                 _redact(db, thread_id, texts, {ts})
+            if row.kind == DESCRIBE:
+                _forget_description(db, row.thread_id, texts)
             self._take_back(db, threads)
             return _touched(row)
 
@@ -164,6 +167,18 @@ def _redact(db: Connection, thread_id: str, texts: Iterable[str], deleted: Colle
         before = {name: getattr(report, name) for name in _QUOTING}
         if (clean := {name: _without(value, quotes) for name, value in before.items()}) != before:
             db.execute(update(t.reports).where(t.reports.c.turn_id == report.turn_id).values(**clean))
+    ordered = select(t.schedules.c.id, t.schedules.c.said).where(t.schedules.c.thread_id == thread_id)
+    for schedule in db.execute(ordered).all():
+        if (said := _without(schedule.said, quotes)) != schedule.said:
+            db.execute(update(t.schedules).where(t.schedules.c.id == schedule.id).values(said=said))
+
+
+def _forget_description(db: Connection, thread_id: str, texts: Iterable[str]) -> None:
+    """Take away what a deleted message said the thread is about, unless somebody has said something else since."""
+    mine = t.descriptions.c.thread_id == thread_id
+    described = db.execute(select(t.descriptions.c.text).where(mine)).scalar()
+    if described and any(described in " ".join(text.split()) for text in texts):
+        db.execute(delete(t.descriptions).where(mine))
 
 
 def _quotes(texts: Iterable[str]) -> set[str]:

@@ -600,6 +600,26 @@ def test_a_deleted_message_that_called_for_a_talk_is_no_mail_any_more(store: Sto
     assert store.unread(THREAD) == []
 
 
+def test_the_sentence_that_ordered_a_schedule_leaves_with_its_message(store: Store, lease: Lease) -> None:
+    turn = store.open_turn(lease, "en", "m")
+    store.record_message(message(ts="100.000002", text="every day", kind="schedule"))
+    FENCED["add_schedule"](store, lease, turn.id)
+    assert store.schedules(THREAD)[0].said == "every day"
+    store.delete_message("T1", "C1", "100.000002")
+    assert store.schedules(THREAD)[0].said == "[…]"
+
+
+def test_a_description_leaves_with_its_message_and_a_later_one_stays(store: Store, lease: Lease) -> None:
+    store.record_message(message(ts="100.000002", text="describe: the  merger", kind="describe"))
+    store.record_message(message(ts="100.000003", text="describe: the shops", kind="describe"))
+    store.describe_thread(lease, "U1", "the shops")
+    store.delete_message("T1", "C1", "100.000002")
+    assert store.description_of(THREAD) == "the shops"
+    store.describe_thread(lease, "U1", "the shops")
+    store.delete_message("T1", "C1", "100.000003")
+    assert store.description_of(THREAD) == ""
+
+
 def test_a_message_that_is_deleted_while_its_talk_is_read_stays_deleted(store: Store, lease: Lease) -> None:
     store.record_message(message(ts="100.000009", text="the merger", root_ts="100.000001"), quiet=True)
     caller = message(ts="100.000009", text="the merger", root_ts="100.000001")  # as it was read

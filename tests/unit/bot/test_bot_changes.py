@@ -132,6 +132,17 @@ def test_a_message_that_is_changed_while_its_file_is_fetched_is_read_as_it_is_no
     assert world.statuses(key) == ["done"]
 
 
+def test_what_a_deleted_message_said_a_thread_is_about_is_forgotten(world: World) -> None:
+    world.model = ScriptedModel([cell("print(1)"), finish("Two.")])
+    key = world.say("how many?")
+    world.settle(key)
+    world.say("describe: the merger called Nightingale", thread=key)
+    world.settle(key)
+    assert kept(world) != []
+    happens(world, deleted(world.messages(key)[-2]["ts"]))
+    assert kept(world) == []
+
+
 def test_an_unread_message_is_read_as_it_was_changed(world: World) -> None:
     key = world.say("count the orders")
     assert happens(world, changed(key.root_ts, "count the customers")) == []
