@@ -32,7 +32,7 @@ from core.steps import (
     Unread,
     answers_reset,
 )
-from core.values import FileRef
+from core.values import FileRef, StoredFile
 
 Turns = Sequence[Sequence[Step]]
 """The turns of a thread, oldest first."""
@@ -41,6 +41,12 @@ Turns = Sequence[Sequence[Step]]
 def cells(steps: Sequence[Step]) -> list[CellRan]:
     """The cells among these steps."""
     return [step for step in steps if isinstance(step, CellRan)]
+
+
+def files_made(ran: Iterable[CellRan]) -> dict[str, StoredFile]:
+    """The files that these effective cells made, by name, as the last one left each. Those of an undone cell are gone
+    from the session too."""
+    return {file.name: file for cell in ran if cell.status != "undone" for file in cell.files}
 
 
 def cells_run(steps: Sequence[Step]) -> int:

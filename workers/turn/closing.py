@@ -18,7 +18,7 @@ from core.steps import Closed, Finished, Forgot, GaveUp, Step
 from core.suggesting import suggestions
 from core.telemetry import get_logger
 from core.values import StoredFile, ThreadKey, TurnStatus
-from workers.agent.about_steps import cells, ending
+from workers.agent.about_steps import cells, ending, files_made
 from workers.agent.inbox import as_asked, as_noted
 from workers.agent.rerun import rests_on_cells
 from workers.agent.turn import files_of
@@ -138,7 +138,7 @@ def _report(turn: OpenTurn) -> None:
         StoredFile(name=file.name, mimetype=file.mimetype, size=len(file.data), sha256=context.blobs.put(file.data))
         for file in report.files
     ]
-    made = {file.name: file for cell in cells(turn.steps) for file in cell.files}
+    made = files_made(cells(seen[-1]))
     new = None
     if mode == "before":
         context.store.complete_report(turn.lease, turn.row.id, report.markdown, [*files, *made.values()])

@@ -11,7 +11,7 @@ from core.blobs import Blobs
 from core.errors import BlobMissing
 from core.steps import CellRan, Finished, Replied, Step
 from core.values import Language, StoredFile
-from workers.agent.about_steps import cells
+from workers.agent.about_steps import cells, files_made
 from workers.delivery.reports import ReportInput, render_report, report_input
 from workers.delivery.reports.pack import INPUT_BYTES, PackInput, pack
 from workers.delivery.safe_tables import make_safe
@@ -91,7 +91,7 @@ def last_report(turns: Mapping[str, Sequence[Step]]) -> str:
 
 
 def _made(given: ReportInput) -> dict[str, StoredFile]:
-    return {file.name: file for cell in (*given.earlier, *given.cells) for file in cell.files}
+    return files_made((*given.earlier, *given.cells))
 
 
 def _read(blobs: Blobs, sha256: str) -> bytes | None:

@@ -12,7 +12,7 @@ from core.slack.markdown import escape_markdown, headings
 from core.slack.report_badge import badge
 from core.steps import CellRan, FileAbstract, TableNote
 from core.values import Language
-from workers.agent.about_steps import cells_run, failed_cells, repairs_of
+from workers.agent.about_steps import cells_run, failed_cells, files_made, repairs_of
 from workers.delivery.amounts import duration, spending
 from workers.delivery.reports.second import second_line
 from workers.delivery.reports.values import ReportInput
@@ -146,8 +146,8 @@ def _files(given: ReportInput) -> list[str]:
         use = "report_file_read" if file.path in read else "report_file_unread" if told else ""
         told_use = say(use, given.language) if use else ""
         lines.append(_joined(f"`{_code(file.path)}`", given, _shape(given, file), told_use))
-    made = [file for cell in given.cells for file in cell.files]
-    lines += [_joined(f"`{_code(file.name)}`", given, say("report_file_made", given.language)) for file in made]
+    made = files_made(given.cells)
+    lines += [_joined(f"`{_code(name)}`", given, say("report_file_made", given.language)) for name in made]
     return list(dict.fromkeys(lines))
 
 

@@ -156,3 +156,23 @@ def test_a_reset_that_was_stopped_and_continued_is_told_like_any_other(world: Wo
     assert world.statuses(key) == ["done", "waiting"]
     say(world, key, "yes please")
     assert "The session is reset, as ben confirmed" in world.text(key)
+
+
+def test_a_file_of_a_cell_that_was_undone_is_not_sent_with_the_report(world: World) -> None:
+    script = ScriptedModel(
+        [
+            cell("open('good.csv', 'w').write('a\\n1\\n')", "Write"),
+            cell("open('good.csv', 'w').write('a\\n2\\n'); open('bad.csv', 'w').write('b\\n3\\n')", "Spoil it"),
+            cell("print(open('good.csv').read())", "Look"),
+            finish("See the file."),
+        ]
+    )
+    world.model = Meanwhile(script, {3: lambda: world.say("undo", thread=key, user=BEN)})
+    key = world.say("write the table")
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert "undone" in world.kinds(key)
+    assert [name for name in world.files(key) if name.endswith(".csv")] == ["good.csv"]
+    uploads = [file for message in world.messages(key, ours=True) for file in message.get("files", ())]
+    (sent,) = [file["id"] for file in uploads if file["name"] == "good.csv"]
+    assert world.slack.content(sent) == b"a\n1\n"
