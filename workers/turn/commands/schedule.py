@@ -72,7 +72,8 @@ def _scheduled(thread: CommandThread, words: ScheduleWords) -> str:
     except BadTimes as error:
         raise _Refused(error.key) from None
     schedule_id = f"{thread_id}/s{command.ts}"
-    if store.count_schedules(command.user) >= limits.per_person:
+    is_stored = any(each.id == schedule_id for each in store.schedules(thread_id))  # by a worker that died behind it
+    if not is_stored and store.count_schedules(command.user) >= limits.per_person:
         raise _Refused("schedule_too_many", count=limits.per_person)
     figures = _figures(turns, made)
     if words.threshold is not None and figure_meant(words.threshold, figures) is None:

@@ -1,0 +1,23 @@
+"""A schedule that is ordered in a thread: it is stored once, and told as what it is."""
+
+from __future__ import annotations
+
+import pytest
+from turn_world import Death, NewWorld, cell, finish
+
+from workers.models.scripted import ScriptedModel
+
+
+@pytest.mark.parametrize("at", range(1, 8))
+def test_the_last_schedule_that_a_person_may_have_is_told_as_made_by_whoever_goes_on(
+    new_world: NewWorld, at: int
+) -> None:
+    world = new_world(team="[schedules]\nper_person = 1\n")
+    world.model = ScriptedModel([cell("print(40 + 2)"), finish("It is **42**.")])
+    key = world.say("how many?")
+    world.settle(key)
+    world.say("run this again every day at 9:00 UTC", thread=key)
+    world.settle(key, Death(at))
+    assert [each.state for each in world.store.schedules(key.id)] == ["active"]
+    assert "Scheduled by ana" in world.text(key)
+    assert "You own 1 schedules already" not in world.text(key)
