@@ -103,17 +103,24 @@ def close_as_ours(turn: OpenTurn, *, at_last: bool = False) -> None:
 
 
 def close_at_last(turn: OpenTurn) -> None:
-    """Close a turn at which several workers died. An answer that is in the thread already stays the answer."""
+    """Close a turn at which several workers died."""
+    if not close_answered(turn):
+        close_as_ours(turn, at_last=True)
+
+
+def close_answered(turn: OpenTurn) -> bool:
+    """Close a turn whose answer is in the thread already: it stays the answer. False when it is not there."""
+    turn.context.slack.note_now(turn.lease)
     end = ending(turn.steps)
     if end is None or not turn.show.was_posted("report:0" if isinstance(end, Finished) else end_slot(turn.steps)):
-        close_as_ours(turn, at_last=True)
-        return
+        return False
     status = _status_of(end)
     # The status comes first, so the turn is closed even if drawing the card kills the worker.
     turn.context.store.set_turn_status(turn.lease, turn.row.id, status)
     log.error("turn_closed_after_answer", turn=turn.row.id, status=status)
     with suppress(OursToFix):
         turn.show.rest(turn.steps, status)
+    return True
 
 
 def _status_of(end: Finished | Forgot | GaveUp | Closed) -> TurnStatus:

@@ -38,7 +38,7 @@ from workers.agent.turn import Turn
 from workers.turn.access import note_command
 from workers.turn.arrival import arrive
 from workers.turn.cells import run_cell, show_cell
-from workers.turn.closing import close, close_as_ours, close_at_last, rest
+from workers.turn.closing import close, close_answered, close_as_ours, close_at_last, rest
 from workers.turn.commands import CommandThread, handler_of
 from workers.turn.context import RetryLater, TurnContext
 from workers.turn.inbox import join_mail, show_answer, tell_file_problems, tell_playbook
@@ -105,6 +105,8 @@ def _work(turn: OpenTurn) -> None:
             raise RetryLater("the session host is away") from error
         except Exception:
             log.exception("turn_failed")
+            if close_answered(turn):
+                return
             with suppress(Exception):  # what people sent meanwhile is kept with its files, if that can be done
                 join_mail(turn)
             close_as_ours(turn)

@@ -300,3 +300,16 @@ def test_a_turn_that_sends_a_message_with_each_try_is_not_given_up(world: World)
     world.settle(key)
     assert world.statuses(key) == ["done"]
     assert "It is **7**." in world.text(key)
+
+
+def test_a_fault_behind_the_report_does_not_take_it_back(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise ValueError("the session host answers nonsense")
+
+    monkeypatch.setattr("workers.turn.closing.export", fail)
+    world.model = ScriptedModel(turns=[[cell(COUNT), REPORT]])
+    key = world.say("how much was sold?")
+    world.settle(key)
+    assert "It is **7**." in world.text(key)
+    assert "It is in the log" not in world.text(key)
+    assert world.statuses(key) == ["done"]
