@@ -73,10 +73,11 @@ def refuse_second_of_a_name(redis: Redis, wakes: Wakes, settings: Settings) -> N
 
     When the name was announced by a killed service of the same home, it is taken over at once.
     """
-    seen: list[float] = []
+    seen: NodeSeen | None = None
 
     def is_free() -> bool:
-        node = next((node for node in nodes(redis) if node.id == settings.node_id), None)
+        nonlocal seen
+        before, node = seen, next((node for node in nodes(redis) if node.id == settings.node_id), None)
         if node is None:
             return True
         own = read_node_file(settings.home)
@@ -84,13 +85,13 @@ def refuse_second_of_a_name(redis: Redis, wakes: Wakes, settings: Settings) -> N
             wakes.retire_node(node.id, instance=node.instance)
             return True
         # A service that was killed stays announced for a moment. Only one that announces itself again is alive.
-        if node.seen_s_ago < min(seen, default=node.seen_s_ago):
+        if before is not None and node.seen_s_ago < before.seen_s_ago:
             raise CannotStart(name_taken(node, settings))
-        seen.append(node.seen_s_ago)
+        seen = node
         return False
 
     if not wait_until(is_free, for_s=START_TIMEOUT_S, every_s=NODE_POLL_S):
-        raise CannotStart(f"the name {settings.node_id} of this node is taken, as far as Redis says.")
+        raise CannotStart(name_taken(seen, settings))
 
 
 def name_taken(other: NodeSeen | None, settings: Settings) -> str:

@@ -150,6 +150,17 @@ def test_a_second_service_of_the_same_name_is_refused_once_the_first_is_seen_ali
     assert str(tmp_path / ".threadbook" / "node.json") in str(told.value)
 
 
+def test_a_service_that_was_first_seen_as_it_announced_itself_is_seen_alive_too(
+    redis: Redis, wakes: Wakes, tmp_path: Path, between_looks: Callable[[Callable[[], None]], None]
+) -> None:
+    """No later look can be nearer to an announcement than that one."""
+    ttls = iter([3_000, 9_000, 3_000, 9_000])
+    wakes.announce_node("here", ttl_s=10, instance="one")
+    between_looks(lambda: redis.pexpire("threadbook:node:here", next(ttls)))
+    with pytest.raises(CannotStart, match="works under this node's name"):
+        refuse_second_of_a_name(redis, wakes, load_settings(ALONE, tmp_path))
+
+
 def test_a_name_whose_service_was_killed_is_free_once_it_is_silent(
     redis: Redis, wakes: Wakes, tmp_path: Path, between_looks: Callable[[Callable[[], None]], None]
 ) -> None:
