@@ -14,7 +14,7 @@ import httpx
 import pytest
 from page_kit import browser, page_at
 from patience import PATIENCE_S
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Browser, Route, expect
 from slack_bolt import App
 from slack_sdk import WebClient
 
@@ -303,6 +303,26 @@ def test_a_thread_opens_at_the_head_of_its_answer(
         expect(page.locator(".thread .file")).not_to_be_in_viewport()
         people.post("/messages", json={**place, "text": "Thank you"})
         expect(page.locator(".thread .message", has_text="Thank you")).to_be_in_viewport()
+
+
+def test_a_reply_that_comes_while_its_thread_is_being_opened_is_shown(
+    browser: Browser, server: Address, client: WebClient, people: httpx.Client
+) -> None:
+    asked = people.post("/messages", json={"channel": SALES, "text": "How much?"}).json()
+    place = {"channel": SALES, "thread_ts": asked["ts"]}
+    client.chat_postMessage(**place, text="Working")
+    with page_at(browser, f"{server.url}/{SALES}") as page:
+
+        def late(route: Route) -> None:
+            found = route.fetch()
+            client.chat_postMessage(**place, text="It is 60.")
+            expect(page.locator(".main .replies")).to_contain_text("2 replies")  # so the page has been told of it
+            route.fulfill(response=found)
+
+        page.route("**/fragments/thread/**", late)
+        page.locator(".main .replies").click()
+        expect(page.locator("aside.thread .message").last).to_contain_text("It is 60.")
+        expect(page.locator("aside.thread .message")).to_have_count(3)
 
 
 def test_a_channel_without_the_bot_offers_to_invite_it(browser: Browser, server: Address) -> None:

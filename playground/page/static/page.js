@@ -181,10 +181,13 @@ const handlers = {
   reset: () => location.assign(`/${document.body.dataset.channel}`),
 };
 
+let missed = null;
+
 function listenLive() {
   const feed = new EventSource(`/feed?after=${document.body.dataset.feed}`);
   feed.addEventListener("message", (event) => {
     const notice = JSON.parse(event.data);
+    missed?.push(notice);
     handlers[notice.kind]?.(notice);
   });
   addEventListener("pagehide", () => feed.close());
@@ -192,14 +195,25 @@ function listenLive() {
 
 // Threads
 
+// What came while a thread was fetched may be newer than its text, and found no list to go into.
+function catchUp(list, notice) {
+  const { kind, channel, ts, thread_ts: threadTs, only_for: onlyFor } = notice;
+  if (["status", "session", "prompts"].includes(kind)) handlers[kind](notice);
+  if (!["message", "changed", "deleted"].includes(kind) || (onlyFor && onlyFor !== viewer)) return;
+  if (list.dataset.channel === channel && list.dataset.thread === (threadTs || ts)) soon(list, ts);
+}
+
 async function openThread(channel, ts, push = true) {
-  const html = await fetchText(`/fragments/thread/${channel}/${ts}`);
+  const since = [];
+  missed = since;
+  const html = await fetchText(`/fragments/thread/${channel}/${ts}`).finally(() => { if (missed === since) missed = null; });
   if (!html) return toast("This thread is gone.");
   aside.replaceChildren(parse(html));
   aside.hidden = false;
   document.body.classList.add("with-thread");
   if (push) history.pushState({}, "", `/${channel}/${ts}`);
   prepare(aside);
+  since.forEach((notice) => catchUp(aside.querySelector(".messages"), notice));
   if (matchMedia("(min-width: 700px)").matches) aside.querySelector("textarea").focus();
 }
 
