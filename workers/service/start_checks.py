@@ -52,16 +52,14 @@ def refuse_unfit_redis(redis: Redis) -> None:
 def refuse_second_node(redis: Redis, settings: Settings) -> None:
     """Raise CannotStart when another live node works with this Redis and threads could not move between the two."""
     missing = settings.missing_for_several_nodes
-    seen: dict[str, float] = {}
+    seen: dict[str, NodeSeen] = {}
 
     def is_alone() -> bool:
         node = _clashing_node(redis, settings)
         if node is None:
             return True
-        # A node that was killed stays announced for a moment. Only one that announces itself again is alive.
-        if node.seen_s_ago < seen.get(node.id, node.seen_s_ago):
+        if _announces_again(node, seen):
             raise CannotStart(_why_alone(node.id, missing))
-        seen[node.id] = node.seen_s_ago
         return False
 
     if not wait_until(is_alone, for_s=START_TIMEOUT_S, every_s=NODE_POLL_S):
@@ -73,25 +71,31 @@ def refuse_second_of_a_name(redis: Redis, wakes: Wakes, settings: Settings) -> N
 
     When the name was announced by a killed service of the same home, it is taken over at once.
     """
-    seen: NodeSeen | None = None
+    seen: dict[str, NodeSeen] = {}
 
     def is_free() -> bool:
-        nonlocal seen
-        before, node = seen, next((node for node in nodes(redis) if node.id == settings.node_id), None)
+        node = next((node for node in nodes(redis) if node.id == settings.node_id), None)
         if node is None:
             return True
         own = read_node_file(settings.home)
         if own is not None and own.is_original and own.instance and own.instance == node.instance:
             wakes.retire_node(node.id, instance=node.instance)
             return True
-        # A service that was killed stays announced for a moment. Only one that announces itself again is alive.
-        if before is not None and node.seen_s_ago < before.seen_s_ago:
+        if _announces_again(node, seen):
             raise CannotStart(name_taken(node, settings))
-        seen = node
         return False
 
     if not wait_until(is_free, for_s=START_TIMEOUT_S, every_s=NODE_POLL_S):
-        raise CannotStart(name_taken(seen, settings))
+        raise CannotStart(name_taken(seen.get(settings.node_id), settings))
+
+
+def _announces_again(node: NodeSeen, seen: dict[str, NodeSeen]) -> bool:
+    """Whether a node has announced itself since it was last `seen`; notes how it is seen now.
+
+    One that was killed stays announced for a moment. Only one that announces itself again is alive.
+    """
+    before, seen[node.id] = seen.get(node.id, node), node
+    return node.seen_s_ago < before.seen_s_ago
 
 
 def name_taken(other: NodeSeen | None, settings: Settings) -> str:

@@ -154,7 +154,7 @@ def test_a_service_that_was_first_seen_as_it_announced_itself_is_seen_alive_too(
     redis: Redis, wakes: Wakes, tmp_path: Path, between_looks: Callable[[Callable[[], None]], None]
 ) -> None:
     """No later look can be nearer to an announcement than that one."""
-    ttls = iter([3_000, 9_000, 3_000, 9_000])
+    ttls = iter([3_000, 9_000, 9_000])
     wakes.announce_node("here", ttl_s=10, instance="one")
     between_looks(lambda: redis.pexpire("threadbook:node:here", next(ttls)))
     with pytest.raises(CannotStart, match="works under this node's name"):
