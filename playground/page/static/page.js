@@ -103,14 +103,17 @@ function soon(list, ts) {
 
 // Live notices
 
-function onMessage({ kind, channel, ts, thread_ts: threadTs, user, only_for: onlyFor }) {
+function showIn(list, { channel, ts, thread_ts: threadTs, only_for: onlyFor }) {
+  if (list.dataset.channel !== channel || (onlyFor && onlyFor !== viewer)) return;
+  if (list.dataset.pane === "thread" && list.dataset.thread === (threadTs || ts)) soon(list, ts);
+  if (list.dataset.pane === "main") soon(list, threadTs || ts);
+}
+
+function onMessage(notice) {
+  const { kind, channel, ts, thread_ts: threadTs, user, only_for: onlyFor } = notice;
   if (onlyFor && onlyFor !== viewer) return;
   const reply = threadTs && threadTs !== ts;
-  for (const list of panes()) {
-    if (list.dataset.channel !== channel) continue;
-    if (list.dataset.pane === "thread" && list.dataset.thread === (threadTs || ts)) soon(list, ts);
-    if (list.dataset.pane === "main") soon(list, reply ? threadTs : ts);
-  }
+  panes().forEach((list) => showIn(list, notice));
   if (kind !== "message" || user === viewer || reply) return;
   if (channel === document.body.dataset.channel && !document.hidden) {
     fetch(`/read/${channel}`, { method: "POST" });
@@ -197,10 +200,9 @@ function listenLive() {
 
 // What came while a thread was fetched may be newer than its text, and found no list to go into.
 function catchUp(list, notice) {
-  const { kind, channel, ts, thread_ts: threadTs, only_for: onlyFor } = notice;
-  if (["status", "session", "prompts"].includes(kind)) handlers[kind](notice);
-  if (!["message", "changed", "deleted"].includes(kind) || (onlyFor && onlyFor !== viewer)) return;
-  if (list.dataset.channel === channel && list.dataset.thread === (threadTs || ts)) soon(list, ts);
+  const handler = handlers[notice.kind];
+  if (handler === onMessage) showIn(list, notice);
+  else if ([onStatus, onSession, onPrompts].includes(handler)) handler(notice);
 }
 
 async function openThread(channel, ts, push = true) {
