@@ -80,6 +80,15 @@ def unreachable(*arguments: object, **keywords: object) -> None:
     raise StoreUnreachable("away")
 
 
+def long_gap(bot_: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody has listened for 10,000 s, and "only 2023" was written meanwhile."""
+    monkeypatch.setattr(bot.catch_up, "TICK_S", 0.001)
+    key = known(bot_, "what sold best?")
+    missed(bot_, "only 2023", key)
+    bot_.redis.set("threadbook:bot:listened", f"{float(key.root_ts):.6f}")
+    monkeypatch.setattr(time, "time", lambda: float(key.root_ts) + 10_000)
+
+
 def missed(bot_: Bot, text: str, thread: ThreadKey) -> None:
     """Somebody writes while none does."""
     bot_.slack.say(text, thread_ts=thread.root_ts)
@@ -214,11 +223,7 @@ def test_nothing_is_looked_up_before_the_bot_listens(bot_: Bot, monkeypatch: pyt
 def test_words_of_a_long_gap_are_taken_also_when_the_store_was_away_as_it_ended(
     bot_: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bot.catch_up, "TICK_S", 0.001)
-    key = known(bot_, "what sold best?")
-    missed(bot_, "only 2023", key)
-    bot_.redis.set("threadbook:bot:listened", f"{float(key.root_ts):.6f}")
-    monkeypatch.setattr(time, "time", lambda: float(key.root_ts) + 10_000)
+    long_gap(bot_, monkeypatch)
     with monkeypatch.context() as away:
         away.setattr(Store, "lately_active", unreachable)
         bot_.catch_up.note_gap()
@@ -229,11 +234,7 @@ def test_words_of_a_long_gap_are_taken_also_when_the_store_was_away_as_it_ended(
 def test_a_bot_that_ends_before_it_has_looked_up_all_leaves_the_rest_to_the_next(
     bot_: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bot.catch_up, "TICK_S", 0.001)
-    key = known(bot_, "what sold best?")
-    missed(bot_, "only 2023", key)
-    bot_.redis.set("threadbook:bot:listened", f"{float(key.root_ts):.6f}")
-    monkeypatch.setattr(time, "time", lambda: float(key.root_ts) + 10_000)
+    long_gap(bot_, monkeypatch)
     tried = threading.Event()
 
     def busy(thread: ThreadKey, ts: str) -> list[dict[str, Any]]:
@@ -267,11 +268,7 @@ def test_a_look_up_that_is_cut_off_as_the_bot_ends_is_done_by_the_next(
     bot_: Bot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The bot's executors take no more work by then."""
-    monkeypatch.setattr(bot.catch_up, "TICK_S", 0.001)
-    key = known(bot_, "what sold best?")
-    missed(bot_, "only 2023", key)
-    bot_.redis.set("threadbook:bot:listened", f"{float(key.root_ts):.6f}")
-    monkeypatch.setattr(time, "time", lambda: float(key.root_ts) + 10_000)
+    long_gap(bot_, monkeypatch)
     began, stopped, others = threading.Event(), threading.Event(), set(threading.enumerate())
 
     def take(event: Mapping[str, Any], team: str, bot_user_id: str) -> None:
