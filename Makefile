@@ -80,7 +80,8 @@ coverage: .venv/.dev  ## branch coverage of the fast and integration tests toget
 	$(FAST) --cov --cov-report=
 	$(LONG) --cov --cov-append --cov-report=
 	$(PROCESS) --cov --cov-append --cov-report=
-	$(BIN)/pytest --cov --cov-append --cov-report= -m integration
+	$(BIN)/pytest -n 4 --dist loadfile --cov --cov-append --cov-report= -m "integration and not attack"
+	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-append --cov-report= -m attack
 	$(BIN)/python scripts/coverage_by_package.py
 
 test-newcomer:  ## from git clone to the answer to an own question, timed; empty environment

@@ -23,7 +23,8 @@ SUITES = {
     "fast": (*_BY_FILE, "-m", f"not (process or long or {_ELSEWHERE})"),
     "long": (*_BY_FILE, "-m", f"long and not (process or {_ELSEWHERE})"),
     "process": (*_BY_FILE, "-m", f"process and not ({_ELSEWHERE})"),
-    "integration": ("-m", "integration"),
+    "integration": (*_BY_FILE, "-m", "integration and not attack"),
+    "attacks": ("-n", "2", "--dist", "loadfile", "-m", "attack"),
 }
 BURN = "while True: pass"
 
