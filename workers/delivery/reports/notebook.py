@@ -129,7 +129,7 @@ def notebook(given: ReportInput) -> str:
     for number, cell in enumerate(cells):
         cell["id"] = f"cell-{number}"
     kernel = {"kernelspec": {"name": "python3", "display_name": "Python 3", "language": "python"}}
-    # The whole is checked against the format's schema here; nbformat's own functions for cells check each by itself.
+    # The whole is checked against the format's schema here; nbformat's own functions for parts check each by itself.
     made = _V4.new_notebook(cells=_from_dict(cells), metadata=kernel | {"language_info": {"name": "python"}})
     return json.dumps(made, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
 
@@ -138,7 +138,7 @@ def _markdown(source: str) -> dict[str, Any]:
     return {"cell_type": "markdown", "metadata": {}, "source": source}
 
 
-def _code(source: str, count: int | None, outputs: list[Any]) -> dict[str, Any]:
+def _code(source: str, count: int | None, outputs: list[dict[str, Any]]) -> dict[str, Any]:
     return {"cell_type": "code", "metadata": {}, "source": source, "execution_count": count, "outputs": outputs}
 
 
@@ -202,18 +202,18 @@ def _why(part: Part, language: Language) -> str:
     return say(key, language, reason=reason)
 
 
-def _outputs(cell: CellRan, given: ReportInput, number: int) -> list[Any]:
-    outputs = []
+def _outputs(cell: CellRan, given: ReportInput, number: int) -> list[dict[str, Any]]:
+    outputs: list[dict[str, Any]] = []
     for name, text in (("stdout", cell.stdout), ("stderr", cell.stderr)):
         if text:
-            outputs.append(_V4.new_output("stream", name=name, text=clip(text, _OUTPUT)))
+            outputs.append({"output_type": "stream", "name": name, "text": clip(text, _OUTPUT)})
     if cell.result:
         shown = {"text/plain": clip(cell.result, _OUTPUT)}
-        outputs.append(_V4.new_output("execute_result", shown, execution_count=number))
+        outputs.append({"output_type": "execute_result", "execution_count": number, "metadata": {}, "data": shown})
     for figure in cell.figures:
         if picture := given.pictures.get(figure.sha256):
             data = {"image/png": base64.b64encode(picture).decode(), "text/plain": figure.name}
-            outputs.append(_V4.new_output("display_data", data))
+            outputs.append({"output_type": "display_data", "metadata": {}, "data": data})
     return outputs
 
 
