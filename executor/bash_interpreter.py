@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from executor.cell import Cell
@@ -172,7 +173,8 @@ class BashInterpreter:
 
     def session_saved(self, session: Session, receiver: Receiver) -> None:
         """The bytes of its state have all come."""
-        self._disk.sync(receiver.files, lambda: self._keep(session, receiver))
+        keep = partial(self._keep, session, receiver)
+        self._disk.sync(receiver.files, lambda: self._owner.after_result(keep))
 
     def _keep(self, session: Session, receiver: Receiver) -> None:
         if self.session is not session:
@@ -196,6 +198,7 @@ class BashInterpreter:
 
     def session_gone(self, session: Session, ending: Ending) -> None:
         """The subprocess is no more: the command that ran has ended with it."""
+        self._owner.interpreter_ends()
         phase = self._lifecycle.gone()
         if phase is Phase.RESTORING:
             self._died_restoring()

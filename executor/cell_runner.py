@@ -1,6 +1,6 @@
 """Runs a thread's cells, one after the other, in its interpreters; every cell gets its result here.
 
-queue → begin → output, requests → finish
+queue → begin → output, requests → end → what it made is taken, in slices → result
           └ INT at its time limit or on request → grace → KILL
 """
 
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import partial
 
 from executor.bash_interpreter import BashInterpreter
 from executor.cell import Attached, Cell, ended_with
@@ -16,6 +17,7 @@ from executor.cell_outcome import Outcome, reported
 from executor.cell_output import CellOutput
 from executor.cell_queue import CellQueue
 from executor.cell_run import CellRun
+from executor.collect import Collection
 from executor.durable import Disk
 from executor.event_loop import Loop
 from executor.frames import Message, ProtocolError, to_json
@@ -24,13 +26,35 @@ from executor.interpreter import Interpreter, Owner
 from executor.notices import Notices, notice
 from executor.python_interpreter import PythonInterpreter
 from executor.session import Ending, Session
-from executor.values import CellResult, CellStatus, Language, Limits, Notice
+from executor.slices import SlicedWork, Task
+from executor.values import Artifact, CellResult, CellStatus, Language, Limits, Notice
 from executor.wire import result_to
 from executor.workspace import Workspace
 
 _TRIES_TO_START = 3  # some ends come from outside, as when a zygote takes all with it
 _LONG_CELL_S = 0.05  # most cells are shorter, and need no sync but that of their result
 Interpreters = tuple[PythonInterpreter, BashInterpreter | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Ended:
+    """A cell that has ended, and what was known of it then."""
+
+    cell: Cell
+    outcome: Outcome
+    duration_s: float
+    stdout: str
+    stderr: str
+    whole_outputs: tuple[Artifact, ...]
+    files_read: tuple[str, ...] | None
+    late: int
+    """Characters that were printed before it, after the cell before had ended."""
+    keeps: bool
+    """Whether what it left in the variables is about to be kept."""
+    notifies: bool
+    """Whether its result says which variables are lost."""
+    follow: list[Callable[[], None]] = field(default_factory=list)
+    """What waits for its result."""
 
 
 class CellRunner:
@@ -42,6 +66,7 @@ class CellRunner:
         *,
         loop: Loop,
         disk: Disk,
+        work: SlicedWork,
         home: Home,
         workspace: Workspace,
         limits: Limits,
@@ -55,6 +80,7 @@ class CellRunner:
         self._thread = thread
         self._loop = loop
         self._disk = disk
+        self._work = work
         self._home = home
         self._workspace = workspace
         self._output = CellOutput(home)
@@ -62,6 +88,10 @@ class CellRunner:
         """In a row, of subprocesses that a queued cell waited for."""
         self._late: int | None = None
         """Characters printed since the last cell ended; None before the first one of a subprocess."""
+        self._ended: _Ended | None = None
+        """The running cell once it has ended, until its result is written down."""
+        self._taking: Task[Collection] | None = None
+        """The taking of what it made."""
         self._waiting: list[Callable[[], None]] = []
         """What is called once the variables are kept."""
         self.python, self.bash = interpreters(self)
@@ -75,18 +105,18 @@ class CellRunner:
         """From here on. What is built into the sandbox of a subprocess holds from its next start on."""
         before, self.limits = self.limits, limits
         same = (before.output_kb, before.output_file_mb) == (limits.output_kb, limits.output_file_mb)
-        if self._output.is_open and self.cells.running is None and not same:
+        if self._output.is_open and self.run is None and not same:
             self._output.open(limits)
 
     def advance(self) -> None:
-        """Begin the next cell if one is queued, none runs, and its interpreter takes one."""
+        """Begin the next cell if one is queued, none runs, and its interpreter and the workspace are ready."""
         cell = self.cells.next
         if self.cells.running is not None or cell is None:
             return
         self.last_used = time.monotonic()
         interpreter = self._interpreter_of(cell)
         session = interpreter.take()
-        if session is not None:
+        if session is not None and self._workspace.is_filled:
             self._begin_next()
             cell.started = time.monotonic()
             self.run = CellRun(self._loop, cell, session, self._time_out)
@@ -123,6 +153,7 @@ class CellRunner:
         self._late = None
         self._workspace.enter(session)
         self._output.open(self.limits)
+        self._work.do(self._thread.thread_id, self._workspace.fill(), lambda _: self.advance(), _raise)
 
     def interpreter_ready(self, interpreter: Interpreter) -> None:
         """It takes a cell now, and nothing is left to be kept."""
@@ -151,11 +182,24 @@ class CellRunner:
     def interpreter_wrote(self, stream: str, data: bytes) -> None:
         """Bytes of stdout or stderr."""
         lines = self._output.feed(stream, data)
-        if self.cells.running is None and self._late is not None:
-            self._late += len(data.decode(errors="replace"))
-        if lines and self.cells.running is not None:
-            for attached in self.cells.running.attached:
+        if self.run is None:
+            if self._late is not None:
+                self._late += len(data.decode(errors="replace"))
+        elif lines:
+            for attached in self.run.cell.attached:
                 attached.output(stream, lines)
+
+    def after_result(self, call: Callable[[], None]) -> None:
+        """Call once the result of the cell that has ended is written down; at once when none is to come."""
+        if self._ended is None:
+            call()
+        else:
+            self._ended.follow.append(call)
+
+    def interpreter_ends(self) -> None:
+        """Take now what is left of what a cell made: the working folder may end with the subprocess."""
+        if self._taking is not None:
+            self._taking.finish()
 
     def interpreter_died(self, interpreter: Interpreter, session: Session, ending: Ending, *, unused: bool) -> bool:
         """Whatever ran in the subprocess has ended with it. A cell that could not even begin gets another one."""
@@ -170,6 +214,7 @@ class CellRunner:
         status: CellStatus = cell.stopped_by or ("killed" if ending.by_limit else "died")
         fate = self._interpreter_of(cell).fate()
         self._finish(cell, Outcome(status, ended_with(cell, ending.why, by_limit=ending.by_limit, fate=fate)))
+        self.interpreter_ends()
         return True
 
     def interpreter_gone(self, interpreter: Interpreter) -> None:
@@ -212,46 +257,65 @@ class CellRunner:
         return self._begin_next()
 
     def _finish(self, cell: Cell, outcome: Outcome) -> None:
-        """Write the cell's result down, and send it to those who wait for it once a power cut cannot take it."""
+        """The cell has ended: take what it made, and then write its result down."""
         if self.run is not None:
             self.run.ended()
-        duration = time.monotonic() - cell.started if cell.started else 0.0
+        self.run = None
         files_read, changed = self._workspace.seen()
-        found = self._workspace.collect(cell.id, self.limits, changed=changed)
         (stdout, whole_stdout), (stderr, whole_stderr) = self._output.take("stdout"), self._output.take("stderr")
         if self.python.session is not None:
             self._output.open(self.limits)
-        notifies = self.python.has_to_notify(cell)
+        self._ended = _Ended(
+            cell,
+            outcome,
+            duration_s=time.monotonic() - cell.started if cell.started else 0.0,
+            stdout=stdout,
+            stderr=stderr,
+            whole_outputs=(*whole_stdout, *whole_stderr),
+            files_read=files_read,
+            late=self._late or 0,
+            keeps=self.python.keeps_after(cell),
+            notifies=self.python.has_to_notify(cell),
+        )
+        self._late = 0
+        collecting = self._workspace.collect(cell.id, self.limits, changed=changed)
+        write = partial(self._write_down, self._ended)
+        self._taking = self._work.do(self._thread.thread_id, collecting, write, _raise)
+
+    def _write_down(self, ended: _Ended, found: Collection) -> None:
+        """Write the result down, and send it to those who wait for it once a power cut cannot take it."""
+        cell, outcome = ended.cell, ended.outcome
         notices = self._take_notices(cell)
         if cell.started:
             notices += self._workspace.take_untold()
-        if self._late:
-            notices += (notice("late_output", count=self._late),)
-        self._late = 0
+        if ended.late:
+            notices += (notice("late_output", count=ended.late),)
         self.last_used = time.monotonic()
         result = CellResult(
             id=cell.id,
             status=outcome.status,
-            stdout=stdout,
-            stderr=stderr,
+            stdout=ended.stdout,
+            stderr=ended.stderr,
             result=outcome.display,
             error=outcome.error,
-            artifacts=(*self._workspace.artifacts(found, outcome.figures), *whole_stdout, *whole_stderr),
+            artifacts=(*self._workspace.artifacts(found, outcome.figures), *ended.whole_outputs),
             rejected=(*found.rejected, *outcome.problems),
-            files_read=files_read,
-            duration_s=round(duration, 6),
+            files_read=ended.files_read,
+            duration_s=round(ended.duration_s, 6),
             notices=(*notices, *outcome.notices),
             exit_status=outcome.exit_status,
             checks=outcome.checks,
         )
         written = to_json(result_to(result))
-        self._thread.finished(cell.id, written, keeps=self.python.keeps_after(cell), notified=notifies)
-        if notifies:
+        self._thread.finished(cell.id, written, keeps=ended.keeps, notified=ended.notifies)
+        if ended.notifies:
             self.python.unsaved.notified(lives=self.python.session is not None)
         self.cells.end()
-        self.run = None
+        self._ended = None
         attached = tuple(cell.attached)
         self._disk.sync([*self._home.take_unsynced(), *self._thread.take_unsynced()], lambda: _tell(attached, written))
+        for call in ended.follow:  # not before what ends now is over
+            self._loop.call_later(0.0, call)
 
     def _take_notices(self, cell: Cell) -> Notices:
         """What there is to say of the interpreters since their last cell, if this cell began."""
@@ -267,6 +331,10 @@ class CellRunner:
 def _tell(attached: Sequence[Attached], result: str) -> None:
     for one in attached:
         one.result(result)
+
+
+def _raise(error: Exception) -> None:
+    raise error
 
 
 def _needs(cell: Cell, interpreter: Interpreter) -> bool:

@@ -35,6 +35,8 @@ from executor.wire import content_name, integer, mapping, number, optional_text,
 _MANY_CONTENTS = 100_000
 _MANY_THREADS = 1_000
 _CODE_LIMIT = 4 << 20
+_NO_THREAD = ""
+"""Whose work it is to take in contents that no thread names yet."""
 _BACKLOG_LIMIT = 8 << 20  # live output beyond this is not sent to a client that does not read; the result always is
 _PUT_LIMIT = 4 << 30
 _PASSES = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE}
@@ -220,13 +222,14 @@ class Connection:
                 os.close(file)
 
     def _put(self, message: Message) -> None:
-        name, notebook = text(message, "name", 500), self._host.notebook(_thread(message))
+        name, thread = text(message, "name", 500), _thread(message)
+        notebook = self._host.notebook(thread)
         if message.get("sha256") is not None:
             work = notebook.put_held(name, content_name(message))
         else:
             descriptor = self._sent_file()
             work = _closing(descriptor, notebook.put(name, descriptor, _PUT_LIMIT))
-        self._host.work.do(work, lambda placed: self._done(placed, notebook), self._refuse)
+        self._host.work.do(thread, work, lambda placed: self._done(placed, notebook), self._refuse)
 
     def _interrupt(self, message: Message) -> None:
         self._send({"type": "done", "value": self._host.notebook(_thread(message)).interrupt()})
@@ -264,7 +267,8 @@ class Connection:
 
     def _keep(self, message: Message) -> None:
         descriptor = self._sent_file()
-        self._host.work.do(_closing(descriptor, self._host.home.keep(descriptor, _PUT_LIMIT)), self._kept, self._refuse)
+        work = _closing(descriptor, self._host.home.keep(descriptor, _PUT_LIMIT))
+        self._host.work.do(_NO_THREAD, work, self._kept, self._refuse)
 
     def _sent_file(self) -> int:
         """The open file that came with the request. To read anything else may stop the loop for ever."""

@@ -445,7 +445,7 @@ class FakeSessions(SessionClient):
         try:
             seen = snapshot(folder)
             ended = subprocess.run(["bash", "-c", command], cwd=session.folder, capture_output=True, text=True)  # noqa: PLW1510, S607
-            found = collect(folder, seen, self._home, self._limits)
+            found = at_once(collect(folder, seen, self._home, self._limits))
         finally:
             os.close(folder)
         for stream, text in (("stdout", ended.stdout), ("stderr", ended.stderr)):
@@ -474,7 +474,7 @@ class FakeSessions(SessionClient):
                 with _opened_files(session.folder) as opened, _printing(out, err):
                     display, error, line = _execute(session.namespace, cell)
                 figures, problems = save_open_figures(str(session.folder))
-            found = collect(folder, seen, self._home, self._limits)
+            found = at_once(collect(folder, seen, self._home, self._limits))
         finally:
             discard_open_figures()
             os.close(folder)

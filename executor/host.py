@@ -204,6 +204,7 @@ class Host:
                 thread,
                 loop=self._loop,
                 disk=self._disk,
+                work=self._work,
                 home=self._home,
                 workspace=workspace,
                 limits=self._limits,

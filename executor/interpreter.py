@@ -6,6 +6,7 @@ a cell needs one, keeps what a cell leaves in its variables, and restores it in 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
@@ -77,6 +78,12 @@ class Owner(Protocol):
 
     def interpreter_wrote(self, stream: str, data: bytes) -> None:
         """Its subprocess printed to stdout or stderr."""
+
+    def after_result(self, call: Callable[[], None]) -> None:
+        """Call once the result of the cell that has ended is written down; at once when none is to come."""
+
+    def interpreter_ends(self) -> None:
+        """Its subprocess has ended, and so will the working folder: what a cell made there is taken now."""
 
     def interpreter_died(self, interpreter: Interpreter, session: Session, ending: Ending, *, unused: bool) -> bool:
         """Its subprocess has ended, `unused` when it never took a cell. Returns whether a cell ended with it."""

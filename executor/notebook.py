@@ -21,7 +21,7 @@ from executor.home import Home, ThreadHome, contents_named_in, kept_file_from
 from executor.interpreter import Owner
 from executor.notices import notice
 from executor.session import Session
-from executor.slices import Work
+from executor.slices import SlicedWork, Work
 from executor.values import CellResult, Limits, Notice
 from executor.wire import result_from, result_to
 from executor.workspace import Workspace
@@ -38,6 +38,7 @@ class Notebook:
         *,
         loop: Loop,
         disk: Disk,
+        work: SlicedWork,
         home: Home,
         workspace: Workspace,
         limits: Limits,
@@ -52,6 +53,7 @@ class Notebook:
             thread,
             loop=loop,
             disk=disk,
+            work=work,
             home=home,
             workspace=workspace,
             limits=limits,

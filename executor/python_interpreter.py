@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 from executor.cell import Cell
@@ -171,8 +172,12 @@ class PythonInterpreter:
                 self._checkpointed()
 
     def session_saved(self, session: Session, receiver: Receiver) -> None:
-        """The bytes of the variables have all come. They are committed when their files are on the disk."""
-        self._disk.sync(receiver.files, lambda: self._keep(session, receiver))
+        """The bytes of the variables have all come. They are committed when their files are on the disk.
+
+        And not before the result of their cell: what is kept is counted by the results that say so.
+        """
+        keep = partial(self._keep, session, receiver)
+        self._disk.sync(receiver.files, lambda: self._owner.after_result(keep))
 
     def _keep(self, session: Session, receiver: Receiver) -> None:
         if self.session is not session:  # it ended meanwhile, and that was said
@@ -195,6 +200,7 @@ class PythonInterpreter:
 
     def session_gone(self, session: Session, ending: Ending) -> None:
         """The subprocess is no more: the cell that ran has ended with it."""
+        self._owner.interpreter_ends()
         phase = self._lifecycle.gone()
         self._counters.ended += 1
         self._counters.lived_s += time.monotonic() - self._began

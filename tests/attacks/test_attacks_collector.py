@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from executor.client import SessionClient
 from executor.collect import collect
 from executor.home import Home
+from executor.slices import at_once
 from executor.values import Limits
 from workers.delivery.notices import in_words
 
@@ -68,7 +69,7 @@ def test_a_race_of_names_brings_nothing_out_that_is_not_the_sessions_own(tmp_pat
     try:
         while racing.poll() is None:
             looks += 1
-            for file in collect(root, {}, home, limits).taken:
+            for file in at_once(collect(root, {}, home, limits)).taken:
                 taken += 1
                 assert home.path_of(file.sha256).read_text() in ("mine", ""), file.name
             fooled += naive(work / "a.txt")
@@ -147,7 +148,7 @@ def test_whatever_a_workspace_is_made_of_only_its_own_plain_files_come_out(
     home = Home(tmp_path / "home")
     root = os.open(work, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        found = collect(root, {}, home, Limits(artifact_mb=1))
+        found = at_once(collect(root, {}, home, Limits(artifact_mb=1)))
     finally:
         os.close(root)
     for file in found.taken:

@@ -47,6 +47,7 @@ from executor.frames import CLIENT_LIMIT, SESSION_LIMIT, FrameReader, ProtocolEr
 from executor.home import Home
 from executor.images import mimetype_of
 from executor.said import problems_from
+from executor.slices import at_once
 from executor.values import Limits
 from workers.delivery.reports.page_markdown import to_html
 from workers.turn.downloads import Downloader, is_slacks
@@ -195,7 +196,7 @@ def _collected(files: list[tuple[str, list[bytes], bytes]]) -> None:
         _made(root, files)
         descriptor = os.open(root, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            found = collect(descriptor, {}, home, Limits())
+            found = at_once(collect(descriptor, {}, home, Limits()))
         finally:
             os.close(descriptor)
         for taken in found.taken:

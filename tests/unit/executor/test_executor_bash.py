@@ -477,8 +477,9 @@ class AtOnce:
 @pytest.fixture
 def shell(tmp_path: Path) -> Iterator[BashInterpreter]:
     """A shell that kept `x=1` after its first command and was begun again."""
-    calls = ("ready", "reported", "wrote", "died", "gone")
+    calls = ("ready", "reported", "wrote", "ends", "died", "gone")
     owner = SimpleNamespace(**{f"interpreter_{call}": lambda *_, **options: None for call in calls})
+    owner.after_result = lambda call: call()
     python = SimpleNamespace(session="a session", take=lambda: "a session")
     checkpoint = Checkpoint(tmp_path, "t bash", b"key", {})
     loop = Loop()

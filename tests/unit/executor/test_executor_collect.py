@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from executor.collect import Collection, collect, printable, snapshot
 from executor.home import Home
 from executor.notices import notice
+from executor.slices import at_once
 from executor.values import Limits
 from workers.delivery.notices import in_words
 
@@ -53,13 +54,13 @@ def test_new_and_changed_files_are_taken_and_unchanged_ones_are_not(work: Path, 
     (work / "changed.csv").write_text("bb")
     (work / "sub").mkdir()
     (work / "sub" / "new.csv").write_text("c")
-    found = collect(root, before, home, LIMITS)
+    found = at_once(collect(root, before, home, LIMITS))
     assert names(found) == ["changed.csv", "sub/new.csv"]
     assert {taken.name: home.path_of(taken.sha256).read_text() for taken in found.taken} == {
         "changed.csv": "bb",
         "sub/new.csv": "c",
     }
-    assert collect(root, found.snapshot, home, LIMITS).taken == ()
+    assert at_once(collect(root, found.snapshot, home, LIMITS)).taken == ()
 
 
 def test_nothing_is_followed_or_opened_that_is_not_a_regular_file(
@@ -75,7 +76,7 @@ def test_nothing_is_followed_or_opened_that_is_not_a_regular_file(
     os.mkfifo(work / "pipe")
     with socket.socket(socket.AF_UNIX) as unix:
         unix.bind(str(work / "socket"))
-    found = collect(root, {}, home, LIMITS)
+    found = at_once(collect(root, {}, home, LIMITS))
     assert found.taken == ()
     assert reasons(found) == {
         "link": "it is a symbolic link",
@@ -93,7 +94,7 @@ def test_size_sparseness_and_odd_names_are_refused(work: Path, root: int, home: 
     (work / ".hidden").write_text("x")
     (work / "bell\a").write_text("x")
     (work / ("n" * 130)).write_text("x")
-    found = collect(root, {}, home, LIMITS)
+    found = at_once(collect(root, {}, home, LIMITS))
     assert found.taken == ()
     assert reasons(found)["large"].endswith("larger than 1 MB")
     assert reasons(found)["sparse"].startswith("it is sparse")
@@ -105,12 +106,12 @@ def test_size_sparseness_and_odd_names_are_refused(work: Path, root: int, home: 
 def test_count_and_total_are_capped(work: Path, root: int, home: Home) -> None:
     for number in range(4):
         (work / f"big{number}").write_bytes(bytes([number]) * 900_000)
-    found = collect(root, {}, home, LIMITS)
+    found = at_once(collect(root, {}, home, LIMITS))
     assert len(found.taken) == 2
     assert all("larger than 2 MB together" in why for why in reasons(found).values())
     for number in range(100):
         (work / f"small{number:03}").write_text("x")
-    found = collect(root, found.snapshot, home, LIMITS)
+    found = at_once(collect(root, found.snapshot, home, LIMITS))
     assert len(found.taken) == 5
     assert len(found.rejected) == 50
     assert found.rejected[-1].why == notice("more_refused", count=46)
@@ -120,7 +121,7 @@ def test_folders_that_go_too_deep_are_not_looked_into(work: Path, root: int, hom
     deep = work.joinpath(*["d"] * 12)
     deep.mkdir(parents=True)
     (deep / "file").write_text("x")
-    found = collect(root, {}, home, LIMITS)
+    found = at_once(collect(root, {}, home, LIMITS))
     assert found.taken == ()
     assert "deeper than" in reasons(found)["/".join("d" * 8)]
 
@@ -134,7 +135,7 @@ def test_any_name_is_taken_or_refused_with_a_printable_name(name: bytes, work: P
         return
     with open(os.fsencode(work) + b"/" + name, "wb") as file:
         file.write(b"x")
-    found = collect(root, {}, home, LIMITS)
+    found = at_once(collect(root, {}, home, LIMITS))
     assert len(found.taken) + len(found.rejected) == 1
     for shown in [taken.name for taken in found.taken] + [rejected.name for rejected in found.rejected]:
         assert shown.isprintable()
@@ -159,7 +160,7 @@ def test_a_link_that_is_there_only_while_it_is_opened_brings_nothing_out(
 
     with monkeypatch.context() as patched:
         patched.setattr("executor.collect.os.open", swap_around)
-        found = collect(root, {}, home, LIMITS)
+        found = at_once(collect(root, {}, home, LIMITS))
     assert reasons(found) == {"a.txt": "it was replaced while it was checked"}
     assert found.taken == ()
 
@@ -168,4 +169,4 @@ def test_a_name_like_the_kernels_word_for_a_file_that_is_gone_is_refused_with_th
     root: int, work: Path, home: Home
 ) -> None:
     (work / "a.txt (deleted)").write_text("mine")
-    assert reasons(collect(root, {}, home, LIMITS)) == {"a.txt (deleted)": 'its name ends in " (deleted)"'}
+    assert reasons(at_once(collect(root, {}, home, LIMITS))) == {"a.txt (deleted)": 'its name ends in " (deleted)"'}

@@ -1,4 +1,4 @@
-"""Long work is done in slices, one work after the other; in between the loop serves everybody else."""
+"""Long work is done in slices; in between the loop serves everybody else."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def fails(error: Exception) -> None:
 
 def test_the_loop_serves_others_between_two_slices(loop: Loop) -> None:
     work, said = SlicedWork(loop), list[str]()
-    work.do(counts("a", 3, said), said.append, fails)
+    work.do("t", counts("a", 3, said), said.append, fails)
     loop.call_later(0.0, lambda: said.append("other"))
     while said[-1] != "a":
         loop.run_once()
@@ -57,7 +57,7 @@ def test_the_loop_serves_others_between_two_slices(loop: Loop) -> None:
 
 def test_short_work_is_over_at_once(loop: Loop) -> None:
     said: list[str] = []
-    SlicedWork(loop).do(counts("a", 1, said), said.append, fails)
+    SlicedWork(loop).do("t", counts("a", 1, said), said.append, fails)
     assert said == ["a1", "a"]
 
 
@@ -68,8 +68,8 @@ def test_one_work_follows_the_other_also_when_the_first_one_fails(loop: Loop) ->
         yield
         raise OSError("no room")
 
-    work.do(breaks(), lambda _: said.append("never"), lambda error: said.append(str(error)))
-    work.do(counts("a", 2, said), said.append, fails)
+    work.do("t", breaks(), lambda _: said.append("never"), lambda error: said.append(str(error)))
+    work.do("t", counts("a", 2, said), said.append, fails)
     assert said == []
     while said[-1:] != ["a"]:
         loop.run_once()
@@ -81,9 +81,9 @@ def test_what_follows_a_work_may_ask_for_more(loop: Loop) -> None:
 
     def more(name: str) -> None:
         said.append(name)
-        work.do(counts("b", 2, said), said.append, fails)
+        work.do("t", counts("b", 2, said), said.append, fails)
 
-    work.do(counts("a", 2, said), more, fails)
+    work.do("t", counts("a", 2, said), more, fails)
     while said[-1] != "b":
         loop.run_once()
     assert said == ["a1", "a2", "a", "b1", "b2", "b"]
@@ -151,6 +151,7 @@ def notebook_of(home: Home, loop: Loop) -> tuple[Notebook, Workspace]:
         thread,
         loop=loop,
         disk=Disk(loop, ThreadSync()),
+        work=SlicedWork(loop),
         home=home,
         workspace=workspace,
         limits=Limits(),
@@ -212,6 +213,7 @@ def entered(workspace: Workspace, folder: Path) -> None:
     folder.mkdir()
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     workspace.enter(cast(Session, SimpleNamespace(workspace=root, file_user=None)))
+    at_once(workspace.fill())
 
 
 def test_a_file_that_comes_replaces_none_that_a_cell_has_made_meanwhile(loop: Loop, tmp_path: Path) -> None:
@@ -224,7 +226,7 @@ def test_a_file_that_comes_replaces_none_that_a_cell_has_made_meanwhile(loop: Lo
         while not list((home.root / "files").glob("*/*")):
             next(put)
         (tmp_path / "folder" / "sales.csv").write_text("made")
-        workspace.collect("c1", notebook.limits, changed=True)
+        at_once(workspace.collect("c1", notebook.limits, changed=True))
         assert at_once(put) == "sales-2.csv"
     workspace.leave()
     assert (tmp_path / "folder" / "sales.csv").read_text() == "made"

@@ -1,0 +1,398 @@
+"""What a cell made is taken in slices, and its result follows: whatever happens meanwhile, nothing of it is lost."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from patience import eventually
+
+from executor import workspace
+from executor.cell import Cell
+from executor.checkpoints import Checkpoint, Receiver
+from executor.counters import Counters
+from executor.durable import Disk, ThreadSync
+from executor.event_loop import Loop
+from executor.frames import Message
+from executor.home import Home, KeptFile
+from executor.notebook import Notebook
+from executor.notices import notice
+from executor.python_interpreter import PythonInterpreter
+from executor.session import Ending, Listener, Session
+from executor.slices import SLICE, SlicedWork
+from executor.values import Limits, Notice
+from executor.workspace import Workspace
+
+LARGE = 5 * SLICE
+
+
+class Subprocess:
+    """A session without a process: the test says what it does. Its working folder is an ordinary one."""
+
+    def __init__(self, listener: Listener, folder: Path) -> None:
+        folder.mkdir()
+        self.folder = folder
+        self.workspace = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        self.file_user = self.refused = None
+        self.ready, self.gone = True, False
+        self.ran: list[str] = []
+        self._listener = listener
+
+    def begin(self, state: object) -> None:
+        """It would take its variables."""
+
+    def send(self, message: Message) -> None:
+        if message["type"] == "run":
+            self.ran.append(message["cell"])
+
+    def receive(self, receiver: Receiver) -> None:
+        self._listener.session_saved(cast(Session, self), receiver)
+
+    def kill(self, why: Notice, *, by_limit: bool = False) -> None:
+        if not self.gone:
+            self.gone, self.ready = True, False
+            self._listener.session_gone(cast(Session, self), Ending(why, by_limit))
+
+    def interrupt(self) -> None:
+        """It would raise KeyboardInterrupt."""
+
+    def ask_where(self) -> None:
+        """It would write down where it is."""
+
+    def where(self) -> None:
+        return None
+
+    def drain(self) -> None:
+        """All that it printed has been read."""
+
+    def newly_killed_for_memory(self) -> int:
+        return 0
+
+    def reports(self, cell_id: str) -> None:
+        self._says({"type": "result", "cell": cell_id, "status": "ok", "result": None, "error": None})
+
+    def sends_no_variables(self) -> None:
+        """It has compared them, and nothing has changed."""
+        self._says({"type": "state", "keys": None, "why": None, "future": 1, "set_by": {}})
+
+    def prints(self, text: str) -> None:
+        self._listener.session_wrote(cast(Session, self), "stdout", text.encode())
+
+    def _says(self, message: Message) -> None:
+        lists = ("figures", "notices", "problems", "checks", "parts", "lost", "variables")
+        self._listener.session_said(cast(Session, self), {key: [] for key in lists} | message)
+
+
+@dataclass
+class Asker:
+    """A client that waits for cells."""
+
+    answers: bool = False
+    approves: bool = False
+    results: list[Any] = field(default_factory=list)
+
+    def result(self, result: str) -> None:
+        self.results.append(json.loads(result))
+
+    def output(self, stream: str, text: str) -> None:
+        """It does not read along."""
+
+
+class Desk:
+    """A notebook in a loop that the test turns."""
+
+    def __init__(self, folder: Path) -> None:
+        self.loop = Loop()
+        self.work = SlicedWork(self.loop)
+        self.home = Home(folder / "home")
+        self.asker = Asker()
+        self.started: list[Subprocess] = []
+        disk, thread = Disk(self.loop, ThreadSync()), self.home.thread("t")
+        folder_of_thread = Workspace(thread, self.home, None)
+
+        def start(listener: Listener) -> Session:
+            self.started.append(Subprocess(listener, folder / f"workspace {len(self.started)}"))
+            return cast(Session, self.started[-1])
+
+        def interpreters(notebook: Notebook, owner: Any) -> Any:
+            checkpoint = Checkpoint(thread.folder, "t", b"key", {})
+            made = PythonInterpreter(
+                thread,
+                owner,
+                loop=self.loop,
+                disk=disk,
+                checkpoint=checkpoint,
+                counters=Counters(),
+                start=start,
+                state_limit=lambda: 1 << 30,
+            )
+            return made, None
+
+        self.notebook = Notebook(
+            thread,
+            loop=self.loop,
+            disk=disk,
+            work=self.work,
+            home=self.home,
+            workspace=folder_of_thread,
+            limits=Limits(),
+            interpreters=interpreters,
+        )
+
+    @property
+    def subprocess(self) -> Subprocess:
+        return self.started[-1]
+
+    def ask(self, cell_id: str) -> None:
+        self.notebook.submit(Cell(cell_id, "1", 60.0), cast(Any, self.asker))
+
+    def begin(self, cell_id: str) -> None:
+        """Ask for a cell, with a subprocess that is ready."""
+        self.ask(cell_id)
+        if not self.subprocess.ran:
+            self.subprocess._listener.session_ready(cast(Session, self.subprocess))
+        self.until(lambda: self.subprocess.ran[-1:] == [cell_id])
+
+    def until(self, what: Callable[[], object]) -> None:
+        self.loop.call_later(60.0, lambda: pytest.fail("it did not happen"))
+        while not what():
+            self.loop.run_once()
+
+    def end(self, cell_id: str) -> Any:
+        """A cell that made nothing ends, and so does the keeping of its variables; its result."""
+        self.subprocess.reports(cell_id)
+        self.subprocess.sends_no_variables()
+        self.until(lambda: len(self.asker.results) and self.notebook.kept)
+        return self.asker.results.pop()
+
+    def journal(self) -> list[str]:
+        """What each line of the journal says, in their order."""
+        lines = (self.notebook.thread.folder / "cells.jsonl").read_text().splitlines()
+        return ["result" if "result" in (found := json.loads(line)) else next(iter(found)) for line in lines]
+
+
+@pytest.fixture
+def desk(tmp_path: Path) -> Iterator[Desk]:
+    made = Desk(tmp_path)
+    yield made
+    made.notebook.close()
+    made.loop.close()
+
+
+def make_large(desk: Desk, name: str = "large.bin") -> bytes:
+    content = os.urandom(LARGE)
+    (desk.subprocess.folder / name).write_bytes(content)
+    return content
+
+
+def ended_with_a_large_file(desk: Desk) -> bytes:
+    """The cell c1 has made a large file and has ended just now."""
+    desk.begin("c1")
+    content = make_large(desk)
+    desk.subprocess.reports("c1")
+    return content
+
+
+def is_whole(result: Any, content: bytes) -> bool:
+    names = [artifact["name"] for artifact in result["artifacts"]]
+    return (result["status"], names) == ("ok", ["large.bin"]) and Path(
+        result["artifacts"][0]["path"]
+    ).read_bytes() == content
+
+
+def test_others_are_served_while_a_large_file_of_a_cell_is_taken(desk: Desk) -> None:
+    content = ended_with_a_large_file(desk)
+    turns = []
+    desk.loop.call_later(0.0, lambda: turns.append(len(desk.asker.results)))
+    desk.until(lambda: desk.asker.results)
+    assert turns == [0]
+    assert is_whole(desk.asker.results[0], content)
+
+
+def test_a_cell_that_made_a_small_file_waits_for_no_other_thread(desk: Desk) -> None:
+    desk.begin("c1")
+    (desk.subprocess.folder / "small.txt").write_text("made")
+
+    def endless() -> Iterator[None]:
+        while True:
+            yield
+
+    desk.work.do("another thread", cast(Any, endless()), lambda _: None, lambda _: None)
+    desk.subprocess.reports("c1")
+    assert desk.notebook.thread.result("c1") is not None
+
+
+@pytest.mark.parametrize("how", ["dies", "closed"])
+def test_what_a_cell_made_is_told_whole_although_its_subprocess_ends_meanwhile(desk: Desk, how: str) -> None:
+    content = ended_with_a_large_file(desk)
+    if how == "dies":
+        desk.subprocess.kill(notice("killed"))
+    else:
+        desk.notebook.close()
+    after = Home(desk.home.root).thread("t")
+    assert is_whole(after.result("c1"), content)
+    assert list(after.files) == ["large.bin"]
+
+
+def test_a_reset_forgets_also_the_files_that_were_being_taken(desk: Desk) -> None:
+    ended_with_a_large_file(desk)
+    desk.notebook.reset()
+    assert desk.notebook.thread.result("c1") is not None
+    assert desk.notebook.thread.files == {}
+    assert list((desk.home.root / "files").glob("*/*")) == list((desk.home.root / "tmp").iterdir()) == []
+
+
+def test_what_was_not_kept_is_told_when_a_subprocess_ends_while_the_files_of_a_cell_are_taken(desk: Desk) -> None:
+    ended_with_a_large_file(desk)
+    desk.subprocess.kill(notice("killed"))
+    desk.until(lambda: desk.asker.results)
+    desk.asker.results.clear()
+    desk.begin("c2")
+    assert [each["code"] for each in desk.end("c2")["notices"]] == ["changes_not_kept"]
+
+
+def test_variables_that_come_before_the_result_are_kept_after_it(desk: Desk) -> None:
+    ended_with_a_large_file(desk)
+    desk.subprocess.sends_no_variables()
+    desk.until(lambda: "settled" in desk.journal())
+    assert desk.journal() == ["cell", "result", "settled"]
+    assert desk.notebook.thread.unsaved_cells == []
+
+
+def test_variables_whose_subprocess_ends_before_the_result_count_as_not_kept(desk: Desk) -> None:
+    ended_with_a_large_file(desk)
+    desk.subprocess.sends_no_variables()
+    desk.subprocess.kill(notice("killed"))
+    desk.until(lambda: desk.asker.results)
+    assert desk.notebook.thread.unsaved_cells == ["c1"]
+
+
+def test_the_next_cell_begins_after_the_result_of_the_one_before(desk: Desk) -> None:
+    ended_with_a_large_file(desk)
+    desk.ask("c2")
+    desk.subprocess.sends_no_variables()
+    desk.until(lambda: desk.subprocess.ran == ["c1", "c2"])
+    assert desk.journal()[:3] == ["cell", "result", "cell"]
+
+
+def test_a_cell_that_has_ended_is_not_stopped_while_its_files_are_taken(desk: Desk) -> None:
+    content = ended_with_a_large_file(desk)
+    assert not desk.notebook.interrupt()
+    desk.until(lambda: desk.asker.results)
+    assert is_whole(desk.asker.results[0], content)
+
+
+def test_who_asks_for_a_cell_again_while_its_files_are_taken_gets_its_result(desk: Desk) -> None:
+    content = ended_with_a_large_file(desk)
+    desk.ask("c1")
+    desk.until(lambda: len(desk.asker.results) == 2)
+    assert all(is_whole(result, content) for result in desk.asker.results)
+
+
+def test_what_is_printed_while_the_files_of_a_cell_are_taken_is_late(desk: Desk) -> None:
+    ended_with_a_large_file(desk)
+    desk.subprocess.prints("late\n")
+    desk.subprocess.sends_no_variables()
+    desk.until(lambda: desk.asker.results and desk.notebook.kept)
+    assert desk.asker.results.pop()["stdout"] == ""
+    desk.begin("c2")
+    result = desk.end("c2")
+    assert result["stdout"] == "late\n"
+    assert [each["code"] for each in result["notices"]] == ["late_output"]
+
+
+def test_a_file_that_is_given_while_those_of_a_cell_are_taken_is_not_the_cells(desk: Desk, tmp_path: Path) -> None:
+    content = ended_with_a_large_file(desk)
+    (tmp_path / "given").write_bytes(os.urandom(LARGE))
+    placed: list[str] = []
+    with (tmp_path / "given").open("rb") as file:
+        put = desk.notebook.put("sales.csv", file.fileno(), 1 << 30)
+        desk.work.do("t", put, placed.append, lambda error: pytest.fail(str(error)))
+        desk.until(lambda: placed)
+    assert is_whole(desk.asker.results[0], content)
+    assert {file.name: file.given for file in desk.notebook.thread.files.values()} == {
+        "large.bin": None,
+        "sales.csv": "sales.csv",
+    }
+    desk.subprocess.sends_no_variables()
+    desk.until(lambda: desk.notebook.kept)
+    desk.asker.results.clear()
+    desk.begin("c2")
+    assert desk.end("c2")["artifacts"] == []
+
+
+def test_a_content_that_a_cell_made_stays_although_the_only_other_thread_with_it_is_deleted(desk: Desk) -> None:
+    desk.begin("c1")
+    contents = {make_large(desk, "a.bin"), make_large(desk, "b.bin")}
+    other = desk.home.thread("other")
+    desk.subprocess.reports("c1")
+    desk.until(lambda: list((desk.home.root / "files").glob("*/*")))
+    (first,) = (desk.home.root / "files").glob("*/*")
+    other.set_files({"c.bin": KeptFile("c.bin", first.name, LARGE)})
+    desk.home.purge("other")
+    desk.until(lambda: desk.asker.results)
+    assert {Path(artifact["path"]).read_bytes() for artifact in desk.asker.results[0]["artifacts"]} == contents
+
+
+def test_a_cell_begins_once_the_files_of_its_thread_are_there_and_others_are_served_meanwhile(
+    desk: Desk, tmp_path: Path
+) -> None:
+    content = os.urandom(LARGE)
+    (tmp_path / "given").write_bytes(content)
+    placed: list[str] = []
+    with (tmp_path / "given").open("rb") as file:
+        put = desk.notebook.put("sales.csv", file.fileno(), 1 << 30)
+        desk.work.do("t", put, placed.append, lambda error: pytest.fail(str(error)))
+        desk.until(lambda: placed)
+    desk.ask("c1")
+    desk.subprocess._listener.session_ready(cast(Session, desk.subprocess))
+    assert desk.subprocess.ran == []
+    turns: list[list[str]] = []
+    desk.loop.call_later(0.0, lambda: turns.append(list(desk.subprocess.ran)))
+    desk.until(lambda: desk.subprocess.ran == ["c1"])
+    assert turns == [[]]
+    assert (desk.subprocess.folder / "sales.csv").read_bytes() == content
+    assert desk.end("c1")["artifacts"] == []
+
+
+def test_a_subprocess_that_ends_while_it_gets_its_files_is_followed_by_one_that_has_them_all(
+    desk: Desk, tmp_path: Path
+) -> None:
+    (tmp_path / "given").write_bytes(os.urandom(LARGE))
+    placed: list[str] = []
+    with (tmp_path / "given").open("rb") as file:
+        put = desk.notebook.put("sales.csv", file.fileno(), 1 << 30)
+        desk.work.do("t", put, placed.append, lambda error: pytest.fail(str(error)))
+        desk.until(lambda: placed)
+    desk.ask("c1")
+    first = desk.subprocess
+    first._listener.session_ready(cast(Session, first))
+    first.kill(notice("killed"))
+    desk.until(lambda: desk.subprocess is not first)
+    desk.subprocess._listener.session_ready(cast(Session, desk.subprocess))
+    desk.until(lambda: desk.subprocess.ran == ["c1"])
+    assert (desk.subprocess.folder / "sales.csv").stat().st_size == LARGE
+    assert first.ran == []
+
+
+@pytest.mark.parametrize("has_threads", [True, False])
+def test_the_folder_of_a_subprocess_that_has_ended_is_closed_also_where_no_thread_can_start(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, *, has_threads: bool
+) -> None:
+    desk.begin("c1")
+    folder = desk.subprocess.folder
+
+    def refused(**_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    if not has_threads:
+        monkeypatch.setattr(workspace, "threading", SimpleNamespace(Thread=refused))
+    desk.subprocess.kill(notice("killed"))
+    opened = Path("/proc/self/fd")
+    eventually(lambda: folder not in {each.resolve() for each in opened.iterdir()}, "the end of the descriptor")
