@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import tempfile
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -142,28 +142,40 @@ class Case:
         ]
 
     def say_yes(self) -> None:
-        """Press Run twice at once, and again while nobody takes it; then every question is decided."""
-        taken: set[str] = set()
-        eventually(lambda: self._pressed(taken), "the yes")
+        """Press Run twice at once below the open question, and again while nobody takes it, until it is decided.
+
+        The next question may be there by then. It is left alone.
+        """
+        asked, count, taken = self.buttons(), len(self.approvals()), set[str]()
+        eventually(lambda: self._press_below(asked, taken) and self._decided(count), "the yes")
 
     def say_yes_until_answered(self) -> None:
         """Press Run below each question, until the answer has come."""
         taken: set[str] = set()
-        eventually(lambda: self._pressed(taken) and self._has_answer(), "the yes and the answer")
+        eventually(lambda: self._press_below(None, taken) and self._has_answer(), "the yes and the answer")
 
     def _has_answer(self) -> bool:
         with suppress(HTTPError, StoreUnreachable):
-            return self.answered()
+            return self.answered() and self._decided()
         return False
 
-    def _pressed(self, taken: set[str]) -> bool:
-        """Press below each open question that is not among those `taken`. Whether every one is decided."""
+    def _decided(self, count: int | None = None) -> bool:
+        """Whether each of the first `count` questions, or of all, was decided once."""
+        with suppress(StoreUnreachable):
+            return all(len(decided) == 1 for _, decided in self.approvals()[:count])
+        return False
+
+    def _press_below(self, asked: Sequence[str] | None, taken: set[str]) -> bool:
+        """Press below each open question, of these messages or of all, that is not among those `taken`.
+
+        Whether there was none.
+        """
         with suppress(HTTPError, StoreUnreachable):
-            waiting = self.buttons()
+            waiting = [ts for ts in self.buttons() if asked is None or ts in asked]
             presses = [ts for ts in waiting if ts not in taken for _ in range(2)]
             with ThreadPoolExecutor(max_workers=2) as people:
                 taken.update(filter(None, people.map(self._press, presses)))
-            return not waiting and all(len(decided) == 1 for _, decided in self.approvals())
+            return not waiting
         return False
 
     def _press(self, ts: str) -> str:
