@@ -18,6 +18,8 @@ from executor.processes import tree
 
 EVERY_S = 2.0
 NICE = 10
+"""By how much a busy session is nicer than this process."""
+_NICEST = 19
 _FREE = 0.5
 """Of one processor, that anybody may use for ever."""
 _BUSY_S = 30.0
@@ -68,9 +70,12 @@ def _seconds(pid: int) -> float:
     return sum(map(int, fields[11:15])) * _TICK_S
 
 
-def _set_niceness(pid: int, members: Iterable[int], nice: int) -> None:
-    """For all processes of a session, their threads and whatever they start; and for the kernel's group of them, which
-    counts in place of each process where there are such groups."""
+def _set_niceness(pid: int, members: Iterable[int], more: int) -> None:
+    """Make a session by so much nicer than this process: all its processes, their threads and whatever they start.
+
+    And the kernel's group of them, which counts in place of each process where there are such groups.
+    """
+    nice = min(os.getpriority(os.PRIO_PROCESS, 0) + more, _NICEST)
     groups = set()
     for one in members:
         with contextlib.suppress(OSError):
@@ -79,4 +84,4 @@ def _set_niceness(pid: int, members: Iterable[int], nice: int) -> None:
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PGRP, group, nice)
     with contextlib.suppress(OSError):
-        Path(f"/proc/{pid}/autogroup").write_text(str(nice))
+        Path(f"/proc/{pid}/autogroup").write_text(str(more))

@@ -79,3 +79,17 @@ def test_what_a_session_had_used_before_it_was_seen_does_not_count(
 def test_a_process_of_its_own_is_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0 < processor_share._seconds(os.getpid()) < 100_000
     assert processor_share._seconds(BUSY) == 0
+
+
+@pytest.mark.parametrize(("own", "busy"), [(0, 10), (5, 15), (15, 19), (-5, 5)])
+def test_a_session_is_nicer_than_the_service_and_comes_back_to_it(
+    monkeypatch: pytest.MonkeyPatch, own: int, busy: int
+) -> None:
+    """A service that was started nice would else put those before itself that have rested."""
+    done: list[int] = []
+    monkeypatch.setattr(os, "getpriority", lambda which, who: own)
+    monkeypatch.setattr(os, "getpgid", lambda pid: pid)
+    monkeypatch.setattr(os, "setpriority", lambda which, who, nice: done.append(nice))
+    for more in (NICE, 0):
+        processor_share._set_niceness(BUSY, [BUSY], more)
+    assert done == [busy, own]
