@@ -27,6 +27,7 @@ SUITES = {
     "attacks": ("-n", "2", "--dist", "loadfile", "-m", "attack"),
 }
 BURN = "while True: pass"
+_SAID = 4_000  # characters
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -44,30 +45,35 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 found = run_once([*SUITES[suite], *given.tests])
                 failed.update(found)
                 print(f"{number}/{given.times} {suite}: {len(found)} failed", flush=True)
+                for name, why in found.items():
+                    print(f"\n== {name}\n{why}\n", flush=True)
     print(summary(failed, given.times))
     return 1 if failed else 0
 
 
-def run_once(arguments: Sequence[str]) -> list[str]:
-    """The tests of one run that failed; the run itself when it came to no end."""
+def run_once(arguments: Sequence[str]) -> dict[str, str]:
+    """The tests of one run that failed, each with the end of what it said; the run itself when it came to no end."""
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_ADDOPTS"}
     environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}  # as `make test` does
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report.xml"
         command = [sys.executable, "-m", "pytest", "-p", "no:rerunfailures", f"--junitxml={report}", *arguments]
         done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)
-        found = failures(report) if report.exists() else []
+        found = failures(report) if report.exists() else {}
     if done.returncode not in (0, 1, 5) or (done.returncode == 1 and not found):
-        print(done.stdout[-4_000:], done.stderr[-4_000:])
-        return [*found, f"a whole run (exit code {done.returncode})"]
+        said = f"{done.stdout[-_SAID:]}\n{done.stderr[-_SAID:]}"
+        return {**found, f"a whole run (exit code {done.returncode})": said}
     return found
 
 
-def failures(report: Path) -> list[str]:
-    """The names of the failed tests in a JUnit report."""
-    cases = Xml.parse(report).iter("testcase")  # noqa: S314  our own pytest wrote it
-    bad = [case for case in cases if case.find("failure") is not None or case.find("error") is not None]
-    return [f"{case.get('classname')}::{case.get('name')}" for case in bad]
+def failures(report: Path) -> dict[str, str]:
+    """The failed tests in a JUnit report, each with the end of what it said."""
+    found = {}
+    for case in Xml.parse(report).iter("testcase"):  # noqa: S314  our own pytest wrote it
+        said = [each.text or "" for each in (*case.iter("failure"), *case.iter("error"))]
+        if said:
+            found[f"{case.get('classname')}::{case.get('name')}"] = "\n".join(said)[-_SAID:]
+    return found
 
 
 def summary(failed: Counter[str], times: int) -> str:

@@ -25,10 +25,10 @@ def test_failures_and_errors_are_read_from_the_report(again: ModuleType, tmp_pat
     report = tmp_path / "report.xml"
     report.write_text(
         '<testsuites><testsuite><testcase classname="a" name="good"/>'
-        '<testcase classname="a" name="bad"><failure/></testcase>'
+        '<testcase classname="a" name="bad"><failure>1 is not 2</failure></testcase>'
         '<testcase classname="b" name="broken"><error/></testcase></testsuite></testsuites>'
     )
-    assert again.failures(report) == ["a::bad", "b::broken"]
+    assert again.failures(report) == {"a::bad": "1 is not 2", "b::broken": ""}
 
 
 def test_the_list_is_sorted_by_how_often_and_says_when_it_is_empty(again: ModuleType) -> None:
