@@ -116,7 +116,7 @@ soak-postgres: .venv/.dev  ## MINUTES=5 of turns while Postgres is restarted eve
 	PYTHONPATH=.:tests:tests/faults UPDATE_RELIABILITY=1 $(BIN)/python tests/faults/soak.py --only-postgres --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
 
 test-browser: .venv/.dev  ## the playground's page in Chromium
-	$(BIN)/pytest -m "browser"
+	$(BIN)/pytest -n 2 --dist loadfile -m browser
 
 test-all: test test-integration test-attacks test-faults test-browser  ## everything
 
