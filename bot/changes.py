@@ -10,7 +10,11 @@ from bot.intake import EventContext, Ignored, read_message
 from core.phrases import detect, say
 from core.store import Store
 from core.store.changes import Touched
+from core.store.participation import moment
 from core.values import IncomingMessage
+
+LATE_S = 3_600
+"""The event of a message does not come later than this. One that is still unknown then was not for us, or is purged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,11 @@ def change_in(event: Mapping[str, Any], context: EventContext) -> Change | None:
         message = read_message({**now, **place}, context)
         return None if isinstance(message, Ignored) else Change(context.team, channel, message.ts, at, message)
     return None
+
+
+def is_lately_written(change: Change) -> bool:
+    """Whether a message was changed so soon that its own event may still be on its way."""
+    return moment(change.at)[0] - moment(change.ts)[0] <= LATE_S
 
 
 def follow(change: Change, store: Store, wake: Callable[[str], None]) -> Touched | None:

@@ -9,7 +9,7 @@ from typing import Any
 from core.slack.incoming import MAX_TEXT, Ignored, incoming, is_empty
 from core.values import IncomingMessage, Standing, ThreadKey
 
-__all__ = ["MAX_TEXT", "EventContext", "Ignored", "is_empty", "read_message", "to_message"]
+__all__ = ["MAX_TEXT", "EventContext", "Ignored", "is_empty", "is_for_us", "read_message", "to_message"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def to_message(event: Mapping[str, Any], context: EventContext) -> IncomingMessa
     message = read_message(event, context)
     if isinstance(message, Ignored):
         return message
-    return message if _is_for_us(message, context) else Ignored("not addressed to the bot")
+    return message if is_for_us(message, context) else Ignored("not addressed to the bot")
 
 
 def read_message(event: Mapping[str, Any], context: EventContext) -> IncomingMessage | Ignored:
@@ -48,7 +48,8 @@ def standing_in(user_team: object, context: EventContext) -> Standing:
     return "stranger" if own else ""
 
 
-def _is_for_us(message: IncomingMessage, context: EventContext) -> bool:
+def is_for_us(message: IncomingMessage, context: EventContext) -> bool:
+    """Whether a person's message is addressed to the bot, by a mention or by its place."""
     if message.mention:
         return True
     is_reply = message.root_ts != message.ts

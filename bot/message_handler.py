@@ -15,10 +15,10 @@ from typing import Any
 
 from redis import RedisError
 
-from bot.changes import Change, change_in, follow
+from bot.changes import Change, change_in, follow, is_lately_written
 from bot.commands import command_of
 from bot.finding import Finder, Sight
-from bot.intake import EventContext, Ignored, is_empty, to_message
+from bot.intake import EventContext, Ignored, is_empty, is_for_us, to_message
 from bot.pressed import pressed
 from core.access import ALLOWED, Verdict, is_pressed
 from core.actions import Action
@@ -39,6 +39,7 @@ from core.slack.writer import SlackWriter
 from core.steps import Briefed, Step, open_question
 from core.store import Store
 from core.store.changes import Touched
+from core.store.participation import moment
 from core.suggesting import suggestions
 from core.telemetry import bind_fields, get_logger
 from core.values import FileRef, IncomingMessage, Language, Standing, ThreadKey
@@ -83,14 +84,33 @@ class MessageHandler:
         context = self.event_context(team, bot_user_id)
         if (change := change_in(event, context)) is not None:
             self.follow(change)
+            if change.message is not None and self._is_ahead(change, change.message, context):
+                self._take_written(change.message, context)
             return
         message = to_message(event, context)
         if isinstance(message, Ignored):
             log.debug("event_ignored", reason=message.reason, channel=event.get("channel"), ts=event.get("ts"))
             return
         self.take(message.model_copy(update={"kind": command_of(message) or message.kind}), context)
+        self._take_written(message, context)
+
+    def _take_written(self, message: IncomingMessage, context: EventContext) -> None:
 
     def take(self, message: IncomingMessage, context: EventContext) -> None:
+    def _is_ahead(self, change: Change, message: IncomingMessage, context: EventContext) -> bool:
+        """Whether a changed message is for us, and its own event has yet to come. That event then finds it stored.
+
+        A reply without a mention counts only behind all that we know of its thread: people's talk before that is
+        theirs.
+        """
+        if not (is_lately_written(change) and is_for_us(message, context)):
+            return False
+        if self._store.known_messages(message.team, message.channel, [message.ts]):
+            return False
+        if message.mention or message.channel_type == "im":
+            return True
+        return moment(message.ts) > moment(self._store.newest_ts(message.thread.id))
+
         """Keep a message of any kind, wake its thread and show a sign. Raises when it was not kept: then no ack."""
         with bind_fields(thread=message.thread.id):
             standing, action, verdict = self._authorized(message)

@@ -61,6 +61,12 @@ class Participation(Part):
         with self._reading() as db:
             return [LatelyActive(ThreadKey.parse(thread_id), ts) for thread_id, ts in db.execute(query)]
 
+    def newest_ts(self, thread_id: str) -> str:
+        """The ts of the newest message that is known of the thread; "0" when none is."""
+        m = t.messages.c
+        with self._reading() as db:
+            return max(db.execute(select(m.ts).where(m.thread_id == thread_id)).scalars(), key=moment, default="0")
+
     def known_messages(self, team: str, channel: str, ts: Collection[str]) -> set[str]:
         """The ts among these that are stored as messages of the channel."""
         m = t.messages.c

@@ -216,3 +216,50 @@ def test_a_mention_without_words_that_gets_them_later_is_a_question(threadbook: 
     assert [mail.text for mail in threadbook.store.unread(key.id)] == ["how many orders?"]
     message = threadbook.slack.thread(ts)[0]
     assert [sign["name"] for sign in message["reactions"]] == ["eyes"]
+
+
+def take(threadbook: Bot, event: dict[str, Any]) -> None:  # noqa: F811
+    threadbook.handler.take_event(event, threadbook.slack.team, "U0BOT00001")
+
+
+def mail(threadbook: Bot, ts: str) -> list[str]:  # noqa: F811
+    thread = ThreadKey(threadbook.slack.team, CHANNEL, ts)
+    return [message.text for message in threadbook.store.unread(thread.id)]
+
+
+def later(ts: str, text: str, seconds: int = 30, **message: Any) -> dict[str, Any]:
+    """The event of a change so long after the message was written."""
+    at = f"{int(ts.partition('.')[0]) + seconds}.000001"
+    return {**changed(ts, text, user=BEN, **message), "event_ts": at}
+
+
+def test_a_change_that_overtakes_its_message_is_what_is_read(threadbook: Bot) -> None:  # noqa: F811
+    original = threadbook.slack.say("<@U0BOT00001> count the orders", user=BEN)
+    ts = str(original["ts"])
+    take(threadbook, later(ts, "<@U0BOT00001> count the customers"))
+    for kind in ("app_mention", "message"):
+        take(threadbook, {**original, "type": kind, "channel": CHANNEL})
+    assert mail(threadbook, ts) == ["count the customers"]
+
+
+def test_a_changed_reply_that_overtakes_its_message_is_read_and_older_talk_is_not(threadbook: Bot) -> None:  # noqa: F811
+    root = str(threadbook.slack.say("lunch?", user=BEN)["ts"])
+    talk = str(threadbook.slack.say("at noon", user=BEN, thread_ts=root)["ts"])
+    threadbook.say("<@U0FAKEBOT1> count the orders", thread_ts=root)
+    reply = str(threadbook.slack.say("and the customers", user=BEN, thread_ts=root)["ts"])
+    take(threadbook, later(reply, "and the shops", thread_ts=root))
+    take(threadbook, later(talk, "at one", thread_ts=root))
+    assert mail(threadbook, root) == ["count the orders", "and the shops"]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("count the customers", 30), ("<@U0BOT00001> count the customers", 4_000)]
+)
+def test_a_change_of_a_message_that_is_not_for_us_or_is_old_is_no_question(
+    threadbook: Bot,  # noqa: F811
+    text: str,
+    seconds: int,
+) -> None:
+    ts = str(threadbook.slack.say("count the orders", user=BEN)["ts"])
+    take(threadbook, later(ts, text, seconds))
+    assert mail(threadbook, ts) == []
