@@ -153,6 +153,9 @@ class MessageMenu:
         if written is None or written.user != user or written.kind != "text":
             return "not theirs"
         text, language = written.text, self._slack.user_language(user)
+        if not text.strip():  # its words were edited away since
+            self._slack.whisper(thread, user, escape(say("menu_no_text", language)))
+            return "empty"
         key = f"again:{button.ts}:{hashlib.sha256(text.encode()).hexdigest()[:16]}"
         line = say("about_again", language, author=self._slack.user_name(user))
         try:

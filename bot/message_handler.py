@@ -214,9 +214,10 @@ class MessageHandler:
         """A message was deleted or changed in Slack. Raises StoreUnreachable: then no ack."""
         if (touched := follow(change, self._store, self._wake)) is not None:
             log.info("message_followed", ts=change.ts, deleted=change.message is None)
-            if touched.was_empty and change.message is not None:
-                self._submit(self._show_sign, change.message)
-            elif touched.was_answered and change.message is not None and touched.user == change.message.user:
+            now = change.message
+            if touched.was_empty and now is not None:
+                self._submit(self._show_sign, now)
+            elif touched.was_answered and now is not None and now.text and touched.user == now.user:
                 self._submit(self._offer_again, touched, change.ts)
 
     def _offer_again(self, touched: Touched, ts: str) -> None:

@@ -354,6 +354,20 @@ def test_a_changed_question_that_was_answered_is_offered_again_and_asked_once(wo
     assert "how many ospreys?" in office.prompts()
 
 
+def test_a_question_whose_words_were_edited_away_is_not_asked_again(world: World) -> None:
+    office = Office(world, finish("Two."))
+    key = world.say("how many orders?")
+    world.settle(key)
+    payload = AgainButton(thread=key.id, ts=key.root_ts).encode()
+    body = {"actions": [{"value": payload}], "container": {"channel_id": key.channel, "is_ephemeral": True}}
+    with world._unwatched():
+        world.store.change_message(key.team, key.channel, key.root_ts, " ")
+        assert office.menu.again({**body, "user": {"id": ANA}}, key.team) == "empty"
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert [user for user, _ in world.slack.whispers] == [ANA]
+
+
 @pytest.mark.parametrize(
     "body",
     [
