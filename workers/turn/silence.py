@@ -34,6 +34,7 @@ class SilenceWatch:
         self._cell = cell
         self._silent_s = turn.context.settings.limits.silence_s
         self._over = threading.Event()
+        self._is_done = False
         self._heard_at = time.monotonic()
         self._began_at = self._heard_at
         self._output = ""
@@ -49,9 +50,10 @@ class SilenceWatch:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._is_done = kind is None
         self._over.set()
         self._watcher.call_off(0.0 if self._ts else 0.1)  # one that asks the model right now is left alone
-        if self._ts and kind is None:
+        if self._ts and self._is_done:
             self._close()
 
     def heard(self, text: str) -> None:
@@ -89,8 +91,10 @@ class SilenceWatch:
         stop = kit.button(say("stop_button", turn.language), StopButton(turn=turn.row.id), style="danger")
         key = f"{turn.row.id}:silent:{cell.cell_id}"
         blocks = [kit.paragraph(text), kit.actions(stop)]
-        self._ts = turn.context.slack.post(turn.lease, self._thread, key, escape(text), blocks)
         self._text = text
+        self._ts = turn.context.slack.post(turn.lease, self._thread, key, escape(text), blocks)
+        if self._over.is_set() and self._is_done:  # the cell ended while this was posted
+            self._close()
 
     @property
     def _thread(self) -> ThreadKey:

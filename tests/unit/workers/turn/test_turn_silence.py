@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from patience import eventually
+from patience import PATIENCE_S, eventually
 from turn_world import ANA, Json, Meanwhile, NewWorld, World, cell, finish
 
 from core.steps import Usage
@@ -27,11 +27,13 @@ class Looking(Meanwhile):
         super().__init__(ScriptedModel(script), {})
         self.says = says
         self.looks: list[ModelRequest] = []
+        self.before_asking: Callable[[], object] = lambda: None
 
     def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
         if request.purpose != "look":
             return super().complete(request, on_delta)
         self.looks.append(request)
+        self.before_asking()
         if not self.says:
             raise ModelUnavailable("away")
         return ModelReply(self.says, usage=Usage(prompt_tokens=300, completion_tokens=20))
@@ -40,12 +42,18 @@ class Looking(Meanwhile):
 class Silent:
     """A thread whose cell waits, without a word, until `end` is called."""
 
-    def __init__(self, world: World, gate: Path, says: str = ADVICE, question: str = "how long?") -> None:
+    def __init__(
+        self, world: World, gate: Path, says: str = ADVICE, question: str = "how long?", begins: bool = True
+    ) -> None:
         wait = f"import os, time\nwhile not os.path.exists({str(gate)!r}):\n    time.sleep(0.005)\nprint('done')"
         self.world, self.gate = world, gate
         self.model = world.model = Looking([cell(wait, "Wait for it"), finish("It is done.")], says)
         self.key: ThreadKey = world.say(question)
         self._worker = threading.Thread(target=world.settle, args=(self.key,))
+        if begins:
+            self.begin()
+
+    def begin(self) -> None:
         self._worker.start()
 
     def asked(self) -> list[Json]:
@@ -127,3 +135,27 @@ def test_it_can_be_switched_off(new_world: NewWorld, gate: Path) -> None:
     silent.end()
     assert silent.asked() == []
     assert silent.model.looks == []
+
+
+def test_a_question_that_comes_after_its_cell_has_no_button(new_world: NewWorld, gate: Path) -> None:
+    """The post waits for Slack while the cell ends; the turn goes on with the model meanwhile."""
+    world = new_world(team=QUICK)
+    silent = Silent(world, gate, begins=False)
+    cell_is_over, is_asked = threading.Event(), threading.Event()
+
+    def next_call() -> None:
+        cell_is_over.set()
+        is_asked.wait(PATIENCE_S)
+
+    def late() -> None:
+        gate.touch()
+        cell_is_over.wait(PATIENCE_S)
+
+    silent.model._then = {2: next_call}
+    silent.model.before_asking = lambda: world.slack.fault("chat.postMessage", then=late)
+    silent.begin()
+    eventually(lambda: bool(silent.asked()), "the question")
+    eventually(lambda: "[Stop]" not in message_text(silent.asked()[0]), "no button")
+    is_asked.set()
+    silent.end()
+    assert silent.world.statuses(silent.key) == ["done"]
