@@ -21,7 +21,7 @@ from core.slack import blocks as kit
 from core.slack.text import escape
 from core.slack.writer import SlackWriter
 from core.stepping_in import Switch
-from core.steps import GaveUp
+from core.steps import Finished, Forgot, GaveUp
 from core.store import Store
 from core.telemetry import get_logger
 from core.values import ThreadKey
@@ -68,8 +68,9 @@ class ModelChoices:
             return False
         if self._store.known_messages(key.team, key.channel, [shown]):
             return False
-        steps = self._store.steps(turn.id)
-        return bool(steps) and isinstance(steps[-1], GaveUp)
+        # Commands that were carried out since stand behind the end.
+        ends = [step for step in self._store.steps(turn.id) if isinstance(step, Finished | GaveUp | Forgot)]
+        return bool(ends) and isinstance(ends[-1], GaveUp)
 
     def _close(self, key: ThreadKey, shown: str, line: str, instead_of: str = "") -> None:
         """Remove the buttons, and show the decision below. The current text is read from Slack. If two people press at

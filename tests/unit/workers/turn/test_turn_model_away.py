@@ -202,3 +202,10 @@ def test_nonsense_means_nothing(away: Away, body: dict[str, Any]) -> None:
     slack = SlackWriter(world.slack.client(), world.store)
     handler: Any = None
     assert ModelChoices(world.store, slack, handler).press(body, away.key.team) == "malformed"
+
+
+def test_a_command_since_then_leaves_the_choice_open(away: Away) -> None:
+    away.world.say("cost", thread=away.key, user=BEN)
+    assert away.settle() == ["stopped"]
+    assert away.press("Go on with small") == "taken"
+    assert away.settle() == ["done"]
