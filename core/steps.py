@@ -725,11 +725,11 @@ class FilesHeld(Value):
 
 class FilesSettled(Value):
     """What became of files that waited, and who decided it. "expired": the decision came too late. "gone": a yes came,
-    and the file store does not have them any more."""
+    and the file store does not have them any more. "held": a yes came, and the check of tables let none of them go."""
 
     kind: Literal["files_settled"] = "files_settled"
     held: str
-    outcome: Literal["sent", "kept", "expired", "gone"]
+    outcome: Literal["sent", "kept", "expired", "gone", "held"]
     user: str
     author: str
     ts: str

@@ -55,7 +55,7 @@ def _send(thread: CommandThread, question: Held) -> Sequence[Step]:
     with sharing.copies(held.key, held.files) as copies:
         if not sharing.send(held.key, copies, held.comment):
             return ()
-        outcome = "gone" if copies.gone and not copies.uploads else "sent"
+        outcome = "sent" if copies.uploads or not (copies.held or copies.gone) else "held" if copies.held else "gone"
     return (_settle(thread, question, outcome),)
 
 

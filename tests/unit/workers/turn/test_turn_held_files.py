@@ -265,6 +265,16 @@ def test_files_that_the_file_store_has_lost_end_the_question(world: World) -> No
     assert world.files(key) == []
 
 
+def test_files_that_the_check_of_tables_holds_back_are_not_said_to_be_sent(world: World) -> None:
+    key = answered(world, cell('open("live.xls", "wb").write(b"x" * 9)\nprint("North 7")', "Write"))
+    press(world, key)
+    world.settle(key)
+    assert outcomes(world, key) == [("held", ANA)]
+    assert world.files(key) == []
+    assert "none of them may leave" in message_text(asking(world, key, "live.xls · "))
+    assert "I did not post live.xls" in world.text(key)
+
+
 def test_files_that_slack_refuses_stay_in_question(world: World) -> None:
     key = answered(world)
     world.slack.fault("files.completeUploadExternal", "error", error="storage_limit_reached")
