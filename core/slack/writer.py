@@ -40,7 +40,7 @@ from core.slack.outgoing import (
     without_kind,
 )
 from core.slack.owed import Owed
-from core.slack.rates import Crowded, decorative
+from core.slack.rates import LONGEST_WAIT_S, Crowded, decorative
 from core.slack.shares import Shares
 from core.slack.text import (
     TEXT_EDITABLE,
@@ -56,8 +56,9 @@ __all__ = ["AgentSession", "SlackWriter", "Upload", "web_client"]
 
 log = get_logger(__name__)
 
-IN_FLIGHT = timedelta(seconds=20)
-"""For this time, a post that somebody's press caused counts as being sent. Then it is looked up again."""
+IN_FLIGHT = timedelta(seconds=LONGEST_WAIT_S + 20)
+"""For this time, a post that somebody's press caused counts as being sent. Then it is looked up again. It may wait for
+its rate budget, so it is not in the thread before that."""
 LOOK_AFTER_S = 0.5
 """A message whose reply was lost can be found in its thread by then."""
 SPARED_FRAMES = 5

@@ -27,9 +27,9 @@ from core.settings import load_settings
 from core.slack.charts import chart
 from core.slack.client import web_client
 from core.slack.fake import FakeSlack
-from core.slack.rates import Crowded
+from core.slack.rates import LONGEST_WAIT_S, Crowded
 from core.slack.uploads import Upload
-from core.slack.writer import SlackWriter
+from core.slack.writer import Posted, SlackWriter
 from core.store import Store
 from core.values import IncomingMessage, Lease, ThreadKey
 from playground import Options, running
@@ -914,3 +914,20 @@ def test_the_groups_of_a_person_are_looked_up_once(thread: Thread) -> None:
         assert thread.slack.groups_of("U0BEN00001", groups) == {"S0SALES001"}
         assert thread.slack.groups_of("U0ANA00001", groups) == frozenset()
     assert thread.calls("usergroups.users.list") == 2
+
+
+def test_a_pressed_post_that_waits_for_its_budget_is_not_posted_by_another_press(
+    thread: Thread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first press has waited for as long as a call may, and has not posted yet."""
+
+    class Later(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime.now(tz) + timedelta(seconds=LONGEST_WAIT_S)
+
+    thread.store.outbox_begin(None, "t1:shared", "chat.postMessage", {"text": "the report"}, thread_id=thread.key.id)
+    monkeypatch.setattr(core.slack.writer, "datetime", Later)
+    posted = thread.slack.post_once(None, thread.key, "t1:shared", "the report", pressed=True)
+    assert posted == Posted("", new=False)
+    assert thread.replies() == []
