@@ -61,6 +61,7 @@ class Changes(Part):
         Files that came with it stay until the thread is purged.
         """
         with self._writing() as db:
+            _lock(db, team, channel, ts)
             if (row := _found(db, team, channel, ts)) is None:
                 return None
             mine = t.message_versions.c.message_id == row.id
@@ -100,6 +101,7 @@ class Changes(Part):
         A message that was empty becomes unread mail with its first words.
         """
         with self._writing() as db:
+            _lock(db, team, channel, ts)
             row = _found(db, team, channel, ts)
             if row is None or row.text == storable(new_text):
                 return None
@@ -124,6 +126,12 @@ class Changes(Part):
             for thread_id in threads:
                 _redact(db, thread_id, texts, deleted)
             self._take_back(db, threads)
+
+
+def _lock(db: Connection, team: str, channel: str, ts: str) -> None:
+    """Wait, on Postgres, for whoever changes or reads this message now: what is found then holds until the commit."""
+    c = t.messages.c
+    db.execute(select(c.id).where(c.team == team, c.channel == channel, c.ts == ts).with_for_update())
 
 
 def _found(db: Connection, team: str, channel: str, ts: str) -> Any:

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from patience import PATIENCE_S, eventually
 from sqlalchemy import text
 from sqlalchemy.exc import IntegrityError, SQLAlchemyError
 from turn_kit import ASKED, CELL, DANCED, REPLIED, RESUMED, changed
@@ -82,6 +83,39 @@ def test_the_writers_of_a_thread_are_those_whose_words_it_has(store: Store, leas
 
 
 # --- messages
+
+
+def test_who_deletes_a_message_while_a_turn_reads_it_is_told_of_the_turn(store: Store, lease: Lease) -> None:
+    """The turn reads the message and is about to commit. What was found before that would not name it."""
+    turn = store.open_turn(lease, "en", "model").id
+    with ThreadPoolExecutor(1) as bot:
+        with store._database.writing() as db:
+            db.execute(text("UPDATE messages SET turn_id = :turn"), {"turn": turn})
+            deleting = bot.submit(store.delete_message, "T1", "C1", "100.000001")
+            eventually(lambda: waits_for_a_row(store), "the other transaction waits")
+        touched = deleting.result(PATIENCE_S)
+    assert touched is not None
+    assert touched.turn_id == turn
+
+
+def test_a_message_that_is_changed_while_it_is_deleted_leaves_no_words(store: Store) -> None:
+    store.record_message(message(text="the merger is called Nightingale"), "Ana")
+    with ThreadPoolExecutor(1) as bot:
+        with store._database.writing() as db:
+            db.execute(text("UPDATE messages SET kind = 'deleted', text = ''"))
+            changing = bot.submit(store.change_message, "T1", "C1", "100.000001", "nothing")
+            eventually(lambda: waits_for_a_row(store), "the other transaction waits")
+        assert changing.result(PATIENCE_S) is None
+    with store._database.reading() as db:
+        assert db.execute(text("SELECT text FROM message_versions")).all() == []
+
+
+def waits_for_a_row(store: Store) -> bool:
+    """Whether a transaction waits for another one. In SQLite, whoever writes waits before it reads."""
+    if store._database.dialect != "postgresql":
+        return True
+    with store._database.reading() as db:
+        return bool(db.execute(text("SELECT count(*) FROM pg_locks WHERE NOT granted")).scalar())
 
 
 def test_a_message_is_kept_whole(store: Store) -> None:
