@@ -242,6 +242,7 @@ _NUMBERS = {
 _COMMA_LANGUAGES: Final = frozenset({"de", "es", "fr"})
 _SCALES: Final = {"k": 1_000, "K": 1_000, "M": 1_000_000, "B": 1_000_000_000}
 _COMMAS: Final = {"k": ",", "K": ",", "M": ",,", "B": ",,,"}
+_OF_BYTES = re.compile(r"byte|octet|oktett|size|größe|taille|tamaño|memory|storage|大小|字节|サイズ|バイト", re.I)
 
 
 def _said(name: str, texts: Sequence[str], language: Language) -> Column:
@@ -251,9 +252,17 @@ def _said(name: str, texts: Sequence[str], language: Language) -> Column:
     said = [None if text.strip() in _BLANKS else _number(text.strip(), language) for text in texts]
     filled = [text for text in texts if text.strip() not in _BLANKS]
     numbers = [one for one in said if one is not None]
-    if not filled or len(numbers) < len(filled) or len({(one.before, one.after) for one in numbers}) > 1:
+    is_mixed = len({(one.before, one.after) for one in numbers}) > 1
+    if not filled or len(numbers) < len(filled) or is_mixed or _in_bytes(name, filled, numbers[0]):
         return Column(name, tuple(text or None for text in texts), TEXT)
     return Column(name, tuple(None if one is None else _value(one) for one in said), _format_said(name, numbers))
+
+
+def _in_bytes(name: str, filled: Sequence[str], first: _Said) -> bool:
+    """Whether the B behind these numbers may stand for bytes: "512 B", or "512B" in a column of sizes."""
+    if first.after != "B" or first.before:
+        return False
+    return bool(_OF_BYTES.search(name)) or any(text.strip()[-2].isspace() for text in filled)
 
 
 def _number(text: str, language: Language) -> _Said | None:

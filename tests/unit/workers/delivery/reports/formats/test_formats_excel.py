@@ -130,3 +130,17 @@ def test_csv_holds_bare_values() -> None:
     rows = list(csv.reader(io.StringIO(files["findings.csv"])))
     assert rows[1] == ["North", "1234567", "0.617", "0.035", "2024-01-01", "13700", "007"]
     assert rows[3][0] == '\'=HYPERLINK("http://x")'
+
+
+@pytest.mark.parametrize(
+    ("name", "texts", "value"),
+    [
+        ("size", ["512 B", "90 B"], "512 B"),
+        ("file size", ["512B", "90B"], "512B"),
+        ("users", ["1.2B", "0.9B"], 1_200_000_000),
+        ("revenue", ["$1.2 B", "$0.9 B"], 1_200_000_000),
+    ],
+)
+def test_bytes_are_no_billions(name: str, texts: list[str], value: object) -> None:
+    (column,) = typed_grid("", Grid(((name,), *((text,) for text in texts))), "en").columns
+    assert column.values[0] == value
