@@ -19,6 +19,8 @@ from workers.privacy.detecting import find
 PLACEHOLDER = re.compile(r"<(?:email|phone|iban|card|id)_[1-9]\d{0,6}>")
 _CUT = re.compile(r"\u2026|\.\.\.|\n\[… ")
 _AFTER_CUT = re.compile(r"(?P<cut>(?:\u2026|\.\.\.) ?\]?\n?)(?P<tail>[^\s,;|\"'<>]{4,64})")
+_OF_THE_PROTOCOL = ("role", "tool_calls", "tool_call_id")
+"""Parts of a message that an endpoint compares: the id of a result is that of its call."""
 _CUT_CHARS = 64
 _MIN_CUT = 4
 """A beginning of a known value in front of a cut is masked from this many characters on."""
@@ -63,9 +65,7 @@ class Masker:
         return tuple(self._message(message) for message in messages)
 
     def _message(self, message: dict[str, Any]) -> dict[str, Any]:
-        made = {
-            key: self._value(value) if key not in ("role", "tool_calls") else value for key, value in message.items()
-        }
+        made = {key: self._value(value) if key not in _OF_THE_PROTOCOL else value for key, value in message.items()}
         if isinstance(message.get("tool_calls"), list | tuple):
             made["tool_calls"] = [self._call(call) for call in message["tool_calls"]]
         return made

@@ -102,3 +102,14 @@ def test_a_thread_with_many_values_and_many_cuts_is_masked() -> None:
 
 def test_the_value_does_not_print() -> None:
     assert ANA not in repr(Masked(placeholder="<email_1>", value=ANA))
+
+
+def test_the_id_of_a_result_stays_that_of_its_call() -> None:
+    call = {"id": CARD, "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    given = [
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": CARD, "content": CARD},
+    ]
+    asked, result = Masker(ALL, {}).messages(given)  # type: ignore[arg-type]
+    assert asked["tool_calls"][0]["id"] == result["tool_call_id"] == CARD
+    assert result["content"] == "<card_1>"
