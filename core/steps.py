@@ -104,11 +104,15 @@ class FileProblem(Value):
 
 
 class ToolCall(Value):
-    """A call as the model made it; `arguments` is the model's own text, not yet parsed."""
+    """A call as the model made it; `arguments` is the model's own text, not yet parsed.
+
+    `id` is what we call it. `wire_id` is the endpoint's own id where that is too long for us: endpoints get it back.
+    """
 
     id: str
     name: str
     arguments: str
+    wire_id: str = ""
 
 
 class Usage(Value):

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
 from typing import NamedTuple
@@ -305,13 +305,18 @@ def _episode(turn: Turn, episode: Episode, thread: Sequence[Step], detail: Detai
     outcomes = {intent.call_id: _outcome(turn, intent, episode, thread, detail) for intent in reading.intents}
     aside = [*(user(text) for text in _aside(turn, episode, thread, detail)), *_moved(turn, episode.steps)]
     if reading.as_calls and turn.native_tools:
-        calls = [_call(intent, detail) for intent in reading.intents]
+        wire_ids = {call.id: call.wire_id for call in episode.reply.calls if call.wire_id}
+        calls = [_call(intent, detail, wire_ids) for intent in reading.intents]
         assistant: Message = {"role": "assistant", "content": clip(reading.text, detail.message), "tool_calls": calls}
         for intent in reading.intents:
             if isinstance(intent, Report) and (lost := _lost_figures(episode, intent.text, detail.report)):
                 outcomes[intent.call_id] = f"{outcomes[intent.call_id]} {lost}".strip()
         results = [
-            {"role": "tool", "tool_call_id": call_id, "content": text or "Not run: the turn ended before."}
+            {
+                "role": "tool",
+                "tool_call_id": wire_ids.get(call_id, call_id),
+                "content": text or "Not run: the turn ended before.",
+            }
             for call_id, text in outcomes.items()
         ]
         return [assistant, *results, *aside]
@@ -343,7 +348,7 @@ def _lost_figures(episode: Episode, text: str, limit: int) -> str:
     return f"Figures of the report that are left out above: {told}" if told else ""
 
 
-def _call(intent: Intent, detail: Detail) -> Message:
+def _call(intent: Intent, detail: Detail, wire_ids: Mapping[str, str]) -> Message:
     """An intent as a well-formed tool call. The model sees its calls in the form that they should have had."""
     arguments: dict[str, object]
     match intent:
@@ -363,7 +368,7 @@ def _call(intent: Intent, detail: Detail) -> Message:
             name = re.sub(r"\W", "_", intent.tool, flags=re.ASCII)[:60] or "unknown"
             arguments = {"unreadable": clip(intent.raw or intent.reason, _UNREADABLE_CHARS)}
     function = {"name": name, "arguments": json.dumps(arguments, ensure_ascii=False)}
-    return {"id": intent.call_id, "type": "function", "function": function}
+    return {"id": wire_ids.get(intent.call_id, intent.call_id), "type": "function", "function": function}
 
 
 def _plan_told(intent: RunPython) -> dict[str, object]:

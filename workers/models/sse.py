@@ -6,6 +6,7 @@ All bytes are untrusted. They are bounded, and read in the shapes that compatibl
 from __future__ import annotations
 
 import codecs
+import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -16,6 +17,8 @@ from workers.models.base import ModelReply, OnDelta
 
 MAX_LINE_BYTES = 2_000_000
 MAX_CALLS = 32
+_ID_CHARS, _WIRE_ID_CHARS = 200, 100_000
+"""Of a call's id, as we use it and as the endpoint gets it back. Some proxies keep a model's thoughts in it."""
 _MAX_TOKENS = 1 << 40
 
 
@@ -121,7 +124,7 @@ class Assembly:
         if not self.seen:
             raise NotTheProtocol("no choices")
         calls = tuple(
-            ToolCall(id=call.id[:200], name=call.name[:200], arguments="".join(call.arguments))
+            ToolCall(**_ids(call.id), name=call.name[:200], arguments="".join(call.arguments))
             for call in self._calls
             if call.name or call.arguments
         )
@@ -172,6 +175,14 @@ class Assembly:
     def _count(self, text: str) -> None:
         self._chars += len(text)
         self.full = self.full or self._chars > self.max_chars
+
+
+def _ids(given: str) -> dict[str, str]:
+    """The id of a call, and the endpoint's own one if that is longer than ours may be."""
+    if len(given) <= _ID_CHARS:
+        return {"id": given}
+    digest = hashlib.sha256(given.encode("utf-8", "replace")).hexdigest()[:32]
+    return {"id": f"call-{digest}", "wire_id": given[:_WIRE_ID_CHARS]}
 
 
 def _begins_anew(piece: Mapping[str, Any], call: _Call) -> bool:

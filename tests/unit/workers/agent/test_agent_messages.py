@@ -434,3 +434,11 @@ def test_a_parked_question_is_told_as_posted() -> None:
     steps = (asked(), reply, Questioned(call_id="q", question="Year?"), GaveUp(reason="x", text="t"))
     assert "The question was posted." in text(messages(turn(asked("hi"), earlier=(steps,))))
     assert Replied(purpose="act").finish == "stop"
+
+
+def test_an_endpoint_gets_its_own_id_of_a_call_back_however_long_it_is() -> None:
+    reply, wire_id = run("x = 1"), "thought" * 500
+    reply = reply.model_copy(update={"calls": (reply.calls[0].model_copy(update={"wire_id": wire_id}),)})
+    told = messages(turn(asked(), reply, cell("x = 1")))
+    assert [each["id"] for message in told for each in message.get("tool_calls", ())] == [wire_id]
+    assert [message["tool_call_id"] for message in told if message["role"] == "tool"] == [wire_id]

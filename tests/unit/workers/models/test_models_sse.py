@@ -89,3 +89,14 @@ def test_cached_tokens_are_read_in_the_shapes_that_servers_send_and_never_exceed
     assert usage(prompt_tokens=9, prompt_cache_hit_tokens=4) == (9, 4, 0)
     assert usage(prompt_tokens=9, prompt_tokens_details={"cached_tokens": 40}) == (9, 9, 0)
     assert usage(prompt_tokens=9, prompt_tokens_details="many") == (9, 0, 0)
+
+
+def test_a_long_id_of_a_call_is_kept_whole_for_the_endpoint() -> None:
+    ids = [f"{'thought' * 500}-{number}" for number in range(2)]
+    pieces = [
+        {"index": n, "id": each, "function": {"name": "f", "arguments": "{}"}} for n, each in enumerate([*ids, "c3"])
+    ]
+    calls = read(line({"choices": [{"delta": {"tool_calls": pieces}}]})).calls
+    assert [call.wire_id for call in calls] == [*ids, ""]
+    assert len({call.id for call in calls}) == 3
+    assert max(len(call.id) for call in calls) <= 200
