@@ -37,7 +37,10 @@ CLOCKS_S = 360.0
 """Our clock and Slack's may differ by five minutes."""
 TICK_S = 2.0
 AGAIN_S = 5.0
-MAX_TRIES = 5
+MOST_AGAIN_S = 300.0
+"""A thread that could not be read is tried again after a pause that doubles up to this."""
+MAX_TRIES = 12
+"""More than half an hour of a Slack that fails."""
 
 _LISTENED = "threadbook:bot:listened"
 """In Redis: until when some bot listened and had looked up all that it missed before, in seconds since 1970."""
@@ -120,6 +123,12 @@ class CatchUp:
                 del self._wanted[thread]
         return True
 
+    def pause_s(self) -> float:
+        """How long to wait before the next look-up: longer after each round of them that failed."""
+        with self._lock:
+            tries = min((wanted.tries for wanted in self._wanted.values()), default=None)
+        return TICK_S if tries is None else min(AGAIN_S * 2**tries, MOST_AGAIN_S)
+
     def _run(self, is_listening: Callable[[], bool]) -> None:
         pause_s = 0.0
         while not self._stop.wait(pause_s):
@@ -135,7 +144,7 @@ class CatchUp:
             if not (self._wanted or self._gap_not_noted):  # else a bot that starts now would not look far enough back
                 with suppress(RedisError):
                     self._redis.set(_LISTENED, f"{heard_at:.6f}")
-            pause_s = AGAIN_S if self._wanted else TICK_S
+            pause_s = self.pause_s()
 
     def _note(self, limit: int, lately: timedelta) -> None:
         floor = self._listened_until()

@@ -186,6 +186,20 @@ def test_a_thread_that_cannot_be_read_is_given_up_in_the_end(bot_: Bot) -> None:
     assert bot_.catch_up._wanted == {}
 
 
+def test_a_slack_that_fails_for_half_an_hour_uses_up_no_thread(bot_: Bot) -> None:
+    key = known(bot_, "what sold best?")
+    missed(bot_, "only 2023", key)
+    bot_.catch_up.note_start()
+    bot_.slack.fault("conversations.replies", "drop_call", times=9_999)
+    waited_s = 0.0
+    while waited_s < 1_800:
+        assert not bot_.catch_up.look_up_one()
+        waited_s += bot_.catch_up.pause_s()
+    bot_.slack.heal()
+    bot_.look_up_all()
+    assert bot_.taken == ["only 2023"]
+
+
 def test_a_store_that_goes_away_while_words_are_taken_loses_none(bot_: Bot, monkeypatch: pytest.MonkeyPatch) -> None:
     key = known(bot_, "what sold best?")
     missed(bot_, "only 2023", key)
