@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from functools import partial
+from typing import Literal
 
 from core.authorization import Authorizer
 from core.blobs import Blobs
@@ -188,8 +189,12 @@ class Runner:
             if not self._store.end_run(claimed.id, claimed.tries, outcome, told=False):
                 return True
         log.info("schedule_ran", why=outcome.why, seconds=outcome.seconds)
-        if self._tell(claimed, outcome) or claimed.tries >= MOST_CLAIMS:
-            self._store.end_run(claimed.id, claimed.tries, outcome, told=True)
+        told = self._tell(claimed, outcome)
+        if told == "away" and claimed.tries < MOST_CLAIMS:
+            return True
+        if told != "told" and not outcome.why:
+            outcome = outcome.model_copy(update={"figures": claimed.schedule.shown})  # people saw no others
+        self._store.end_run(claimed.id, claimed.tries, outcome, told=True)
         return True
 
     # --- running
@@ -325,8 +330,8 @@ class Runner:
 
     # --- telling
 
-    def _tell(self, claimed: ClaimedRun, outcome: RunOutcome) -> bool:
-        """Post its outcome, once; False when that has to be tried again."""
+    def _tell(self, claimed: ClaimedRun, outcome: RunOutcome) -> Literal["told", "refused", "away"]:
+        """Post its outcome, once. "refused": nobody sees it; "away": that has to be tried again."""
         schedule = claimed.schedule
         thread, language = ThreadKey.parse(schedule.thread_id), schedule.order.language
         key = f"{schedule.id}:{claimed.due_at.timestamp():.0f}"
@@ -334,16 +339,18 @@ class Runner:
         try:
             if said:
                 try:
+        told: Literal["told", "refused"] = "told"
                     self._slack.post(None, thread, key, said, blocks)
                 except SlackFailed as error:
                     log.warning("run_not_posted", error=error)
             if outcome.why in _STOPS:
                 reason = clip("; ".join(outcome.details), _DETAIL_CHARS) or outcome.why
                 self._store.set_schedule_state(schedule.id, "stopped", reason)
+                    told = "refused"
         except OursToFix as error:
             log.warning("run_not_told", error=error, language=language)
-            return False
-        return True
+            return "away"
+        return told
 
     def _said(self, claimed: ClaimedRun, outcome: RunOutcome) -> tuple[str, list[kit.Block] | None]:
         """The text and blocks of a run; an empty text when there is nothing to say."""

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from turn_world import BEN, Death, Killed, Meanwhile, NewWorld, World, cell, finish
 
+import workers.service.schedules
 from core.schedules import RunOutcome
 from core.store import Store
 from core.store.schedules import ScheduleRow
@@ -327,3 +328,30 @@ def test_a_day_that_became_a_day_off_is_left_out_and_said(new_world: NewWorld) -
     work(world, at)
     assert "became a day off" in said(world, key)
     assert schedule(world, key).state == "active"
+
+
+def test_figures_that_nobody_could_see_are_told_by_the_next_run(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(workers.service.schedules, "MOST_CLAIMS", 2)
+    key = scheduled(world)
+    give(world, "sales_2026-02.csv", FEB)
+    at = when_due(world, key)
+    world.slack.fault("chat.postMessage", "error", error="internal_error", times=99)
+    for _ in range(2):
+        work(world, at)
+    world.slack.heal()
+    work(world, at)
+    assert "→" not in world.text(key)
+    assert [figure.value for figure in schedule(world, key).shown] == [3900.0, 4.0]
+    work(world, when_due(world, key))
+    assert "total: 3,900 → 4,200 (+7.7%)" in said(world, key)
+
+
+def test_figures_that_slack_refused_are_told_by_the_next_run(world: World) -> None:
+    key = scheduled(world)
+    give(world, "sales_2026-02.csv", FEB)
+    at = when_due(world, key)
+    world.slack.fault("chat.postMessage", "error", error="restricted_action")
+    work(world, at)
+    assert [figure.value for figure in schedule(world, key).shown] == [3900.0, 4.0]
+    work(world, when_due(world, key))
+    assert "total: 3,900 → 4,200 (+7.7%)" in said(world, key)
