@@ -133,6 +133,7 @@ SAMPLES: Mapping[str, Any] = {
     "subjects": ["", "U1"],
     "step": RESUMED,
     "steps": [ASKED, REPLIED],
+    "taken_at": datetime.now(UTC) - timedelta(minutes=5),
     "team": THREAD.team,
     "thread_id": THREAD.id,
     "thread_ids": [THREAD.id],

@@ -130,10 +130,10 @@ class Schedules(Part):
 
     @writes
     def claim_run(self, node_id: str, stale: datetime) -> ClaimedRun | None:
-        """Take up the oldest run that nobody works on, or whose claim is from before `stale`; None when there is
+        """Take up the oldest run that nobody works on, or whose claim is not from after `stale`; None when there is
         none."""
         c = t.schedule_runs.c
-        free = or_(c.taken_at.is_(None), c.taken_at < stale)
+        free = or_(c.taken_at.is_(None), c.taken_at <= stale)
         query = select(t.schedule_runs).where(t.TO_RUN, free).order_by(c.due_at, c.id).limit(1)
         with self._reading() as db:
             run = db.execute(query).first()
@@ -171,6 +171,14 @@ class Schedules(Part):
         """A node starts again: the runs that it had taken up may be taken up again."""
         c = t.schedule_runs.c
         query = update(t.schedule_runs).where(t.TO_RUN, c.node_id == node_id).values(taken_at=None)
+        with self._writing() as db:
+            db.execute(query)
+
+    @writes
+    def postpone_run(self, run_id: int, tries: int, taken_at: datetime) -> None:
+        """Have a run wait: its claim counts as made at this time, so it is free once that is stale."""
+        c = t.schedule_runs.c
+        query = update(t.schedule_runs).where(t.TO_RUN, c.id == run_id, c.tries == tries).values(taken_at=taken_at)
         with self._writing() as db:
             db.execute(query)
 

@@ -55,6 +55,7 @@ TRIES = 5
 MOST_CLAIMS = 30
 """After this many failures to post a run, it is not posted; the next run reports the changes since then."""
 AWAY_S = 15.0
+"""A run that could not be made is tried again after this. Other runs go on meanwhile."""
 SPARE_S = 240.0
 """A claim counts for the longest time of a clean room and this."""
 _DETAIL_CHARS = 300
@@ -145,10 +146,9 @@ class Runner:
             log.warning("schedules_not_ready", error=error)
 
     def next(self) -> bool:
-        """Make the next due report; False when there is none, or when it has to be tried again later. Never raises."""
+        """Make the next due report, or put it off; False when there is none, or when that failed. Never raises."""
         try:
-            stale = self._clock() - timedelta(seconds=self._settings.report.clean_room_s + SPARE_S)
-            claimed = self._store.claim_run(self._settings.node_id, stale)
+            claimed = self._store.claim_run(self._settings.node_id, self._stale())
             if claimed is None:
                 return False
             with bind_fields(thread=claimed.schedule.thread_id, schedule=claimed.schedule.id):
@@ -159,6 +159,10 @@ class Runner:
         except Exception:
             log.exception("schedule_failed")
             return False
+
+    def _stale(self) -> datetime:
+        """The time before which a claim counts no more."""
+        return self._clock() - timedelta(seconds=self._settings.report.clean_room_s + SPARE_S)
 
     def _work_there(self, claimed: ClaimedRun) -> bool:
         """Do it with what the thread's workspace has. Where that has uninstalled the app, the schedule ends."""
@@ -182,9 +186,8 @@ class Runner:
             except (HostUnavailable, RequestError, BlobsUnreachable, RoomTaken, SlackUnreachable, SourceAway) as error:
                 log.warning("schedule_away", error=error)
                 if claimed.tries < TRIES:
-                    time.sleep(self._away_s)
-                    self._store.free_runs(self._settings.node_id)
-                    return False
+                    self._store.postpone_run(claimed.id, claimed.tries, self._stale() + timedelta(seconds=self._away_s))
+                    return True
                 outcome = RunOutcome(why="host")
             if not self._store.end_run(claimed.id, claimed.tries, outcome, told=False):
                 return True
@@ -336,17 +339,17 @@ class Runner:
         thread, language = ThreadKey.parse(schedule.thread_id), schedule.order.language
         key = f"{schedule.id}:{claimed.due_at.timestamp():.0f}"
         said, blocks = self._said(claimed, outcome)
+        told: Literal["told", "refused"] = "told"
         try:
             if said:
                 try:
-        told: Literal["told", "refused"] = "told"
                     self._slack.post(None, thread, key, said, blocks)
                 except SlackFailed as error:
                     log.warning("run_not_posted", error=error)
+                    told = "refused"
             if outcome.why in _STOPS:
                 reason = clip("; ".join(outcome.details), _DETAIL_CHARS) or outcome.why
                 self._store.set_schedule_state(schedule.id, "stopped", reason)
-                    told = "refused"
         except OursToFix as error:
             log.warning("run_not_told", error=error, language=language)
             return "away"

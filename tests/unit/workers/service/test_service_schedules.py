@@ -15,6 +15,7 @@ from core.store.schedules import ScheduleRow
 from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
 from workers.service.schedules import Runner, begin_due
+from workers.sources.errors import SourceAway
 from workers.turn.clean_room import Room
 
 JAN = b"region,amount\nNorth,1200\nSouth,800\nEast,900\nWest,1000\n"
@@ -63,12 +64,12 @@ def when_due(world: World, key: ThreadKey) -> datetime:
     return at
 
 
-def work(world: World, at: datetime, death: Death | None = None, times: int = 1) -> None:
+def work(world: World, at: datetime, death: Death | None = None, times: int = 1, *, away_s: float = 0.0) -> None:
     """What the process of scheduled runs does on this node; it may die."""
     context = world.worker().context
     room = Room(context.settings, context.blobs, context.sessions, context.files)
     runner = Runner(
-        context.settings, context.store, context.slack, room, away_s=0.0, clock=lambda: at + timedelta(seconds=5)
+        context.settings, context.store, context.slack, room, away_s=away_s, clock=lambda: at + timedelta(seconds=5)
     )
     with world.watched(death or Death()):
         runner.begin()
@@ -355,3 +356,21 @@ def test_figures_that_slack_refused_are_told_by_the_next_run(world: World) -> No
     assert [figure.value for figure in schedule(world, key).shown] == [3900.0, 4.0]
     work(world, when_due(world, key))
     assert "total: 3,900 → 4,200 (+7.7%)" in said(world, key)
+
+
+def test_a_run_that_has_to_wait_holds_no_other_one_back(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = scheduled(world), scheduled(world)
+    give(world, "sales_2026-02.csv", FEB)
+    at = schedule(world, second).next_at
+    assert begin_due(world.store, at, world.settings) == 2
+    rerun = Room.rerun
+
+    def first_is_away(room: Room, thread_id: str, *given: Any, **named: Any) -> Any:
+        if thread_id == first.id:
+            raise SourceAway("The shop is away.")
+        return rerun(room, thread_id, *given, **named)
+
+    monkeypatch.setattr(Room, "rerun", first_is_away)
+    work(world, at, times=2, away_s=15.0)
+    assert "3,900 → 4,200" in said(world, second)
+    assert "3,900 → 4,200" not in world.text(first)
