@@ -11,7 +11,7 @@ from concurrent.futures import Executor, Future
 from concurrent.futures import TimeoutError as FutureTimeout
 from contextlib import suppress
 from contextvars import copy_context
-from typing import Any
+from typing import Any, TypeVar
 
 from redis import RedisError
 
@@ -46,6 +46,7 @@ from core.values import FileRef, IncomingMessage, Language, Standing, ThreadKey
 
 log = get_logger(__name__)
 
+_Found = TypeVar("_Found")
 
 NAME_WAIT_S = 1.0
 """For all names of one event together: Slack wants its ack within 3 s. The next message looks up what is missing."""
@@ -83,20 +84,19 @@ class MessageHandler:
         """Take in a `message` or `app_mention` event, if it is for us, or follow a change. Raises as `take` does."""
         context = self.event_context(team, bot_user_id)
         if (change := change_in(event, context)) is not None:
-            self.follow(change)
             if change.message is not None and self._is_ahead(change, change.message, context):
                 self._take_written(change.message, context)
+            self.follow(change)
             return
         message = to_message(event, context)
         if isinstance(message, Ignored):
             log.debug("event_ignored", reason=message.reason, channel=event.get("channel"), ts=event.get("ts"))
             return
-        self.take(message.model_copy(update={"kind": command_of(message) or message.kind}), context)
         self._take_written(message, context)
 
     def _take_written(self, message: IncomingMessage, context: EventContext) -> None:
+        self.take(message.model_copy(update={"kind": command_of(message) or message.kind}), context)
 
-    def take(self, message: IncomingMessage, context: EventContext) -> None:
     def _is_ahead(self, change: Change, message: IncomingMessage, context: EventContext) -> bool:
         """Whether a changed message is for us, and its own event has yet to come. That event then finds it stored.
 
@@ -111,6 +111,7 @@ class MessageHandler:
             return True
         return moment(message.ts) > moment(self._store.newest_ts(message.thread.id))
 
+    def take(self, message: IncomingMessage, context: EventContext) -> None:
         """Keep a message of any kind, wake its thread and show a sign. Raises when it was not kept: then no ack."""
         with bind_fields(thread=message.thread.id):
             standing, action, verdict = self._authorized(message)
@@ -152,7 +153,7 @@ class MessageHandler:
             return next((one for one in held if not one), verdict)
 
         try:
-            verdict = self._lookups.submit(copy_context().run, ask).result(timeout=NAME_WAIT_S)
+            verdict = self._looked_up(ask)
         except (FutureTimeout, SlackUnreachable):
             verdict = Verdict("look_unknown")
         if not verdict:
@@ -167,17 +168,14 @@ class MessageHandler:
     def verdict_on(self, user: str, thread: ThreadKey, action: Action) -> Verdict:
         """Whether a person may do this in a thread; what Slack does not tell in time counts as no."""
         try:
-            return self._lookups.submit(
-                copy_context().run, self._access.may, pressed(thread, user, thread.root_ts), action
-            ).result(timeout=NAME_WAIT_S)
+            return self._looked_up(lambda: self._access.may(pressed(thread, user, thread.root_ts), action))
         except (FutureTimeout, SlackUnreachable):
             return Verdict("look_unknown")
 
     def may_ask(self, user: str, thread: ThreadKey, source: str) -> bool:
         """Whether a person may ask a data source in a thread; what Slack does not tell in time counts as no."""
         try:
-            asked = self._lookups.submit(copy_context().run, self._access.may_ask, source, thread, {user})
-            return bool(asked.result(timeout=NAME_WAIT_S))
+            return bool(self._looked_up(lambda: self._access.may_ask(source, thread, {user})))
         except (FutureTimeout, SlackUnreachable):
             return False
 
@@ -189,7 +187,7 @@ class MessageHandler:
     def in_time(self, work: Callable[[], None], seconds: float) -> bool:
         """Have something looked up; False when it took too long, or Slack does not tell it now."""
         try:
-            self._lookups.submit(copy_context().run, work).result(timeout=seconds)
+            self._looked_up(work, seconds)
         except (FutureTimeout, SlackUnreachable):
             return False
         return True
@@ -237,7 +235,7 @@ class MessageHandler:
             return standing, *self._access.verdict(message, standing, lambda: self._open_steps(message))
 
         try:
-            return self._lookups.submit(copy_context().run, ask).result(timeout=NAME_WAIT_S)
+            return self._looked_up(ask)
         except (FutureTimeout, SlackUnreachable):
             return "", Action.ASK, ALLOWED
 
@@ -400,13 +398,24 @@ class MessageHandler:
         deadline = time.monotonic() + NAME_WAIT_S
 
         def name_of(user_id: str) -> str:
-            lookup: Future[str] = self._lookups.submit(self._slack.user_name, user_id)
             try:
-                return lookup.result(timeout=max(0.0, deadline - time.monotonic()))
+                return self._looked_up(lambda: self._slack.user_name(user_id), max(0.0, deadline - time.monotonic()))
             except FutureTimeout:
                 return user_id
 
         return name_of
+
+    def _looked_up(self, look: Callable[[], _Found], seconds: float | None = None) -> _Found:
+        """What a look-up finds, within `NAME_WAIT_S` or so many seconds. Raises FutureTimeout.
+
+        One that has not begun by then is taken out: nobody waits for it, and it would delay the look-ups of others.
+        """
+        asked: Future[_Found] = self._lookups.submit(copy_context().run, look)
+        try:
+            return asked.result(timeout=NAME_WAIT_S if seconds is None else seconds)
+        except FutureTimeout:
+            asked.cancel()
+            raise
 
     def _submit(self, work: Callable[..., None], *arguments: Any) -> None:
         def guarded() -> None:

@@ -139,6 +139,17 @@ def test_the_sentence_comes_once_however_often_somebody_tries(threadbook: Bot) -
     assert len(threadbook.said(message)) == 1
 
 
+def test_a_look_up_that_nobody_waits_for_any_more_is_not_begun(new_bot: Callable[..., Bot]) -> None:
+    told, begun = Event(), Event()
+    with ThreadPoolExecutor(1) as lookups:
+        lookups.submit(told.wait)
+        try:
+            assert not new_bot(lookups=lookups).handler.in_time(begun.set, 0.0)
+        finally:
+            told.set()
+    assert not begun.is_set()
+
+
 def test_a_refused_command_says_nothing_else(threadbook: Bot) -> None:
     threadbook.slack.flags[BEN] = {"is_restricted": True}
     message = threadbook.say("hi")
