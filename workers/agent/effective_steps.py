@@ -20,6 +20,7 @@ from core.steps import (
     ToolCalled,
     Undone,
     UnknownStep,
+    open_question,
 )
 from workers.agent.about_steps import statements
 from workers.agent.changes import SILENT, with_changes
@@ -85,6 +86,8 @@ def _standing(steps: Sequence[Step], undone: Collection[str]) -> tuple[Step, ...
             if end is not None:
                 del kept[end]
             kept = [_skipped(before) for before in kept]
+            if (undecided := _undecided(kept, step)) is not None:
+                kept.append(undecided)
             if kept and isinstance(last := kept[-1], Decided) and last.outcome == "expired":
                 kept.append(step)  # an expired question before this step does not end the turn
         elif isinstance(step, CellRan) and step.cell_id in undone:
@@ -92,6 +95,14 @@ def _standing(steps: Sequence[Step], undone: Collection[str]) -> tuple[Step, ...
         else:
             kept.append(step)
     return tuple(kept)
+
+
+def _undecided(steps: Sequence[Step], resumed: Resumed) -> Decided | None:
+    """The end of a question that a stop left open, if its time was over when the turn went on."""
+    question = open_question(steps)
+    if question is None or question.approval is None or question.until is None or float(resumed.ts) <= question.until:
+        return None
+    return Decided(call_id=question.call_id, outcome="expired", ts=resumed.ts)
 
 
 def _skipped(step: Step) -> Step:

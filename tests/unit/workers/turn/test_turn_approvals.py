@@ -322,6 +322,20 @@ def test_a_stop_closes_the_question_and_continue_asks_again(office: Office) -> N
     assert office.stdout() == ["1\n"]
 
 
+def test_a_question_whose_time_is_over_when_a_stopped_turn_continues_is_asked_anew(office: Office) -> None:
+    office.world.say("stop", thread=office.key, user=BEN)
+    office.settle()
+    until = office.world.steps(office.key, "questioned")[0]["until"]
+    office.world._take_in(office.key, f"{until + 1:.6f}", ANA, "continue", "continue")
+    office.settle()
+    assert office.world.statuses(office.key) == ["waiting"]
+    assert len(office.world.steps(office.key, "questioned")) == 2
+    assert expire_questions(office.world.store, until) == []
+    office.world.decide(office.key, "run")
+    office.settle()
+    assert office.stdout() == ["1\n"]
+
+
 def test_a_rejected_step_is_left_out_when_the_turn_goes_on(office: Office) -> None:
     office.press("reject")
     office.settle()
