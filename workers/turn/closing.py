@@ -6,12 +6,13 @@ import uuid
 from contextlib import suppress
 from dataclasses import replace
 
+from core.approvals import PRESSES
 from core.clean_room import WAITING, Mode
-from core.commands import NOTE
+from core.commands import NOTE, commands, is_command
 from core.errors import OursToFix, SlackUnreachable
 from core.held_files import Held
 from core.phrases import say
-from core.rows import NewReport
+from core.rows import NewReport, StoredMessage
 from core.slack.suggestions import as_prompts
 from core.slack.text import escape
 from core.steps import Closed, Finished, Forgot, GaveUp, Step
@@ -88,7 +89,7 @@ def close_as_ours(turn: OpenTurn, *, at_last: bool = False) -> None:
     words: list[Step] = [
         as_noted(message, author) if message.kind == NOTE else as_asked(message, author)
         for message in mail
-        if message.kind != "stop"
+        if _has_words(message)
     ]
     turn.take(mail, [*words, end])
     try:
@@ -100,6 +101,12 @@ def close_as_ours(turn: OpenTurn, *, at_last: bool = False) -> None:
         if isinstance(error, SlackUnreachable) and not at_last:
             raise RetryLater(str(error)) from error
     store.set_turn_status(turn.lease, turn.row.id, "failed")
+
+
+def _has_words(message: StoredMessage) -> bool:
+    """Whether a person wrote the message. What buttons and forms send says nothing to the analyst."""
+    by_form = is_command(message.kind) and commands()[message.kind].by_form
+    return not by_form and message.kind != "stop" and message.kind not in PRESSES
 
 
 def close_at_last(turn: OpenTurn) -> None:

@@ -13,6 +13,7 @@ import fakeredis
 import pytest
 from turn_world import ANA, BEN, Death, Json, Meanwhile, NewWorld, World, cell, finish
 
+import workers.turn.runner
 from bot.approvals import Approvals
 from bot.message_handler import MessageHandler
 from core.interactions import ApprovalButton, EditForm, HintForm
@@ -334,6 +335,20 @@ def test_a_question_whose_time_is_over_when_a_stopped_turn_continues_is_asked_an
     office.world.decide(office.key, "run")
     office.settle()
     assert office.stdout() == ["1\n"]
+
+
+def test_a_press_says_nothing_to_the_analyst_when_its_turn_ends_as_our_fault(
+    office: Office, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(turn: Any) -> None:
+        raise RuntimeError("a fault of ours")
+
+    monkeypatch.setattr(workers.turn.runner, "join_mail", broken)
+    asked = office.world.steps(office.key, "asked")
+    office.press("run")
+    office.settle()
+    assert office.world.statuses(office.key) == ["failed"]
+    assert office.world.steps(office.key, "asked") == asked
 
 
 def test_a_rejected_step_is_left_out_when_the_turn_goes_on(office: Office) -> None:
