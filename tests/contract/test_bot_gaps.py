@@ -13,10 +13,11 @@ import httpx
 import pytest
 from mute_proxy import MuteProxy, mute_proxy
 from patience import PATIENCE_S, eventually, reserved_port
+from pydantic import SecretStr
 from slack_sdk.socket_mode.builtin import SocketModeClient
 
 import bot.service
-from bot import running_bot
+from bot import running_bot, running_web_bot
 from core.settings import Settings, load_settings
 from core.store import Store
 from playground import Address, Options, running
@@ -87,6 +88,18 @@ def test_words_said_in_our_thread_while_no_bot_ran_are_read_once(settings: Setti
             found = ["which region sold best?", "only 2023 please", "and : net"]
             eventually(lambda: len(texts(store)) == 3, "the words of the gap")
             assert [" ".join(text.split()) for text in texts(store)] == found
+
+
+def test_a_bot_in_http_mode_reads_at_its_start_what_was_said_while_none_ran(
+    settings: Settings, people: httpx.Client
+) -> None:
+    with running_bot(settings), stored(settings) as store:
+        root = say(people, "@Threadbook how much was sold?")
+        eventually(lambda: texts(store) == ["how much was sold?"])
+    say(people, "only the north", root)
+    web = settings.model_copy(update={"slack_signing_secret": SecretStr("of the app")})
+    with running_web_bot(web, "127.0.0.1", 0), stored(settings) as store:
+        eventually(lambda: texts(store) == ["how much was sold?", "only the north"])
 
 
 def test_words_said_after_the_bot_left_are_not_read_however_often_it_starts(
