@@ -13,6 +13,7 @@ from core.rows import StoredMessage, TurnRow
 from core.slack.text import escape
 from core.steps import Acknowledged, Step
 from core.store import StoreUnreachable
+from core.store.messages import MailChanged
 from core.store.thread_state import ThreadState
 from core.store.turns import new_turn
 from core.telemetry import get_logger
@@ -132,8 +133,13 @@ def _carry_out(context: TurnContext, lease: Lease, message: StoredMessage, state
         _leave_out(thread, last, message)
         return
     note_command(context, lease, command)
-    acknowledged = Acknowledged(command=command.command, ts=command.ts)
-    context.store.take_mail(lease, last.id, [message.id], [command, *steps, acknowledged])
+    done = [command, *steps, Acknowledged(command=command.command, ts=command.ts)]
+    try:
+        context.store.take_mail(lease, last.id, [message.id], done, as_read=[message])
+    except MailChanged:  # it is carried out all the same; of a message that was deleted meanwhile no word stays
+        context.store.take_mail(lease, last.id, [message.id], done)
+        if message.ts in context.store.deleted_messages(last.id):
+            context.store.redact(lease, [message.text], {message.ts})
 
 
 def _leave_out(thread: CommandThread, last: TurnRow, message: StoredMessage) -> None:

@@ -143,6 +143,18 @@ def test_what_a_deleted_message_said_a_thread_is_about_is_forgotten(world: World
     assert kept(world) == []
 
 
+def test_a_command_that_is_deleted_while_it_is_carried_out_leaves_no_words(world: World) -> None:
+    world.model = ScriptedModel([cell("print(1)"), finish("Two.")])
+    key = world.say("how many?")
+    world.settle(key)
+    world.say("describe: the merger called Nightingale", thread=key)
+    ts = world.messages(key)[-1]["ts"]
+    world.slack.fault("chat.postMessage", then=lambda: happens(world, deleted(ts)))
+    world.settle(key)
+    assert kept(world) == []
+    assert world.statuses(key) == ["done"]
+
+
 def test_an_unread_message_is_read_as_it_was_changed(world: World) -> None:
     key = world.say("count the orders")
     assert happens(world, changed(key.root_ts, "count the customers")) == []
