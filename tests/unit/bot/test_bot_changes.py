@@ -254,6 +254,15 @@ def test_a_change_that_overtakes_its_message_is_what_is_read(threadbook: Bot) ->
     assert mail(threadbook, ts) == ["count the customers"]
 
 
+def test_a_mention_that_is_edited_into_a_message_is_a_question(threadbook: Bot) -> None:  # noqa: F811
+    original = threadbook.slack.say("count the orders", user=BEN)
+    ts = str(original["ts"])
+    take(threadbook, {**original, "type": "message", "channel": CHANNEL})
+    for _ in range(2):
+        take(threadbook, later(ts, "<@U0BOT00001> count the orders"))
+    assert mail(threadbook, ts) == ["count the orders"]
+
+
 def test_a_changed_reply_that_overtakes_its_message_is_read_and_older_talk_is_not(threadbook: Bot) -> None:  # noqa: F811
     root = str(threadbook.slack.say("lunch?", user=BEN)["ts"])
     talk = str(threadbook.slack.say("at noon", user=BEN, thread_ts=root)["ts"])
