@@ -55,7 +55,7 @@ TRIES = 5
 MOST_CLAIMS = 30
 """After this many failures to post a run, it is not posted; the next run reports the changes since then."""
 AWAY_S = 15.0
-"""A run that could not be made is tried again after this. Other runs go on meanwhile."""
+"""A run that could not be made is tried again after this. While a source is away, other runs go on."""
 SPARE_S = 240.0
 """A claim counts for the longest time of a clean room and this."""
 _DETAIL_CHARS = 300
@@ -187,7 +187,10 @@ class Runner:
                 log.warning("schedule_away", error=error)
                 if claimed.tries < TRIES:
                     self._store.postpone_run(claimed.id, claimed.tries, self._stale() + timedelta(seconds=self._away_s))
-                    return True
+                    if isinstance(error, SourceAway):
+                        return True
+                    time.sleep(self._away_s)  # no other run of this node would do better now
+                    return False
                 outcome = RunOutcome(why="host")
             if not self._store.end_run(claimed.id, claimed.tries, outcome, told=False):
                 return True
