@@ -124,13 +124,14 @@ class Delivery:
     def rest(self, steps: Sequence[Step], status: TurnStatus) -> None:
         """Show that the turn came to rest: the card's last state, no status line, the outcome on what was asked."""
         view = self._view(status)
-        if not _is_silent(steps):
+        needs_card = not _is_silent(steps)
+        if needs_card:
             self._above(view)
         is_checked = self._slack.note_now(self._lease) and view == self._drawn
         signs = [*self._outcome_signs(steps, status), *self._last_signs(status)]
         may = (lambda: None) if is_checked else partial(self._slack.check, self._lease)
-        is_drawn = view == self._drawn or _is_silent(steps)
-        self._card.settle(None if is_drawn else view, signs, may)
+        is_shown = needs_card or self._card_ts is not None  # what took long has a card that shows work
+        self._card.settle(view if is_shown and view != self._drawn else None, signs, may)
 
     def _last_signs(self, status: TurnStatus) -> Iterator[Callable[[], None]]:
         if self._works or status == "waiting":

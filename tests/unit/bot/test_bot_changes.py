@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from patience import eventually
 from planted import places
 from test_bot_access import BEN, Bot, new_bot, threadbook  # noqa: F401 - fixtures
 from turn_world import ANA, CHANNEL, Meanwhile, World, cell, finish, hurried, new_database
@@ -15,6 +16,7 @@ from turn_world import ANA, CHANNEL, Meanwhile, World, cell, finish, hurried, ne
 from bot.changes import change_in, follow
 from bot.intake import EventContext
 from core.values import ThreadKey
+from workers.delivery import card
 from workers.models.scripted import ScriptedModel
 
 WORDS = "the merger is called Nightingale"
@@ -114,13 +116,33 @@ def test_the_text_of_a_deleted_message_leaves_every_table(world: World) -> None:
     assert world.statuses(key) == ["done"]
 
 
-def test_a_message_that_is_deleted_while_its_file_is_fetched_is_not_answered(world: World) -> None:
+def test_a_message_that_is_deleted_while_its_file_is_fetched_is_not_answered(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(card, "FIRST_AFTER_S", 1_000.0)
     world.model = ScriptedModel([finish("Two.")])
     key = world.say(WORDS, files={"a.csv": b"x\n1\n"})
     world.slack.fault("download", then=lambda: happens(world, deleted(key.root_ts)))
     world.settle(key)
     assert kept(world) == []
     assert (world.statuses(key), world.text(key)) == (["done"], "")
+
+
+def test_the_card_of_a_turn_whose_only_message_is_deleted_shows_no_work_any_more(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(card, "FIRST_AFTER_S", 0.0)
+    world.model = ScriptedModel([finish("Two.")])
+    key = world.say(WORDS, files={"a.csv": b"x\n1\n"})
+
+    def slowly() -> None:
+        eventually(lambda: "[Stop]" in world.text(key), "the card")
+        happens(world, deleted(key.root_ts))
+
+    world.slack.fault("download", then=slowly)
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert "[Stop]" not in world.text(key)
 
 
 def test_a_message_that_is_changed_while_its_file_is_fetched_is_read_as_it_is_now(world: World) -> None:
