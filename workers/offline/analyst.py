@@ -87,13 +87,11 @@ def _staged_move(turn: Turn, thread: Thread) -> Move | None:
         return None
     plan = stages.plan_of(turn.steps)
     if plan is None:
-        answer = say("talk", "stage_answer", thread.language, {"question": one_line(thread.text, 100)})
-        return _finish("", f"{say('talk', 'stage_data', thread.language)}\n{answer}")
+        answer = say("talk", "stage_answer", thread.language, question=one_line(thread.text, 100))
+        return _finish(f"{say('talk', 'stage_data', thread.language)}\n{answer}")
     if len(stages.results(turn.steps)) >= len(plan) - 1 or not thread.ready:
         return None
-    return _finish(
-        "", say("talk", "prepared", thread.language, {"names": [table.path for table in thread.join.tables]})
-    )
+    return _finish(say("talk", "prepared", thread.language, names=[table.path for table in thread.join.tables]))
 
 
 def next_move(thread: Thread) -> Move:
@@ -103,19 +101,19 @@ def next_move(thread: Thread) -> Move:
     if (move := _of_sources(thread)) or join is None:
         return move or _without_data(thread)
     if thread.unclear:
-        question = say("talk", "ask_measure", language, {"word": thread.unclear.word})
+        question = say("talk", "ask_measure", language, word=thread.unclear.word)
         return Move(question, "ask_user", {"question": question, "options": list(thread.unclear.options[:5])})
     if not thread.ready or not thread.intents:
         return _prepare(thread, join)
     if (thread.facts.get("clean") or [{}])[-1].get("rows_read") == 0:
-        return _decline(say("frame", "no_rows", language, {"names": [table.path for table in join.tables]}))
+        return _decline(say("frame", "no_rows", language, names=[table.path for table in join.tables]))
     if odd := thread.facts.get("odd_header"):
-        return _decline(say("frame", "odd_header", language, odd[-1]))
+        return _decline(say("frame", "odd_header", language, why=odd[-1]["why"]))
     if greets_only(thread.text):
-        return _finish("", say("talk", "welcome" if has("thanks", thread.text) else "help", language))
+        return _finish(say("talk", "welcome" if has("thanks", thread.text) else "help", language))
     for cell in questions_to_the_data(thread, join):
         if not attempts(cell.stage, thread.since):
-            return _run(cell, say("talk", "analyse", language, {"title": cell.title}))
+            return _run(cell, say("talk", "analyse", language, title=cell.title))
     found = tasks(thread, join)
     for task in found:
         failed = attempts(task.stage, thread.since)
@@ -123,23 +121,23 @@ def next_move(thread: Thread) -> Move:
             continue
         cell = analysis_cell(task)
         if not _tried(cell, failed):
-            return _run(cell, say("talk", "analyse", language, {"title": cell.title}))
+            return _run(cell, say("talk", "analyse", language, title=cell.title))
     if not done(TABLES, thread.since) and not attempts(TABLES, thread.since) and (saving := tables_cell(found)):
-        return _run(saving, say("talk", "analyse", language, {"title": saving.title}))
+        return _run(saving, say("talk", "analyse", language, title=saving.title))
     text, partial = report(thread, join)
-    return _finish("" if partial else say("talk", "done", language), text, partial=partial)
+    return _finish(text, "" if partial else say("talk", "done", language), partial=partial)
 
 
 def _of_sources(thread: Thread) -> Move | None:
     """The first look at a data source, the question which one is meant, or the list of tables that is asked for."""
     join, language = thread.join, thread.language
     if isinstance(looking := source_cell(thread), Cell):
-        return _run(looking, say("talk", "analyse", language, {"title": looking.title}))
+        return _run(looking, say("talk", "analyse", language, title=looking.title))
     if looking:
         return Move(looking, "ask_user", {"question": looking, "options": list(thread.sources[:5])})
     if join and join.base.format == "source" and has("lists", thread.text):
         tables = sorted((*join.tables, *join.unused), key=lambda table: table.path)
-        return _finish("", say("talk", "tables", language, {"tables": tables, "sources": thread.sources}))
+        return _finish(say("talk", "tables", language, tables=tables, sources=thread.sources))
     return None
 
 
@@ -161,41 +159,37 @@ def _prepare(thread: Thread, join: Join) -> Move:
         if len(failed) >= MAX_ATTEMPTS or _tried(cell, failed):
             return _unreadable(thread, failed)
         text = (
-            say("talk", "repair", thread.language, {"error": error_of(failed[-1])})
+            say("talk", "repair", thread.language, error=error_of(failed[-1]))
             if failed
             else say("talk", stage, thread.language)
         )
         return _run(cell, say("talk", "lost", thread.language) if lost and stage == "load" and not failed else text)
-    return _decline(say("frame", "no_load", thread.language, {"error": ""}))
+    return _decline(say("frame", "no_load", thread.language, error=""))
 
 
 def _unreadable(thread: Thread, failed: list[CellRan]) -> Move:
     """The end of a turn whose data cannot be loaded. It says so when the same code failed in an earlier turn."""
     again = any(failed[-1].code == cell.code for turn in thread.turns[:-1] for cell in turn.cells)
     key = "no_load_again" if again else "no_load"
-    return _decline(say("frame", key, thread.language, {"error": error_of(failed[-1])}))
+    return _decline(say("frame", key, thread.language, error=error_of(failed[-1])))
 
 
 def _without_data(thread: Thread) -> Move:
     """There is no table: greet, explain what can be read, or ask for a file."""
     language = thread.language
     if failed := attempts(SURVEY, thread.since):
-        return _decline(say("frame", "no_load", language, {"error": error_of(failed[-1])}))
+        return _decline(say("frame", "no_load", language, error=error_of(failed[-1])))
     problems = [problem for turn in thread.turns for problem in turn.problems]
     documents = [name for turn in thread.turns for name in turn.documents]
     if problems or documents:
-        parts = [say("talk", "problems", language, {"problems": problems})] if problems else []
-        parts.append(
-            say("talk", "document", language, {"names": documents})
-            if documents
-            else say("talk", "no_file_report", language)
-        )
+        parts = [say("talk", "problems", language, problems=problems)] if problems else []
+        parts.append(say("talk", "document" if documents else "no_file_report", language, names=documents))
         return _decline("\n\n".join(parts))
     if not thread.text or (has("greetings", thread.text) and len(thread.text) < 40):
-        return _finish("", say("talk", "help", language))
+        return _finish(say("talk", "help", language))
     if thread.current.questions:
         return _decline(say("talk", "no_file_report", language))
-    question = say("talk", "no_file", language, {"text": thread.text[:200]})
+    question = say("talk", "no_file", language, text=thread.text[:200])
     return Move(question, "ask_user", {"question": question, "options": []})
 
 
@@ -204,10 +198,10 @@ def _run(cell: Cell, text: str) -> Move:
 
 
 def _decline(markdown: str) -> Move:
-    return _finish("", markdown, partial=True)
+    return _finish(markdown, partial=True)
 
 
-def _finish(text: str, markdown: str, *, partial: bool = False) -> Move:
+def _finish(markdown: str, text: str = "", *, partial: bool = False) -> Move:
     return Move(text, "finish", {"report": markdown} | ({"partial": True} if partial else {}))
 
 

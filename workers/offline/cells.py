@@ -96,8 +96,8 @@ def cell(
     At its head stand the imports and functions that the code needs and the first cell of the thread has not defined.
     Raises KeyError when a value is missing.
     """
-    title = say("titles", template, language, values)
-    words = {key: say("cells", key, language, values) for key in words_of(template)}
+    title = say("titles", template, language, **values)
+    words = {key: say("cells", key, language, **values) for key in words_of(template)}
     called = call(template, {**values, "title": title, "words": words})
     code = "\n".join([*before, f"{table} = {called}\n{table}" if table else called])
     needed = _functions_for(code, stage)

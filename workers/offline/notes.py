@@ -74,7 +74,7 @@ def left_out(thread: Thread) -> list[str]:
 
 
 def _prepared(thread: Thread, key: str, **variables: object) -> str:
-    return say("preparation", key, thread.language, variables, sign=thread.currency)
+    return say("preparation", key, thread.language, thread.currency, **variables)
 
 
 def caveats(thread: Thread, join: Join, intent: Intent) -> list[str]:
@@ -83,14 +83,14 @@ def caveats(thread: Thread, join: Join, intent: Intent) -> list[str]:
     facts = facts_of(thread.since)
     files = len({table.path for table in join.tables})
     # these figures were told when the data was cleaned: a filter of the question does not change them
-    where = say("preparation", "where", thread.language, {"files": files}) if intent.filters else ""
+    where = say("preparation", "where", thread.language, files=files) if intent.filters else ""
     refunds = last_told(thread.facts, "refunds")
     column = join.column(intent.measure)
     netted = refunds and not refunds.get("on_orders")
     if netted and column and column == cols.default_measure(join.columns):
         sign = thread.currency if cols.is_money(column) else ""
-        values = {"r": refunds, "left_out": intent.no_refunds, "where": where}
-        lines.append(say("preparation", "refunds", thread.language, values, sign=sign))
+        said = say("preparation", "refunds", thread.language, sign, r=refunds, left_out=intent.no_refunds, where=where)
+        lines.append(said)
     for converted in _last_by(facts.get("converted", ()), "column"):
         if converted.get("unreadable"):
             lines.append(_prepared(thread, "converted", c=converted, where=where))
@@ -116,29 +116,23 @@ MAX_COLUMNS = 4
 MAX_VALUES = 8
 
 
-def unanswered(thread: Thread, join: Join, intent: Intent) -> list[str]:
-    """Why a part of the question has no answer, or another answer than asked for. Nothing when it has its answer."""
+def unanswered(thread: Thread, join: Join, intent: Intent) -> str:
+    """Why a part of the question has no answer, or another answer than asked for. Empty when it has its answer."""
     language = thread.language
-    found: list[str] = []
     if missing := missing_names(thread, intent):
-        values = {"names": [word.text for word in missing], "columns": _values_there_are(thread, join, intent)}
-        found.append(say("frame", "missing", language, values))
-    elif step := emptied_by(thread, intent):
-        values = {
-            "s": step,
-            "column": pretty(str(step.get("column")), language),
-            "low": _as_number(step.get("low")),
-            "high": _as_number(step.get("high")),
-        }
-        found.append(say("frame", "emptied", language, values))
-    elif finer := finer_than_the_dates(thread, intent):
+        there = _values_there_are(thread, join, intent)
+        return say("frame", "missing", language, names=[word.text for word in missing], columns=there)
+    if step := emptied_by(thread, intent):
+        column = pretty(str(step.get("column")), language)
+        low, high = _as_number(step.get("low")), _as_number(step.get("high"))
+        return say("frame", "emptied", language, s=step, column=column, low=low, high=high)
+    if finer := finer_than_the_dates(thread, intent):
         wanted, known = (period(language, each) for each in finer)
-        found.append(say("frame", "finer", language, {"wanted": wanted, "known": known, "date": intent.date}))
-    elif intent.lacks:
-        found.append(say("frame", f"lacks_{intent.lacks}", language, {"alone": bool(intent.analyses)}))
-    elif intent.beyond:
-        found.append(say("frame", "beyond", language, {"alone": bool(intent.analyses)}))
-    return found
+        return say("frame", "finer", language, wanted=wanted, known=known, date=intent.date)
+    if intent.lacks or intent.beyond:
+        key = f"lacks_{intent.lacks}" if intent.lacks else "beyond"
+        return say("frame", key, language, alone=bool(intent.analyses))
+    return ""
 
 
 def _as_number(told: object) -> object:
@@ -187,5 +181,6 @@ def not_understood(thread: Thread, join: Join, *, computed: bool) -> list[str]:
     if not words:
         return []
     numbers = [pretty(column.name, thread.language) for column in join.columns if column.kind == "number"][:MAX_VALUES]
-    told = {"words": list(dict.fromkeys(words)), "numbers": [] if computed else numbers, "computed": computed}
-    return [say("frame", "not_understood", thread.language, told)]
+    shown = [] if computed else numbers
+    told = list(dict.fromkeys(words))
+    return [say("frame", "not_understood", thread.language, words=told, numbers=shown, computed=computed)]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from core.phrases import joined
+from workers.offline.analysing import TABLES
 from workers.offline.loading import error_of
 from workers.offline.notes import caveats, left_out, not_understood, preparation, unanswered, unread
 from workers.offline.sections import Section, section
@@ -31,10 +32,11 @@ def report(thread: Thread, join: Join) -> tuple[str, bool]:
         own = [part.answer for task, part in found if part and task.intent is intent]
         refused = unanswered(thread, join, intent)
         partial |= bool(refused)
-        answers += _headed(thread, intent, [*refused, *own])
+        answers += _headed(thread, intent, [refused, *own] if refused else own)
     if any(intent.saved for intent in thread.intents):
-        answers.insert(0, say("frame", "saved" if (kept := done("tables", thread.since)) else "not_saved", language,
-                              {"file": f"tables-{thread.number}.xlsx"}))  # fmt: skip
+        kept = done(TABLES, thread.since)
+        file = f"tables-{thread.number}.xlsx"
+        answers.insert(0, say("frame", "saved" if kept else "not_saved", language, file=file))
         partial |= not kept
     answers += left_out(thread)
     method = [*preparation(thread), *(part.method for part in sections if part.method)]
@@ -57,7 +59,7 @@ def report(thread: Thread, join: Join) -> tuple[str, bool]:
 def _headed(thread: Thread, intent: Intent, answers: Sequence[str]) -> list[str]:
     """The answers to one of several parts, under its own words."""
     several = len({part.text for part in thread.intents}) > 1
-    quoted = say("words", "quoted", thread.language, {"text": " ".join(intent.text.split())[:200]})
+    quoted = say("words", "quoted", thread.language, text=" ".join(intent.text.split())[:200])
     return [quoted, *answers] if several and answers else list(answers)
 
 
@@ -70,7 +72,7 @@ def _failure(task: Task) -> str:
     failed = attempts(task.stage, task.thread.since)
     title = failed[-1].title if failed else task.stage
     error = error_of(failed[-1])[:120] if failed else "–"
-    return say("frame", "failed", task.language, {"title": title, "error": error})
+    return say("frame", "failed", task.language, title=title, error=error)
 
 
 def _assumed(thread: Thread, found: Sequence[tuple[Task, Section | None]]) -> str:
@@ -78,7 +80,7 @@ def _assumed(thread: Thread, found: Sequence[tuple[Task, Section | None]]) -> st
     language = thread.language
     answered = [intent for intent in thread.intents if any(task.intent is intent for task, _ in found)]
     parts = dict.fromkeys(part for intent in answered for part in _assumptions(thread, intent))
-    told = [say("frame", "assumed", language, {"parts": list(parts)})] if parts else []
+    told = [say("frame", "assumed", language, parts=list(parts))] if parts else []
     if thread.number > 1 and answered and not done("load", thread.since):
         told.append(say("frame", "session", language))
     return joined(told, language)
@@ -89,20 +91,20 @@ def _assumptions(thread: Thread, intent: Intent) -> list[str]:
     language = thread.language
     kinds = {analysis.kind for analysis in intent.analyses}
     rows, kept = scope(thread, intent), any(item.keep for item in intent.filters)
-    scoped = [say("frame", "scope", language, {"scope": rows}) if kept else rows] if rows else []
+    scoped = [say("frame", "scope", language, scope=rows) if kept else rows] if rows else []
     if kinds == {"profile"}:
         return scoped
     parts = []
     if intent.widened:
         before = scope(thread, replace(intent, filters=intent.widened))
-        parts.append(say("frame", "widened", language, {"scope": before}))
+        parts.append(say("frame", "widened", language, scope=before))
     whole = all(analysis.kind == "correlate" and not analysis.other for analysis in intent.analyses)
     if intent.measure and not intent.target and not whole:
         how = sentences()["frame"][language]["aggregates"][intent.aggregate]
         key = "counted" if intent.aggregate == "count" else "measure_only" if kinds & set(_SPREAD) else "measure"
-        parts.append(say("frame", key, language, {"column": intent.measure, "aggregate": how}))
+        parts.append(say("frame", key, language, column=intent.measure, aggregate=how))
     if intent.date and kinds & {"trend", "forecast", "change"}:
-        parts.append(say("frame", "date", language, {"column": intent.date}))
+        parts.append(say("frame", "date", language, column=intent.date))
     if thread.join and leaves_out_refunded(thread, thread.join, intent) and not intent.no_refunds:
-        parts.append(say("frame", "refunded", language, {"r": thread.facts["refunds"][-1]}))
+        parts.append(say("frame", "refunded", language, r=thread.facts["refunds"][-1]))
     return parts + scoped

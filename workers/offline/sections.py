@@ -71,8 +71,8 @@ def _findings(made: Environment, sentences_of: Mapping[str, str], variables: Map
 
 def _moved(task: Task, facts: Facts) -> str:
     """The remark on means that depend on one value, with the medians; empty if none does."""
-    told = {"moved": facts.get("moved", [])[:3], "medians": facts.get("median", [])[:8]}
-    return say("frame", "moved", task.language, told, sign=_unit(task)) if told["moved"] else ""
+    moved, medians = facts.get("moved", [])[:3], facts.get("median", [])[:8]
+    return say("frame", "moved", task.language, _unit(task), moved=moved, medians=medians) if moved else ""
 
 
 def _unit(task: Task) -> str:
@@ -135,7 +135,7 @@ def _moved_by(task: Task, year: Mapping[str, Any]) -> str:
     if not task.measured.rate:
         return percent(year["change"], task.language, "+.1f")
     points = written(f"{(year['value'] - year['before']) * 100:+.1f}", task.language)
-    return say("words", "points", task.language, {"n": points})
+    return say("words", "points", task.language, n=points)
 
 
 def _rows(task: Task, facts: Facts) -> dict[str, Any]:

@@ -20,7 +20,7 @@ def source_cell(thread: Thread) -> Cell | str:
     if not named and (thread.join or greets_only(thread.text)):
         return ""
     if not named and len(thread.sources) > 1:
-        return say("talk", "which_source", thread.language, {"sources": thread.sources})
+        return say("talk", "which_source", thread.language, sources=thread.sources)
     for source in (named or thread.sources)[:1]:
         seen = any(told.get("source") == source for told in facts_of(thread.cells).get("table", ()))
         if not seen and len(attempts(SURVEY, thread.since)) < _TRIES:

@@ -64,7 +64,7 @@ def pretty(name: str, language: Language = "en") -> str:
 
 def word(thread: Thread, key: str, **values: object) -> str:
     """One of our own words in the thread's language."""
-    return say("words", key, thread.language, values)
+    return say("words", key, thread.language, **values)
 
 
 def positive_value(join: Join, thread: Thread, column: str) -> str:

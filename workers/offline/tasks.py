@@ -149,7 +149,7 @@ def questions_to_the_data(thread: Thread, join: Join) -> list[Cell]:
     named = [word.text for intent in thread.intents for word in intent.unplaced if word.named]
     if unknown := [name for name in dict.fromkeys(named) if name not in looked_up]:
         columns = [column.name for column in join.columns if column.kind in ("category", "id", "text")][:MAX_COLUMNS]
-        quoted = [say("words", "quoted", thread.language, {"text": name}) for name in unknown]
+        quoted = [say("words", "quoted", thread.language, text=name) for name in unknown]
         listed = ("、" if thread.language in UNSPACED else ", ").join(quoted)
         return [
             cells.cell("look_up", "seek", thread.language, {"names": unknown, "columns": columns, "listed": listed})

@@ -54,12 +54,10 @@ def _read(name: str) -> dict[str, Any]:
     return loaded
 
 
-def say(
-    group: str, key: str | int, language: Language, variables: Mapping[str, object] | None = None, sign: str = ""
-) -> str:
+def say(group: str, key: str, language: Language, sign: str = "", /, **variables: object) -> str:
     """One sentence, its paragraphs on one line each; amounts in it carry the sign of currency."""
     sentence = sentences()[group][language][key]
-    text = template(environment(language, sign), sentence).render(variables or {})
+    text = template(environment(language, sign), sentence).render(variables)
     lines = [flat(part) if part.strip() else part for part in text.split("\n\n")]
     return "\n\n".join(lines)
 
