@@ -152,7 +152,7 @@ def mentions(columns: Sequence[Column], text: str) -> list[Mention]:
     ranked = sorted(hits.items(), key=lambda item: (-max(score for score, _ in item[1]), item[0][0] - item[0][1]))
     for (start, end), scored in ranked:
         span = Span(start, end)
-        if any(span.overlaps(taken.span) for taken in found):
+        if span.meets(taken.span for taken in found):
             continue
         best = max(score for score, _ in scored)
         fitting = tuple(column for score, column in scored if score >= best - 0.01)
@@ -189,7 +189,7 @@ def _chinese_hits(column: Column, text: str) -> Iterable[tuple[Span, float]]:
         for phrase in lexicon()["concepts"][concept]:
             if CJK.search(phrase):
                 for match in re.finditer(re.escape(phrase), text):
-                    yield Span(match.start(), match.end()), 4.0 + 0.5 * len(phrase)
+                    yield Span(*match.span()), 4.0 + 0.5 * len(phrase)
 
 
 def _likeness(one: str, other: str) -> float:

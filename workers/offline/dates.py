@@ -93,7 +93,7 @@ def moments(text: str) -> list[Moment]:
         for match in re.finditer(pattern, rest, re.IGNORECASE):
             value = written(match)
             if value and _exists(value):
-                found.append(Moment(value, Span(match.start(), match.end())))
+                found.append(Moment(value, Span(*match.span())))
                 rest = rest[: match.start()] + "\x00" * len(match[0]) + rest[match.end() :]
     return sorted(found, key=lambda moment: moment.span.start)
 

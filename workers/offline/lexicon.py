@@ -59,9 +59,9 @@ class Span:
         """How many characters it is long."""
         return self.end - self.start
 
-    def overlaps(self, other: Span) -> bool:
-        """True when both share a character."""
-        return self.start < other.end and other.start < self.end
+    def meets(self, others: Iterable[Span]) -> bool:
+        """True when it shares a character with any of the others."""
+        return any(self.start < other.end and other.start < self.end for other in others)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ _WORD = re.compile(
 @lru_cache(maxsize=2_000)
 def words(text: str) -> tuple[Word, ...]:
     """The words of a text in order; snake_case and camelCase are parted, a run of Chinese characters is one word."""
-    return tuple(Word(stem(m.group()), m.group(), Span(m.start(), m.end())) for m in _WORD.finditer(text))
+    return tuple(Word(stem(m.group()), m.group(), Span(*m.span())) for m in _WORD.finditer(text))
 
 
 def find(phrases: Iterable[str], text: str) -> list[Span]:
@@ -93,7 +93,7 @@ def find(phrases: Iterable[str], text: str) -> list[Span]:
         wanted = _stems_of(phrase)
         if wanted is None:
             if phrase in text:
-                found += [Span(m.start(), m.end()) for m in re.finditer(re.escape(phrase), text)]
+                found += [Span(*m.span()) for m in re.finditer(re.escape(phrase), text)]
             continue
         if not wanted or wanted[0] not in text_stems:
             continue
@@ -107,6 +107,19 @@ def find(phrases: Iterable[str], text: str) -> list[Span]:
 def _stems_of(phrase: str) -> list[str] | None:
     """The stems of a phrase; None for one in Chinese or Japanese, which is looked for as it is."""
     return None if CJK.search(phrase) else [word.stem for word in words(phrase)]
+
+
+def first_said(group: str, text: str) -> list[str]:
+    """The first phrase of the lexicon's group as a text has it; none when it has none."""
+    return [text[span.start : span.end] for span in find(lexicon()[group], text)][:1]
+
+
+def without(text: str, spans: Iterable[Span]) -> str:
+    """The text with as many blanks in place of these spans."""
+    chars = list(text)
+    for span in spans:
+        chars[span.start : span.end] = " " * (span.end - span.start)
+    return "".join(chars)
 
 
 def has(group: str, text: str) -> bool:
@@ -123,8 +136,7 @@ def language_of(text: str, otherwise: Language) -> Language:
 def greets_only(text: str) -> bool:
     """True when a text holds a greeting or thanks, and no other words."""
     spans = find(lexicon()["greetings"], text)
-    rest = "".join(char for place, char in enumerate(text) if not any(s.start <= place < s.end for s in spans))
-    return bool(spans) and not any(char.isalnum() for char in rest)
+    return bool(spans) and not any(char.isalnum() for char in without(text, spans))
 
 
 def first_of(group: str, text: str) -> str | None:

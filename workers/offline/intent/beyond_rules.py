@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from workers.offline.intent.hearing import Heard
-from workers.offline.lexicon import find, lexicon, stem, words
+from workers.offline.lexicon import find, first_said, lexicon, stem, words
 from workers.offline.values import Intent, Join
 
 _YEAR = re.compile(r"(?<![\w.,/-])(?:1[5-9]\d\d|20\d\d)(?![\w/-]|[.,]\d)")
@@ -18,25 +18,21 @@ def beyond_rules(heard: Heard, intent: Intent, frame: Join) -> list[str]:
     kinds = {each.kind for each in intent.analyses}
     if not kinds:
         return []
-    found = _phrases("beyond_rules", heard.text)
+    found = first_said("beyond_rules", heard.text)
     if len(find(lexicon()["one_side"], heard.text)) == 1 and "compare" not in kinds:
-        found += _phrases("one_side", heard.text)
+        found += first_said("one_side", heard.text)
     if not kinds & {"change", "compare", "trend", "predict"}:
-        found += _phrases("differences", heard.text)
+        found += first_said("differences", heard.text)
     if intent.aggregate == "count":
-        found += [*_phrases("distinct", heard.text), *_counted_measure(heard, frame)]
-        found += _phrases("spends", heard.text) if intent.measure is None else []
+        found += [*first_said("distinct", heard.text), *_counted_measure(heard, frame)]
+        found += first_said("spends", heard.text) if intent.measure is None else []
     bounds = any(value.startswith(("<", ">")) for item in intent.filters for value in item.values)
     if heard.shares and bounds and not intent.target:
-        found += _phrases("shares", heard.text)
+        found += first_said("shares", heard.text)
     if not kinds & _TIMELY and not intent.period:
         used = " ".join(value for item in (*intent.filters, *intent.widened) for value in item.values)
         found += [year for year in _YEAR.findall(heard.text) if year not in used]
     return found
-
-
-def _phrases(group: str, text: str) -> list[str]:
-    return [text[span.start : span.end] for span in find(lexicon()[group], text)][:1]
 
 
 def _counted_measure(heard: Heard, frame: Join) -> list[str]:

@@ -19,7 +19,7 @@ from workers.offline.intent.quantities import (
     top_of,
 )
 from workers.offline.intent.unplaced import unplaced
-from workers.offline.lexicon import Span, find, first_of, has, language_of, lexicon
+from workers.offline.lexicon import Span, find, first_of, has, language_of, lexicon, without
 from workers.offline.values import Aggregate, AnalysisKind, Column, Filter, Frequency, Join, Unclear, Unplaced
 
 MAX_GROUPINGS = 3
@@ -94,7 +94,7 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     found = cols.mentions(frame.columns, text)
     date = cols.default_date(frame.columns)
     bounds, bound_spans = number_filters(text, found, frame.columns)
-    times = [moment for moment in dates.moments(text) if not any(moment.span.overlaps(s) for s in bound_spans)]
+    times = [moment for moment in dates.moments(text) if not moment.span.meets(bound_spans)]
     values, value_spans = _value_filters(text, known, {column.name for mention in found for column in mention.columns})
     if known.refunds:  # refunds are counted in or out by a rule of their own
         values = tuple(item for item in values if not all(find(lexicon()["refunds"], value) for value in item.values))
@@ -107,7 +107,7 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     measures, target = named.measures, named.target
     columns = [mention for mention in found if mention.columns[0].kind != "id"]  # a row's number names the rows
     whole_names = [mention.span for mention in columns if mention.score >= cols.WHOLE_NAME]
-    plain = _without(text, [*whole_names, *(moment.span for moment in times)])  # "monthly charges" asks for no months
+    plain = without(text, [*whole_names, *(moment.span for moment in times)])  # "monthly charges" asks for no months
     peak = first_of("best_period", plain) if not groups else None
     kinds = _kinds(plain)
     if peak:
@@ -124,7 +124,7 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     back = about_refunds and has("with_again", text) and not dropped
     ahead = periods_ahead(text)
     top, single, listing = top_of(text), single_rows(text), listed_rows(text)
-    if listing and any(mention.span.overlaps(listing) for mention in columns):  # a column's values, and no rows
+    if listing and listing.meets(mention.span for mention in columns):  # a column's values, and no rows
         listing = None
     used = [
         *(told[1] for told in (top, single, ahead) if told),
@@ -188,7 +188,7 @@ def _columns_named(
     """The columns that a text means outside of `spans`. A `filtered` column is no group: only its values are meant."""
     named = _Named()
     for mention in found:
-        if any(mention.span.overlaps(span) for span in spans):
+        if mention.span.meets(spans):
             continue
         column = _settled(mention)
         if column and column.kind == "flag" and _means_refunds(column, mention.span, text, known):
@@ -275,7 +275,7 @@ def _value_filters(text: str, known: Known, named: set[str]) -> tuple[tuple[Filt
             continue
         if len(said) == 1 and not re.search(rf"\b{re.escape(column)}s?\s+{re.escape(said)}\b", text, re.IGNORECASE):
             continue
-        hits = [span for span in find([said], text) if not any(span.overlaps(taken) for taken in spans)]
+        hits = [span for span in find([said], text) if not span.meets(spans)]
         if len(said) <= 3 and said.isascii():  # "IT" is a department, "it" is not
             hits = [span for span in hits if text[span.start : span.end] == said and not _is_preposition(text, span)]
         if hits:
@@ -298,11 +298,3 @@ def _date_filters(text: str, date: Column | None, times: Sequence[dates.Moment])
         return ()
     before = text[max(0, times[0].span.start - 24) : times[0].span.start]
     return (Filter(date.name, dates.spans_of_time(text, times), not has("without", before)),)
-
-
-def _without(text: str, spans: Sequence[Span]) -> str:
-    """The text with blanks in place of these spans."""
-    chars = list(text)
-    for span in spans:
-        chars[span.start : span.end] = " " * (span.end - span.start)
-    return "".join(chars)

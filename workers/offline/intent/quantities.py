@@ -53,13 +53,15 @@ _SINGLE_ROWS = (
 
 def single_rows(text: str) -> tuple[int, Span] | None:
     """How many single rows are asked for ("the three largest orders"), and where."""
-    for pattern in _SINGLE_ROWS:
-        if match := re.search(pattern, text, re.IGNORECASE):
-            told = match.groupdict()
-            number = (told.get("n") or "").casefold()
-            count = 1 if told.get("one") else dates.count(number or "5")
-            return count, Span(match.start(), match.end())
+    if match := _first_match(_SINGLE_ROWS, text):
+        told = match.groupdict()
+        return 1 if told.get("one") else dates.count(told.get("n") or "5"), Span(*match.span())
     return None
+
+
+def _first_match(patterns: Sequence[str], text: str) -> re.Match[str] | None:
+    """Where the first pattern that fits stands in the text."""
+    return next(filter(None, (re.search(pattern, text, re.IGNORECASE) for pattern in patterns)), None)
 
 
 _ROWS = r"(?:orders|transactions|tickets|rows|records|invoices|deals|purchases|entries|cases)"
@@ -74,10 +76,8 @@ _LISTED = (
 
 def listed_rows(text: str) -> Span | None:
     """Where a text that asks to see rows one by one ("list all orders above 800") says what a row is."""
-    for pattern in _LISTED:
-        if match := re.search(pattern, text, re.IGNORECASE):
-            return Span(*match.span("rows"))
-    return None
+    match = _first_match(_LISTED, text)
+    return Span(*match.span("rows")) if match else None
 
 
 _AFTER_ROWS = re.compile(r"\s+(?:per|by|over|each|in each)\b|(?:最多|最少)", re.IGNORECASE)
@@ -86,21 +86,21 @@ _BEFORE_ROWS = re.compile(r"\b(?:trend (?:of|in) (?:\w+ )?|(?:the )?(?:most|fewe
 
 def _counts_rows(text: str, named: Sequence[Span]) -> bool:
     """True for rows themselves as what is asked for: "orders by region", "which city has the most customers"."""
-    rows = [span for span in find(lexicon()["row_names"], text) if not any(span.overlaps(other) for other in named)]
+    rows = [span for span in find(lexicon()["row_names"], text) if not span.meets(named)]
     return any(_AFTER_ROWS.match(text[span.end :]) or _BEFORE_ROWS.search(text[: span.start]) for span in rows)
+
+
+_TOP = (
+    r"\b(?:top|bottom|best|worst|largest|biggest|first)\s+(\d{1,2}|three|five|ten)\b",
+    r"[前后]\s*(\d{1,2}|[三五十])\s*[名个位大]?",
+    r"\b(\d{1,2}|three|five|ten)\s+(?:best|worst|top|largest|biggest|highest|lowest|most)\b",
+)
 
 
 def top_of(text: str) -> tuple[int, Span] | None:
     """How many groups are asked for, and where."""
-    patterns = (
-        r"\b(?:top|bottom|best|worst|largest|biggest|first)\s+(\d{1,2}|three|five|ten)\b",
-        r"[前后]\s*(\d{1,2}|[三五十])\s*[名个位大]?",
-        r"\b(\d{1,2}|three|five|ten)\s+(?:best|worst|top|largest|biggest|highest|lowest|most)\b",
-    )
-    for pattern in patterns:
-        if match := re.search(pattern, text, re.IGNORECASE):
-            return dates.count(match[1]), Span(match.start(), match.end())
-    return None
+    match = _first_match(_TOP, text)
+    return (dates.count(match[1]), Span(*match.span())) if match else None
 
 
 def periods_ahead(text: str) -> tuple[int, Span] | None:
@@ -111,7 +111,7 @@ def periods_ahead(text: str) -> tuple[int, Span] | None:
         re.IGNORECASE,
     ):
         step = {"quarter": 3, "季": 3, "year": 12, "年": 12}.get(match[2].casefold(), 1)
-        return min(24, dates.count(match[1]) * step), Span(match.start(), match.end())
+        return min(24, dates.count(match[1]) * step), Span(*match.span())
     return None
 
 
@@ -140,8 +140,8 @@ def number_filters(
     spans: list[Span] = []
     for sign, pattern in [*_BEFORE, *_AFTER]:
         for match in pattern.finditer(text):
-            span = Span(match.start(), match.end())
-            if any(span.overlaps(taken) for taken in spans) or _OVER_A_YEAR.match(match[0]):
+            span = Span(*match.span())
+            if span.meets(spans) or _OVER_A_YEAR.match(match[0]):
                 continue
             column, own = _bounded(text, span, found, columns)
             if column is None:
@@ -175,9 +175,6 @@ def _bounded(
 
 def bounds_mask(values: Sequence[str], column: str) -> str:
     """The condition, as code, that holds where `column` keeps to every bound."""
-    parts = [re.fullmatch(r"(>=|>|<=|<)(.+)", value) for value in values]
-    return " & ".join(
-        f"({column} {part[1]} {part[2]})" if len(parts) > 1 else f"{column} {part[1]} {part[2]}"
-        for part in parts
-        if part
-    )
+    bounds = [bound for value in values if (bound := re.fullmatch(r"(>=|>|<=|<)(.+)", value))]
+    parts = [f"{column} {bound[1]} {bound[2]}" for bound in bounds]
+    return " & ".join(f"({part})" if len(parts) > 1 else part for part in parts)

@@ -13,7 +13,7 @@ from workers.offline.intent.fresh import asked_anew
 from workers.offline.intent.hearing import Heard, Known, hear
 from workers.offline.intent.quantities import moves
 from workers.offline.intent.unplaced import UNDERSTOOD
-from workers.offline.lexicon import concepts_of, find, has, lexicon, stem, words
+from workers.offline.lexicon import concepts_of, find, first_said, has, lexicon, stem, words
 from workers.offline.values import Intent, Join, Unclear, Unplaced
 
 MAX_ANALYSES = 8
@@ -109,21 +109,15 @@ def _misread(heard: Heard, intent: Intent) -> list[str]:
     if has("superlatives", text) and moves(text) and intent.aggregate in ("max", "min"):
         found += ["increase" if has("rises", text) else "decrease"]
     if heard.shares and kinds == {"total"} and not intent.target and intent.aggregate != "mean":
-        found += [_said("shares", text)]
+        found += first_said("shares", text)
     if intent.aggregate == "sum" and intent.measure and (per := _PER_ROW.search(text)):
         grouped = [word.stem for group in heard.groups for word in words(group)]
         by_group = stem(per[1]) in grouped or concepts_of([stem(per[1])]) & concepts_of(grouped)
         found += [per[0]] if find(lexicon()["row_names"], per[1]) and not by_group else []
     removed = heard.refunds is not None or any(not item.keep for item in heard.filters) or has("reset", text)
     if has("without", text) and not removed and not moves(text) and not any(word.demanded for word in heard.unplaced):
-        found += [_said("without", text)]
+        found += first_said("without", text)
     return found
-
-
-def _said(group: str, text: str) -> str:
-    """The first phrase of a group of the lexicon as a text has it."""
-    span = find(lexicon()[group], text)[0]
-    return text[span.start : span.end]
 
 
 def _phrases(group: str, text: str) -> list[tuple[str, str]]:

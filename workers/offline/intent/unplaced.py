@@ -8,7 +8,7 @@ from typing import Final
 
 from core.values import Language
 from workers.offline.intent.clauses import told_before
-from workers.offline.lexicon import CJK, Span, find, lexicon, stem, stems, words
+from workers.offline.lexicon import CJK, Span, find, lexicon, stem, stems, without, words
 from workers.offline.values import Unplaced
 
 MAX_UNPLACED = 4
@@ -47,9 +47,9 @@ def unplaced(
     before the question ("we sell chairs") need not be used.
     """
     told = Span(0, told_before(text))
-    free = [span for span in find(lexicon()["unread"], text) if not any(span.overlaps(s) for s in [told, *used])]
-    unread = [span for span in free if not any(span != s and span.overlaps(s) and s.length > span.length for s in free)]
-    unread = [span for span in unread if not any(span.overlaps(s) for s in find(lexicon()["without"], text))]
+    free = [span for span in find(lexicon()["unread"], text) if not span.meets([told, *used])]
+    unread = [span for span in free if not span.meets(s for s in free if s.length > span.length)]
+    unread = [span for span in unread if not span.meets(find(lexicon()["without"], text))]
     known = {word.stem for name in own_names for word in words(name)}
     if language not in UNDERSTOOD:
         return _foreign(text, language, [*used, *unread], known, refunds=refunds)
@@ -71,13 +71,11 @@ def _foreign(
         span for span in find(false, text) if not {word.stem for word in words(text[span.start : span.end])} <= known
     ]
     taken = [*taken, *_known(text, _GROUPS_OF_ALL, refunds=refunds), *find(harmless, text)]
-    taken = [span for span in taken if not any(span.overlaps(wrong) for wrong in misread)]
+    taken = [span for span in taken if not span.meets(misread)]
     found = [Unplaced(text[span.start : span.end]) for span in misread]
     found += _latin(text, [*taken, *misread], known | {stem(word) for word in harmless})
-    left = list(text)
-    for span in [*taken, *misread]:
-        left[span.start : span.end] = "\x00" * span.length
-    found += [Unplaced(run[0]) for run in re.finditer(r"[\u3400-\u9fff]+", "".join(left)) if run[0] not in known]
+    rest = without(text, [*taken, *misread])
+    found += [Unplaced(run[0]) for run in re.finditer(r"[\u3400-\u9fff]+", rest) if run[0] not in known]
     return tuple(dict.fromkeys(found))[:MAX_UNPLACED]
 
 
@@ -93,7 +91,7 @@ def _latin(text: str, taken: Sequence[Span], known: set[str]) -> Iterable[Unplac
     """Phrases of words that stand side by side; a capital, quotes or a word such as "only" make them a name."""
     open_words = [
         word for word in words(text)
-        if not CJK.search(word.text) and word.stem not in known and not any(word.span.overlaps(span) for span in taken)
+        if not CJK.search(word.text) and word.stem not in known and not word.span.meets(taken)
         and (len(word.text) > 1 or word.text.isdigit())
     ]  # fmt: skip
     phrases: list[list[Span]] = []
@@ -122,18 +120,15 @@ def _chinese(text: str, taken: Sequence[Span], own_names: Sequence[str]) -> Iter
     """Runs of characters that are left when all known words are taken out; and what stands behind "only", whole."""
     insisted: list[Span] = []
     for match in _LEADS_CHINESE.finditer(text):
-        span = Span(match.start(1), match.end(1))
-        if not any(span.overlaps(used) for used in taken):
+        span = Span(*match.span(1))
+        if not span.meets(taken):
             insisted.append(span)
             yield Unplaced(match[1], named=True, demanded=True)
-    left = list(text)
-    for span in [*taken, *insisted]:
-        left[span.start : span.end] = "\x00" * (span.end - span.start)
-    rest = "".join(left)
+    rest = without(text, [*taken, *insisted])
     fillers = sorted((word for word in lexicon()["fillers"] if CJK.search(word)), key=len, reverse=True)
     loose = "".join(word for word in fillers if len(word) == 1)
     for filler in [*(name for name in own_names if CJK.search(name)), *(word for word in fillers if len(word) > 1)]:
-        rest = rest.replace(filler, "\x00" * len(filler))
+        rest = rest.replace(filler, " " * len(filler))
     for match in re.finditer(rf"(?:(?![{_PARTICLES}])[\u3400-\u9fff]){{2,8}}", rest):
         if not match[0].strip(loose):
             continue
