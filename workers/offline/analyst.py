@@ -17,7 +17,7 @@ from workers.offline import preparing
 from workers.offline.analysing import TABLES, analysis_cell, tables_cell
 from workers.offline.lexicon import greets_only, has
 from workers.offline.loading import error_of, fixes_of, read_plainly
-from workers.offline.reading import read
+from workers.offline.reading import last_told, read
 from workers.offline.report import report
 from workers.offline.sources import SURVEY, source_cell
 from workers.offline.tasks import questions_to_the_data, tasks
@@ -105,10 +105,10 @@ def next_move(thread: Thread) -> Move:
         return Move(question, "ask_user", {"question": question, "options": list(thread.unclear.options[:5])})
     if not thread.ready or not thread.intents:
         return _prepare(thread, join)
-    if (thread.facts.get("clean") or [{}])[-1].get("rows_read") == 0:
+    if last_told(thread.facts, "clean").get("rows_read") == 0:
         return _decline(say("frame", "no_rows", language, names=[table.path for table in join.tables]))
-    if odd := thread.facts.get("odd_header"):
-        return _decline(say("frame", "odd_header", language, why=odd[-1]["why"]))
+    if odd := last_told(thread.facts, "odd_header"):
+        return _decline(say("frame", "odd_header", language, why=odd["why"]))
     if greets_only(thread.text):
         return _finish(say("talk", "welcome" if has("thanks", thread.text) else "help", language))
     for cell in questions_to_the_data(thread, join):

@@ -43,11 +43,12 @@ def preparation(thread: Thread) -> list[str]:
 
 def unread(thread: Thread, join: Join) -> list[str]:
     """The warnings before an answer: columns that it uses have unreadable cells, or most rows have no group."""
-    rows = (last_told(thread.facts, "clean") or {}).get("rows") or 1
+    clean = last_told(thread.facts, "clean")
+    rows = clean.get("rows") or 1
     used = {name for intent in thread.intents for name in columns_of(intent)}
     told = [t for t in _last_by(thread.facts.get("converted", ()), "column") if t.get("column") in used]
     many = [t for t in told if t.get("unreadable", 0) > _MANY_UNREAD * rows]
-    missing = (last_told(thread.facts, "clean") or {}).get("missing") or {}
+    missing = clean.get("missing") or {}
     grouped = {by for intent in thread.intents for analysis in intent.analyses for by in analysis.by}
     blank = [(name, count) for name, count in missing.items() if name in grouped and count >= _MANY_BLANK * rows]
     return [
@@ -65,7 +66,7 @@ def columns_of(intent: Intent) -> set[str]:
 def left_out(thread: Thread) -> list[str]:
     """What the answer says of rows that were removed, in the turn that removed them: totals, and many copies."""
     facts = facts_of(thread.since)
-    totals, copies, clean = (last_told(facts, name) or {} for name in ("totals", "copies", "clean"))
+    totals, copies, clean = (last_told(facts, name) for name in ("totals", "copies", "clean"))
     lines = [_prepared(thread, "totals", t=totals)] if totals else []
     share = copies.get("removed", 0) / (clean.get("rows_read") or math.inf)
     if share > _MANY_COPIES:
@@ -94,11 +95,11 @@ def caveats(thread: Thread, join: Join, intent: Intent) -> list[str]:
     for converted in _last_by(facts.get("converted", ()), "column"):
         if converted.get("unreadable"):
             lines.append(_prepared(thread, "converted", c=converted, where=where))
-    if (ids := last_told(facts, "ids")) and ids.get("repeated"):
+    if (ids := last_told(facts, "ids")).get("repeated"):
         lines.append(_prepared(thread, "ids", i=ids, where=where))
     used = columns_of(intent)
-    clean = last_told(thread.facts, "clean") or {}
-    missing = [(name, count) for name, count in (clean.get("missing") or {}).items() if name in used]
+    told = last_told(thread.facts, "clean").get("missing") or {}
+    missing = [(name, count) for name, count in told.items() if name in used]
     if missing:
         lines.append(_prepared(thread, "missing", missing=missing, where=where))
     if join.unused and done("load", thread.since):

@@ -122,10 +122,9 @@ def facts_of(cells: Iterable[CellRan]) -> Facts:
     return facts
 
 
-def last_told(facts: Facts, name: str) -> dict[str, Any] | None:
-    """The last fact of this name; None when there is none."""
-    told = facts.get(name)
-    return told[-1] if told else None
+def last_told(facts: Facts, name: str) -> dict[str, Any]:
+    """The last fact of this name; empty when there is none."""
+    return facts.get(name, [{}])[-1]
 
 
 def pasted_table(text: str, path: str) -> tuple[str, Table | None]:

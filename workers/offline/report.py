@@ -9,6 +9,7 @@ from core.phrases import joined
 from workers.offline.analysing import TABLES
 from workers.offline.loading import error_of
 from workers.offline.notes import caveats, left_out, not_understood, preparation, unanswered, unread
+from workers.offline.reading import last_told
 from workers.offline.sections import Section, section
 from workers.offline.subject import leaves_out_refunded, scope
 from workers.offline.tasks import Task, tasks
@@ -106,5 +107,5 @@ def _assumptions(thread: Thread, intent: Intent) -> list[str]:
     if intent.date and kinds & {"trend", "forecast", "change"}:
         parts.append(say("frame", "date", language, column=intent.date))
     if thread.join and leaves_out_refunded(thread, thread.join, intent) and not intent.no_refunds:
-        parts.append(say("frame", "refunded", language, r=thread.facts["refunds"][-1]))
+        parts.append(say("frame", "refunded", language, r=last_told(thread.facts, "refunds")))
     return parts + scoped

@@ -151,13 +151,13 @@ def _change(task: Task, facts: Facts) -> dict[str, Any]:
     for part in facts.get("part", ()):
         if told and part["change"] * told["change"] > 0:
             parts.setdefault(pretty(str(part["by"]), task.language), []).append(part)
-    steps = (last_told(facts, "same_step") or {"steps": []})["steps"]
+    steps = last_told(facts, "same_step").get("steps", [])
     singles = facts.get("single", []) if len(facts.get("single", [])) == 2 else []
     alone = [one for one in singles if one["total"] > 0 and one["largest"] > 0.2 * one["total"]]
     return {
         "c": told,
         "told": {
-            "year_ago": told is not None and _real(told["year_ago"]) is not None,
+            "year_ago": bool(told) and _real(told["year_ago"]) is not None,
             "same_step": bool(steps),
             "singles": bool(singles),
             "alone": alone,
@@ -202,8 +202,8 @@ def _compare(task: Task, facts: Facts) -> dict[str, Any]:
     said = (lambda name: f"{task.by}: {name}") if column and column.kind == "flag" else str
     sides = [{**side, "name": said(side["name"])} for side in facts["side"]]
     test = last_told(facts, "test")
-    effect = test is not None and _real(test["effect"]) is not None
-    welch = test is not None and test["kind"] == "welch"
+    effect = bool(test) and _real(test["effect"]) is not None
+    welch = bool(test) and test["kind"] == "welch"
     return {
         "c": facts["compared"][-1],
         "told": {"sides": sides, "apart": effect and welch, "explained": effect and not welch},
@@ -244,13 +244,13 @@ def _predict(task: Task, facts: Facts) -> dict[str, Any]:
     model = last_told(facts, "model")
     drivers = [driver for driver in facts.get("driver", []) if driver["importance"] > 0]
     clear = [driver for driver in drivers if driver.get("high_rate", 1) - driver.get("low_rate", 0) >= 0.03]
-    boosted = model is not None and model["model"] == "gradient boosting"  # takes blank cells as they are
+    boosted = bool(model) and model["model"] == "gradient boosting"  # takes blank cells as they are
     return {
         "m": facts["modelled"][-1],
         "told": {"overall": True, "clear": clear[:5], "riskiest": model, "drivers": drivers[:5]},
         "model": model and {**model, "model": names[model["model"]]},
         "candidates": [{**told, "model": names[told["model"]]} for told in facts.get("candidate", [])],
-        "gaps": [] if boosted else list((last_told(facts, "gaps") or {"columns": {}})["columns"].items()),
+        "gaps": [] if boosted else list(last_told(facts, "gaps").get("columns", {}).items()),
         "drivers": drivers,
     }
 

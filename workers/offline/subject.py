@@ -15,6 +15,7 @@ from workers.offline import dates
 from workers.offline.cells import literal
 from workers.offline.intent.quantities import bounds_mask
 from workers.offline.lexicon import CJK, lexicon, stem, words
+from workers.offline.reading import last_told
 from workers.offline.thread import Thread, known_values
 from workers.offline.values import Column, Filter, Intent, Join
 from workers.offline.wording import month, say, sentences, signed, when
@@ -179,7 +180,7 @@ def _mask(join: Join, item: Filter) -> str:
 
 def leaves_out_refunded(thread: Thread, join: Join, intent: Intent) -> bool:
     """True for amounts in data that marks refunds on the orders themselves. A refunded order then counts as nothing."""
-    told = thread.facts.get("refunds", [{}])[-1]
+    told = last_told(thread.facts, "refunds")
     column = join.column(intent.measure)
     if thread.refunds is None or not told.get("on_orders") or column is None or column.kind != "number":
         return False
@@ -211,7 +212,7 @@ def spacing(thread: Thread, date: str | None) -> str:
 
 def span_in_years(thread: Thread) -> float | None:
     """From the first to the last date of the data; None when there is none."""
-    told = thread.facts.get("clean", [{}])[-1]
+    told = last_told(thread.facts, "clean")
     try:
         first, last = (date.fromisoformat(str(told[key])) for key in ("date_from", "date_to"))
     except (KeyError, ValueError):
