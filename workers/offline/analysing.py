@@ -67,7 +67,7 @@ def analysis_cell(task: Task) -> Cell:
         "shown_rows": intent.top or REPORT_ROWS,
         "by_name": plain(next(iter(task.analysis.by), "")),
     }
-    template, more = _COMPOSERS[task.analysis.kind](task)
+    template, more = _COMPOSERS[task.kind](task)
     before = selection(task.thread, task.join, task.intent, task.analysis.by)
     shown = "" if template in _WITHOUT_TABLE else f"table_{task.stage}"
     return cells.cell(template, task.stage, task.language, {**common, **more}, before=before, table=shown)
@@ -88,8 +88,6 @@ def _axis(prefix: str, task: Task, name: str) -> Variables:
 
 
 def _trend(task: Task) -> tuple[str, Variables]:
-    if task.analysis.by:
-        return "trend_by", {"most": task.intent.top or MOST_LINES}
     return "trend", {"steps_of_a_year": {**SEASONS, "D": 365}[task.frequency]}
 
 
@@ -123,10 +121,7 @@ def _breakdown(task: Task) -> tuple[str, Variables]:
 
 
 def _compare(task: Task) -> tuple[str, Variables]:
-    column = task.join.column(task.intent.measure)
-    if column is None or column.kind != "number":
-        return _breakdown(task)
-    return "compare", {**_shown(task, column.name), "column": column.name}
+    return "compare", {**_shown(task, task.intent.measure), "column": task.intent.measure}
 
 
 def _correlate(task: Task) -> tuple[str, Variables]:
@@ -185,7 +180,7 @@ def _rows(task: Task) -> tuple[str, Variables]:
 def _predict(task: Task) -> tuple[str, Variables]:
     target = task.intent.target or task.intent.measure
     numbers, categories = features(task, target)
-    sign, name = task.unit(task.join.column(target)), task.name(target or "")
+    sign, name = task.unit(target), task.name(target or "")
     return "predict", {
         **_shown(task, target),
         "target": name,
@@ -222,12 +217,14 @@ def _profile(task: Task) -> tuple[str, Variables]:
 _COMPOSERS: Mapping[str, Callable[[Task], tuple[str, Variables]]] = {
     "rows": _rows,
     "trend": _trend,
+    "trend_by": lambda task: ("trend_by", {"most": task.intent.top or MOST_LINES}),
     "change": _change,
     "breakdown": _breakdown,
     "compare": _compare,
     "correlate": _correlate,
     "distribution": _distribution,
     "predict": _predict,
+    "predict_number": _predict,
     "forecast": _forecast,
     "total": lambda _: ("single_number", {}),
     "profile": _profile,

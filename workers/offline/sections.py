@@ -35,12 +35,11 @@ class Section:
 def section(task: Task) -> Section | None:
     """What an analysis found; None when its cell did not run or its output is incomplete."""
     facts = facts_of([cell for cell in task.thread.since if stage_of(cell.code) == task.stage])
-    kind = _kind(task)
-    measured = task.measured
+    kind, measured = task.kind, task.measured
     try:
         variables = {**_common(task, measured), **_VARIABLES[kind](task, facts)}
         own = kind in ("distribution", "rows", "compare", "predict_number")  # of the column, not its total or mean
-        made = environment(task.language, _unit(task) if own else measured.unit, measured.rate)
+        made = environment(task.language, task.unit(task.intent.measure) if own else measured.unit, measured.rate)
         texts = sentences()[kind][task.language]
 
         def render(key: str) -> str:
@@ -72,23 +71,8 @@ def _findings(made: Environment, sentences_of: Mapping[str, str], variables: Map
 def _moved(task: Task, facts: Facts) -> str:
     """The remark on means that depend on one value, with the medians; empty if none does."""
     moved, medians = facts.get("moved", [])[:3], facts.get("median", [])[:8]
-    return say("frame", "moved", task.language, _unit(task), moved=moved, medians=medians) if moved else ""
-
-
-def _unit(task: Task) -> str:
-    return task.unit(task.join.column(task.intent.measure))
-
-
-def _kind(task: Task) -> str:
-    kind = task.analysis.kind
-    if kind == "trend" and task.analysis.by:
-        return "trend_by"
-    if kind == "predict" and not task.intent.target:
-        return "predict_number"
-    column = task.join.column(task.intent.measure)
-    if kind == "compare" and (column is None or column.kind != "number"):
-        return "breakdown"
-    return kind
+    sign = task.unit(task.intent.measure)
+    return say("frame", "moved", task.language, sign, moved=moved, medians=medians) if moved else ""
 
 
 def _common(task: Task, measured: Subject) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from workers.offline.subject import (
     subject,
 )
 from workers.offline.thread import Thread, chosen, names_looked_up, rows_meant
-from workers.offline.values import Analysis, Cell, Column, Intent, Join, Unplaced
+from workers.offline.values import Analysis, Cell, Intent, Join, Unplaced
 from workers.offline.wording import say, signed
 
 MAX_DRIVERS = 2
@@ -46,6 +46,16 @@ class Task:
     def language(self) -> Language:
         """The language of the report."""
         return self.thread.language
+
+    @property
+    def kind(self) -> str:
+        """The kind of the analysis; one whose cell or sentences differ has a name of its own."""
+        kind, column = self.analysis.kind, self.join.column(self.intent.measure)
+        if kind == "trend" and self.analysis.by:
+            return "trend_by"
+        if kind == "predict" and not self.intent.target:
+            return "predict_number"
+        return "breakdown" if kind == "compare" and (column is None or column.kind != "number") else kind
 
     @property
     def measured(self) -> Subject:
@@ -95,22 +105,23 @@ class Task:
         """A column's name for people."""
         return pretty(column, self.language)
 
-    def unit(self, column: Column | None) -> str:
+    def unit(self, name: str | None) -> str:
         """The sign of currency of a column of money."""
+        column = self.join.column(name)
         return self.thread.currency if column and cols.is_money(column) else ""
 
     def axis(self, name: str | None) -> str:
         """The label of an axis that shows a column."""
-        sign = self.unit(self.join.column(name))
+        sign = self.unit(name)
         return f"{self.name(name or '')} ({sign})" if sign else self.name(name or "")
 
     def ticks(self, name: str | None) -> str:
         """The format of an axis that shows a column."""
-        return signed("{x:,.10g}", self.unit(self.join.column(name)), self.language)
+        return signed("{x:,.10g}", self.unit(name), self.language)
 
     def labels(self, name: str | None, form: str) -> str:
         """The format of labels that show values of a column, written in this form."""
-        return signed(f"{{:{form}}}", self.unit(self.join.column(name)), self.language)
+        return signed(f"{{:{form}}}", self.unit(name), self.language)
 
 
 def tasks(thread: Thread, join: Join) -> list[Task]:
