@@ -55,7 +55,7 @@ def kind_of(name: str, dtype: str, unique: int | None, rows: int | None, samples
         whole = dtype.startswith(("int", "Int", "uint"))
         if whole and (id_like or (unique == rows and _numbers_rows(name))):
             return "id", False
-        if whole and named_like_an_id(name) and not is_named_rate(name):
+        if whole and named_like_an_id(name) and not is_rate(name):
             return "category", False  # a number that stands for a shop or a person is not added up
         return "number", False
     if _share(_DATE, filled) >= _MOSTLY:
@@ -64,13 +64,8 @@ def kind_of(name: str, dtype: str, unique: int | None, rows: int | None, samples
         return "id", False
     if _share(_NUMBER, filled) >= _MOSTLY:
         return "number", True
-    if (
-        unique is not None
-        and rows
-        and rows > _FEW
-        and unique == rows
-        and all(len(sample.split()) <= 2 for sample in filled)
-    ):
+    in_every_row = rows is not None and rows > _FEW and unique == rows
+    if in_every_row and all(len(sample.split()) <= 2 for sample in filled):
         return "id", False
     if distinct <= _FEW or (rows and distinct <= min(0.05 * rows, _MANY)):
         return "category", False
@@ -108,13 +103,9 @@ def _numbers_rows(name: str) -> bool:
     return name.casefold() in lexicon()["row_names"] and not concepts_of([stem(name)]) & {"money", "quantity"}
 
 
-def is_rate(column: Column) -> bool:
-    """True for a number that is averaged rather than added up: a price, a rate, an age."""
-    return is_named_rate(column.name)
-
-
-def is_named_rate(name: str) -> bool:
-    """True for the name of such a number, and of a scale such as "satisfaction (1-5)"."""
+def is_rate(name: str) -> bool:
+    """True for the name of a number that is averaged rather than added up: a price, a rate, an age, and a scale such as
+    "satisfaction (1-5)"."""
     named = any(word.stem in stems("rates") for word in words(name))
     chinese = any(CJK.search(rate) and rate in name for rate in lexicon()["rates"])
     return named or chinese or bool(re.search(r"[(（]\s*\d+\s*[-–—~至]\s*\d+\s*[)）]", name))
@@ -220,11 +211,11 @@ def default_measure(columns: Sequence[Column]) -> Column | None:
         named = [column for column in numbers if concept in concepts(column)]
         if concept == "money":
             named = [c for c in named if "price" not in concepts(c)] or [
-                c for c in numbers if _in_currency(c) and not is_rate(c)
+                c for c in numbers if _in_currency(c) and not is_rate(c.name)
             ]
         if named:
-            return min(named, key=lambda column: (is_rate(column), column.missing))
-    wanted = [column for column in numbers if not is_rate(column) and concepts(column).isdisjoint({"date"})]
+            return min(named, key=lambda column: (is_rate(column.name), column.missing))
+    wanted = [column for column in numbers if not is_rate(column.name) and concepts(column).isdisjoint({"date"})]
     return next(iter(wanted or numbers), None)
 
 

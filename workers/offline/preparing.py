@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from workers.offline import cells
 from workers.offline import columns as cols
@@ -22,11 +22,11 @@ def variables(join: Join) -> dict[str, Table]:
         return {"raw": join.base}
     named: dict[str, Table] = {}
     for table in join.tables:
-        named[_variable(table.name, tuple(named))] = table
+        named[_variable(table.name, named)] = table
     return named
 
 
-def _variable(name: str, taken: Sequence[str] = ()) -> str:
+def _variable(name: str, taken: Collection[str]) -> str:
     plain = re.sub(r"\W+", "_", name, flags=re.ASCII).strip("_").lower() or "table"
     ours = plain in ("df", "raw", "pd", "np", "plt", "re", "json", "work", "rows") or plain in cells.functions()
     plain = f"t_{plain}" if plain[0].isdigit() or ours else plain
@@ -102,10 +102,10 @@ def clean_cell(thread: Thread, join: Join, fixes: Fixes) -> Cell:
     if categories:
         steps.append(f"df = respell(df, {literal(categories)})")
     for column in numbers:
-        steps += _conversion(column, ("number", column.name) in fixes, "to_number", ".astype(float)")
+        steps += _conversion(column, ("number", column.name) in fixes, "to_number", "{}.astype(float)")
     steps += _dropping_totals(join)
     for column in dates:
-        steps += _conversion(column, ("date", column.name) in fixes, "to_dates", None)
+        steps += _conversion(column, ("date", column.name) in fixes, "to_dates", "pd.to_datetime({})")
     steps += [*_dropping_copies(join), *_amounts(join), *_marking_refunds(thread, join)]
     date = cols.default_date(join.columns)
     values = {
@@ -153,7 +153,9 @@ def _joining(join: Join, named: dict[str, Table], fixes: Fixes) -> list[str]:
 def _dropping_totals(join: Join) -> list[str]:
     """Rows of totals go before dates are read: "Total" may stand in the column of dates."""
     text = [c.name for c in join.columns if c.kind in ("category", "text", "id", "date") and c.dtype not in _NUMERIC]
-    added = [c.name for c in join.columns if c.kind == "number" and c.dtype != cols.DERIVED and not cols.is_rate(c)]
+    added = [
+        c.name for c in join.columns if c.kind == "number" and c.dtype != cols.DERIVED and not cols.is_rate(c.name)
+    ]
     words = literal(rf"{TOTAL.pattern}|average|mean|durchschnitt|mittelwert|平均")
     return [f"df = drop_totals(df, {literal(text[:12])}, {literal(added[:30])}, {words})"] if text and added else []
 
@@ -168,7 +170,8 @@ def _dropping_copies(join: Join) -> list[str]:
     return [f"df = drop_copies(df, {number})"]
 
 
-def _conversion(column: Column, fixed: bool, function: str, method: str | None) -> list[str]:
+def _conversion(column: Column, fixed: bool, function: str, simple: str) -> list[str]:
+    """The lines that read a column as numbers or dates: `simple` code until it has failed, then our own function."""
     name = literal(column.name)
     if fixed:
         return [
@@ -177,9 +180,7 @@ def _conversion(column: Column, fixed: bool, function: str, method: str | None) 
             f"lost = before[df[{name}].isna() & before.notna()]",
             f'tell("converted", column={name}, unreadable=len(lost), examples=lost.unique()[:3].tolist())',
         ]
-    if method:
-        return [f"df[{name}] = df[{name}]{method}"]
-    return [f"df[{name}] = pd.to_datetime(df[{name}])"]
+    return [f"df[{name}] = {simple.format(f'df[{name}]')}"]
 
 
 def _amounts(join: Join) -> list[str]:

@@ -133,7 +133,7 @@ def usual(measure: Column | None) -> Aggregate:
     """How a measure is put together when the question does not say."""
     if measure is None:
         return "count"
-    return "mean" if cols.is_rate(measure) else "sum"
+    return "mean" if cols.is_rate(measure.name) else "sum"
 
 
 def ranks_from_below(text: str) -> bool:
