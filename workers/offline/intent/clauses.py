@@ -38,12 +38,13 @@ def clauses(text: str) -> list[str]:
                 own[-1] += piece
             else:
                 own.append(piece)
-        if len(own) > 1 and not _asks(own[0]) and not _orders(own[0]):  # "in 2023, which region led?"
+        if len(own) > 1 and not _wants(own[0]):  # "in 2023, which region led?"
             own[:2] = [own[0] + own[1]]
-        if not found and not _asks(own[0]) and not _orders(own[0]):
-            opening += own.pop(0)
-        elif found and not _asks(own[0]) and not _orders(own[0]):
-            found[-1] += own.pop(0)
+        if not _wants(own[0]):
+            if found:
+                found[-1] += own.pop(0)
+            else:
+                opening += own.pop(0)
         found += own
         if opening and found:
             found[0], opening = opening + found[0], ""
@@ -55,7 +56,7 @@ def told_before(text: str) -> int:
     """Where the first sentence that asks or orders something begins; 0 when none does."""
     start = 0
     for sentence in _pieces(text, _END):
-        if _asks(sentence) or _orders(sentence):
+        if _wants(sentence):
             return start
         start += len(sentence)
     return 0
@@ -71,7 +72,7 @@ def _asks(piece: str) -> bool:
     return bool(_ASKS.match(piece.strip()) or (CJK.search(piece) and _ASKS_CHINESE.search(piece)))
 
 
-def _orders(sentence: str) -> bool:
-    """True when a sentence names an analysis without the form of a question: "Sales per month by region." """
+def _wants(sentence: str) -> bool:
+    """True for a question, and for an analysis that is named without its form: "Sales per month by region." """
     named = any(has(group, sentence) for group in ("frequencies", "aggregates", "orders", "asks_each"))
-    return named and not _LEADING_IN.match(sentence)
+    return _asks(sentence) or (named and not _LEADING_IN.match(sentence))
