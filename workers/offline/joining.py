@@ -85,8 +85,7 @@ def rejoined(join: Join, tables: Sequence[Table], text: str) -> Join:
     """The frame for a further question: another one when the text names tables or columns that only it holds."""
     if not join.unused:
         return join
-    columns = list({column.name: column for table in tables for column in table.columns}.values())
-    whole = [mention for mention in mentions(columns, text) if mention.score >= WHOLE_NAME]
+    whole = [mention for mention in mentions(_columns(tables), text) if mention.score >= WHOLE_NAME]
     named = {column.name for mention in whole for column in mention.columns}
     missed = named - {column.name for table in join.tables for column in table.columns}
     if not missed and not any(find([table.name], text) for table in join.unused):
@@ -96,10 +95,14 @@ def rejoined(join: Join, tables: Sequence[Table], text: str) -> Join:
     return other if len(named & held) >= len(named) - len(missed) else join
 
 
+def _columns(tables: Sequence[Table]) -> list[Column]:
+    """The columns of the tables, each name once."""
+    return list({column.name: column for table in tables for column in table.columns}.values())
+
+
 def _only_one_named(tables: Sequence[Table], key: str, text: str) -> Table | None:
     """The one table that holds every column that a text names, the key left aside; None when there are several."""
-    columns = list({column.name: column for table in tables for column in table.columns}.values())
-    named = [{column.name for column in mention.columns} for mention in mentions(columns, text)]
+    named = [{column.name for column in mention.columns} for mention in mentions(_columns(tables), text)]
     named = [names for names in named if key not in names]
     holding = [table for table in tables if all(names & {column.name for column in table.columns} for names in named)]
     return holding[0] if named and len(holding) == 1 else None
@@ -114,9 +117,8 @@ def _stackable(tables: Sequence[Table]) -> tuple[Table, ...]:
 
 
 def _may_be_key(column: Column, table: Table) -> bool:
-    return (
-        named_like_an_id(column.name) or column.kind == "id" or (_unique(table, column.name) and (table.rows or 0) > 5)
-    )
+    tells_rows_apart = _unique(table, column.name) and (table.rows or 0) > 5
+    return named_like_an_id(column.name) or column.kind == "id" or tells_rows_apart
 
 
 def _unique(table: Table, name: str) -> bool:
