@@ -158,12 +158,9 @@ def _prepare(thread: Thread, join: Join) -> Move:
         cell = compose(thread, join, fixes)
         if len(failed) >= MAX_ATTEMPTS or _tried(cell, failed):
             return _unreadable(thread, failed)
-        text = (
-            say("talk", "repair", thread.language, error=error_of(failed[-1]))
-            if failed
-            else say("talk", stage, thread.language)
-        )
-        return _run(cell, say("talk", "lost", thread.language) if lost and stage == "load" and not failed else text)
+        if failed:
+            return _run(cell, say("talk", "repair", thread.language, error=error_of(failed[-1])))
+        return _run(cell, say("talk", "lost" if lost and stage == "load" else stage, thread.language))
     return _decline(say("frame", "no_load", thread.language, error=""))
 
 

@@ -69,26 +69,22 @@ def _texts(steps: Sequence[Step]) -> Iterator[str]:
     yield "\n".join(together).strip()
 
 
-def _tables(file: FileAbstract) -> list[Table]:
+def _tables(file: FileAbstract) -> Iterator[Table]:
     """The tables of a file that have columns. A sheet is named when its file can hold several."""
-    found = []
     several = len(file.tables) > 1
     for note in file.tables:
         if note.columns:
             numbered = file.format == "html" and note.name.isdecimal()
-            found.append(
-                Table(
-                    name=note.name if several and note.name else file.path.rsplit("/", 1)[-1].rsplit(".", 1)[0],
-                    path=file.path,
-                    format=file.format,
-                    columns=tuple(_column(column, note.rows) for column in note.columns),
-                    rows=note.rows,
-                    sheet=note.name if note.name and (file.format.startswith("xls") or numbered) else None,
-                    encoding=file.encoding,
-                    read=note.read or file.read_hint,
-                )
+            yield Table(
+                name=note.name if several and note.name else file.path.rsplit("/", 1)[-1].rsplit(".", 1)[0],
+                path=file.path,
+                format=file.format,
+                columns=tuple(_column(column, note.rows) for column in note.columns),
+                rows=note.rows,
+                sheet=note.name if note.name and (file.format.startswith("xls") or numbered) else None,
+                encoding=file.encoding,
+                read=note.read or file.read_hint,
             )
-    return found
 
 
 def _source_tables(cells: Iterable[CellRan]) -> Iterator[Table]:

@@ -202,6 +202,8 @@ def _asked_now(
     known = Known(
         known_values(join, facts), refunds is not None, refunds.column if refunds else "", looked_up, language
     )
+    named = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE) for name in sources]
+    named += [_called(table) for table in join.tables if table.format == "source"]
     before: tuple[Intent, ...] = ()
     now: tuple[Intent, ...] | Unclear = ()
     open_text = ""
@@ -210,14 +212,8 @@ def _asked_now(
             if isinstance(now, Unclear):
                 text = _with_choice(open_text, now, text)  # noqa: PLW2901 - the answer completes the question
             elif now:
-                before = (
-                    tuple(
-                        without_empty_filters(intent, facts) for intent in now if intent.analyses and not intent.beyond
-                    )
-                    or before
-                )
-            named = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE) for name in sources]
-            named += [_called(table) for table in join.tables if table.format == "source"]
+                answered = [intent for intent in now if intent.analyses and not intent.beyond]
+                before = tuple(without_empty_filters(intent, facts) for intent in answered) or before
             for pattern in named:  # which table is meant is no part of what is asked of it
                 text = pattern.sub(" ", text)  # noqa: PLW2901
             heard = understand(text, join, before, known)

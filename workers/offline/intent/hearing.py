@@ -113,9 +113,8 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     if peak:
         kinds = ("trend", *(kind for kind in kinds if kind not in ("trend", "breakdown")))
     aggregate = aggregate_of(plain, measures, [mention.span for mention in columns])
-    if (
-        target and measures and ("compare" in kinds or aggregate not in (None, "count"))
-    ):  # on both sides of a yes-no column
+    compared = "compare" in kinds or aggregate not in (None, "count")
+    if target and measures and compared:  # on both sides of a yes-no column
         groups, target = [*groups, target.name], None
     elif target and not groups:
         groups, measures = [f"~{column.name}" for column in measures], []
@@ -218,13 +217,8 @@ def repeats(column: Column, frame: Join) -> bool:
 def _counted(text: str, found: Sequence[cols.Mention], frame: Join) -> str:
     """The column of "how many customers", when a customer stands in several rows; empty for rows themselves."""
     for mention in found:
-        column = _settled(mention)
-        if (
-            _COUNTING.search(text[: mention.span.start])
-            and column
-            and column.kind in ("category", "text", "id")
-            and repeats(column, frame)
-        ):
+        column, counted = _settled(mention), _COUNTING.search(text[: mention.span.start])
+        if column and counted and column.kind in ("category", "text", "id") and repeats(column, frame):
             return column.name
     return ""
 
