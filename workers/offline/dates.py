@@ -28,6 +28,8 @@ _UNITS = {
     **{"day": "D", "week": "W", "month": "M", "quarter": "Q", "year": "Y"},
     **{"天": "D", "周": "W", "月": "M", "季度": "Q", "年": "Y"},
 }
+BOUND = re.compile(r"(>=|>|<=|<)(.+)")
+LAST = re.compile(r"last:(\d+)([DWMQY])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +176,7 @@ def mask(values: Sequence[str], column: str, whole: str) -> str:
 
 
 def _condition(value: str, column: str, whole: str) -> str:
-    if relative := re.fullmatch(r"last:(\d+)([DWMQY])", value):
+    if relative := LAST.fullmatch(value):
         step = {"D": ("days", 1), "W": ("weeks", 1), "M": ("months", 1), "Q": ("months", 3), "Y": ("years", 1)}
         name, size = step[relative[2]]
         return f"{column} > {whole}.max().normalize() - pd.DateOffset({name}={int(relative[1]) * size})"
@@ -189,7 +191,7 @@ def _condition(value: str, column: str, whole: str) -> str:
         months = f'{whole}.dt.to_period("M").dropna().unique()'
         latest = f"max((month for month in {months} if month.month == {int(compared[2])}), default=pd.NaT)"
         return f'{column}.dt.to_period("M") {compared[1]} {latest}'
-    if compared := re.fullmatch(r"(>=|>|<=|<)(.+)", value):
+    if compared := BOUND.fullmatch(value):
         edge = "start_time" if compared[1] in (">=", "<") else "end_time"
         return f'{column} {compared[1]} pd.Period("{compared[2]}").{edge}'
     return f'{column}.dt.to_period("{frequency_of(value)}") == "{value}"'

@@ -175,6 +175,6 @@ def _bounded(
 
 def bounds_mask(values: Sequence[str], column: str) -> str:
     """The condition, as code, that holds where `column` keeps to every bound."""
-    bounds = [bound for value in values if (bound := re.fullmatch(r"(>=|>|<=|<)(.+)", value))]
+    bounds = [bound for value in values if (bound := dates.BOUND.fullmatch(value))]
     parts = [f"{column} {bound[1]} {bound[2]}" for bound in bounds]
     return " & ".join(f"({part})" if len(parts) > 1 else part for part in parts)
