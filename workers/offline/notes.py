@@ -156,9 +156,7 @@ def _values_there_are(thread: Thread, join: Join, intent: Intent) -> list[dict[s
     """The values of the categories that cells have listed, those of the question's own columns first."""
     own = {by for each in intent.analyses for by in each.by}
     told = {str(fact.get("column")): fact for fact in thread.facts.get("values", ())}
-    listed = [
-        (name, fact) for name, fact in told.items() if (column := join.column(name)) and column.kind == "category"
-    ]
+    listed = [(name, fact) for name, fact in told.items() if join.kind(name) == "category"]
     listed.sort(key=lambda item: (item[0] not in own, len(item[1]["values"]) > MAX_VALUES))
     return [
         {

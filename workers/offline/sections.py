@@ -182,8 +182,7 @@ def _breakdown(task: Task, facts: Facts) -> dict[str, Any]:
 
 
 def _compare(task: Task, facts: Facts) -> dict[str, Any]:
-    column = task.join.column(task.analysis.by[0])
-    said = (lambda name: f"{task.by}: {name}") if column and column.kind == "flag" else str
+    said = (lambda name: f"{task.by}: {name}") if task.join.kind(task.analysis.by[0]) == "flag" else str
     sides = [{**side, "name": said(side["name"])} for side in facts["side"]]
     test = last_told(facts, "test")
     effect = bool(test) and _real(test["effect"]) is not None

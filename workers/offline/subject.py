@@ -169,8 +169,7 @@ def _conditions(thread: Thread, join: Join, intent: Intent) -> list[tuple[str, s
 
 
 def _mask(join: Join, item: Filter) -> str:
-    name, column = literal(item.column), join.column(item.column)
-    kind = column.kind if column else "category"
+    name, kind = literal(item.column), join.kind(item.column)
     if kind == "date":
         return dates.mask(item.values, f"work[{name}]", f"df[{name}]")
     if kind == "number":
@@ -232,13 +231,12 @@ def scope(thread: Thread, intent: Intent) -> str:
 
 
 def _filter_said(thread: Thread, join: Join, item: Filter) -> str:
-    column = join.column(item.column)
-    if column and column.kind == "number":
+    kind = join.kind(item.column)
+    if kind == "number":
         name = pretty(item.column, thread.language)
         listed = ", ".join(f"{name} {_bound_said(value, thread.language)}" for value in item.values)
     else:
-        dated = bool(column and column.kind == "date")
-        said = [time_said(thread, value) for value in item.values] if dated else item.values
+        said = [time_said(thread, value) for value in item.values] if kind == "date" else item.values
         years = len(said) > 2 and all(value.isdigit() for value in item.values)
         listed = f"{said[0]}–{said[-1]}" if years else "/".join(said)
     return listed if item.keep else word(thread, "not", text=listed)
@@ -251,19 +249,17 @@ def _bound_said(value: str, language: Language) -> str:
     return f"{ {'>=': '≥', '<=': '≤'}.get(sign, sign) } {written(f'{number:,.10g}', language)}"
 
 
-_TIMES = (("since", r">=(.+)"), ("after", r">(.+)"), ("until", r"<=(.+)"), ("before", r"<(.+)"))
+_TIMES = {">=": "since", ">": "after", "<=": "until", "<": "before"}
 
 
 def time_said(thread: Thread, value: str) -> str:
     """A value of dates.py in words."""
     if value.startswith("M"):
         return month(int(value[1:]), thread.language) if value[1:].isdigit() else word(thread, value)
-    if relative := re.fullmatch(r"last:(\d+)([DWMQY])", value):
-        steps = f"last_{relative[2]}"
-        return word(thread, steps, n=int(relative[1]))
+    if relative := dates.LAST.fullmatch(value):
+        return word(thread, f"last_{relative[2]}", n=int(relative[1]))
     if re.fullmatch(r"[YQ]-\d", value):
         return word(thread, value)
-    for key, pattern in _TIMES:
-        if compared := re.fullmatch(pattern, value):
-            return word(thread, key, y=time_said(thread, compared[1]))
+    if compared := dates.BOUND.fullmatch(value):
+        return word(thread, _TIMES[compared[1]], y=time_said(thread, compared[2]))
     return when(value.replace("..", "–"), thread.language)

@@ -50,12 +50,14 @@ class Task:
     @property
     def kind(self) -> str:
         """The kind of the analysis; one whose cell or sentences differ has a name of its own."""
-        kind, column = self.analysis.kind, self.join.column(self.intent.measure)
+        kind = self.analysis.kind
         if kind == "trend" and self.analysis.by:
             return "trend_by"
         if kind == "predict" and not self.intent.target:
             return "predict_number"
-        return "breakdown" if kind == "compare" and (column is None or column.kind != "number") else kind
+        if kind == "compare" and self.join.kind(self.intent.measure) != "number":
+            return "breakdown"
+        return kind
 
     @property
     def measured(self) -> Subject:
@@ -162,9 +164,8 @@ def questions_to_the_data(thread: Thread, join: Join) -> list[Cell]:
         columns = [column.name for column in join.columns if column.kind in ("category", "id", "text")][:MAX_COLUMNS]
         quoted = [say("words", "quoted", thread.language, text=name) for name in unknown]
         listed = ("、" if thread.language in UNSPACED else ", ").join(quoted)
-        return [
-            cells.cell("look_up", "seek", thread.language, {"names": unknown, "columns": columns, "listed": listed})
-        ]
+        sought = {"names": unknown, "columns": columns, "listed": listed}
+        return [cells.cell("look_up", "seek", thread.language, sought)]
     found = []
     for number, intent in enumerate(thread.intents, start=1):
         if intent.filters and not missing_names(thread, intent) and chosen(intent, thread.facts) is None:

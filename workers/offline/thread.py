@@ -267,15 +267,14 @@ def _with_choice(question: str, unclear: Unclear, answer: str) -> str:
 def _currency(join: Join) -> str:
     """The sign of currency that the samples of money columns are written with; empty when there is none."""
     signs: Mapping[str, str] = lexicon()["currencies"]
-    samples = [s for column in join.columns if column.kind == "number" for s in column.samples]
-    names = [column.name for column in join.columns if column.kind == "number"]
-    for sign, shown in signs.items():
-        if any(sign in sample for sample in samples):
-            return shown
-    for sign, shown in signs.items():
-        if any(sign in name if not sign.isalpha() else sign.casefold() in name.casefold().split("_") for name in names):
-            return shown
-    return ""
+    numbers = [column for column in join.columns if column.kind == "number"]
+
+    def names(sign: str, name: str) -> bool:
+        return sign.casefold() in name.casefold().split("_") if sign.isalpha() else sign in name
+
+    sampled = [shown for sign, shown in signs.items() if any(sign in s for column in numbers for s in column.samples)]
+    named = [shown for sign, shown in signs.items() if any(names(sign, column.name) for column in numbers)]
+    return next(iter([*sampled, *named]), "")
 
 
 def _since_session_lost(ran: tuple[CellRan, ...]) -> tuple[CellRan, ...]:

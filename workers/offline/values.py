@@ -103,6 +103,11 @@ class Join:
         """The column of this name, if there is one."""
         return next((column for column in self.columns if column.name == name), None)
 
+    def kind(self, name: str | None) -> Kind | None:
+        """What the column of this name holds, if there is one."""
+        column = self.column(name)
+        return column.kind if column else None
+
 
 @dataclass(frozen=True, slots=True)
 class Filter:

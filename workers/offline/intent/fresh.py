@@ -36,7 +36,7 @@ def asked_anew(heard: Heard, frame: Join, previous: Intent | None) -> Intent:
         frequency=heard.frequency or ("W" if heard.ahead and find(["week", "weeks", "周"], text) else None),
         filters=merged(kept_filters, heard.filters),
         top=heard.rows or heard.top,
-        listed=_lists(heard),
+        listed=heard.listed,
         ascending=ranks_from_below(text),
         chart=heard.chart,
         no_refunds=heard.refunds if heard.refunds is not None else bool(previous and previous.no_refunds),
@@ -57,7 +57,7 @@ def asked_anew(heard: Heard, frame: Join, previous: Intent | None) -> Intent:
         return _change(heard, frame, base)
     if shared := _share(heard, frame, base):
         return shared
-    if {"correlate"} & set(heard.kinds) and len(heard.groups) > 1 and not (heard.measures or target):
+    if "correlate" in heard.kinds and len(heard.groups) > 1 and not (heard.measures or target):
         return replace(base, analyses=(Analysis("profile"),), beyond=True, unplaced=())  # of two categories: no rule
     wordless = base.measure is None and heard.aggregate not in (None, "count")  # the average of words
     impossible = wordless or (heard.lacks_date and not heard.groups)
@@ -101,7 +101,7 @@ def _change(heard: Heard, frame: Join, base: Intent) -> Intent:
 def _share(heard: Heard, frame: Join, base: Intent) -> Intent | None:
     """The share that one value of a category makes, as in "what share of orders is online?"."""
     named = [item for item in base.filters if item.keep and len(item.values) == 1]
-    single = [item for item in named if (column := frame.column(item.column)) and column.kind == "category"]
+    single = [item for item in named if frame.kind(item.column) == "category"]
     if not heard.shares or heard.groups or len(single) != 1 or base.target:
         return None
     counted = not heard.measures
@@ -166,7 +166,7 @@ def _analyses(heard: Heard, frame: Join, base: Intent) -> list[Analysis]:
     text, kinds = heard.text, set(heard.kinds)
     groups = [(group,) for group in heard.groups]
     found: list[Analysis] = []
-    if base.measure and not base.target and (heard.rows or _lists(heard)):
+    if base.measure and not base.target and (heard.rows or heard.listed):
         return [Analysis("rows")]
     over_time = "predict" in kinds and not base.target and not groups and has("time_words", text)
     if base.date and ("forecast" in kinds or over_time):
@@ -190,17 +190,12 @@ def _analyses(heard: Heard, frame: Join, base: Intent) -> list[Analysis]:
     return found or _plainest(heard, frame, base)
 
 
-def _lists(heard: Heard) -> bool:
-    """True when rows are to be listed: those that meet a condition, and nothing else is asked of them."""
-    return heard.listed and bool(heard.filters) and not heard.shares and not set(heard.kinds) - {"total", "breakdown"}
-
-
 def _relations(heard: Heard, frame: Join, base: Intent, groups: list[tuple[str]]) -> list[Analysis]:
     """Correlations and comparisons, if that is what the question is about."""
     text = heard.text
     pair = [Analysis("correlate", other=heard.measures[1].name)] if len(heard.measures) >= 2 else []
     numbers = [column for column in frame.columns if column.kind == "number"]
-    sides = [by for (by,) in groups if (column := frame.column(by)) and column.kind == "flag"]
+    sides = [by for (by,) in groups if frame.kind(by) == "flag"]
     compared = "compare" in heard.kinds or (heard.measures and base.aggregate != "sum")
     if sides and base.measure and not base.target and compared:
         return [Analysis("compare", group) for group in groups]
@@ -230,11 +225,9 @@ def _step_of(item: Filter) -> str:
 
 def _plainest(heard: Heard, frame: Join, base: Intent) -> list[Analysis]:
     """The simplest answer to a question that asks for no analysis by name; nothing when it names no column either."""
-    if base.target and (
-        heard.aggregate == "count" or heard.shares or (heard.filters and "breakdown" not in heard.kinds)
-    ):
-        return [Analysis("total")]
     if base.target:
+        if heard.aggregate == "count" or heard.shares or (heard.filters and "breakdown" not in heard.kinds):
+            return [Analysis("total")]
         return [Analysis("breakdown", (column.name,)) for column in _driver_groups(frame, base.target)]
     if several := [f.column for f in base.filters if f.keep and len(f.values) > 1 and f.column != base.date]:
         return [Analysis("breakdown", (several[0],))]

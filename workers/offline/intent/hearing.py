@@ -76,7 +76,7 @@ class Heard:
     peak: bool
     rows: int | None
     listed: bool
-    """Whether the rows that meet the filters are asked for one by one."""
+    """Whether the rows that meet the filters are asked for one by one, and nothing else of them."""
     shares: bool
     unplaced: tuple[Unplaced, ...]
     counted: str
@@ -125,6 +125,8 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     top, single, listing = top_of(text), single_rows(text), listed_rows(text)
     if listing and listing.meets(mention.span for mention in columns):  # a column's values, and no rows
         listing = None
+    filters, shares = (*_date_filters(text, date, times), *values, *bounds), has("shares", text)
+    others = set(kinds) - {"total", "breakdown"}
     used = [
         *(told[1] for told in (top, single, ahead) if told),
         *(moment.span for moment in times),
@@ -140,7 +142,7 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
         groups=tuple(dict.fromkeys(groups or named.prose))[:MAX_GROUPINGS],
         target=target,
         dates=tuple(named.dates),
-        filters=(*_date_filters(text, date, times), *values, *bounds),
+        filters=filters,
         lacks_date=date is None and bool(times or _TIMELY & set(kinds) or first_of("frequencies", plain)),
         frequency=peak or first_of("frequencies", plain),  # type: ignore[arg-type]  # the lexicon's keys
         aggregate=aggregate,
@@ -152,8 +154,8 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
         tested=has("significance", text),
         peak=peak is not None,
         rows=single[0] if single and not groups else None,
-        listed=bool(listing and not single and not groups and not top and aggregate is None),
-        shares=has("shares", text),
+        listed=bool(listing and filters) and not (single or groups or top or aggregate or shares or others),
+        shares=shares,
         unplaced=unplaced(
             text,
             used,
