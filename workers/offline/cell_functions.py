@@ -63,9 +63,8 @@ def to_number(column: pd.Series) -> pd.Series:
 
 def to_dates(column: pd.Series) -> pd.Series:
     """Dates written in several ways; 03/04/2023 is read as the other dates suggest, day first when none does."""
-    text = (
-        column.astype("string").str.strip().str.replace(r"[年月]", "-", regex=True).str.replace("日", "", regex=False)
-    )
+    text = column.astype("string").str.strip().str.replace(r"[年月]", "-", regex=True)
+    text = text.str.replace("日", "", regex=False)
     parts = text.str.extract(r"^(\d{1,2})[/.\-](\d{1,2})[/.\-]\d{2,4}\b").astype(float)
     month_first = (parts[1] > 12).sum() > (parts[0] > 12).sum()
     year_first = text.str.match(r"\d{4}", na=False)
@@ -332,9 +331,8 @@ def fill_product(table: pd.DataFrame, total: str, one: str, other: str) -> pd.Da
     """Fill blanks of `total` with one x other, if that is what the filled rows hold; print how many were filled."""
     product = table[one] * table[other]
     known = table[total].notna() & product.notna()
-    agreeing = (
-        float(np.isclose(product[known], table[total][known], rtol=0.005, atol=0.01).mean()) if known.any() else 0.0
-    )
+    close = np.isclose(product[known], table[total][known], rtol=0.005, atol=0.01)
+    agreeing = float(close.mean()) if known.any() else 0.0
     blank = table[total].isna() & product.notna()
     if agreeing < 0.95 or not blank.any():
         return table
@@ -385,10 +383,8 @@ def keep(rows: pd.DataFrame, met: pd.Series, column: str, said: str, steps: list
     values = rows[column].dropna()
     if left.empty and len(values):
         if values.dtype.kind in "Mif":
-            step |= {
-                "low": str(values.min()).removesuffix(" 00:00:00"),
-                "high": str(values.max()).removesuffix(" 00:00:00"),
-            }
+            low, high = (str(end).removesuffix(" 00:00:00") for end in (values.min(), values.max()))
+            step |= {"low": low, "high": high}
         else:
             step["values"] = [str(value)[:40] for value in values.astype(str).value_counts().index[:12]]
     steps.append(step)

@@ -82,13 +82,11 @@ def single_number(
     work: Any, *, total: Any, column: str | None, rate: bool, averaged: bool, words: dict[str, str]
 ) -> None:
     """One number."""
-    more = (
-        {"cases": int(work["is_target"].sum())}
-        if rate
-        else {"missing": int(work[column].isna().sum())}
-        if column
-        else {}
-    )
+    more = {}
+    if rate:
+        more = {"cases": int(work["is_target"].sum())}
+    elif column:
+        more = {"missing": int(work[column].isna().sum())}
     tell("total", value=round(total, 4) if len(work) else None, rows=len(work), **more)
     if averaged:
         tell_moved({"": work[column]})

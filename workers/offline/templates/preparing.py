@@ -38,17 +38,13 @@ def clean(
 ) -> None:  # fmt: skip
     """Says what the clean data holds, after `df` was made."""
     missing = {column: int(count) for column, count in df[used].isna().sum().items() if count}
-    if date:
-        span = {"date_from": str(df[date].min())[:10], "date_to": str(df[date].max())[:10]}
-        tell("clean", rows_read=rows_read, rows=len(df), **span, missing=missing)
-    else:
-        tell("clean", rows_read=rows_read, rows=len(df), missing=missing)
+    span = {"date_from": str(df[date].min())[:10], "date_to": str(df[date].max())[:10]} if date else {}
+    tell("clean", rows_read=rows_read, rows=len(df), **span, missing=missing)
     for column in dates:
         tell("dates", column=column, step=spacing(df[column]))
-    if categories:
-        for column in categories:
-            values = df[column].dropna().astype(str).value_counts().index[:15]
-            tell("values", column=column, values=[value[:32] for value in values])
+    for column in categories:
+        values = df[column].dropna().astype(str).value_counts().index[:15]
+        tell("values", column=column, values=[value[:32] for value in values])
     print(fill("cleaned", words, read=rows_read, kept=len(df)))
 
 
