@@ -20,22 +20,13 @@ from core.yaml_text import read_yaml
 
 _BEHIND: Final = frozenset[Language]({"de", "es", "fr"})
 """The languages that set a sign of currency or of percent behind the number, after a space that does not break."""
-_DAYS: Final[Mapping[Language, str]] = {
-    "de": "{d}.{m}.{y}",
-    "es": "{d}/{m}/{y}",
-    "fr": "{d}/{m}/{y}",
-    "ja": "{y}/{m}/{d}",
+_TIMES: Final[Mapping[Language, tuple[str, str, str, str]]] = {
+    "de": ("{d}.{m}.{y}", "{name} {y}", "Q{q} {y}", "{y}"),
+    "es": ("{d}/{m}/{y}", "{name} de {y}", "T{q} {y}", "{y}"),
+    "fr": ("{d}/{m}/{y}", "{name} {y}", "T{q} {y}", "{y}"),
+    "ja": ("{y}/{m}/{d}", "{y}年{name}", "{y}年第{q}四半期", "{y}年"),
 }
-_MONTHS: Final[Mapping[Language, str]] = {
-    "de": "{name} {y}", "es": "{name} de {y}", "fr": "{name} {y}", "ja": "{y}年{name}"
-}  # fmt: skip
-_QUARTERS: Final[Mapping[Language, str]] = {
-    "de": "Q{q} {y}",
-    "es": "T{q} {y}",
-    "fr": "T{q} {y}",
-    "ja": "{y}年第{q}四半期",
-}
-_YEARS: Final[Mapping[Language, str]] = {"ja": "{y}年"}
+"""How a day, a month, a quarter and a year are written; as in ISO 8601 in the other languages."""
 _TIME = re.compile(r"(?<![\d.-])(?P<y>\d{4})(?:Q(?P<q>[1-4])|-(?P<m>\d\d)(?:-(?P<d>\d\d))?)?(?![\d.-])")
 
 
@@ -79,11 +70,12 @@ def when(text: object, language: Language) -> str:
 
 
 def _time(found: re.Match[str], language: Language) -> str:
-    parts = {name: part or "" for name, part in found.groupdict().items()}
-    forms = _DAYS if found["d"] else _MONTHS if found["m"] else _QUARTERS if found["q"] else _YEARS
-    if language not in forms or not 0 <= int(found["m"] or 1) - 1 < 12:
+    number = int(found["m"] or 1)
+    if language not in _TIMES or not 1 <= number <= 12:
         return found[0]
-    return forms[language].format(**parts, name=month(int(found["m"] or 1), language))
+    a_day, a_month, a_quarter, a_year = _TIMES[language]
+    form = a_day if found["d"] else a_month if found["m"] else a_quarter if found["q"] else a_year
+    return form.format(**found.groupdict(), name=month(number, language))
 
 
 def number(value: object, language: Language) -> str:
