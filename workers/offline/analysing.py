@@ -10,7 +10,7 @@ from core.phrases import UNSPACED
 from workers.offline import cells, dates
 from workers.offline import columns as cols
 from workers.offline.cells import Code
-from workers.offline.subject import BAND, ORDERED, period, plain, scope, selection, time_said, word
+from workers.offline.subject import BAND, ORDERED, plain, scope, selection, time_said, word
 from workers.offline.tasks import REPORT_ROWS, Task
 from workers.offline.thread import done
 from workers.offline.values import Cell
@@ -94,7 +94,7 @@ def _trend(task: Task) -> tuple[str, Variables]:
 def _change(task: Task) -> tuple[str, Variables]:
     """A named period against the one before; without a name, the last whole one."""
     named, frequency = task.intent.period, task.change_frequency
-    words = period(task.language, frequency)
+    words = say("periods", frequency, task.language)
     return "change", {
         "frequency": frequency,
         "period": words,

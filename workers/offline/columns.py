@@ -134,20 +134,19 @@ WHOLE_NAME = 10.0
 def mentions(columns: Sequence[Column], text: str) -> list[Mention]:
     """The columns that a text means, in the order of the text."""
     stop = stems("stop_words")
-    hits: dict[tuple[int, int], list[tuple[float, Column]]] = {}
+    hits: dict[Span, list[tuple[float, Column]]] = {}
     text_words = [word for word in words(text) if not CJK.search(word.text)]
     for column in columns:
         for span, score in [*_word_hits(column, text_words, stop), *_chinese_hits(column, text)]:
-            hits.setdefault((span.start, span.end), []).append((score, column))
+            hits.setdefault(span, []).append((score, column))
     found: list[Mention] = []
-    ranked = sorted(hits.items(), key=lambda item: (-max(score for score, _ in item[1]), item[0][0] - item[0][1]))
-    for (start, end), scored in ranked:
-        span = Span(start, end)
+    ranked = sorted(hits.items(), key=lambda item: (-max(score for score, _ in item[1]), -item[0].length))
+    for span, scored in ranked:
         if span.meets(taken.span for taken in found):
             continue
         best = max(score for score, _ in scored)
         fitting = tuple(column for score, column in scored if score >= best - 0.01)
-        found.append(Mention(span, fitting, text[start:end], best))
+        found.append(Mention(span, fitting, text[span.start : span.end], best))
     return sorted(found, key=lambda mention: mention.span.start)
 
 

@@ -10,7 +10,7 @@ from workers.offline import columns as cols
 from workers.offline import dates
 from workers.offline.loading import error_of
 from workers.offline.reading import facts_of, last_told
-from workers.offline.subject import period, pretty, spacing
+from workers.offline.subject import pretty, spacing
 from workers.offline.tasks import emptied_by, missing_names
 from workers.offline.thread import Thread, done, names_looked_up
 from workers.offline.values import Intent, Join
@@ -128,7 +128,7 @@ def unanswered(thread: Thread, join: Join, intent: Intent) -> str:
         low, high = _as_number(step.get("low")), _as_number(step.get("high"))
         return say("frame", "emptied", language, s=step, column=column, low=low, high=high)
     if finer := finer_than_the_dates(thread, intent):
-        wanted, known = (period(language, each) for each in finer)
+        wanted, known = (say("periods", each, language) for each in finer)
         return say("frame", "finer", language, wanted=wanted, known=known, date=intent.date)
     if intent.lacks or intent.beyond:
         key = f"lacks_{intent.lacks}" if intent.lacks else "beyond"

@@ -118,21 +118,21 @@ def clean_cell(thread: Thread, join: Join, fixes: Fixes) -> Cell:
 
 
 def _joining(join: Join, named: dict[str, Table], fixes: Fixes) -> list[str]:
-    names = list(named)
-    if len(names) == 1:
+    (first, _), *others = named.items()
+    if not others:
         return ["df = raw.copy()"]
     if join.key is None:
         parts = ", ".join(f"{literal(table.name)}: {name}" for name, table in named.items())
         return [
             f'df = pd.concat({{{parts}}}, names=["source"]).reset_index(level="source").reset_index(drop=True)',
-            f'tell("stacked", tables={len(names)}, rows=len(df))',
+            f'tell("stacked", tables={len(named)}, rows=len(df))',
         ]
     key = literal(join.key)
-    lines = [f"df = {names[0]}.copy()"]
+    lines = [f"df = {first}.copy()"]
     seen = {column.name for column in join.base.columns}
     base_key = join.base.column(join.key)
     one_to_one = base_key is not None and base_key.unique == join.base.rows
-    for name, table in list(named.items())[1:]:
+    for name, table in others:
         repeated = [column.name for column in table.columns if column.name in seen and column.name != join.key]
         seen |= {column.name for column in table.columns}
         part = f"{name}.drop(columns={literal(repeated)})" if repeated else name
@@ -142,11 +142,11 @@ def _joining(join: Join, named: dict[str, Table], fixes: Fixes) -> list[str]:
         lines.append(f"shares_key(df, {part.partition('.drop')[0]}, {key})")
         lines.append(f'df = df.merge({part}, on={key}, how="left", validate="{validate}")')
     unmatched = ", ".join(
-        f"{literal(table.name)}: int((~df[{key}].isin({name}[{key}])).sum())" for name, table in list(named.items())[1:]
+        f"{literal(table.name)}: int((~df[{key}].isin({name}[{key}])).sum())" for name, table in others
     )
     return [
         *lines,
-        f'tell("joined", key={key}, tables={len(names)}, rows=len(df), columns=df.shape[1], unmatched={{{unmatched}}})',
+        f'tell("joined", key={key}, tables={len(named)}, rows=len(df), columns=df.shape[1], unmatched={{{unmatched}}})',
     ]
 
 

@@ -13,7 +13,7 @@ from core.phrases import written
 from workers.offline.cells import stage_of
 from workers.offline.lexicon import has
 from workers.offline.reading import facts_of, last_told
-from workers.offline.subject import BAND, ORDERED, Subject, period, pretty, scope, time_said
+from workers.offline.subject import BAND, ORDERED, Subject, pretty, scope, time_said
 from workers.offline.tasks import REPORT_ROWS, Task
 from workers.offline.values import Facts
 from workers.offline.wording import environment, flat, percent, say, sentences, template
@@ -147,7 +147,7 @@ def _change(task: Task, facts: Facts) -> dict[str, Any]:
             "alone": alone,
             "by_group": list(parts.items()),
         },
-        "period": period(task.language, task.change_frequency),
+        "period": say("periods", task.change_frequency, task.language),
         "outside": last_told(facts, "no_change"),
         "parts": parts,
         "steps": steps,

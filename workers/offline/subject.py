@@ -199,11 +199,6 @@ def label(thread: Thread, by: str) -> str:
     return word(thread, part) if by in ORDERED else pretty(by.removeprefix(BAND), thread.language)
 
 
-def period(language: Language, frequency: str) -> str:
-    """The word for one step of a trend."""
-    return say("periods", frequency, language)
-
-
 def spacing(thread: Thread, date: str | None) -> str:
     """The shortest step in which the dates of a column follow each other: D, W, M, Q or Y."""
     return next((str(told["step"]) for told in thread.facts.get("dates", ()) if told.get("column") == date), "D")

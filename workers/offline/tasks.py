@@ -13,7 +13,6 @@ from workers.offline.subject import (
     BAND,
     Subject,
     label,
-    period,
     plain,
     pretty,
     rows_lines,
@@ -81,7 +80,7 @@ class Task:
     @property
     def period(self) -> str:
         """The word for one step of a trend."""
-        return period(self.language, self.frequency)
+        return say("periods", self.frequency, self.language)
 
     @property
     def by(self) -> str:

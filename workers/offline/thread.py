@@ -51,7 +51,7 @@ class Thread:
     currency: str
     since: tuple[CellRan, ...]
     loaded: tuple[CellRan, ...]
-    sources: tuple[str, ...] = ()
+    sources: tuple[str, ...]
 
     @property
     def ready(self) -> bool:
@@ -74,9 +74,7 @@ class Thread:
         return _cells(self.turns)
 
 
-def understand_thread(
-    turns: tuple[TurnContent, ...], sources: tuple[str, ...] = (), language: Language = "en"
-) -> Thread:
+def understand_thread(turns: tuple[TurnContent, ...], sources: tuple[str, ...], language: Language) -> Thread:
     """The thread as the analyst sees it, with the data sources that it may ask and the language to answer in.
 
     Pure: the same turns give the same.
