@@ -73,7 +73,7 @@ def positive_value(join: Join, thread: Thread, column: str) -> str:
     told = join.column(column)
     values = known_values(join, thread.facts).get(column) or list(told.samples if told else ())
     yes = [value for value in values if value.casefold() in lexicon()["positive_values"]]
-    return yes[0] if yes else (values[-1] if values else "Yes")
+    return (yes or values[-1:] or ["Yes"])[0]
 
 
 def subject(thread: Thread, join: Join, intent: Intent) -> Subject:

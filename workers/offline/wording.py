@@ -49,8 +49,7 @@ def say(group: str, key: str, language: Language, sign: str = "", /, **variables
     """One sentence, its paragraphs on one line each; amounts in it carry the sign of currency."""
     sentence = sentences()[group][language][key]
     text = template(environment(language, sign), sentence).render(variables)
-    lines = [flat(part) if part.strip() else part for part in text.split("\n\n")]
-    return "\n\n".join(lines)
+    return "\n\n".join(map(flat, text.split("\n\n")))
 
 
 def flat(text: str) -> str:

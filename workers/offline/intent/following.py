@@ -75,9 +75,7 @@ def _tested(previous: Intent, heard: Heard) -> Intent | None:
         return None
     if previous.target:
         groups = [each for each in previous.analyses if each.kind == "breakdown"]
-        return (
-            replace(previous, analyses=tuple(groups), tested=True, by_drivers=previous.by_drivers) if groups else None
-        )
+        return replace(previous, analyses=tuple(groups), tested=True) if groups else None
     grouped = [
         each.by for each in previous.analyses if each.by and each.kind in ("breakdown", "compare", "trend", "change")
     ]

@@ -33,7 +33,7 @@ def asked_anew(heard: Heard, frame: Join, previous: Intent | None) -> Intent:
         measure=target.name if target else measure.name if measure else None,
         aggregate="mean" if target else heard.aggregate or usual(measure),
         date=date.name if date else None,
-        frequency=heard.frequency or ("W" if heard.ahead and find(["week", "weeks", "周"], text) else None),
+        frequency=heard.frequency or ("W" if heard.ahead and find(["week", "周"], text) else None),
         filters=merged(kept_filters, heard.filters),
         top=heard.rows or heard.top,
         listed=heard.listed,
