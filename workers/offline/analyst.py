@@ -76,9 +76,8 @@ class OfflineAnalyst:
         text = move.text if calls else say("talk", "first", thread.language) + move.text
         on_delta(text)
         arguments = json.dumps(move.arguments, ensure_ascii=False)
-        return ModelReply(
-            text, (ToolCall(id=f"call-{calls + 1}", name=move.tool, arguments=arguments),), finish="tool_calls"
-        )
+        call = ToolCall(id=f"call-{calls + 1}", name=move.tool, arguments=arguments)
+        return ModelReply(text, (call,), finish="tool_calls")
 
 
 def _staged_move(turn: Turn, thread: Thread) -> Move | None:

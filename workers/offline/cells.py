@@ -156,9 +156,8 @@ def _functions_for(code: str, stage: str) -> list[_Function]:
     library = _library()[0]
     first = set(_AT_HAND) if stage == "load" else set()
     wanted = _with_called(first | (_called(ast.parse(code)) & library.keys()))
-    return [
-        function for name, function in library.items() if name in wanted and (stage in FIRST or name not in _AT_HAND)
-    ]
+    defined = () if stage in FIRST else _AT_HAND
+    return [function for name, function in library.items() if name in wanted and name not in defined]
 
 
 def _with_called(functions: Collection[str]) -> frozenset[str]:

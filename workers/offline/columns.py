@@ -40,9 +40,7 @@ _MANY = 1_000
 
 def kind_of(name: str, dtype: str, unique: int | None, rows: int | None, samples: Sequence[str]) -> tuple[Kind, bool]:
     """What a column holds, and whether it is text that must first be read as numbers or dates."""
-    filled = [
-        sample for sample in samples if sample.strip() and sample.strip().casefold() not in ("nan", "none", "n/a")
-    ]
+    filled = [sample for sample in samples if sample.strip().casefold() not in ("", "nan", "none", "n/a")]
     if unique == 0:
         return "empty", False
     distinct = unique if unique is not None else len(set(filled))
@@ -209,9 +207,8 @@ def default_measure(columns: Sequence[Column]) -> Column | None:
     for concept in _MEASURE_ORDER:
         named = [column for column in numbers if concept in concepts(column)]
         if concept == "money":
-            named = [c for c in named if "price" not in concepts(c)] or [
-                c for c in numbers if _in_currency(c) and not is_rate(c.name)
-            ]
+            named = [column for column in named if "price" not in concepts(column)]
+            named = named or [column for column in numbers if _in_currency(column) and not is_rate(column.name)]
         if named:
             return min(named, key=lambda column: (is_rate(column.name), column.missing))
     wanted = [column for column in numbers if not is_rate(column.name) and concepts(column).isdisjoint({"date"})]

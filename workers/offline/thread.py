@@ -196,10 +196,8 @@ def _asked_now(
     """What the last text asks for, given all that was asked before it; nothing without data."""
     if join is None:
         return ()
-    looked_up = names_looked_up(facts)
-    known = Known(
-        known_values(join, facts), refunds is not None, refunds.column if refunds else "", looked_up, language
-    )
+    marked = refunds.column if refunds else ""
+    known = Known(known_values(join, facts), refunds is not None, marked, names_looked_up(facts), language)
     named = [re.compile(rf"(?<!\w){re.escape(name)}(?!\w)", re.IGNORECASE) for name in sources]
     named += [_called(table) for table in join.tables if table.format == "source"]
     before: tuple[Intent, ...] = ()

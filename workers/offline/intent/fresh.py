@@ -93,9 +93,8 @@ def _change(heard: Heard, frame: Join, base: Intent) -> Intent:
     others = tuple(item for item in base.filters if item not in single)
     groups = tuple(by for by in heard.groups if not by.startswith(("@", "~")))
     groups = groups or tuple(each.by[0] for each in default_breakdowns(frame, 3))
-    return replace(
-        base, filters=others, period=single[0].values[0] if single else "", analyses=(Analysis("change", groups),)
-    )
+    period = single[0].values[0] if single else ""
+    return replace(base, filters=others, period=period, analyses=(Analysis("change", groups),))
 
 
 def _share(heard: Heard, frame: Join, base: Intent) -> Intent | None:

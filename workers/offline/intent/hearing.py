@@ -98,9 +98,9 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     values, value_spans = _value_filters(text, known, {column.name for mention in found for column in mention.columns})
     if known.refunds:  # refunds are counted in or out by a rule of their own
         values = tuple(item for item in values if not all(find(lexicon()["refunds"], value) for value in item.values))
-    ranked = bool(top_of(text)) or has("asks_each", text)
+    top = top_of(text)
     named = _columns_named(text, known, found, [*value_spans, *bound_spans], {item.column for item in values})
-    if ranked and not named.groups:  # "top 5 customers": rows that share a name are a group
+    if (top or has("asks_each", text)) and not named.groups:  # "top 5 customers": rows that share a name are a group
         named.groups += [column.name for column in named.others if repeats(column, frame)][:1]
     groups: list[str] = [part for part, said in lexicon()["parts_of_dates"].items() if date and find(said, text)]
     groups += named.groups
@@ -121,8 +121,7 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     about_refunds = has("refunds", text) and known.refunds
     dropped = about_refunds and has("without", text)
     back = about_refunds and has("with_again", text) and not dropped
-    ahead = periods_ahead(text)
-    top, single, listing = top_of(text), single_rows(text), listed_rows(text)
+    ahead, single, listing = periods_ahead(text), single_rows(text), listed_rows(text)
     if listing and listing.meets(mention.span for mention in columns):  # a column's values, and no rows
         listing = None
     filters, shares = (*_date_filters(text, date, times), *values, *bounds), has("shares", text)
@@ -134,6 +133,7 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
         *bound_spans,
         *(mention.span for mention in found),
     ]
+    own_names = [*(table.name for table in frame.tables), *(column.name for column in frame.columns)]
     return Heard(
         text=text,
         kinds=kinds,
@@ -156,13 +156,7 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
         rows=single[0] if single and not groups else None,
         listed=bool(listing and filters) and not (single or groups or top or aggregate or shares or others),
         shares=shares,
-        unplaced=unplaced(
-            text,
-            used,
-            [*(table.name for table in frame.tables), *(c.name for c in frame.columns)],
-            refunds=known.refunds,
-            language=language,
-        ),
+        unplaced=unplaced(text, used, own_names, refunds=known.refunds, language=language),
         counted=_counted(text, found, frame),
         unread=tuple(c for mention in columns for c in mention.columns[:1] if cols.holds_unread_amounts(c)),
         versus=_between_columns(text, columns),

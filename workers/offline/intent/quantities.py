@@ -167,9 +167,8 @@ def _bounded(
         _, mention, column = min(close, key=lambda item: item[0])
         return column, [mention.span]
     if re.search(r"older|younger|岁", text[span.start : span.end]):
-        return next(
-            (column for column in columns if column.kind == "number" and "age" in cols.concepts(column)), None
-        ), []
+        ages = [column for column in columns if column.kind == "number" and "age" in cols.concepts(column)]
+        return next(iter(ages), None), []
     return cols.default_measure(columns), []
 
 
