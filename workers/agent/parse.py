@@ -18,7 +18,7 @@ from workers.agent.intents import Intent, Malformed, Reading, Report, RunPython
 from workers.agent.plans import planned
 from workers.agent.repair import Unreadable, read_json
 from workers.agent.source import compiles
-from workers.agent.text import clean, one_line
+from workers.agent.text import clean, one_line, without_thoughts
 from workers.agent.tools import (
     ASK_USER,
     FINISH,
@@ -32,7 +32,6 @@ from workers.agent.tools import (
     tool_of_arguments,
 )
 
-_THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _FENCE = re.compile(r"^[ \t]*+(?P<fence>```+|~~~+)[ \t]*+(?P<word>[\w+-]*+)[^\n`]*+\n", re.MULTILINE)
 _CODE_TAG = re.compile(
     r"<(code|execute|run_python|tool_code)>[ \t]*\n(?P<code>.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE
@@ -73,7 +72,7 @@ def read_reply(reply: Replied, number: int) -> Reading:
 
 @lru_cache(maxsize=1_024)  # each decision of a turn reads its replies again, and a process has many turns
 def _read(said: str, asked: tuple[ToolCall, ...], end: str, number: int) -> Reading:
-    text = clean(_THOUGHTS.sub("", said)).strip()
+    text = clean(without_thoughts(said)).strip()
     if asked:
         seen: set[str] = set()
         intents: list[Intent] = []

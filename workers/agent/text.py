@@ -8,6 +8,9 @@ from typing import Final
 CHARS_PER_TOKEN: Final = 4
 """Characters per token in English and code. Each character that is not ASCII counts as one token."""
 
+_THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_THOUGHTS_BEFORE = re.compile(r"\A.*</(?:think|thinking|reasoning)>[ \t]*(?:\n|\Z)", re.DOTALL | re.IGNORECASE)
+"""Thoughts without their opening tag: chat templates put it into the prompt, so the reply has only the closing one."""
 _HEAD_SHARE = 0.6
 """A cut text keeps this part as its head. The first error and the column names are at the top, the final figures at the
 end."""
@@ -16,6 +19,11 @@ end."""
 def clean(text: str) -> str:
     """The text without what cannot be stored or sent: lone surrogates (broken escapes in JSON) and NULs."""
     return text.encode("utf-8", "replace").decode("utf-8").replace("\x00", "")
+
+
+def without_thoughts(text: str) -> str:
+    """A model's reply without the thoughts that its server left in the text."""
+    return _THOUGHTS_BEFORE.sub("", _THOUGHTS.sub("", text))
 
 
 def tokens_in(text: str) -> int:

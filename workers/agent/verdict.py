@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from workers.agent.repair import Unreadable, read_json
-from workers.agent.text import clean
+from workers.agent.text import clean, without_thoughts
 
 REASON_CHARS = 1_000
 _KEYS = ("is_final", "isFinal", "final", "is_final_answer", "complete", "done", "accepted")
 _REASON_KEYS = ("reason", "why", "missing", "feedback", "explanation", "comment")
 _WORDS = {"true": True, "yes": True, "1": True, "final": True, "false": False, "no": False, "0": False}
-_THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _NAMED = re.compile(r"is_?\s?final\W{1,8}(true|false|yes|no)\b", re.IGNORECASE)
 _NO = re.compile(r"\b(?:false|no|not (?:yet )?(?:final|complete|done))\b", re.IGNORECASE)
 _YES = re.compile(r"\b(?:true|yes)\b", re.IGNORECASE)
@@ -31,7 +30,7 @@ def read_verdict(text: str) -> Verdict | None:
 
     An empty reply is "not final". None when the reply cannot be understood.
     """
-    text = clean(_THOUGHTS.sub("", text)).strip()
+    text = clean(without_thoughts(text)).strip()
     if not text:
         return Verdict(False)
     try:

@@ -11,6 +11,7 @@ import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from workers.agent.text import without_thoughts
 from workers.builder.requirement import BuildTable, Requirement, RequirementWrong, SecurityTable, read
 
 REPLIES = 2
@@ -18,7 +19,6 @@ REPLIES = 2
 MOST_QUESTIONS = 3
 _QUESTION_CHARS = 240
 _OPENING = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[ \t]*\w*[ \t]*$")
-_THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _FOR_PEOPLE = ("build", "security", "run")
 
 
@@ -51,7 +51,7 @@ def drafted(ask: Callable[[str], str], before: Requirement | None = None) -> Dra
 
 def read_draft(reply: str, before: Requirement | None = None) -> Draft:
     """The draft that a reply holds. Raises NoDraft."""
-    said = _THOUGHTS.sub("", reply.replace("\r\n", "\n"))
+    said = without_thoughts(reply.replace("\r\n", "\n"))
     blocks, around = _blocks(said)
     whole = [said] if not blocks and _is_toml(said) else []
     text = next((one for one in (*blocks, *whole) if "[project]" in one or "[[component]]" in one), "")

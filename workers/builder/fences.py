@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from workers.agent.text import without_thoughts
 from workers.builder.languages import Language
 
 FENCE = "``````"
@@ -19,7 +20,6 @@ _OPENING = re.compile(r"^[ \t]{0,3}(?P<fence>`{3,}|~{3,})[ \t]*(?P<info>[^\n`]*)
 _LABEL = re.compile(
     r"(?:file|path|filename)\s*[:=]\s*[`\"']?(?P<path>[\w./-]+)|^[#*`\s]*(?P<bare>[\w/-]+\.\w{1,12})[`*:\s]*$", re.I
 )
-_THOUGHTS = re.compile(r"<(think|thinking|reasoning)>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 
 
 def files_of(reply: str, wanted: Sequence[str], language: Language, reads: Callable[[str], bool]) -> Mapping[str, str]:
@@ -27,7 +27,7 @@ def files_of(reply: str, wanted: Sequence[str], language: Language, reads: Calla
 
     One wanted file may come without its name. A reply that is nothing but code counts as the file.
     """
-    text = _THOUGHTS.sub("", reply.replace("\r\n", "\n"))
+    text = without_thoughts(reply.replace("\r\n", "\n"))
     lines = text.split("\n")
     found: dict[str, str] = {}
     unnamed: list[tuple[bool, str]] = []

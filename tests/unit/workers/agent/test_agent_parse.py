@@ -194,6 +194,7 @@ def test_broken_escapes_never_become_text_that_cannot_be_stored() -> None:
         "Load it\n```python\nprint(1)",
         'Load it\n<tool_call>{"name": "run_python", "arguments": {"code": "print(1)", "title": "Load it"}}</tool_call>',
         "<think>maybe\n```python\nprint(2)\n```</think>Load it\n```python\nprint(1)\n```",
+        "maybe\n```python\nprint(2)\n```\n</think>\n\nLoad it\n```python\nprint(1)\n```",
     ],
 )
 def test_code_in_text_runs(words: str) -> None:
@@ -275,7 +276,16 @@ def test_an_answer_in_plain_text_is_a_report(words: str) -> None:
     assert text(words) == Report("reply-1", words)
 
 
-@pytest.mark.parametrize("words", ["", "   \n", "<think>hm</think>"])
+def test_thoughts_whose_opening_tag_the_server_kept_are_no_part_of_an_answer() -> None:
+    assert text("They ask for regions. South, perhaps 9?</think>\n\nNorth leads.") == Report("reply-1", "North leads.")
+
+
+def test_a_closing_tag_inside_code_is_code() -> None:
+    code = 'answers = text.split("</think>")'
+    assert text(f"Split\n```python\n{code}\n```") == RunPython("reply-1", code, "Split")
+
+
+@pytest.mark.parametrize("words", ["", "   \n", "<think>hm</think>", "hm</think>"])
 def test_nothing_is_an_empty_reply(words: str) -> None:
     assert text(words) == Malformed("reply-1", "empty_reply")
 
@@ -305,6 +315,7 @@ def test_json_that_is_none_is_refused_without_a_crash(broken: str) -> None:
         ("The report is final: yes", Verdict(True)),
         ("false, the months are missing", Verdict(False, "false, the months are missing")),
         ('<think>{"is_final": false}</think>{"is_final": true}', Verdict(True)),
+        ('At first {"is_final": true}\n</think>\n{"is_final": false, "reason": "x"}', Verdict(False, "x")),
         ("", Verdict(False)),
         ("   ", Verdict(False)),
         ("It is neither true nor false", None),
