@@ -178,6 +178,22 @@ def test_a_reply_that_ran_out_of_tokens_says_so(model: Make) -> None:
     assert (reply.text, reply.finish) == ("The total is", "length")
 
 
+@pytest.mark.parametrize(
+    "reason",
+    ["model_length", "MAX_TOKENS", "max_output_tokens", "content_filter", "SAFETY", "error",
+     "insufficient_system_resource"],
+)  # fmt: skip
+def test_a_reply_that_was_cut_says_so_in_one_word_whatever_the_endpoint_calls_it(model: Make, reason: str) -> None:
+    with endpoint(stream(chunk({"content": "The total is"}), chunk(finish=reason))) as server:
+        assert ask(model(server))[0].finish == "length"
+
+
+@pytest.mark.parametrize("reason", ["stop", "STOP", "eos", "end_turn", "tool_calls"])
+def test_a_whole_reply_keeps_the_endpoints_word(model: Make, reason: str) -> None:
+    with endpoint(stream(chunk({"content": "42"}), chunk(finish=reason))) as server:
+        assert ask(model(server))[0].finish == reason
+
+
 def test_a_refusal_in_place_of_the_content_is_read_as_text(model: Make) -> None:
     pieces = (chunk({"content": None, "refusal": "I cannot "}), chunk({"refusal": "help with that."}))
     with endpoint(stream(*pieces, chunk(finish="stop"))) as server:
@@ -313,6 +329,14 @@ def test_thinking_aloud_is_a_sign_of_life(model: Make) -> None:
     thoughts = [chunk({"reasoning_content": "hm"})] * 20
     with endpoint(stream(*thoughts, chunk({"content": "ok"}), chunk(finish="stop"))) as server:
         reply, heard = ask(model(server, clock=lambda: next(ticks) * PATIENCE_S / 4))
+    assert (reply.text, heard) == ("ok", ["ok"])
+
+
+def test_thinking_in_a_part_of_the_content_is_a_sign_of_life(model: Make) -> None:
+    ticks = iter(range(1000))
+    thoughts = [chunk({"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}]})] * 20
+    with endpoint(stream(*thoughts, chunk({"content": "ok"}), chunk(finish="stop"))) as server:
+        reply, heard = ask(model(server, clock=lambda: next(ticks) * PATIENCE_S / 4, max_retries=0))
     assert (reply.text, heard) == ("ok", ["ok"])
 
 

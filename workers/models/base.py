@@ -34,7 +34,8 @@ class ModelRequest:
 
 @dataclass(frozen=True, slots=True)
 class ModelReply:
-    """What came back, whole. `finish` is the endpoint's own finish_reason ("stop", "tool_calls", "length", ...)."""
+    """What came back. `finish` is the endpoint's own finish_reason ("stop", "tool_calls", ...), and "length" for every
+    reply that was cut, whatever the endpoint calls it."""
 
     text: str = ""
     calls: tuple[ToolCall, ...] = ()

@@ -20,6 +20,12 @@ MAX_CALLS = 32
 _ID_CHARS, _WIRE_ID_CHARS = 200, 100_000
 """Of a call's id, as we use it and as the endpoint gets it back. Some proxies keep a model's thoughts in it."""
 _MAX_TOKENS = 1 << 40
+_CUT = {
+    "length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded",
+    "content_filter", "safety", "recitation", "sensitive",
+    "error", "abort", "aborted", "cancelled", "network_error", "insufficient_system_resource",
+}  # fmt: skip
+"""What endpoints call the end of a reply that is not whole: too long, filtered, or given up by the server."""
 
 
 class NotTheProtocol(Exception):
@@ -128,11 +134,12 @@ class Assembly:
             for call in self._calls
             if call.name or call.arguments
         )
-        finish = "length" if self.full else self.finish or "stop"
+        finish = "length" if self.full or self.finish.casefold() in _CUT else self.finish or "stop"
         return ModelReply(text="".join(self._text), calls=calls, usage=self._usage, finish=finish)
 
     def _add_delta(self, delta: Mapping[str, Any], on_delta: OnDelta) -> bool:
-        text = _content(delta.get("content")) or _content(delta.get("refusal"))
+        content = delta.get("content")
+        text = _content(content) or _content(delta.get("refusal"))
         if text:
             self._text.append(text)
             self._count(text)
@@ -143,7 +150,7 @@ class Assembly:
                 self._add_call(piece, place)
         if isinstance(delta.get("function_call"), Mapping):
             self._add_call({"index": 0, "function": delta["function_call"]}, 0)
-        thinking = delta.get("reasoning_content") or delta.get("reasoning")
+        thinking = delta.get("reasoning_content") or delta.get("reasoning") or _thinks(content)
         return bool(text or pieces or delta.get("function_call") or thinking)
 
     def _add_call(self, piece: Mapping[str, Any], place: int) -> None:
@@ -202,6 +209,11 @@ def _content(content: object) -> str:
     if isinstance(content, list):
         return "".join(str(part.get("text") or "") for part in content if isinstance(part, Mapping))
     return content if isinstance(content, str) else ""
+
+
+def _thinks(content: object) -> bool:
+    """Whether one of the parts of a delta is a thought."""
+    return isinstance(content, list) and any(isinstance(part, Mapping) and part.get("thinking") for part in content)
 
 
 def _usage(usage: Mapping[str, Any]) -> Usage:
