@@ -365,6 +365,11 @@ def test_a_refusal_is_not_asked_again(model: Make, status: int, pauses: Pauses) 
         refuses(400, "This model's maximum context length is 8192 tokens. However, your messages resulted in 9001."),
         refuses(413, "prompt is too long: 210000 tokens > 200000 maximum"),
         refuses(422, "inputs must have less than 4096 tokens: exceeds the context window"),
+        refuses(400, "input length and `max_tokens` exceed context limit: 197202 + 21333 > 200000"),
+        refuses(400, "This model's maximum prompt length is 131072 but the request contains 537812 tokens."),
+        refuses(400, "Invalid request: Your request exceeded model token limit: 131072"),
+        refuses(422, "`inputs` tokens + `max_new_tokens` must be <= 4096. Given: 5000 `inputs` tokens"),
+        refuses(413, "Request body too large for gpt-4o model. Max size: 8000 tokens."),
         stream({"error": {"code": "context_length_exceeded", "message": "too much"}}),
     ],
 )
@@ -569,6 +574,21 @@ def test_a_refusal_of_something_else_is_not_taken_for_one_of_pictures(model: Mak
     with endpoint(refuses(401, "Incorrect API key for the vision model")) as server:
         seeing = model(server, sees=True)
         with pytest.raises(ModelRefused):
+            ask(seeing, SEEING)
+    assert seeing.sees is True
+
+
+@pytest.mark.parametrize("said", ["Failed to provision capacity, try again", "unexpected content type from upstream"])
+def test_trouble_of_an_endpoint_that_got_no_picture_is_no_refusal_of_one(model: Make, said: str) -> None:
+    with endpoint(refuses(500, said), says("ok")) as server:
+        assert ask(model(server, sees=True))[0].text == "ok"
+
+
+def test_a_prompt_that_is_too_long_because_of_its_pictures_is_too_long(model: Make) -> None:
+    said = "This model's maximum context length is 8192 tokens. You requested 9000 (8000 in images)."
+    with endpoint(refuses(400, said)) as server:
+        seeing = model(server, sees=True)
+        with pytest.raises(ContextTooLong):
             ask(seeing, SEEING)
     assert seeing.sees is True
 

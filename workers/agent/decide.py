@@ -82,6 +82,7 @@ from workers.agent.memory import decided_on_cell, sanitize_name
 from workers.agent.messages import check_messages, messages, tokens_of
 from workers.agent.parse import read_reply
 from workers.agent.playbooks import drift_question
+from workers.agent.provenance import Provenance
 from workers.agent.risks import Touched, touched
 from workers.agent.second_route import second_route
 from workers.agent.sourcing import marked, sources_of, told, trace_report
@@ -131,6 +132,8 @@ def _next(turn: Turn) -> Action:
         for intent in intents:
             if intent.call_id not in done:
                 return _follow(turn, episode, intent, alone=intent is intents[0])
+        if _answer_of_hold(episode) and (refused := _refused_report(turn)) is not None:
+            return refused
     if not asks_analyst(turn.steps):
         return Close()
     return drift_question(turn.steps, turn.language) or _stop_or_change(turn) or debugging.next_step(turn) or _ask(turn)
@@ -426,18 +429,25 @@ def _post(turn: Turn, episode: Episode, report: Report) -> Action:
     second = second_route(turn, episode, provenance)
     if second is not None and not isinstance(second, SecondRoute):
         return second
-    if provenance.unsourced and turn.limits.hold_unsourced:
-        answer = _answer_of_hold(episode)
-        if answer == say("hold_drop", turn.language):
-            return GiveUp("held_back", say("hold_dropped", turn.language), "user")
-        if not answer:
-            return _hold(turn, episode, [figure.text for figure in provenance.unsourced])
+    if held := _held(turn, episode, provenance):
+        return held
     text = marked(provenance, turn.language)
     last = next((step for step in episode.steps if isinstance(step, Checked)), None)
     if last is None and (reason := guards.last_refusal(turn)) is not None:
         text = with_note(text, "unchecked", reason, turn)
     sources = sources_of(provenance, turn.language)
     return Finish(with_budget_note(turn, text), report.partial, sources, second=second, sections=report.sections)
+
+
+def _held(turn: Turn, episode: Episode, provenance: Provenance) -> AskHuman | GiveUp | None:
+    """With `hold_unsourced`: the question whether to post a report with figures that nothing backs, or the end of the
+    turn after a no. None when the report may be posted."""
+    if not (provenance.unsourced and turn.limits.hold_unsourced):
+        return None
+    answer = _answer_of_hold(episode)
+    if answer == say("hold_drop", turn.language):
+        return GiveUp("held_back", say("hold_dropped", turn.language), "user")
+    return None if answer else _hold(turn, episode, [figure.text for figure in provenance.unsourced])
 
 
 def _hold(turn: Turn, episode: Episode, figures: Sequence[str]) -> AskHuman:
@@ -498,7 +508,7 @@ def _correct_malformed(turn: Turn, intent: Malformed) -> CorrectModel:
     return CorrectModel(intent.reason, text, intent.call_id)
 
 
-def _give_up(turn: Turn, reason: Stop, count: int) -> GiveUp | Finish:
+def _give_up(turn: Turn, reason: Stop, count: int) -> GiveUp | Finish | AskHuman:
     """Stops with the last report that the judge sent back, marked as incomplete, or else with what is known."""
     if done := stages.results(turn.steps):
         note = say("stages_unfinished", turn.language, count=len(stages.plan_of(turn.steps) or ()))
@@ -508,8 +518,11 @@ def _give_up(turn: Turn, reason: Stop, count: int) -> GiveUp | Finish:
     return GiveUp(reason, stopped_text(turn, reason, count))
 
 
-def _refused_report(turn: Turn) -> Finish | None:
-    """The turn's last report that was sent back, marked, with a line that says so. None when there is none."""
+def _refused_report(turn: Turn) -> Finish | AskHuman | GiveUp | None:
+    """The turn's last report that was sent back, marked, with a line that says so. None when there is none.
+
+    With `hold_unsourced` a person decides first, as on every report.
+    """
     for episode in reversed(episodes(turn.steps)[1]):
         checked = next((step for step in episode.steps if isinstance(step, Checked)), None)
         reasons = (guards.UNSOURCED, guards.LAYOUT)
@@ -518,6 +531,8 @@ def _refused_report(turn: Turn) -> Finish | None:
         if (checked or sent_back) and isinstance(intent, Report):
             report = _laid_out(turn, intent)
             provenance = trace_report(turn, report.text)
+            if turn.episode is not None and (held := _held(turn, turn.episode, provenance)):
+                return held
             text = marked(provenance, turn.language)
             if checked:
                 text = with_note(text, "incomplete", checked.reason, turn)

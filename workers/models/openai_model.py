@@ -57,8 +57,8 @@ _TRANSIENT = {408, 409, 429}
 _QUOTA = {"insufficient_quota", "billing_hard_limit_reached", "billing_not_active"}
 _TOO_LONG_CODES = {"context_length_exceeded", "string_above_max_length"}
 _TOO_LONG = re.compile(
-    r"context.{0,10}(?:length|window|size)|maximum.{0,20}(?:tokens|input length)|prompt is too long|too many tokens"
-    r"|input is too long",
+    r"context.{0,10}(?:length|window|size|limit)|maximum.{0,20}(?:tokens|input length|prompt length)"
+    r"|prompt is too long|too many tokens|input is too long|exceed.{0,20}token limit|max_new_tokens.{0,10} must be <=",
     re.IGNORECASE,
 )
 """What compatible servers say in place of OpenAI's code."""
@@ -67,7 +67,7 @@ _NO_TOOLS = re.compile(
 )
 """What servers say that call no tools: because of the model, or of how they were started."""
 _NO_PICTURES = re.compile(
-    r"image|picture|vision|multi-?modal|mmproj|content.{0,40}(?:string|type|part|array|list)", re.IGNORECASE
+    r"image|picture|\bvision|multi-?modal|mmproj|content.{0,40}(?:string|type|part|array|list)", re.IGNORECASE
 )
 """What servers say that take no pictures: vLLM names its limit of images, llama.cpp the missing mmproj, others the type
 of the content."""
@@ -79,7 +79,7 @@ _KEY_LIKE = re.compile(r"\b(?:sk|pk|key)-[\w*.-]{6,}|\bBearer\s+\S+", re.IGNOREC
 
 def speaks_of_length(status: int, said: str) -> bool:
     """Whether an endpoint's words mean that a prompt has more tokens than the model takes."""
-    return status in (400, 413, 422) and bool(_TOO_LONG.search(said))
+    return status == 413 or (status in (400, 422) and bool(_TOO_LONG.search(said)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,7 +211,7 @@ class OpenAIModel:
         except openai.APIConnectionError as error:
             return self._unavailable(f"no connection ({type(error.__cause__ or error).__name__})")
         except openai.APIStatusError as error:
-            return self._status(error)
+            return self._status(error, request)
         except openai.OpenAIError as error:
             return _Failure(ModelNonsense(f"{self._host}: {self._safe(str(error))}"), again=True)
 
@@ -246,18 +246,18 @@ class OpenAIModel:
             raise _Broken("the stream ended in the middle")
         return assembly.reply()
 
-    def _status(self, error: openai.APIStatusError) -> _Failure:
+    def _status(self, error: openai.APIStatusError, request: ModelRequest) -> _Failure:
         status, said = error.status_code, self._safe(_said(error.body) or error.message)
         text = f"{self._host} answered {status}: {said}"
         code = str(error.code or error.type or "")
-        if status in (400, 404, 415, 422, 500, 501) and _NO_PICTURES.search(said):
+        if code in _TOO_LONG_CODES or speaks_of_length(status, said):
+            return _Failure(ContextTooLong(text))
+        if request.pictures and status in (400, 404, 415, 422, 500, 501) and _NO_PICTURES.search(said):
             return _Failure(ModelRefused(text), without_pictures=True)
         if status in (400, 422) and re.search("stream_options|include_usage", said):
             return _Failure(ModelRefused(text), without_usage=True)
         if code in _QUOTA:
             return _Failure(ModelRefused(text))
-        if code in _TOO_LONG_CODES or speaks_of_length(status, said):
-            return _Failure(ContextTooLong(text))
         if status in (400, 422, 500) and _NO_TOOLS.search(said) and self._native:
             text += ' (set mode = "fenced" under [model] in threadbook.toml for models without tools)'
             return _Failure(ModelRefused(text))

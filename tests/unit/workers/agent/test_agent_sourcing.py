@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from agent_kit import BRIEFED, asked, cell, finish, judged, play, run, turn
 
-from core.steps import CellRan, Checked, Corrected, Finished, Questioned, Step
+from core.steps import CellRan, Checked, Corrected, Finished, GaveUp, Questioned, Step
 from workers.agent.actions import AskHuman, AskModel, CorrectModel, Finish, GiveUp, RunCell
 from workers.agent.decide import decide
 from workers.agent.guards import UNSOURCED
@@ -214,6 +214,33 @@ def test_other_words_go_to_the_model_as_a_new_message() -> None:
     action = decide(_held(_question(), asked("use 2024 only", "Ben", ts="2.0")))
     assert isinstance(action, CorrectModel)
     assert action.reason == "new_message"
+
+
+def _stuck(*more: Step) -> tuple[Step, ...]:
+    """A report that was sent back for its figures, then nothing but empty replies, under `hold`."""
+    replies: list[dict[str, object]] = [{"calls": [{"name": "run_python", "arguments": {"code": READ}}]}]
+    replies += [{"calls": [{"name": "finish", "arguments": {"report": WRONG}}]}, *[{"text": ""}] * 8]
+    limits = AgentLimits(hold_unsourced=True)
+    steps = play([asked(), BRIEFED], ScriptedModel(replies), _printed, limits=limits)
+    return play([*steps, *more], ScriptedModel(replies), _printed, limits=limits) if more else steps
+
+
+def test_with_hold_a_turn_that_stops_asks_too_before_it_posts_a_report_that_was_sent_back() -> None:
+    question = _stuck()[-1]
+    assert isinstance(question, Questioned)
+    assert question.options == ("Post it with marks", "Do not post it")
+    posted = _stuck(asked("Post it with marks", "Ben", ts="2.0"))[-1]
+    assert isinstance(posted, Finished)
+    assert posted.report.startswith("North sold 5,678 (⚠ not computed here)")
+    dropped = _stuck(asked("Do not post it", "Ben", ts="2.0"))[-1]
+    assert isinstance(dropped, GaveUp)
+    assert dropped.reason == "held_back"
+
+
+def test_with_hold_other_words_are_no_yes_when_a_turn_has_to_stop() -> None:
+    end = _stuck(asked("use 2024 only", "Ben", ts="2.0"))[-1]
+    assert isinstance(end, Questioned)
+    assert "5,678" in end.question
 
 
 def test_with_hold_a_report_without_unsourced_figures_is_posted_at_once() -> None:
