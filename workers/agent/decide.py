@@ -132,8 +132,6 @@ def _next(turn: Turn) -> Action:
         for intent in intents:
             if intent.call_id not in done:
                 return _follow(turn, episode, intent, alone=intent is intents[0])
-        if _answer_of_hold(episode) and (refused := _refused_report(turn)) is not None:
-            return refused
     if not asks_analyst(turn.steps):
         return Close()
     return drift_question(turn.steps, turn.language) or _stop_or_change(turn) or debugging.next_step(turn) or _ask(turn)
@@ -458,19 +456,20 @@ def _hold(turn: Turn, episode: Episode, figures: Sequence[str]) -> AskHuman:
 
 
 def _answer_of_hold(episode: Episode) -> str:
-    """The option that a person chose when the report was held back, "" for none or for other words."""
-    place = next(
-        (n for n, step in enumerate(episode.steps) if isinstance(step, Questioned) and step.call_id.startswith(_HOLD)),
-        None,
-    )
-    if place is None or not isinstance(asked := episode.steps[place], Questioned):
+    """The option that a person chose when the report was last held back, "" for none or for other words."""
+    held = [
+        n for n, step in enumerate(episode.steps) if isinstance(step, Questioned) and step.call_id.startswith(_HOLD)
+    ]
+    if not held or not isinstance(asked := episode.steps[held[-1]], Questioned):
         return ""
-    answer = next((step.text.strip() for step in episode.steps[place:] if isinstance(step, Asked)), "")
+    answer = next((step.text.strip() for step in episode.steps[held[-1] :] if isinstance(step, Asked)), "")
     return answer if answer in asked.options else ""
 
 
 def _stop_or_change(turn: Turn) -> Action | None:
     """The guards that end a turn or ask for a change of approach. None when the turn may go on."""
+    if turn.episode is not None and _answer_of_hold(turn.episode) and (refused := _refused_report(turn)) is not None:
+        return refused
     futile = guards.futile_replies(turn)
     if futile >= turn.limits.max_futile:
         unread = guards.corrections(turn, guards.NO_DATA_READ) >= turn.limits.max_futile

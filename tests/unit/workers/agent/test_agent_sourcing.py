@@ -243,6 +243,16 @@ def test_with_hold_other_words_are_no_yes_when_a_turn_has_to_stop() -> None:
     assert "5,678" in end.question
 
 
+def test_with_hold_the_last_answer_counts_when_no_reply_is_left() -> None:
+    limits = AgentLimits(hold_unsourced=True, max_refusals=0, max_model_calls=2)
+    steps = (*OPENING, finish(WRONG), _question(), asked("use 2024 only", "Ben", ts="2.0"))
+    again = decide(turn(*steps, limits=limits))
+    assert isinstance(again, AskHuman)
+    question = Questioned(call_id=again.call_id, question=again.question, options=again.options)
+    answer = asked("Post it with marks", "Ben", ts="3.0")
+    assert isinstance(decide(turn(*steps, question, answer, limits=limits)), Finish)
+
+
 def test_with_hold_a_report_without_unsourced_figures_is_posted_at_once() -> None:
     steps = (*OPENING, finish(RIGHT), judged("true"), Checked(is_final=True))
     assert isinstance(decide(turn(*steps, limits=HOLD)), Finish)
