@@ -46,6 +46,11 @@ _FINISH_LINE = re.compile(
 )
 _ASK_TAG = re.compile(r"<(ask|ask_user|question)>(?P<question>.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _CALL_TAG = re.compile(r"<(?:tool_call|function_call)>(?P<call>.*?)(?:</(?:tool_call|function_call)>|\Z)", re.DOTALL)
+_CALL_MARK = re.compile(
+    r"<(?:tool|function)_calls?>|<function=|<invoke name=|\[TOOL_CALLS\]|<[|｜](?:tool|channel|message|call)",
+    re.IGNORECASE,
+)
+"""The marks of calls in the forms of several models, as a server leaves them in the text when it does not know them."""
 _LIST_ITEM = re.compile(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+(\S.*)$", re.MULTILINE)
 _PLAN_TAG = re.compile(r"<plan>(?P<plan>.*?)(?:</plan>|\Z)", re.DOTALL | re.IGNORECASE)
 _STEP_NUMBER = re.compile(
@@ -111,7 +116,7 @@ def _read_text(text: str, call_id: str, cut: bool) -> Reading:
         return Reading(text[: first.end].rstrip(), (intent,), as_calls=False)
     if cut:
         return Reading(text, (Malformed(call_id, "cut_off"),), as_calls=False)
-    if announces_more(text) or _PLAN_TAG.search(text):
+    if announces_more(text) or _PLAN_TAG.search(text) or _CALL_MARK.search(text):
         return Reading(text, (Malformed(call_id, "text_only"),), as_calls=False)
     if is_only_a_question(text):
         return Reading(text, (read_arguments(ASK_USER, call_id, {"question": text}),), as_calls=False)

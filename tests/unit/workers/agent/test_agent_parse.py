@@ -211,6 +211,24 @@ def test_a_call_written_as_text_is_a_call(words: str) -> None:
     assert intent.code == "print(1)"
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "<tool_call>\n<function=run_python>\n<parameter=code>\nprint(1)\n</parameter>\n</function>\n</tool_call>",
+        'I look.\n[TOOL_CALLS]run_python{"code": "print(1)"}',
+        "<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>run_python",
+        '<|tool_call_begin|>functions.run_python:0<|tool_call_argument_begin|>{"code": "print(1)"}<|tool_call_end|>',
+        '<function_calls>\n<invoke name="run_python">\n<parameter name="code">print(1)</parameter>\n</invoke>',
+        '<|channel|>commentary to=functions.run_python <|constrain|>json<|message|>{"code": "print(1)"}<|call|>',
+        '<tool_call>{"name": "run_python", "arguments": {"code": "print(1)\ny = \'abc</tool_call>',
+    ],
+)
+def test_a_call_in_a_form_that_nobody_read_is_no_answer(words: str) -> None:
+    intent = text(words)
+    assert isinstance(intent, Malformed)
+    assert intent.reason == "text_only"
+
+
 def test_outputs_that_a_model_imagines_behind_its_code_are_not_remembered() -> None:
     reply = said(text="Look\n```python\nprint(1)\n```\nOutput: 42\n```python\nprint(2)\n```\n<finish>42</finish>")
     reading = read_reply(reply, 1)
