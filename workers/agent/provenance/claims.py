@@ -310,8 +310,8 @@ def _is_figure(text: str) -> bool:
 
 
 _SCALE_IN_HEADING = re.compile(
-    r"(?:[(\[,/ ]|^)(?P<scale>k|thousands?|tsd\.?|tausend|mio\.?|mn|m|millions?|millionen|bn|mrd\.?|"
-    r"billions?|千|万|百万|亿)(?:[ )\]/.]|$)",
+    r"(?:[(\[（,/ ]|^)(?P<scale>k|thousands?|tsd\.?|tausend|mio\.?|mn|m|millions?|millionen|bn|mrd\.?|"
+    r"billions?|trillions?|milliards?|mil millones|millones|lakhs?|crores?|千|万|百万|亿|萬|億|兆)(?:[ )\]）/.円元]|$)",
     re.IGNORECASE,
 )
 

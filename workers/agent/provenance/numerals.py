@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal, NamedTuple
 
@@ -139,7 +139,9 @@ _UNIT_WORDS = "|".join(
 )
 _SCALE_WORDS = (
     r"k|K|T(?=\s?[€$])|Tsd\.?|tsd|thousand|Tausend|千|M(?![a-zA-Z])|Mio\.?|mio|mn|m(?=\s?[€$])|"
-    r"[Mm]illionen|[Mm]illions?|百万|B(?![a-zA-Z])|bn|Mrd\.?|[Bb]illions?|Milliarden|十亿|万|亿"
+    r"[Mm]illionen|[Mm]illions?|百万|B(?![a-zA-Z])|bn|Mrd\.?|[Bb]illions?|Milliarden?|十亿|万|亿|"
+    r"萬|億|兆|lakhs?|crores?|milliards?|Mds?(?![A-Z])|mil millones|mil|millón|millones|trn|tn|[Tt]rillions?|Billionen|"
+    r"billón|billones"
 )
 _CURRENCY = r"US\$|[$€£¥￥₹₩]|(?:EUR|USD|GBP|CNY|RMB|JPY|CHF|INR)(?![A-Za-z])"
 _CURRENCY_WORD = rf"{_CURRENCY}|euros?\b|dollars?\b|美元|欧元|元|人民币"
@@ -183,8 +185,35 @@ def marks_of(text: str) -> Marks:
 def scan(text: str, marks: Marks) -> list[Numeral]:
     """The numbers and dates of a text, in order, none inside another."""
     found, rest = _dates(text, day_first=marks == "comma")
-    found += _numbers(rest, marks)
+    found += _joined(list(_numbers(rest, marks)), text)
     return sorted(found, key=lambda one: one.start)
+
+
+def _joined(numbers: list[Numeral], text: str) -> list[Numeral]:
+    """The numbers with each one that is written in parts as one: 1億2000万, 12亿3456万7890."""
+    found: list[Numeral] = []
+    for one in numbers:
+        before = found[-1] if found else None
+        if before is None or not _goes_on(before, one):
+            found.append(one)
+            continue
+        (larger, _), (smaller, decimals) = before.readings[0], one.readings[0]
+        value = larger * before.scale / one.scale + smaller
+        found[-1] = replace(
+            one,
+            start=before.start,
+            text=text[before.start : one.end],
+            readings=((value, max(decimals, 0)),),
+            sign=before.sign,
+            unit=one.unit or before.unit,
+            bare=False,
+        )
+    return found
+
+
+def _goes_on(before: Numeral, one: Numeral) -> bool:
+    """Whether a number stands right behind a Chinese or Japanese scale that is larger than its own."""
+    return before.end == one.start and before.text[-1:] in "亿億兆万萬" and before.scale > one.scale and not one.sign
 
 
 def month_of(text: str) -> int | None:

@@ -31,6 +31,31 @@ def test_another_number_is_not(figure: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("figure", "value"),
+    [
+        ("1.2億円", 120_000_000), ("1億2000万円", 120_000_000), ("1亿2000万元", 120_000_000), ("1.2億", 120_000_000),
+        ("12億3456万7890円", 1_234_567_890), ("27.4兆円", 27_400_000_000_000), ("341萬", 3_412_345),
+        ("3,4 millones de euros", 3_412_345), ("1,23 mil millones", 1_234_567_890), ("3.412 mil euros", 3_412_345),
+        ("27,4 billones", 27_400_000_000_000), ("1,23 milliard", 1_234_567_890), ("1,23 Md€", 1_234_567_890),
+        ("2,5 Milliarden", 2_500_000_000), ("1,2 Milliarde", 1_200_000_000), ("27,4 Billionen", 27_400_000_000_000),
+        ("$27.4 trillion", 27_400_000_000_000), ("$27.4tn", 27_400_000_000_000),
+        ("34.12 lakh", 3_412_345), ("123.46 crore", 1_234_567_890),
+    ],
+)  # fmt: skip
+def test_the_words_for_large_numbers_count_in_each_language_of_a_report(figure: str, value: int) -> None:
+    assert first(f"North: {figure}.", f"region  revenue\nNorth   {value}\nSouth   17\n").state == "sourced"
+
+
+@pytest.mark.parametrize(
+    "figure",
+    ["341 trillion", "341tn", "341億円", "341億", "341兆円", "341 millones", "341 billones", "341 mil millones",
+     "341 milliards d'euros", "341 Md€", "341 Billionen", "341 crore", "341 lakh", "3億41万円"],
+)  # fmt: skip
+def test_a_number_is_not_that_of_an_output_a_million_times_smaller(figure: str) -> None:
+    assert first(f"North: {figure}.", "region  revenue\nNorth   341\nSouth   17\n").state == "unsourced"
+
+
+@pytest.mark.parametrize(
     ("figure", "state"),
     [("12.3 %", "sourced"), ("12.34%", "sourced"), ("12.4 %", "unsourced"), ("0.12 %", "unsourced")],
 )
@@ -232,6 +257,20 @@ def test_thousands_in_the_heading_count() -> None:
     question = "Revenue in k EUR?"
     assert first("North made 4,321 k EUR.", text, question=question).state == "sourced"
     assert first("North made 4.3 million EUR.", text, question=question).state == "sourced"
+
+
+@pytest.mark.parametrize(
+    ("heading", "told"),
+    [
+        ("Ingresos (millones €)", "3,41"),
+        ("CA (milliards €)", "0,0034"),
+        ("売上（億円）", "0.0341"),
+        ("Sales (lakh)", "34.12"),
+    ],
+)
+def test_the_scale_in_a_heading_of_the_report_counts_in_each_language(heading: str, told: str) -> None:
+    report = f"| Region | {heading} |\n|---|---|\n| North | {told} |\n"
+    assert first(report, "region  revenue\nNorth   3412345\nSouth   17\n").state == "sourced"
 
 
 @pytest.mark.parametrize(
