@@ -16,9 +16,17 @@ SMALL = 12
 """A bare whole number up to this in a sentence ("the 5 regions") is no claim: it cannot be told from a word."""
 
 _SMALL = {(float(number), 0) for number in range(SMALL + 1)}
+_FENCED = re.compile(
+    r"^(?P<open>(?P<fence>```+|~~~+)(?P<word>[^\n]*))(?P<inside>.*?)(?P<close>^(?P=fence)[ \t]*$|\Z)",
+    re.MULTILINE | re.DOTALL,
+)
+_MARKED = re.compile(r"(?P<open>(?<!`)(`{1,9})(?!`))(?P<inside>.*?)(?P<close>(?<!`)\2(?!`))")
+_TEXT_WORDS = ("", "text", "txt", "plain", "plaintext")
+"""The words behind a fence that may hold a table of text."""
+_TEXT_TABLE = re.compile(r"^[ \t|]*[^\W\d_][^={};\n]{0,100}?(?:[ \t]{2,}|\t|\|)[^={};\n]{0,100}\d", re.MULTILINE)
+"""A line of a table with its columns in line: a name, then a number."""
+_ONLY_A_FIGURE = re.compile(r"[-−–+±(]?\W?\d[\d.,'’\s]*[^\w\s]?\s?\w{0,12}\W?")
 _BLANKED = (
-    re.compile(r"^(?P<fence>```+|~~~+).*?(?:^(?P=fence)[ \t]*$|\Z)", re.MULTILINE | re.DOTALL),
-    re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)"),
     re.compile(r"!?\[[^\]\n]{0,300}\]\([^)\n]{0,2000}\)(?=\S*)"),
     re.compile(r"<[a-zA-Z/!][^>\n]{0,500}>"),
     re.compile(r"https?://\S+"),
@@ -51,6 +59,7 @@ _BLANKED = (
     re.compile(r"\bISO[ -]?\d+|\bUTF-?\d+|\bR²"),
 )  # fmt: skip
 _HEADING = re.compile(r"^[ \t>]{0,12}#{1,6} .*$", re.MULTILINE)
+_NUMBER_OF_HEADING = re.compile(r"[ \t>]{0,12}#{1,6} +(?:\d{1,2}(?:\.\d{1,2})+[.)]?|\d{1,2}[.)])\s")
 _EMPHASIS = re.compile(r"[*_~]{1,3}(?=\S)|(?<=\S)[*_~]{1,3}")
 _ROW = re.compile(r"^[ \t]*\|?.*\|.*$")
 _RULE = re.compile(r"^[ \t]*\|?[ \t]*:?-{2,}:?[ \t]*(?:\|[ \t]*:?-{2,}:?[ \t]*)*\|?[ \t]*$")
@@ -133,7 +142,7 @@ def read_report(report: str) -> Reading:
     reading.claims = [
         claim
         for claim in reading.claims
-        if not (_is_in(claim.start, reading.headings) or _is_basis(claim.numeral, text))
+        if not (_is_basis(claim.numeral, text) or _only_names(claim.numeral, text, reading.headings))
     ]
     reading.claims.sort(key=lambda claim: claim.start)
     return reading
@@ -167,17 +176,41 @@ def _is_basis(one: Numeral, text: str) -> bool:
     return round_one and _BASIS.search(text, max(0, one.start - 8), one.start) is not None
 
 
-def _is_in(place: int, spans: Sequence[tuple[int, int]]) -> bool:
-    return any(start <= place < end for start, end in spans)
+def _only_names(one: Numeral, text: str, headings: Sequence[tuple[int, int]]) -> bool:
+    """Whether it names a heading and claims nothing: the heading's own number, its period ("the last 30 days")."""
+    heading = next((start for start, end in headings if start <= one.start < end), None)
+    if heading is None:
+        return False
+    numbered = _NUMBER_OF_HEADING.match(text, heading)
+    return one.kind != "number" or _is_span_of_time(one) or (numbered is not None and one.start < numbered.end())
+
+
+def _is_span_of_time(one: Numeral) -> bool:
+    return UNITS.get(one.unit) == "time" or one.unit in ("mo", "d", "w", "a")
 
 
 def blanked(report: str) -> str:
     """The report, at its full length, with blanks in place of what holds no claim: code, links, numbers of lists."""
-    text = report
+    text = _MARKED.sub(_without_marks, _FENCED.sub(_without_marks, report))
     for pattern in _BLANKED:
-        text = pattern.sub(lambda match: re.sub(r"[^\n]", "\x00", match[0]), text)
+        text = pattern.sub(lambda match: _blank(match[0]), text)
     text = text.replace("\x00", FILLER)
     return _EMPHASIS.sub(lambda match: FILLER * len(match[0]), text)
+
+
+def _without_marks(code: re.Match[str]) -> str:
+    """Code as blanks. If it is no code but a figure or a table of text, only its marks become blanks."""
+    inside = code["inside"]
+    word = code.groupdict().get("word")
+    if word is None:
+        claims = _ONLY_A_FIGURE.fullmatch(inside) is not None
+    else:
+        claims = word.strip().casefold() in _TEXT_WORDS and _TEXT_TABLE.search(inside) is not None
+    return f"{_blank(code['open'])}{inside if claims else _blank(inside)}{_blank(code['close'])}"
+
+
+def _blank(text: str) -> str:
+    return re.sub(r"[^\n]", "\x00", text)
 
 
 def _claim(one: Numeral, text: str, span: tuple[int, int]) -> Claim:
@@ -189,9 +222,7 @@ def _claim(one: Numeral, text: str, span: tuple[int, int]) -> Claim:
         elif match.start() >= one.end:
             clause[1] = match.start()
             break
-    counted = one.bare or (
-        (UNITS.get(one.unit) == "time" or one.unit in ("mo", "d", "w", "a")) and one.text[:2].strip().isdigit()
-    )
+    counted = one.bare or (_is_span_of_time(one) and one.text[:2].strip().isdigit())
     small = one.kind == "number" and bool(counted) and one.readings[0] in _SMALL
     return Claim(one, span, (clause[0], clause[1]), small=small)
 

@@ -129,6 +129,42 @@ def test_what_says_nothing_is_left_alone(report: str) -> None:
     assert not traced(report, REGIONS).unsourced
 
 
+@pytest.mark.parametrize(
+    ("report", "state"),
+    [
+        ("## North made 4,321\n\nMore below.", {"4,321": "sourced"}),
+        ("## North made 9,876\n\nMore below.", {"9,876": "unsourced"}),
+        ("# Revenue fell by 45 %\n\nMore below.", {"45 %": "unsourced"}),
+        ("## 2.1 Findings\n\nMore below.", {}),
+        ("## 13. Findings of Q3 2031\n\nMore below.", {}),
+        ("## The last 30 days\n\nMore below.", {}),
+    ],
+)
+def test_a_figure_in_a_heading_is_traced_and_its_number_and_period_are_not(report: str, state: dict[str, str]) -> None:
+    assert states(report, "region  revenue\nNorth   4321\nSouth   1234\n") == state
+
+
+@pytest.mark.parametrize(
+    ("report", "state"),
+    [
+        ("North made `4,321` and South `€1,234`.", {"4,321": "sourced", "€1,234": "sourced"}),
+        ("North made `9,876`, a fall of `45 %`.", {"9,876": "unsourced", "45 %": "unsourced"}),
+        ("```\nRegion  Revenue\nNorth     4,321\nSouth     9,876\n```\n", {"4,321": "sourced", "9,876": "unsourced"}),
+        ("```text\nNorth     9,876\n```\n", {"9,876": "unsourced"}),
+        ("Rows with `amount > 9876`, `sales_9876` and `v9.876.1` are left out.", {}),
+        ("```sql\nselect 9876\n```\n\n```\nlimit = 9876\n```\n", {}),
+    ],
+)
+def test_a_figure_between_the_marks_of_code_is_traced_and_code_is_not(report: str, state: dict[str, str]) -> None:
+    assert states(report, "region  revenue\nNorth   4321\nSouth   1234\n") == state
+
+
+@pytest.mark.parametrize("filler", ["`", "`` ", "```\n", "a  "])
+def test_a_report_of_one_thing_is_read_in_one_go(filler: str) -> None:
+    """A pattern that begins anew at each character would go on past the suite's limit for a test."""
+    assert not traced("`a" + filler * (60_000 // len(filler)), REGIONS).figures
+
+
 def test_the_dash_of_a_list_is_no_minus() -> None:
     assert first("- 529 rows were dropped", "dropped: 529\n").state == "sourced"
 
