@@ -79,10 +79,10 @@ def _phrase(figure: Traced) -> str:
 
 
 def _behind_emphasis(report: str, at: int) -> int:
-    """The place behind the stars that close an emphasis around the figure. Inside them, a mark would be bold or break
-    it."""
+    """The place behind the signs that close an emphasis or code around the figure. Inside them, a mark would be bold or
+    break it."""
     end = at
-    while report[end : end + 1] in ("*", "_"):
+    while report[end : end + 1] in ("*", "_", "`"):
         end += 1
     return end
 

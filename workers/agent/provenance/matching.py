@@ -31,6 +31,8 @@ Reason = Literal["", "row", "unit", "sign", "earlier", "unknown", "tag", "chart"
 shows another value; its sentence says that its row is first or last, and another one is."""
 
 _PLAN = re.compile(r"\b(?:budget|plan|target|limit|soll|ziel)|预算|目标", re.IGNORECASE)
+_IN_BRACKETS = re.compile(r"[\s\u2060]*\([^()]*\)[\s\u2060]*")
+"""A cell of a table that is all in brackets: accountants write a loss so, others a standard error."""
 _MONEY = set(CURRENCIES.values())
 
 
@@ -228,6 +230,8 @@ def sign_fits(claim: Claim, fact: Fact, scene: Scene) -> bool:
     if positive:
         changes = has_word(tuple(fact.words), CHANGE_WORDS) or (fact.percent and fact.value < 0)
         return not (changes and way < 0 and not _is_magnitude(fact) and claim.numeral.unit in ("%", "pp"))
+    if claim.in_table and _IN_BRACKETS.fullmatch(scene.reading.text, *claim.clause):
+        return True
     text = scene.reading.text[claim.span[0] : claim.span[1]]
     if way > 0:
         return _PLAN.search(text) is not None  # over budget: a variance may count either way

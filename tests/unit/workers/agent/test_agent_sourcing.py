@@ -83,6 +83,13 @@ def test_the_mark_is_in_the_language_of_the_thread() -> None:
     assert "⚠ 此数字未经计算" in _end(_played(*["北区卖了5,678件。"] * 3, language="zh")).report
 
 
+@pytest.mark.parametrize("told", ["**5,678**", "`5,678`"])
+def test_the_mark_stands_behind_the_signs_around_a_figure(told: str) -> None:
+    action = decide(turn(*OPENING, finish(f"North sold {told} in all."), limits=AgentLimits(max_model_calls=2)))
+    assert isinstance(action, Finish)
+    assert f"{told} (⚠ not computed here) in all" in action.report
+
+
 def test_in_a_table_the_sign_is_explained_below_the_report() -> None:
     report = "| Region | Sold |\n|---|---|\n| North | 5,678 |\n| South | 1,234 |"
     end = _end(_played(report, report, report)).report

@@ -320,6 +320,17 @@ def test_a_sign_and_the_words_of_a_direction_bind(report: str, ok: bool) -> None
     assert (not traced(report, YEARS).unsourced) == ok
 
 
+@pytest.mark.parametrize("told", ["(4,321.5)", "**(4,321.5)**", "($4,321.5)", "−4,321.5", "(0.12)"])
+def test_brackets_around_a_cell_of_a_table_may_be_a_minus(told: str) -> None:
+    report = f"| region | result |\n|---|---|\n| South | {told} |\n"
+    text = "region   result\nNorth    1234567.89\nSouth    -4321.5\n\nstandard error of South: 0.12\n"
+    assert first(report, text).state == "sourced"
+
+
+def test_brackets_in_a_sentence_are_no_minus() -> None:
+    assert first("South made more (12.7).", "region   result\nNorth    10.5\nSouth    -12.7\n").state == "unsourced"
+
+
 def test_a_figure_that_this_turn_computed_anew_is_stale() -> None:
     before = (shown("Total revenue: 9876\n"),)
     assert first("Total revenue is 9,876.", "Total revenue: 5432\n", earlier=before).reason == "earlier"
