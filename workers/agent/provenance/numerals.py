@@ -17,7 +17,7 @@ FILLER = "\u2060"
 MAX_NUMBERS = 20_000
 _LONGEST = 40
 """The most characters of a number. A longer one is a key or a hash."""
-_BLANKS = f" \u00a0\u202f{FILLER}"
+_BLANKS = f" \u00a0\u202f\u2009{FILLER}"
 
 
 class Day(NamedTuple):
@@ -145,11 +145,12 @@ _SCALE_WORDS = (
 )
 _CURRENCY = r"US\$|[$€£¥￥₹₩]|(?:EUR|USD|GBP|CNY|RMB|JPY|CHF|INR)(?![A-Za-z])"
 _CURRENCY_WORD = rf"{_CURRENCY}|euros?\b|dollars?\b|美元|欧元|元|人民币"
-_GAP = rf"[ {FILLER}\u00a0\u202f]{{0,4}}"
+_GAP = rf"[ {FILLER}\u00a0\u202f\u2009]{{0,4}}"
 _NUMBER = re.compile(
     r"(?<![A-Za-z0-9_.,\u00c0-\u024f])(?<![A-Za-z_\u00c0-\u024f][-–])(?<![A-Za-z0-9]/)"
     rf"(?P<sign>[-−–+±](?=\d|\.\d|{_CURRENCY}))?(?P<before>{_CURRENCY})?{_GAP}(?P<sign2>(?<![\w\s])[-−+])?"
-    r"(?P<digits>\d{1,3}(?:(?P<mark>[,.'’\u00a0\u202f ])\d{3}(?!\d))(?:(?P=mark)\d{3}(?!\d))*(?:[.,]\d+)?|"
+    r"(?P<digits>\d{1,2}(?:,\d\d)+,\d{3}(?![\d,])(?:\.\d+)?|"  # 12,34,567 in India
+    r"\d{1,3}(?:(?P<mark>[,.'’\u00a0\u202f\u2009 ])\d{3}(?!\d))(?:(?P=mark)\d{3}(?!\d))*(?:[.,]\d+)?|"
     r"\d+(?:[.,]\d+)?|\.\d+)"
     r"(?P<exp>[eE][+-]?\d{1,3})?"
     rf"(?P<tail>{_GAP}(?:(?P<scale>{_SCALE_WORDS})(?![a-zäöü]|W|Hz|VA|Pa|B\b|V\b|J\b|N\b))?{_GAP}"
@@ -377,7 +378,7 @@ def _readings(digits: str, mark: str | None, exp: str, marks: Marks) -> Iterator
 
 def _plain(digits: str, mark: str | None, marks: Marks) -> Iterator[str]:
     if mark is None:
-        yield digits.replace(",", ".") if "," in digits else digits
+        yield digits.replace(",", "." if digits.count(",") == 1 else "")
         return
     groups = digits.replace(mark, "") if mark not in ".," else digits
     if mark not in ".,":

@@ -19,13 +19,15 @@ YEARS = "          2023    2024  pct_change\nLamp     81200   90144        11.0\
 
 @pytest.mark.parametrize(
     "figure",
-    ["1,234,567", "1.234.567", "1 234 567", "1.23 million", "1.2 M", "1,23 Mio.", "123.5万", "1,235k", "about 1,230,000"],
+    ["1,234,567", "1.234.567", "1 234 567", "12,34,567", "1\u2009234\u2009567", "1,2\u2009Mio.", "1.23 million", "1.2 M", "1,23 Mio.", "123.5万", "1,235k", "about 1,230,000"],
 )  # fmt: skip
 def test_a_number_is_found_with_the_marks_and_scales_of_several_languages(figure: str) -> None:
     assert first(f"In all {figure} were sold.", "Total: 1234567\n").state == "sourced"
 
 
-@pytest.mark.parametrize("figure", ["1,243,567", "1.32 million", "1.2 bn", "132.5万", "12.3 M"])
+@pytest.mark.parametrize(
+    "figure", ["1,243,567", "12,43,567", "1\u2009243\u2009567", "1.32 million", "1.2 bn", "132.5万", "12.3 M"]
+)
 def test_another_number_is_not(figure: str) -> None:
     assert first(f"In all {figure} were sold.", "Total: 1234567\n").state == "unsourced"
 
