@@ -27,6 +27,7 @@ from core.steps import (
     Step,
 )
 from workers.agent.hints import error_line
+from workers.agent.pictures import is_shown
 from workers.agent.source import fingerprint, strings
 from workers.agent.text import one_line
 from workers.agent.turn import Turn, episodes, files_of, steps_after
@@ -150,13 +151,19 @@ def unread_files(turn: Turn) -> tuple[str, ...]:
     """The files that must be read before the turn may finish; empty when it may.
 
     Files given in this turn: at least one must have been opened by a cell of this turn. Else, files given earlier in
-    the thread: at least one must have been opened by some cell of the thread.
+    the thread: at least one must have been opened by some cell of the thread. A picture that the model is shown counts
+    for nothing here: it looks at it.
     """
-    now = files_of(turn.steps)
-    given, steps = (now, list(turn.steps)) if now else (files_of(turn.thread_steps), list(turn.thread_steps))
+    now = _to_read(turn, files_of(turn.steps))
+    thread = list(turn.thread_steps)
+    given, steps = (now, list(turn.steps)) if now else (_to_read(turn, files_of(thread)), thread)
     if any(_opens(step, given) for step in steps if isinstance(step, CellRan)):
         return ()
     return tuple(file.path for file in given)
+
+
+def _to_read(turn: Turn, files: Sequence[FileAbstract]) -> list[FileAbstract]:
+    return [file for file in files if not (turn.sees and is_shown(file))]
 
 
 def _opens(cell: CellRan, files: Sequence[FileAbstract]) -> bool:

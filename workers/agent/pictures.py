@@ -98,6 +98,11 @@ def judged_charts(turn: Turn) -> list[dict[str, str]]:
     return list(found.values())[-MOST_JUDGED:]
 
 
+def is_shown(file: FileAbstract) -> bool:
+    """Whether a file is a picture that a model which sees is shown."""
+    return file.format in IMAGES and _sent_as(file) is not None
+
+
 def _is_chart(figure: StoredFile) -> bool:
     return figure.mimetype == IMAGES["png"] and 0 < figure.size <= MOST_BYTES
 

@@ -33,6 +33,7 @@ from core.steps import (
     Commanded,
     Corrected,
     Decided,
+    FileAbstract,
     Finished,
     Forgot,
     GaveUp,
@@ -215,6 +216,15 @@ def test_without_the_kernels_word_the_names_in_the_code_decide(code: str, reads:
 def test_a_file_that_could_not_be_used_does_not_have_to_be_read() -> None:
     problem = Briefed(problems=({"name": "x.csv", "why": "empty"},))  # type: ignore[arg-type]
     assert isinstance(decide(turn(asked(), problem, finish("The file is empty."))), AskModel)
+
+
+@pytest.mark.parametrize(("sees", "more", "sent_back"), [(True, (), False), (False, (), True), (True, (SALES,), True)])
+def test_a_picture_that_the_model_is_shown_does_not_have_to_be_read(
+    sees: bool, more: tuple[FileAbstract, ...], sent_back: bool
+) -> None:
+    picture = FileAbstract(path="photo.png", format="png", size=1_000, sha256="2" * 64, read_hint="")
+    action = decide(turn(asked("What is this?"), Briefed(files=(picture, *more)), finish("It is a cat."), sees=sees))
+    assert isinstance(action, CorrectModel) == sent_back
 
 
 def test_a_failed_attempt_to_read_counts_so_that_a_broken_file_can_be_reported() -> None:
