@@ -109,15 +109,19 @@ class Disk:
         self._requests.append(request)
         self._start(request)
 
-    def close(self) -> None:
+    def finish(self) -> None:
         """Return when all that was asked for is done, the calls included. Raises OSError when the disk refuses."""
-        self._loop.forget(self._syncs.fd)
         ready = select.poll()
         ready.register(self._syncs.fd, select.POLLIN)
+        while self._requests:
+            ready.poll()
+            self._on_ended()
+
+    def close(self) -> None:
+        """Finish, and let go of everything. Raises OSError when the disk refuses."""
+        self._loop.forget(self._syncs.fd)
         try:
-            while self._requests:
-                ready.poll()
-                self._on_ended()
+            self.finish()
         finally:
             self._syncs.close()
 

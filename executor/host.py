@@ -151,12 +151,12 @@ class Host:
             signal.set_wakeup_fd(-1)  # a signal that finds it closed would be complained about on stderr
             listener.close()
             _unlink(path, own)
-            try:
-                self._disk.close()
-            finally:
+            with contextlib.ExitStack() as closing:  # each of them, also when another one fails
+                closing.callback(self._subprocesses.close)
+                closing.callback(self._disk.close)
                 for notebook in self._notebooks.values():
-                    notebook.close()
-                self._subprocesses.close()
+                    closing.callback(notebook.close)
+                self._disk.finish()
 
     @property
     def loop(self) -> Loop:

@@ -7,6 +7,7 @@ import fcntl
 import os
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from hosts import bare_host
 from patience import PATIENCE_S, eventually
 
 from executor.client import HostUnavailable, RequestError, SessionClient, WithFile
+from executor.home import Home
 from executor.launch import start_host, stop_host
 from executor.linux import SEALS
 from executor.notices import notice
@@ -912,6 +914,32 @@ def test_a_cell_that_ran_when_its_host_died_is_reported_and_not_run_again(tmp_pa
         result = later.run("t", "one", "print('again')")
         assert (result.status, result.stdout) == ("died", "")
         assert "the session host stopped while this cell ran" in worded(result, "en")
+
+
+def test_a_host_that_is_told_to_stop_writes_down_how_every_running_cell_ended(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    process = start_host(tmp_path / "s", tmp_path / "home")
+    client = SessionClient(tmp_path / "s")
+    began = {thread: threading.Event() for thread in ("t1", "t2")}
+
+    def run(thread: str) -> None:
+        with suppress(HostUnavailable):
+            client.run(
+                thread, "one", "print('go')\nimport time\ntime.sleep(60)", on_output=lambda *_: began[thread].set()
+            )
+
+    with ThreadPoolExecutor(2) as pool:
+        running = [pool.submit(run, thread) for thread in began]
+        try:
+            assert all(event.wait(PATIENCE_S) for event in began.values())
+        finally:
+            stop_host(process)
+        for each in running:
+            each.result(PATIENCE_S)
+    stored = [Home(tmp_path / "home").thread(thread).result("one") for thread in began]
+    assert [result and result["status"] for result in stored] == ["died", "died"]
+    assert (process.returncode, "Traceback" in capfd.readouterr().err) == (0, False)
 
 
 def test_a_second_host_on_the_same_socket_refuses_to_start(
