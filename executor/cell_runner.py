@@ -54,7 +54,7 @@ class _Ended:
     notifies: bool
     """Whether its result says which variables are lost."""
     follow: list[Callable[[], None]] = field(default_factory=list)
-    """What waits for its result."""
+    """What waits for its result to be on the disk."""
 
 
 class CellRunner:
@@ -89,7 +89,7 @@ class CellRunner:
         self._late: int | None = None
         """Characters printed since the last cell ended; None before the first one of a subprocess."""
         self._ended: _Ended | None = None
-        """The running cell once it has ended, until its result is written down."""
+        """The cell that has ended last, until its result is on the disk."""
         self._taking: Task[Collection] | None = None
         """The taking of what it made."""
         self._waiting: list[Callable[[], None]] = []
@@ -190,7 +190,7 @@ class CellRunner:
                 attached.output(stream, lines)
 
     def after_result(self, call: Callable[[], None]) -> None:
-        """Call once the result of the cell that has ended is written down; at once when none is to come."""
+        """Call once the result of the cell that has ended is on the disk; at once when none is to come."""
         if self._ended is None:
             call()
         else:
@@ -311,11 +311,17 @@ class CellRunner:
         if ended.notifies:
             self.python.unsaved.notified(lives=self.python.session is not None)
         self.cells.end()
-        self._ended = None
-        attached = tuple(cell.attached)
-        self._disk.sync([*self._home.take_unsynced(), *self._thread.take_unsynced()], lambda: _tell(attached, written))
-        for call in ended.follow:  # not before what ends now is over
-            self._loop.call_later(0.0, call)
+        tell = partial(self._tell, ended, tuple(cell.attached), written)
+        self._disk.sync([*self._home.take_unsynced(), *self._thread.take_unsynced()], tell)
+
+    def _tell(self, ended: _Ended, attached: Sequence[Attached], result: str) -> None:
+        """Send the result to those who wait for it, and go on with what waits for it."""
+        if self._ended is ended:
+            self._ended = None
+        for one in attached:
+            one.result(result)
+        for call in ended.follow:
+            call()
 
     def _take_notices(self, cell: Cell) -> Notices:
         """What there is to say of the interpreters since their last cell, if this cell began."""
@@ -326,11 +332,6 @@ class CellRunner:
         waiting, self._waiting = self._waiting, []
         for call in waiting:
             self.when_kept(call)
-
-
-def _tell(attached: Sequence[Attached], result: str) -> None:
-    for one in attached:
-        one.result(result)
 
 
 def _raise(error: Exception) -> None:

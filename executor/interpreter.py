@@ -80,7 +80,7 @@ class Owner(Protocol):
         """Its subprocess printed to stdout or stderr."""
 
     def after_result(self, call: Callable[[], None]) -> None:
-        """Call once the result of the cell that has ended is written down; at once when none is to come."""
+        """Call once the result of the cell that has ended is on the disk; at once when none is to come."""
 
     def interpreter_ends(self) -> None:
         """Its subprocess has ended, and so will the working folder: what a cell made there is taken now."""

@@ -104,6 +104,26 @@ class Asker:
         """It does not read along."""
 
 
+class HeldDisk(ThreadSync):
+    """Syncs that end when the test says so."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_held = False
+        self._held: list[Path] = []
+
+    def begin(self, path: Path) -> None:
+        if self.is_held:
+            self._held.append(path)
+        else:
+            super().begin(path)
+
+    def go_on(self) -> None:
+        self.is_held = False
+        for path in self._held:
+            self.begin(path)
+
+
 class Desk:
     """A notebook in a loop that the test turns."""
 
@@ -113,7 +133,9 @@ class Desk:
         self.home = Home(folder / "home")
         self.asker = Asker()
         self.started: list[Subprocess] = []
-        disk, thread = Disk(self.loop, ThreadSync()), self.home.thread("t")
+        self.syncs = HeldDisk()
+        disk = Disk(self.loop, self.syncs)
+        thread = self.home.thread("t")
         folder_of_thread = Workspace(thread, self.home, None)
 
         def start(listener: Listener) -> Session:
@@ -162,6 +184,12 @@ class Desk:
     def until(self, what: Callable[[], object]) -> None:
         self.loop.call_later(60.0, lambda: pytest.fail("it did not happen"))
         while not what():
+            self.loop.run_once()
+
+    def turn(self) -> None:
+        """Let everything that is due now happen, and what follows from it."""
+        for _ in range(5):
+            self.loop.call_later(0.0, lambda: None)
             self.loop.run_once()
 
     def end(self, cell_id: str) -> Any:
@@ -263,6 +291,18 @@ def test_variables_that_come_before_the_result_are_kept_after_it(desk: Desk) -> 
     desk.until(lambda: "settled" in desk.journal())
     assert desk.journal() == ["cell", "result", "settled"]
     assert desk.notebook.thread.unsaved_cells == []
+
+
+def test_variables_are_kept_once_the_result_of_their_cell_is_on_the_disk(desk: Desk) -> None:
+    """After a power cut in between they would be those of a cell that has died, as far as is written down."""
+    ended_with_a_large_file(desk)
+    desk.subprocess.sends_no_variables()
+    desk.syncs.is_held = True
+    desk.until(lambda: desk.notebook.thread.result("c1") is not None)
+    desk.turn()
+    assert not desk.notebook.kept
+    desk.syncs.go_on()
+    desk.until(lambda: "settled" in desk.journal())
 
 
 def test_variables_whose_subprocess_ends_before_the_result_count_as_not_kept(desk: Desk) -> None:
