@@ -26,7 +26,7 @@ from executor.interpreter import Interpreter, Owner
 from executor.notices import Notices, notice
 from executor.python_interpreter import PythonInterpreter
 from executor.session import Ending, Session
-from executor.slices import SlicedWork, Task
+from executor.slices import SlicedWork, Task, Work
 from executor.values import Artifact, CellResult, CellStatus, Language, Limits, Notice
 from executor.wire import result_to
 from executor.workspace import Workspace
@@ -90,8 +90,8 @@ class CellRunner:
         """Characters printed since the last cell ended; None before the first one of a subprocess."""
         self._ended: _Ended | None = None
         """The cell that has ended last, until its result is on the disk."""
-        self._taking: Task[Collection] | None = None
-        """The taking of what it made."""
+        self._taking: Task[None] | None = None
+        """The taking of what it made, and the writing of its result."""
         self._waiting: list[Callable[[], None]] = []
         """What is called once the variables are kept."""
         self.python, self.bash = interpreters(self)
@@ -279,8 +279,17 @@ class CellRunner:
         )
         self._late = 0
         collecting = self._workspace.collect(cell.id, self.limits, changed=changed)
-        write = partial(self._write_down, self._ended)
-        self._taking = self._work.do(self._thread.thread_id, collecting, write, _raise)
+        taking = self._take(self._ended, collecting)
+        self._taking = self._work.do(self._thread.thread_id, taking, lambda _: None, self._cannot_take)
+
+    def _take(self, ended: _Ended, collecting: Work[Collection]) -> Work[None]:
+        self._write_down(ended, (yield from collecting))
+
+    def _cannot_take(self, error: Exception) -> None:
+        """The disk has no room, say. The host ends: otherwise the cell never would."""
+        if not isinstance(error, OSError):
+            raise error
+        self._loop.call_later(0.0, partial(_raise, error))  # now it would go to a client whose request came meanwhile
 
     def _write_down(self, ended: _Ended, found: Collection) -> None:
         """Write the result down, and send it to those who wait for it once a power cut cannot take it."""

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -303,6 +305,22 @@ def test_variables_are_kept_once_the_result_of_their_cell_is_on_the_disk(desk: D
     assert not desk.notebook.kept
     desk.syncs.go_on()
     desk.until(lambda: "settled" in desk.journal())
+
+
+def test_a_result_that_cannot_be_written_down_ends_the_host_also_when_a_request_has_ended_the_subprocess(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever asks is told of errors of the disk. A cell without a result would hold its thread up for ever."""
+    ended_with_a_large_file(desk)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(desk.notebook.thread, "finished", full)
+    with suppress(OSError):
+        desk.notebook.reset()
+    with pytest.raises(OSError, match="No space"):
+        desk.turn()
 
 
 def test_variables_whose_subprocess_ends_before_the_result_count_as_not_kept(desk: Desk) -> None:
