@@ -173,6 +173,7 @@ class BashInterpreter:
 
     def session_saved(self, session: Session, receiver: Receiver) -> None:
         """The bytes of its state have all come."""
+        self._lifecycle.received()
         keep = partial(self._keep, session, receiver)
         self._disk.sync(receiver.files, lambda: self._owner.after_result(keep))
 

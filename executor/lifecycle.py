@@ -72,6 +72,10 @@ class Lifecycle:
         elif self.session is not None:
             self.phase = Phase.IDLE
 
+    def received(self) -> None:
+        """All that is to be kept has come: the subprocess has nothing left to do in time."""
+        self._cancel_timer()
+
     def checkpointed(self) -> None:
         """The variables are restored or kept."""
         self._cancel_timer()

@@ -176,6 +176,7 @@ class PythonInterpreter:
 
         And not before the result of their cell: what is kept is counted by the results that say so.
         """
+        self._lifecycle.received()
         keep = partial(self._keep, session, receiver)
         self._disk.sync(receiver.files, lambda: self._owner.after_result(keep))
 

@@ -15,7 +15,7 @@ from typing import Any, cast
 import pytest
 from patience import eventually
 
-from executor import workspace
+from executor import lifecycle, workspace
 from executor.cell import Cell
 from executor.checkpoints import Checkpoint, Receiver
 from executor.counters import Counters
@@ -304,6 +304,17 @@ def test_variables_are_kept_once_the_result_of_their_cell_is_on_the_disk(desk: D
     desk.turn()
     assert not desk.notebook.kept
     desk.syncs.go_on()
+    desk.until(lambda: "settled" in desk.journal())
+
+
+def test_variables_that_have_come_are_not_late_however_long_the_files_of_their_cell_take(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lifecycle, "_CHECKPOINT_S", 0.0)
+    ended_with_a_large_file(desk)
+    desk.subprocess.sends_no_variables()
+    desk.until(lambda: desk.notebook.kept)
+    assert not desk.subprocess.gone
     desk.until(lambda: "settled" in desk.journal())
 
 
