@@ -32,7 +32,7 @@ from urllib.parse import quote, unquote
 
 from executor.durable import replace_durably, sync_path
 from executor.frames import Message, ProtocolError, to_json
-from executor.slices import SLICE, Work
+from executor.slices import SLICE, Portion, Work
 from executor.wire import content_name, integer, optional_text, text
 
 _CHUNK = SLICE
@@ -105,7 +105,7 @@ class Home:
     def keep(self, descriptor: int, limit: int) -> Work[tuple[str, int]]:
         """Copy the rest of an open file into the store: (sha256, size). Raises TooLarge beyond `limit` bytes."""
         digest = hashlib.sha256()
-        size = 0
+        size, portion = 0, Portion()  # a file that grows while it is read comes in many small pieces
         path = self.temporary()
         try:
             with path.open("wb") as copy:
@@ -115,7 +115,7 @@ class Home:
                         raise TooLarge  # noqa: TRY301  the copy is removed below, whatever ended it
                     digest.update(chunk)
                     copy.write(chunk)
-                    if len(chunk) == _CHUNK:
+                    if portion.is_over(len(chunk)):
                         yield
             self._place(path, digest.hexdigest())
         except BaseException:

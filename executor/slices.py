@@ -29,7 +29,7 @@ def at_once(work: Work[Result]) -> Result:
 
 
 class Portion:
-    """How much of a slice has been done, for work on many files of which most are small."""
+    """How much of a slice has been done, for work on many files, or pieces of one, of which most are small."""
 
     def __init__(self) -> None:
         self._bytes = 0

@@ -93,7 +93,7 @@ def test_a_large_file_is_kept_in_many_slices_and_removed_when_it_is_too_large(tm
     home = Home(tmp_path / "home")
     (tmp_path / "large").write_bytes(os.urandom(5 * SLICE + 1))
     with (tmp_path / "large").open("rb") as file:
-        assert sum(1 for _ in home.keep(file.fileno(), 10 * SLICE)) == 5
+        assert sum(1 for _ in home.keep(file.fileno(), 10 * SLICE)) == 6
         file.seek(0)
         with pytest.raises(TooLarge):
             at_once(home.keep(file.fileno(), 2 * SLICE))
@@ -119,8 +119,16 @@ def test_a_file_that_grows_while_it_is_kept_is_kept_in_slices_too(tmp_path: Path
 
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(os, "read", grows)
-            assert sum(1 for _ in home.keep(file.fileno(), 10 * SLICE)) == 5
+            assert sum(1 for _ in home.keep(file.fileno(), 10 * SLICE)) == 6
     assert grown == [SLICE - 1]
+
+
+def test_a_file_to_which_somebody_adds_bytes_as_fast_as_they_are_read_is_kept_in_slices_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home, left = Home(tmp_path / "home"), list(b"a" * 1_000)
+    monkeypatch.setattr(os, "read", lambda *_: bytes([left.pop()]) if left else b"")
+    assert sum(1 for _ in home.keep(0, SLICE)) > 10
 
 
 def test_a_large_file_appears_in_the_folder_when_it_is_whole(tmp_path: Path) -> None:
