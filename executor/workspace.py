@@ -35,7 +35,7 @@ class Workspace:
         self.is_filled = False
         """Whether the thread's files are in it."""
         self._number = 0
-        """Of the folder: each subprocess has another one."""
+        """Of the folders that were left: each subprocess has another one."""
         self._thread = thread
         self._home = home
         self._watcher = watcher
@@ -55,7 +55,6 @@ class Workspace:
     def enter(self, session: Session) -> None:
         """Take the folder of a subprocess that is ready. It is to be filled before a cell begins."""
         self.folder = session.workspace
-        self._number += 1
         self._user = session.file_user
         if self._watcher is not None:
             with suppress(OSError):  # no watches are left: then every cell may have opened and changed anything
@@ -63,10 +62,12 @@ class Workspace:
         self._left_out, self._untold = {}, {}
 
     def fill(self) -> Work[None]:
-        """Put the thread's files into the folder, as long as it is there.
+        """Put the thread's files into the folder, as long as it is there. Nothing happens when they are in it.
 
         Those that cannot be put there (for want of room, say) are left out (`take_untold`).
         """
+        if self.is_filled:  # by work for the folder before, which had to wait
+            return
         number, portion = self._number, Portion()
         for file in list(self._thread.files.values()):
             if portion.is_over(file.size):
@@ -74,10 +75,12 @@ class Workspace:
             if self.folder is None or self._number != number:
                 return
             try:
-                yield from self._not_seen(place(self.folder, file.name, self._home.path_of(file.sha256), self._user))
+                for _ in self._not_seen(place(self.folder, file.name, self._home.path_of(file.sha256), self._user)):
+                    yield
+                    if self._number != number:
+                        return
             except OSError as error:
-                if self._number == number:
-                    self._left_out[file.name] = self._untold[file.name] = error.strerror or repr(error)
+                self._left_out[file.name] = self._untold[file.name] = error.strerror or repr(error)
         if self.folder is not None and self._number == number:
             self.snapshot = snapshot(self.folder)
             self.is_filled = True
@@ -89,6 +92,7 @@ class Workspace:
         if self.folder is not None:
             _close_aside(self.folder)
         self.folder = self._watch = self._user = None
+        self._number += 1
         self.is_filled = False
 
     def known(self, name: str, sha256: str) -> KeptFile | None:
@@ -105,7 +109,7 @@ class Workspace:
         False when it does not, because a cell's file has got its name meanwhile. A file for which there is no room is
         left out (`take_untold`).
         """
-        placed_in = 0
+        placed_in = -1
         while self.folder is not None and placed_in != self._number:  # another folder may come meanwhile
             placed_in = self._number
             why = None
@@ -114,9 +118,11 @@ class Workspace:
                     yield
                     if file.name in self._thread.files:
                         return False
+                    if placed_in != self._number:
+                        break
             except OSError as error:
                 why = error.strerror or repr(error)
-            if self.folder is None or placed_in != self._number:
+            if placed_in != self._number:
                 continue
             if why is not None:
                 self._left_out[file.name] = self._untold[file.name] = why

@@ -218,10 +218,59 @@ def test_a_thread_that_gets_a_file_is_not_closed_as_unused(loop: Loop, tmp_path:
 
 def entered(workspace: Workspace, folder: Path) -> None:
     """Let a subprocess be ready, whose working folder is this one."""
+    enter(workspace, folder)
+    at_once(workspace.fill())
+
+
+def enter(workspace: Workspace, folder: Path) -> None:
+    """The same, and nothing is in the folder yet."""
     folder.mkdir()
     root = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
     workspace.enter(cast(Session, SimpleNamespace(workspace=root, file_user=None)))
-    at_once(workspace.fill())
+
+
+def given(notebook: Notebook, tmp_path: Path, content: bytes, name: str = "sales.csv") -> Work[str]:
+    """Somebody gives this file."""
+    (tmp_path / "given").write_bytes(content)
+    with (tmp_path / "given").open("rb") as file:
+        return (yield from notebook.put(name, file.fileno(), 1 << 30))
+
+
+@pytest.mark.parametrize("how", ["filled", "given"])
+def test_nothing_more_is_copied_into_a_folder_whose_subprocess_has_ended(loop: Loop, tmp_path: Path, how: str) -> None:
+    """The next subprocess would wait for it, and the memory of the folder would be in use until then."""
+    notebook, workspace = notebook_of(Home(tmp_path / "home"), loop)
+    work: Work[Any] = given(notebook, tmp_path, os.urandom(9 * SLICE))
+    if how == "filled":
+        at_once(work)
+        enter(workspace, tmp_path / "folder")
+        work = workspace.fill()
+        next(work)
+    else:
+        entered(workspace, tmp_path / "folder")
+        for _ in range(11):
+            next(work)
+    next(work)
+    workspace.leave()
+    assert list(work) == []
+
+
+def test_a_folder_is_filled_once_also_when_the_work_for_the_one_before_has_to_wait_until_it_is_there(
+    loop: Loop, tmp_path: Path
+) -> None:
+    """Otherwise files that a cell has changed by then would be as before, and not count as changed."""
+    notebook, workspace = notebook_of(Home(tmp_path / "home"), loop)
+    at_once(given(notebook, tmp_path, b"old"))
+    enter(workspace, tmp_path / "folder 1")
+    waits = workspace.fill()
+    workspace.leave()
+    enter(workspace, tmp_path / "folder 2")
+    for work in (waits, workspace.fill()):
+        at_once(work)
+        with (tmp_path / "folder 2" / "sales.csv").open("a") as file:
+            file.write(" changed")
+    assert (tmp_path / "folder 2" / "sales.csv").read_text() == "old changed changed"
+    workspace.leave()
 
 
 def test_a_file_that_comes_replaces_none_that_a_cell_has_made_meanwhile(loop: Loop, tmp_path: Path) -> None:
