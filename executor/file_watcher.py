@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from executor import linux
@@ -57,17 +56,10 @@ class Watcher:
             elif name and not mask & linux.IN_ISDIR and len(found.opened) < _MANY:
                 found.opened.add(name)
 
-    @contextmanager
-    def ignoring(self, watch: int) -> Iterator[None]:
-        """What happens in this block is the host's own doing and not seen."""
+    def forget_opened(self, watch: int, name: str) -> None:
+        """It was the host itself that opened the file with this name."""
         self.read()
-        before = self._seen[watch]
-        self._seen[watch] = Seen()
-        try:
-            yield
-        finally:
-            self.read()
-            self._seen[watch] = before
+        self._seen[watch].opened.discard(name)
 
     def take(self, watch: int) -> Seen:
         """What happened since the last call, up to now."""

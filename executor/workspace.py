@@ -8,7 +8,7 @@ import stat
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from executor.collect import Collection, Snapshot, Taken, collect, fingerprint, has_folders, snapshot
@@ -18,7 +18,7 @@ from executor.images import HEAD_BYTES, mimetype_of
 from executor.notices import Notices, notice, shortened_list
 from executor.sandbox.calls import set_file_user
 from executor.session import Session
-from executor.slices import SLICE, Portion, Result, Work
+from executor.slices import SLICE, Portion, Work
 from executor.values import Artifact, Chart, Limits
 
 _FIGURE = "image/png"
@@ -40,6 +40,8 @@ class Workspace:
         self._home = home
         self._watcher = watcher
         self._watch: int | None = None
+        self._changed = False
+        """Whether anything may have changed after the last cell had ended and before the next one began."""
         self._user: int | None = None
         self._left_out: dict[str, str] = {}
         """Files of the thread that could not be put there, with the reason; the next subprocess may have room."""
@@ -75,13 +77,14 @@ class Workspace:
             if self.folder is None or self._number != number:
                 return
             try:
-                for _ in self._not_seen(place(self.folder, file.name, self._home.path_of(file.sha256), self._user)):
+                for _ in place(self.folder, file.name, self._home.path_of(file.sha256), self._user):
                     yield
                     if self._number != number:
                         return
             except OSError as error:
                 self._left_out[file.name] = self._untold[file.name] = error.strerror or repr(error)
         if self.folder is not None and self._number == number:
+            self.seen()  # our own doing
             self.snapshot = snapshot(self.folder)
             self.is_filled = True
 
@@ -114,7 +117,7 @@ class Workspace:
             placed_in = self._number
             why = None
             try:
-                for _ in self._not_seen(place(self.folder, file.name, self._home.path_of(file.sha256), self._user)):
+                for _ in place(self.folder, file.name, self._home.path_of(file.sha256), self._user):
                     yield
                     if file.name in self._thread.files:
                         return False
@@ -128,6 +131,8 @@ class Workspace:
                 self._left_out[file.name] = self._untold[file.name] = why
             else:
                 self.snapshot = {**self.snapshot, file.name: fingerprint(self.folder, file.name)}
+            if self._watcher is not None and self._watch is not None:
+                self._watcher.forget_opened(self._watch, file.name)
         return True
 
     def take_untold(self) -> Notices:
@@ -143,17 +148,22 @@ class Workspace:
             self._thread.set_files(self._thread.files | {file.name: file})
 
     def watch(self) -> None:
-        """What happens from here on is the next cell's."""
+        """The next cell begins. What has changed since the last one ended counts as its own."""
         if self._watcher is not None and self._watch is not None:
-            self._watcher.take(self._watch)
+            seen = self._watcher.take(self._watch)
+            self._changed |= seen.changed or seen.lost
 
     def seen(self) -> tuple[tuple[str, ...] | None, bool]:
-        """The given files that were opened since the cell began, and whether anything may have changed."""
+        """The given files that were opened since the cell began, and whether anything may have changed.
+
+        The latter is since the last call: a thread of an earlier cell may have written on after its end.
+        """
         if self._watcher is None or self._watch is None:
             return None, True
         seen = self._watcher.take(self._watch)
+        changed, self._changed = self._changed or seen.changed or seen.lost, False
         given = {name for name, file in self._thread.files.items() if file.given is not None}
-        return None if seen.lost else tuple(sorted(seen.opened & given)), seen.changed or seen.lost
+        return None if seen.lost else tuple(sorted(seen.opened & given)), changed
 
     def collect(self, cell_id: str, limits: Limits, *, changed: bool) -> Work[Collection]:
         """Take what a cell made or changed into the home, as the thread's files. `changed` is what `seen` said.
@@ -162,7 +172,7 @@ class Workspace:
         """
         if self.folder is None or not (changed or has_folders(self.snapshot)):
             return Collection(self.snapshot)
-        found = yield from self._not_seen(collect(self.folder, self.snapshot, self._home, limits))
+        found = yield from collect(self.folder, self.snapshot, self._home, limits)
         self.snapshot = found.snapshot
         files = {
             name: file
@@ -177,23 +187,6 @@ class Workspace:
     def artifacts(self, found: Collection, figures: Mapping[str, tuple[Chart, ...]]) -> list[Artifact]:
         """What was taken, as a cell's result shows it."""
         return [artifact_of(file, self._home.path_of(file.sha256), figures) for file in found.taken]
-
-    def _not_seen(self, work: Work[Result]) -> Work[Result]:
-        """Work that is our own doing and not the cell's."""
-        while True:
-            with self._unwatched():
-                try:
-                    next(work)
-                except StopIteration as end:
-                    result: Result = end.value
-                    return result
-            yield
-
-    def _unwatched(self) -> AbstractContextManager[None]:
-        """What happens in this block is our own doing and not the cell's."""
-        if self._watcher is None or self._watch is None:
-            return nullcontext()
-        return self._watcher.ignoring(self._watch)
 
 
 def artifact_of(file: Taken, path: Path, figures: Mapping[str, tuple[Chart, ...]]) -> Artifact:

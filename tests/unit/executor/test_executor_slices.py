@@ -14,6 +14,7 @@ import pytest
 from executor.counters import Counters
 from executor.durable import Disk, ThreadSync
 from executor.event_loop import Loop
+from executor.file_watcher import Watcher
 from executor.frames import ProtocolError
 from executor.home import Home, KeptFile, TooLarge
 from executor.housekeeping import Housekeeping
@@ -150,11 +151,11 @@ def test_a_large_file_appears_in_the_folder_when_it_is_whole(tmp_path: Path) -> 
     assert os.listdir(tmp_path / "workspace") == ["sales.csv"]
 
 
-def notebook_of(home: Home, loop: Loop) -> tuple[Notebook, Workspace]:
+def notebook_of(home: Home, loop: Loop, watcher: Watcher | None = None) -> tuple[Notebook, Workspace]:
     """A notebook without a subprocess, and its workspace."""
     thread = home.thread("t")
     python: Any = SimpleNamespace(close=lambda: None, session=None)
-    workspace = Workspace(thread, home, None)
+    workspace = Workspace(thread, home, watcher)
     notebook = Notebook(
         thread,
         loop=loop,
@@ -270,6 +271,74 @@ def test_a_folder_is_filled_once_also_when_the_work_for_the_one_before_has_to_wa
         with (tmp_path / "folder 2" / "sales.csv").open("a") as file:
             file.write(" changed")
     assert (tmp_path / "folder 2" / "sales.csv").read_text() == "old changed changed"
+    workspace.leave()
+
+
+@pytest.fixture
+def watcher() -> Iterator[Watcher]:
+    made = Watcher()
+    yield made
+    os.close(made.fd)
+
+
+@pytest.mark.parametrize("is_named", [False, True], ids=["without a name first", "with its name"])
+def test_what_a_cell_does_while_a_file_is_given_counts_as_its_own_and_the_giving_does_not(
+    loop: Loop, tmp_path: Path, watcher: Watcher, monkeypatch: pytest.MonkeyPatch, *, is_named: bool
+) -> None:
+    notebook, workspace = notebook_of(Home(tmp_path / "home"), loop, watcher)
+    folder = tmp_path / "folder"
+    at_once(given(notebook, tmp_path, b"old", "old.csv"))
+    entered(workspace, folder)
+    opens, sends, did = os.open, os.sendfile, list[str]()
+
+    def names_all(path: str, flags: int, mode: int = 0o777, *, dir_fd: int | None = None) -> int:
+        if is_named and flags & os.O_TMPFILE == os.O_TMPFILE:
+            raise OSError(errno.EOPNOTSUPP, "Operation not supported")
+        return opens(path, flags, mode, dir_fd=dir_fd)
+
+    def in_between(out: int, source: int, offset: int, count: int) -> int:
+        if not did:
+            did.append((folder / "old.csv").read_text())
+            (folder / "made.txt").write_text("made")
+        return sends(out, source, offset, count)
+
+    workspace.watch()
+    monkeypatch.setattr(os, "open", names_all)
+    monkeypatch.setattr(os, "sendfile", in_between)
+    assert at_once(given(notebook, tmp_path, b"new" * SLICE)) == "sales.csv"
+    assert workspace.seen() == (("old.csv",), True)
+    assert [file.name for file in at_once(workspace.collect("c1", notebook.limits, changed=True)).taken] == ["made.txt"]
+    workspace.leave()
+
+
+def test_a_file_that_is_made_after_the_end_of_a_cell_is_found_at_the_end_of_the_next_one(
+    loop: Loop, tmp_path: Path, watcher: Watcher
+) -> None:
+    """A thread of the cell may write on. The subprocess may be put to rest after the next cell, and its folder ends."""
+    notebook, workspace = notebook_of(Home(tmp_path / "home"), loop, watcher)
+    entered(workspace, tmp_path / "folder")
+    found: list[list[str]] = []
+    for cell_id, makes in (("c1", "one.txt"), ("c2", "")):
+        workspace.watch()
+        if makes:
+            (tmp_path / "folder" / makes).write_text("made")
+        _, changed = workspace.seen()
+        taken = at_once(workspace.collect(cell_id, notebook.limits, changed=changed)).taken
+        found.append([file.name for file in taken])
+        (tmp_path / "folder" / "late.txt").write_text("made")
+    assert found == [["one.txt"], ["late.txt"]]
+    workspace.leave()
+
+
+def test_a_cell_that_only_reads_has_changed_nothing_also_after_the_folder_was_filled(
+    loop: Loop, tmp_path: Path, watcher: Watcher
+) -> None:
+    notebook, workspace = notebook_of(Home(tmp_path / "home"), loop, watcher)
+    at_once(given(notebook, tmp_path, b"old", "old.csv"))
+    entered(workspace, tmp_path / "folder")
+    workspace.watch()
+    (tmp_path / "folder" / "old.csv").read_text()
+    assert workspace.seen() == (("old.csv",), False)
     workspace.leave()
 
 
