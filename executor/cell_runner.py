@@ -7,7 +7,8 @@ queue → begin → output, requests → end → what it made is taken, in slice
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 
@@ -116,7 +117,9 @@ class CellRunner:
         self.last_used = time.monotonic()
         interpreter = self._interpreter_of(cell)
         session = interpreter.take()
-        if session is not None and self._workspace.is_filled:
+        if session is None or not self._workspace.is_filled:
+            return
+        with self._or_the_host_ends():
             self._begin_next()
             cell.started = time.monotonic()
             self.run = CellRun(self._loop, cell, session, self._time_out)
@@ -213,7 +216,8 @@ class CellRunner:
         cell.line = session.where() if cell.stopped_by is not None else None
         status: CellStatus = cell.stopped_by or ("killed" if ending.by_limit else "died")
         fate = self._interpreter_of(cell).fate()
-        self._finish(cell, Outcome(status, ended_with(cell, ending.why, by_limit=ending.by_limit, fate=fate)))
+        with self._or_the_host_ends():
+            self._finish(cell, Outcome(status, ended_with(cell, ending.why, by_limit=ending.by_limit, fate=fate)))
         self.interpreter_ends()
         return True
 
@@ -228,6 +232,14 @@ class CellRunner:
         self.advance()
 
     # The parts of the above
+
+    @contextmanager
+    def _or_the_host_ends(self) -> Iterator[None]:
+        """Where the disk has no room for what is written of a cell, the host ends: otherwise the cell never would."""
+        try:
+            yield
+        except OSError as error:  # raised now, it could go to a client whose request came meanwhile
+            self._loop.call_later(0.0, partial(_raise, error))
 
     def _sync_begin(self) -> None:
         """A cell that runs for long has its begin on the disk: it is not run again after a power cut."""
@@ -280,16 +292,11 @@ class CellRunner:
         self._late = 0
         collecting = self._workspace.collect(cell.id, self.limits, changed=changed)
         taking = self._take(self._ended, collecting)
-        self._taking = self._work.do(self._thread.thread_id, taking, lambda _: None, self._cannot_take)
+        self._taking = self._work.do(self._thread.thread_id, taking, lambda _: None, _raise)
 
     def _take(self, ended: _Ended, collecting: Work[Collection]) -> Work[None]:
-        self._write_down(ended, (yield from collecting))
-
-    def _cannot_take(self, error: Exception) -> None:
-        """The disk has no room, say. The host ends: otherwise the cell never would."""
-        if not isinstance(error, OSError):
-            raise error
-        self._loop.call_later(0.0, partial(_raise, error))  # now it would go to a client whose request came meanwhile
+        with self._or_the_host_ends():
+            self._write_down(ended, (yield from collecting))
 
     def _write_down(self, ended: _Ended, found: Collection) -> None:
         """Write the result down, and send it to those who wait for it once a power cut cannot take it."""

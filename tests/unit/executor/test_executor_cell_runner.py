@@ -334,6 +334,32 @@ def test_a_result_that_cannot_be_written_down_ends_the_host_also_when_a_request_
         desk.turn()
 
 
+@pytest.mark.parametrize("what", ["begin", "end"])
+def test_a_full_disk_leaves_no_cell_that_neither_runs_nor_ends(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch, what: str
+) -> None:
+    """Whoever asks for it again would wait for ever."""
+    desk.begin("c1")
+    desk.end("c1")
+
+    def full(*_: object, **__: object) -> Any:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    if what == "begin":
+        monkeypatch.setattr(desk.notebook.thread, "started", full)
+        with suppress(OSError):
+            desk.ask("c2")
+        assert desk.subprocess.ran == ["c1"]
+    else:
+        desk.begin("c2")
+        desk.subprocess.prints("x" * (Limits().output_kb << 11))
+        monkeypatch.setattr(desk.home, "adopt", full)
+        with suppress(OSError):
+            desk.notebook.reset()
+    with pytest.raises(OSError, match="No space"):
+        desk.turn()
+
+
 def test_variables_whose_subprocess_ends_before_the_result_count_as_not_kept(desk: Desk) -> None:
     ended_with_a_large_file(desk)
     desk.subprocess.sends_no_variables()
