@@ -134,20 +134,21 @@ def _walk_folder(
     folder: int, prefix: str, count: Iterator[int], rejected: list[Rejected]
 ) -> Iterator[tuple[str, int, os.stat_result]]:
     folders = []
-    with os.scandir(folder) as entries:
-        for entry in entries:
-            if next(count) > _ENTRIES:
-                raise _TooMany
-            try:
-                status = os.stat(entry.name, dir_fd=folder, follow_symlinks=False)
-            except OSError:
-                continue  # gone between the listing and the look
-            yield prefix + entry.name, folder, status
-            if stat.S_ISDIR(status.st_mode):
-                folders.append(entry.name)
-    for entry_name in folders:
-        name = prefix + entry_name
-        below = _open_folder(entry_name, folder, name, rejected)
+    with os.scandir(folder) as entries:  # all at once: others may read the folder, or replace a file, at each `yield`
+        listed = [entry.name for entry in itertools.islice(entries, _ENTRIES + 1)]
+    for entry in listed:
+        if next(count) > _ENTRIES:
+            raise _TooMany
+        try:
+            status = os.stat(entry, dir_fd=folder, follow_symlinks=False)
+        except OSError:
+            continue  # gone between the listing and the look
+        yield prefix + entry, folder, status
+        if stat.S_ISDIR(status.st_mode):
+            folders.append(entry)
+    for entry in folders:
+        name = prefix + entry
+        below = _open_folder(entry, folder, name, rejected)
         if below is not None:
             try:
                 yield from _walk_folder(below, name + "/", count, rejected)

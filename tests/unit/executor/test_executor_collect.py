@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import socket
-from collections.abc import Iterator
+import tempfile
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from executor.collect import Collection, collect, printable, snapshot
+from executor.disk_usage import held_on_disk
 from executor.home import Home
 from executor.notices import notice
-from executor.slices import at_once
+from executor.slices import SLICE, Work, at_once
 from executor.values import Limits
 from workers.delivery.notices import in_words
 
@@ -170,3 +172,43 @@ def test_a_name_like_the_kernels_word_for_a_file_that_is_gone_is_refused_with_th
 ) -> None:
     (work / "a.txt (deleted)").write_text("mine")
     assert reasons(at_once(collect(root, {}, home, LIMITS))) == {"a.txt (deleted)": 'its name ends in " (deleted)"'}
+
+
+def with_others(work: Work[Collection], between: Callable[[], object]) -> Collection:
+    """Do all of it; something else happens between two slices."""
+    try:
+        while True:
+            next(work)
+            between()
+    except StopIteration as end:
+        found: Collection = end.value
+        return found
+
+
+def test_each_file_is_taken_once_although_the_use_of_the_disk_is_looked_at_meanwhile(
+    root: int, work: Path, home: Home
+) -> None:
+    """Whoever looks has the same descriptor, and an open folder has one place where it is read."""
+    for name in ("a.bin", "b.bin"):
+        (work / name).write_bytes(os.urandom(2 * SLICE))
+    found = with_others(collect(root, {}, home, Limits()), lambda: held_on_disk([root]))
+    assert names(found) == ["a.bin", "b.bin"]
+
+
+def test_files_that_are_replaced_while_others_are_looked_at_count_as_there(home: Home) -> None:
+    """In memory, where workspaces are, a name that is given again is listed at another place."""
+    with tempfile.TemporaryDirectory(dir="/dev/shm") as folder:
+        work = Path(folder)
+        made = [f"{number}-{'x' * 40}" for number in range(1_500)]
+        for name in made:
+            (work / name).touch()
+
+        def replace() -> None:
+            for name in made[::50]:
+                (work / "new").touch()
+                (work / "new").replace(work / name)
+
+        descriptor = os.open(work, os.O_RDONLY | os.O_DIRECTORY)
+        found = with_others(collect(descriptor, {}, home, LIMITS), replace)
+        os.close(descriptor)
+    assert sorted(found.snapshot) == sorted(made)
