@@ -112,27 +112,22 @@ class Workspace:
         False when it does not, because a cell's file has got its name meanwhile. A file for which there is no room is
         left out (`take_untold`).
         """
-        placed_in = -1
-        while self.folder is not None and placed_in != self._number:  # another folder may come meanwhile
-            placed_in = self._number
-            why = None
-            try:
-                for _ in place(self.folder, file.name, self._home.path_of(file.sha256), self._user):
-                    yield
-                    if file.name in self._thread.files:
-                        return False
-                    if placed_in != self._number:
-                        break
-            except OSError as error:
-                why = error.strerror or repr(error)
-            if placed_in != self._number:
-                continue
-            if why is not None:
-                self._left_out[file.name] = self._untold[file.name] = why
-            else:
-                self.snapshot = {**self.snapshot, file.name: fingerprint(self.folder, file.name)}
-            if self._watcher is not None and self._watch is not None:
-                self._watcher.forget_opened(self._watch, file.name)
+        if self.folder is None or not self.is_filled:  # it comes with the thread's other files
+            return True
+        folder, number = self.folder, self._number
+        try:
+            for _ in place(folder, file.name, self._home.path_of(file.sha256), self._user):
+                yield
+                if file.name in self._thread.files:
+                    return False
+                if self._number != number:
+                    return True
+        except OSError as error:
+            self._left_out[file.name] = self._untold[file.name] = error.strerror or repr(error)
+        else:
+            self.snapshot = {**self.snapshot, file.name: fingerprint(folder, file.name)}
+        if self._watcher is not None and self._watch is not None:
+            self._watcher.forget_opened(self._watch, file.name)
         return True
 
     def take_untold(self) -> Notices:

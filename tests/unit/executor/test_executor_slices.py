@@ -274,6 +274,27 @@ def test_a_folder_is_filled_once_also_when_the_work_for_the_one_before_has_to_wa
     workspace.leave()
 
 
+def test_a_file_that_comes_while_a_folder_is_still_empty_is_put_there_once(
+    loop: Loop, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    notebook, workspace = notebook_of(Home(tmp_path / "home"), loop)
+    sends, sent = os.sendfile, list[int]()
+
+    def counted(out: int, source: int, offset: int, count: int) -> int:
+        sent.append(sends(out, source, offset, count))
+        return sent[-1]
+
+    monkeypatch.setattr(os, "sendfile", counted)
+    put = given(notebook, tmp_path, os.urandom(3 * SLICE))
+    next(put)
+    enter(workspace, tmp_path / "folder")
+    fill = workspace.fill()
+    at_once(put)
+    at_once(fill)
+    assert sum(sent) == (tmp_path / "folder" / "sales.csv").stat().st_size == 3 * SLICE
+    workspace.leave()
+
+
 @pytest.fixture
 def watcher() -> Iterator[Watcher]:
     made = Watcher()
