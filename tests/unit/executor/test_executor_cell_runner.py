@@ -422,6 +422,26 @@ def test_a_file_that_is_given_while_those_of_a_cell_are_taken_is_not_the_cells(d
     assert desk.end("c2")["artifacts"] == []
 
 
+def test_what_a_cell_made_is_told_although_it_waits_behind_a_given_file_when_its_subprocess_ends(
+    desk: Desk, tmp_path: Path
+) -> None:
+    desk.begin("c1")
+    content = make_large(desk)
+    (tmp_path / "given").write_bytes(os.urandom(LARGE))
+    placed: list[str] = []
+    with (tmp_path / "given").open("rb") as file:
+        put = desk.notebook.put("sales.csv", file.fileno(), 1 << 30)
+        desk.work.do("t", put, placed.append, lambda error: pytest.fail(str(error)))
+        desk.subprocess.reports("c1")
+        desk.subprocess.kill(notice("killed"))
+        desk.ask("c2")
+        desk.subprocess._listener.session_ready(cast(Session, desk.subprocess))
+        desk.until(lambda: desk.subprocess.ran == ["c2"])
+    assert is_whole(desk.asker.results[0], content)
+    assert placed == ["sales.csv"]
+    assert sorted(os.listdir(desk.subprocess.folder)) == ["large.bin", "sales.csv"]
+
+
 def test_a_content_that_a_cell_made_stays_although_the_only_other_thread_with_it_is_deleted(desk: Desk) -> None:
     desk.begin("c1")
     contents = {make_large(desk, "a.bin"), make_large(desk, "b.bin")}
