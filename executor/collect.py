@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from executor.home import Home, TooLarge
+from executor.home import Home
 from executor.notices import notice
 from executor.slices import Portion, Work
 from executor.values import Limits, Notice, Rejected
@@ -96,8 +96,6 @@ def collect(root: int, before: Snapshot, home: Home, limits: Limits) -> Work[Col
                     file = yield from _take(folder, name, home, limits)
                 except OSError as error:
                     why = notice("file_unreadable", error=str(error.strerror))
-                except TooLarge:
-                    why = notice("file_larger", limit=limits.artifact_mb)
                 else:
                     if isinstance(file, Taken):
                         kept.enter_context(home.using(file.sha256))  # nobody names it yet: a purge would delete it
@@ -194,14 +192,15 @@ def _take(folder: int, name: str, home: Home, limits: Limits) -> Work[Taken | No
     flags = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
     descriptor = os.open(name.rsplit("/", 1)[-1], flags, dir_fd=folder)
     try:
-        why = _refusal(name, os.fstat(descriptor), limits)
+        status = os.fstat(descriptor)
+        why = _refusal(name, status, limits)
         if why is not None:
             return why
         # A cell may link somebody else's file here, let us open it, and remove the link. Then the file has one name,
         # but that name is not in this folder. The kernel says whether the name that we opened is still there.
         if os.readlink(f"/proc/self/fd/{descriptor}").endswith(_DELETED):
             return notice("file_replaced")
-        sha256, size = yield from home.keep(descriptor, limits.artifact_mb << 20)
+        sha256, size = yield from home.keep(descriptor, limits.artifact_mb << 20, until=status.st_size)
     finally:
         os.close(descriptor)
     return Taken(name, sha256, size)

@@ -102,14 +102,17 @@ class Home:
             return False
         return True
 
-    def keep(self, descriptor: int, limit: int) -> Work[tuple[str, int]]:
-        """Copy the rest of an open file into the store: (sha256, size). Raises TooLarge beyond `limit` bytes."""
+    def keep(self, descriptor: int, limit: int, *, until: int | None = None) -> Work[tuple[str, int]]:
+        """Copy the rest of an open file into the store: (sha256, size). Raises TooLarge beyond `limit` bytes.
+
+        Of a file that somebody may add to for ever, the first `until` bytes are copied.
+        """
         digest = hashlib.sha256()
         size, portion = 0, Portion()  # a file that grows while it is read comes in many small pieces
         path = self.temporary()
         try:
             with path.open("wb") as copy:
-                while chunk := os.read(descriptor, _CHUNK):
+                while chunk := os.read(descriptor, _CHUNK if until is None else min(_CHUNK, until - size)):
                     size += len(chunk)
                     if size > limit:
                         raise TooLarge  # noqa: TRY301  the copy is removed below, whatever ended it

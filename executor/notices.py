@@ -104,7 +104,7 @@ CODES: Mapping[str, frozenset[str]] = {
         "file_not_regular": "",
         "file_names": "count",
         "file_large": "size limit",
-        "file_larger": "limit",
+        "file_larger": "limit",  # in results of earlier releases
         "file_sparse": "",
         "file_name": "",
         "file_hidden": "",

@@ -212,3 +212,21 @@ def test_files_that_are_replaced_while_others_are_looked_at_count_as_there(home:
         found = with_others(collect(descriptor, {}, home, LIMITS), replace)
         os.close(descriptor)
     assert sorted(found.snapshot) == sorted(made)
+
+
+def test_a_file_to_which_code_adds_for_ever_is_taken_as_long_as_it_was(
+    root: int, work: Path, home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its cell has no result before, and cannot be stopped any more."""
+    (work / "log.txt").write_text("0123456789")
+    read = os.read
+
+    def read_and_add(descriptor: int, length: int) -> bytes:
+        with (work / "log.txt").open("a") as log:
+            log.write("more")
+        return read(descriptor, length)
+
+    monkeypatch.setattr(os, "read", read_and_add)
+    found = at_once(collect(root, {}, home, LIMITS))
+    assert [(taken.name, taken.size) for taken in found.taken] == [("log.txt", 10)]
+    assert home.path_of(found.taken[0].sha256).read_text() == "0123456789"
