@@ -258,11 +258,10 @@ def test_after_it_left_nothing_of_it_is_taken_in_until_it_comes_back(place: Plac
     place.install()
     place.control("uninstall")
     eventually(lambda: place.left() > 0)
-    place.say("<@U0THREADBK> are you there?")
+    signed(place, said("are you there?", "1700000001.000100"))
     place.install()
-    place.say("<@U0THREADBK> and now?")
-    eventually(lambda: "text:and now?" in place.mail())
-    assert "text:are you there?" not in place.mail()
+    signed(place, said("and now?", "1700000002.000100"))
+    eventually(lambda: place.mail() == ["text:and now?"])
 
 
 def signed(place: Place, body: dict[str, Any]) -> httpx.Response:
@@ -271,6 +270,11 @@ def signed(place: Place, body: dict[str, Any]) -> httpx.Response:
     return place.browser.post(
         f"{place.url}/slack/events", content=raw, headers={**headers, "Content-Type": "application/json"}
     )
+
+
+def said(text: str, ts: str) -> dict[str, Any]:
+    event = {"type": "app_mention", "channel": CHANNEL, "user": "U0ANA00001", "ts": ts, "event_ts": ts}
+    return ended(event | {"text": f"<@U0THREADBK> {text}"}, int(ts.partition(".")[0]))
 
 
 def ended(event: dict[str, Any], at: int, **more: Any) -> dict[str, Any]:
