@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 
+from core import python_source
 from core.settings import load_settings
 from tryout import running_stack, show
 from tryout.ask import CHANNEL, FAILURES
@@ -140,5 +141,7 @@ def reused(earlier: list[str], later: list[str]) -> set[str]:
 
 def _names(code: str, context: type[ast.expr_context]) -> set[str]:
     return {
-        node.id for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Name) and isinstance(node.ctx, context)
+        node.id
+        for node in ast.walk(python_source.parsed(code))
+        if isinstance(node, ast.Name) and isinstance(node.ctx, context)
     }

@@ -5,12 +5,11 @@ Bot and workers draw it from the same steps, so after a late press the message i
 
 from __future__ import annotations
 
-import ast
-import warnings
 from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
+from core import python_source
 from core.commands import SPEAK
 from core.interactions import FORM_FIELD, ApprovalButton, EditForm, HintForm, Interaction
 from core.phrases import say
@@ -265,9 +264,7 @@ def syntax_error(parts: Sequence[str], language: Language) -> dict[str, str]:
     """Why these parts are no Python, as Slack wants it: a sentence under the field with the line. {} when they are."""
     code = "\n".join(parts)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            ast.parse(code)
+        python_source.parsed(code)
     except SyntaxError as error:
         line, why = error.lineno or 1, error.msg
     except (ValueError, RecursionError, MemoryError):

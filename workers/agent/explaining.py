@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from core import python_source
 from core.phrases import decimal, say
 from core.steps import CellRan
 from core.values import Language
@@ -53,7 +54,7 @@ def explained(cell: CellRan, language: Language) -> list[str]:
     if found.reads:
         lines.append(say("explain_reads", language, names=", ".join(found.reads)))
     try:
-        tree = ast.parse(cell.code) if cell.language == "python" else None
+        tree = python_source.parsed(cell.code) if cell.language == "python" else None
     except (SyntaxError, ValueError, RecursionError):
         tree = None
     done = list(dict.fromkeys(_steps(tree, language))) if tree is not None else []

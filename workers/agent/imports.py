@@ -10,6 +10,8 @@ import ast
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
+from core import python_source
+
 BASE: Final = (
     "collections",
     "datetime",
@@ -44,7 +46,7 @@ def unlisted(code: str, allowed: Sequence[str]) -> tuple[str, ...]:
     that cannot be read here counts as `__import__`. Code that is no Python imports nothing: it fails by itself.
     """
     try:
-        parsed = ast.parse(code)
+        parsed = python_source.parsed(code)
     except (SyntaxError, ValueError, RecursionError, MemoryError):
         return ()
     permitted = (*allowed, *ALWAYS)

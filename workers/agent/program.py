@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeGuard
 
+from core import python_source
 from core.steps import CellRan
 
 
@@ -58,7 +59,7 @@ def _part(cell: CellRan, needed: set[str] | None) -> Part:
 def parsed(code: str) -> ast.Module | None:
     """The code's tree, or None when it is not Python."""
     try:
-        return ast.parse(code)
+        return python_source.parsed(code)
     except (SyntaxError, ValueError, RecursionError):
         return None
 

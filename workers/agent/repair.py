@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import re
 from typing import Any
+
+from core import python_source
 
 MAX_CHARS = 400_000
 _FENCE = re.compile(r"\A\s*```(?:json|JSON)?[ \t]*\n(.*?)\n?```\s*\Z", re.DOTALL)
@@ -48,7 +49,7 @@ def read_json(text: str, *, in_prose: bool = False) -> Any:
 def _read_damaged(text: str) -> Any:
     """A text that starts like JSON and is not: a Python literal, closing brackets missing, or words behind it."""
     try:
-        return ast.literal_eval(text)
+        return python_source.literal(text)
     except _PARSE_ERRORS:
         pass
     try:

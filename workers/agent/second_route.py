@@ -15,6 +15,7 @@ import ast
 import json
 from collections.abc import Iterator, Mapping, Sequence
 
+from core import python_source
 from core.second_route import NoRoute, RouteFigure, SecondRoute
 from core.steps import Asked, Briefed, Noted, Questioned, Replied, RouteBegan, RouteRan, Step
 from workers.agent.actions import Action, AskModel, Message, RecordRoute, RunRoute
@@ -209,7 +210,7 @@ def read_answers(shown: str) -> str | None:
     `shown` comes out of a sandbox: its size is bounded there, and all else is checked here.
     """
     try:
-        value = ast.literal_eval(shown)
+        value = python_source.literal(shown)
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
         return None
     if not isinstance(value, dict):

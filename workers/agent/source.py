@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import ast
-import warnings
 from collections.abc import Iterator
 from functools import lru_cache
+
+from core import python_source
 
 _NAMING = frozenset({"agg", "aggregate", "assign", "rename"})
 _NAME_CHARS, _MOST_NAMES = 200, 500
@@ -15,12 +16,10 @@ _SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 @lru_cache(maxsize=256)
 def tree(code: str) -> ast.Module | None:
     """The syntax tree of a program, None when it is not Python."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # a wrong escape in a model's string must not fill our log
-        try:
-            return ast.parse(code)
-        except (SyntaxError, ValueError, RecursionError, MemoryError):
-            return None
+    try:
+        return python_source.parsed(code)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
 
 
 def compiles(code: str) -> bool:

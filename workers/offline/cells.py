@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
+from core import python_source
 from core.values import Language
 from workers.offline.values import Cell
 from workers.offline.wording import say
@@ -58,7 +59,7 @@ def _library() -> tuple[Mapping[str, _Function], Mapping[str, _Imports]]:
     imports: dict[str, _Imports] = {}
     for file in sorted(name for name in files if name.endswith(".py")):
         text = room.joinpath(file).read_text(encoding="utf-8")
-        body = ast.parse(text).body
+        body = python_source.parsed(text).body
         imports[file] = [
             node
             for node in body
@@ -101,7 +102,7 @@ def cell(
     called = call(template, {**values, "title": title, "words": words})
     code = "\n".join([*before, f"{table} = {called}\n{table}" if table else called])
     needed = _functions_for(code, stage)
-    used = _names(ast.parse(code)).union(*(function.names for function in needed))
+    used = _names(python_source.parsed(code)).union(*(function.names for function in needed))
     imports = _import_lines({function.file for function in needed}, used, first=stage in FIRST)
     head = "\n".join(imports) + "".join(f"\n\n\n{function.source}" for function in needed)
     body = f"{head.strip()}\n\n\n{code}".strip()
@@ -155,7 +156,7 @@ def _functions_for(code: str, stage: str) -> list[_Function]:
     """The functions that a code calls, and those that these call, as far as no earlier cell has defined them."""
     library = _library()[0]
     first = set(_AT_HAND) if stage == "load" else set()
-    wanted = _with_called(first | (_called(ast.parse(code)) & library.keys()))
+    wanted = _with_called(first | (_called(python_source.parsed(code)) & library.keys()))
     defined = () if stage in FIRST else _AT_HAND
     return [function for name, function in library.items() if name in wanted and name not in defined]
 

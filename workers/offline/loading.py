@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from core import python_source
 from core.steps import CellRan
 from workers.offline.cells import literal, stage_of
 from workers.offline.values import Fixes, Join, Table
@@ -49,7 +50,7 @@ _READERS = {
 def _reader_in(expression: str) -> ast.Call | None:
     """The call within an expression of pandas that reads a file: it names the file, and all else by keyword."""
     try:
-        node = ast.parse(expression, mode="eval").body
+        node = python_source.expression(expression)
     except (SyntaxError, ValueError):
         return None
     calls = [part for part in ast.walk(node) if isinstance(part, ast.Call)]
@@ -82,7 +83,7 @@ def _read_error(cell: CellRan, join: Join, before: Fixes) -> list[tuple[str, str
     """Kind, subject and value of the fixes that one error calls for."""
     error, line = error_of(cell), _failing_line(cell)
     column = _COLUMN.search(line)
-    name = str(ast.literal_eval(column[1])) if column else ""
+    name = str(python_source.literal(column[1])) if column else ""
     named = next((table for table in (*join.tables, *join.unused) if table.path in line), None)
     path = (named or join.base).path
     if "UnicodeDecodeError" in error or "UnicodeError" in error:

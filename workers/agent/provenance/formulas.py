@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
+from core import python_source
+
 MOST_OPERANDS = 40
 _OPERAND = re.compile(
     r"(?<![\w.])(?:(?P<cell>(?:c|cell ?)?\d{1,4})|(?P<given>q)) ?[:|] ?(?P<sign>[-−+]?)"
@@ -86,7 +88,7 @@ def read_formula(text: str) -> Formula | None:
     if not 0 < len(operands) <= MOST_OPERANDS:
         return None
     try:
-        body = ast.parse(source, mode="eval").body
+        body = python_source.expression(source)
         if sum(1 for _ in ast.walk(body)) > _MOST_PARTS:
             return None
         _walk(body, [Amount(1.0, 0)] * len(operands))
@@ -98,7 +100,7 @@ def read_formula(text: str) -> Formula | None:
 def compute(formula: Formula, amounts: Sequence[Amount]) -> Amount | None:
     """What a formula gives with these amounts for its operands; None where it divides by zero or grows too large."""
     try:
-        result = _walk(ast.parse(formula.source, mode="eval").body, amounts)
+        result = _walk(python_source.expression(formula.source), amounts)
     except OverflowError:
         return None
     return result if result is not None and math.isfinite(result.value) else None

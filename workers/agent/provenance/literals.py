@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ast
 import json
 import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from core import python_source
 from workers.agent.provenance.facts import Fact, Family, Grid, Label
 from workers.agent.provenance.grids import Found, Reader, label_of, make_fact, note_day, unit_of
 from workers.agent.provenance.numerals import Day, scan
@@ -30,9 +30,9 @@ def literal_in(text: str) -> object:
     if match is None:
         return None
     body = match["body"]
-    for read in (json.loads, ast.literal_eval):
+    for read in (json.loads, python_source.literal):
         try:
-            value = read(_plain(body) if read is ast.literal_eval else body)
+            value = read(_plain(body) if read is python_source.literal else body)
         except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
             continue
         return value if isinstance(value, dict | list | tuple) else None

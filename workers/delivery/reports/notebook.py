@@ -12,6 +12,7 @@ from typing import Any
 
 from nbformat import from_dict, v4
 
+from core import python_source
 from core.phrases import say
 from core.slack.markdown import escape_markdown
 from core.slack.text import clip
@@ -219,14 +220,14 @@ def _outputs(cell: CellRan, given: ReportInput, number: int) -> list[dict[str, A
 
 def futures_in(code: str) -> list[str]:
     """The `from __future__` lines of a code."""
-    statements = ast.parse(code).body if code else []
+    statements = python_source.parsed(code).body if code else []
     return [ast.unparse(statement) for statement in statements if _is_future(statement)]
 
 
 def without_futures(code: str) -> str:
     """The code without its `from __future__` lines: in a file they may stand only at the top."""
     lines = code.split("\n")
-    for statement in ast.parse(code).body if code else []:
+    for statement in python_source.parsed(code).body if code else []:
         if _is_future(statement):
             for number in range(statement.lineno - 1, statement.end_lineno or statement.lineno):
                 lines[number] = ""
@@ -239,7 +240,7 @@ def _is_future(statement: ast.stmt) -> bool:
 
 def with_last_shown(code: str, cell: CellRan, by: str = "print") -> str:
     """The code with its last expression passed to the function `by`, where the session showed a value worth reading."""
-    statements = ast.parse(code).body
+    statements = python_source.parsed(code).body
     last = statements[-1] if statements else None
     shown = cell.result.strip()
     if not isinstance(last, ast.Expr) or not shown or shown.startswith(_NOT_WORTH_PRINTING):

@@ -8,6 +8,7 @@ from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
+from core import python_source
 from core.steps import FunctionUsed
 from workers.agent.program import parsed
 
@@ -92,7 +93,7 @@ def _folder() -> Path:
 @cache
 def _modules() -> dict[str, str]:
     """The module of each function."""
-    tree = ast.parse((_folder() / "__init__.py").read_text(encoding="utf-8"))
+    tree = python_source.parsed((_folder() / "__init__.py").read_text(encoding="utf-8"))
     found = [node for node in tree.body if isinstance(node, ast.ImportFrom) and node.module]
     return {alias.name: str(node.module).rpartition(".")[2] for node in found for alias in node.names}
 
@@ -101,7 +102,7 @@ def _with_needs(modules: Iterable[str]) -> list[str]:
     """These modules, each behind those of the package that it imports."""
     found: list[str] = []
     for module in modules:
-        tree = ast.parse(_source(module))
+        tree = python_source.parsed(_source(module))
         names = [node.module or "" for node in tree.body if isinstance(node, ast.ImportFrom)]
         needed = [name.removeprefix(f"{PACKAGE}.") for name in names if name.startswith(f"{PACKAGE}.")]
         found += [name for name in [*_with_needs(needed), module] if name not in found]

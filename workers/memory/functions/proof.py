@@ -12,6 +12,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, Final
 
+from core import python_source
 from core.steps import FunctionDraft, FunctionTest, FunctionTried
 from workers.agent.source import tree
 from workers.agent.text import one_line
@@ -137,7 +138,7 @@ def _list(value: Any) -> list[Any]:
 
 def _read(shown: str) -> dict[str, Any] | None:
     try:
-        text = ast.literal_eval(shown)
+        text = python_source.literal(shown)
         found = json.loads(text) if isinstance(text, str) else None
     except (ValueError, SyntaxError, RecursionError, MemoryError, TypeError):
         return None
@@ -149,7 +150,7 @@ def _giving_nothing(draft: FunctionDraft) -> str:
     module = tree(draft.code)
     if module is None:
         return ""
-    copied = ast.parse(ast.unparse(module))
+    copied = python_source.parsed(ast.unparse(module))
     for node in copied.body:
         if isinstance(node, ast.FunctionDef) and node.name == draft.name:
             node.body = [ast.Return(ast.Constant(None))]

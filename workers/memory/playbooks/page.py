@@ -14,6 +14,8 @@ from typing import Any, Final
 
 import yaml
 
+from core import python_source
+
 LONGEST_PAGE: Final = 60_000
 """Characters of a page. The form in Slack takes as many, and so does a prompt."""
 MOST_STAGES: Final = 30
@@ -171,7 +173,7 @@ def lint(one: Playbook) -> list[tuple[int, str]]:
         if not stage.shows:
             found.append((stage.line, f"stage “{stage.title}” does not say what it shows: write `Shows: …`."))
         try:
-            tree = ast.parse(stage.code)
+            tree = python_source.parsed(stage.code)
         except (SyntaxError, ValueError, RecursionError) as error:
             why = f"{error.msg} in its line {error.lineno}" if isinstance(error, SyntaxError) else str(error)
             found.append((stage.line, f"the code of stage “{stage.title}” is no Python: {why}."))
