@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,7 @@ from core.store.changes import Touched
 from core.store.participation import moment
 from core.values import IncomingMessage
 
+_REMEMBERED = 1_000
 LATE_S = 3_600
 """The event of a message does not come later than this. One that is still unknown then was not for us, or is purged."""
 
@@ -26,6 +28,22 @@ class Change:
     ts: str
     at: str
     message: IncomingMessage | None
+
+
+class Deletions:
+    """The messages that were deleted last. Events are handled side by side: one of such a message may come later."""
+
+    def __init__(self) -> None:
+        self._last: deque[Change] = deque(maxlen=_REMEMBERED)
+
+    def note(self, change: Change) -> None:
+        """Remember a message that was deleted."""
+        self._last.append(change)
+
+    def of(self, message: IncomingMessage) -> Change | None:
+        """The deletion of this message."""
+        place = (message.team, message.channel, message.ts)
+        return next((each for each in list(self._last) if (each.team, each.channel, each.ts) == place), None)
 
 
 def deleted_in(event: Mapping[str, Any]) -> str | None:

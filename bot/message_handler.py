@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from redis import RedisError
 
-from bot.changes import Change, change_in, follow, is_lately_written
+from bot.changes import Change, Deletions, change_in, follow, is_lately_written
 from bot.commands import command_of
 from bot.finding import Finder, Sight
 from bot.intake import EventContext, Ignored, is_empty, is_for_us, to_message
@@ -67,6 +67,7 @@ class MessageHandler:
         self._access = Authorizer(settings, store, slack)
         self._sight = Sight(settings, store, slack, self._access)
         self._finder = Finder(store, slack, self._sight)
+        self._deletions = Deletions()
 
     def event_context(self, team: str, bot_user_id: str) -> EventContext:
         """What `to_message` needs to know beside an event."""
@@ -84,7 +85,9 @@ class MessageHandler:
         """Take in a `message` or `app_mention` event, if it is for us, or follow a change. Raises as `take` does."""
         context = self.event_context(team, bot_user_id)
         if (change := change_in(event, context)) is not None:
-            if change.message is not None and self._is_ahead(change, change.message, context):
+            if change.message is None:
+                self._deletions.note(change)
+            elif self._is_ahead(change, change.message, context):
                 self._take_written(change.message, context)
             self.follow(change)
             return
@@ -95,7 +98,11 @@ class MessageHandler:
         self._take_written(message, context)
 
     def _take_written(self, message: IncomingMessage, context: EventContext) -> None:
+        if self._deletions.of(message) is not None:
+            return
         self.take(message.model_copy(update={"kind": command_of(message) or message.kind}), context)
+        if (deletion := self._deletions.of(message)) is not None:  # it came meanwhile
+            self.follow(deletion)
 
     def _is_ahead(self, change: Change, message: IncomingMessage, context: EventContext) -> bool:
         """Whether a changed message is for us, and its own event has yet to come. That event then finds it stored.

@@ -306,3 +306,29 @@ def test_a_change_of_a_message_that_is_not_for_us_or_is_old_is_no_question(
     ts = str(threadbook.slack.say("count the orders", user=BEN)["ts"])
     take(threadbook, later(ts, text, seconds))
     assert mail(threadbook, ts) == []
+
+
+def test_a_message_whose_deletion_overtakes_it_is_no_question(threadbook: Bot) -> None:  # noqa: F811
+    original = threadbook.slack.say("<@U0BOT00001> count the orders", user=BEN)
+    ts = str(original["ts"])
+    take(threadbook, deleted(ts))
+    take(threadbook, {**original, "type": "message", "channel": CHANNEL})
+    take(threadbook, later(ts, "<@U0BOT00001> count the customers"))
+    assert mail(threadbook, ts) == []
+
+
+def test_a_message_that_is_deleted_while_it_is_taken_in_is_no_question(
+    threadbook: Bot,  # noqa: F811
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    original = threadbook.slack.say("<@U0BOT00001> count the orders", user=BEN)
+    ts = str(original["ts"])
+    takes = threadbook.handler.take
+
+    def slowly(*message: Any) -> None:
+        take(threadbook, deleted(ts))
+        takes(*message)
+
+    monkeypatch.setattr(threadbook.handler, "take", slowly)
+    take(threadbook, {**original, "type": "message", "channel": CHANNEL})
+    assert mail(threadbook, ts) == []
