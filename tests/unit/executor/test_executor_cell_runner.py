@@ -6,7 +6,7 @@ import errno
 import json
 import os
 from collections.abc import Callable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
@@ -229,6 +229,17 @@ def ended_with_a_large_file(desk: Desk) -> bytes:
     return content
 
 
+@contextmanager
+def giving(desk: Desk, folder: Path, content: bytes) -> Iterator[list[str]]:
+    """Somebody gives the thread a file, which is open in this block; the name that it has got, once it is placed."""
+    (folder / "given").write_bytes(content)
+    placed: list[str] = []
+    with (folder / "given").open("rb") as file:
+        put = desk.notebook.put("sales.csv", file.fileno(), 1 << 30)
+        desk.work.do("t", put, placed.append, lambda error: pytest.fail(str(error)))
+        yield placed
+
+
 def is_whole(result: Any, content: bytes) -> bool:
     names = [artifact["name"] for artifact in result["artifacts"]]
     return (result["status"], names) == ("ok", ["large.bin"]) and Path(
@@ -404,11 +415,7 @@ def test_what_is_printed_while_the_files_of_a_cell_are_taken_is_late(desk: Desk)
 
 def test_a_file_that_is_given_while_those_of_a_cell_are_taken_is_not_the_cells(desk: Desk, tmp_path: Path) -> None:
     content = ended_with_a_large_file(desk)
-    (tmp_path / "given").write_bytes(os.urandom(LARGE))
-    placed: list[str] = []
-    with (tmp_path / "given").open("rb") as file:
-        put = desk.notebook.put("sales.csv", file.fileno(), 1 << 30)
-        desk.work.do("t", put, placed.append, lambda error: pytest.fail(str(error)))
+    with giving(desk, tmp_path, os.urandom(LARGE)) as placed:
         desk.until(lambda: placed)
     assert is_whole(desk.asker.results[0], content)
     assert {file.name: file.given for file in desk.notebook.thread.files.values()} == {
@@ -427,11 +434,7 @@ def test_what_a_cell_made_is_told_although_it_waits_behind_a_given_file_when_its
 ) -> None:
     desk.begin("c1")
     content = make_large(desk)
-    (tmp_path / "given").write_bytes(os.urandom(LARGE))
-    placed: list[str] = []
-    with (tmp_path / "given").open("rb") as file:
-        put = desk.notebook.put("sales.csv", file.fileno(), 1 << 30)
-        desk.work.do("t", put, placed.append, lambda error: pytest.fail(str(error)))
+    with giving(desk, tmp_path, os.urandom(LARGE)) as placed:
         desk.subprocess.reports("c1")
         desk.subprocess.kill(notice("killed"))
         desk.ask("c2")
@@ -459,11 +462,7 @@ def test_a_cell_begins_once_the_files_of_its_thread_are_there_and_others_are_ser
     desk: Desk, tmp_path: Path
 ) -> None:
     content = os.urandom(LARGE)
-    (tmp_path / "given").write_bytes(content)
-    placed: list[str] = []
-    with (tmp_path / "given").open("rb") as file:
-        put = desk.notebook.put("sales.csv", file.fileno(), 1 << 30)
-        desk.work.do("t", put, placed.append, lambda error: pytest.fail(str(error)))
+    with giving(desk, tmp_path, content) as placed:
         desk.until(lambda: placed)
     desk.ask("c1")
     desk.subprocess._listener.session_ready(cast(Session, desk.subprocess))
@@ -479,11 +478,7 @@ def test_a_cell_begins_once_the_files_of_its_thread_are_there_and_others_are_ser
 def test_a_subprocess_that_ends_while_it_gets_its_files_is_followed_by_one_that_has_them_all(
     desk: Desk, tmp_path: Path
 ) -> None:
-    (tmp_path / "given").write_bytes(os.urandom(LARGE))
-    placed: list[str] = []
-    with (tmp_path / "given").open("rb") as file:
-        put = desk.notebook.put("sales.csv", file.fileno(), 1 << 30)
-        desk.work.do("t", put, placed.append, lambda error: pytest.fail(str(error)))
+    with giving(desk, tmp_path, os.urandom(LARGE)) as placed:
         desk.until(lambda: placed)
     desk.ask("c1")
     first = desk.subprocess
