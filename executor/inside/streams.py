@@ -16,7 +16,10 @@ class CellStream(TextIOWrapper):
 
     older: frozenset[threading.Thread] = frozenset()
     unnamed: frozenset[int] = frozenset()
-    """The idents of those that `threading` does not know of, as `_thread.start_new_thread` makes them."""
+    """The idents of those that `threading` does not know of, as `_thread.start_new_thread` makes them.
+
+    One of these that has not begun when the next cell begins cannot be told from a thread of that cell.
+    """
     late: int = 0
 
     def begin(self) -> None:

@@ -198,7 +198,9 @@ def test_what_an_earlier_cell_prints_late_is_labelled(request: pytest.FixtureReq
 WAITS = """
 import _thread, os, sys, threading, time
 say = print
+begun = threading.Event()
 def later():
+    begun.set()
     while not os.path.exists("go"): time.sleep(0.01)
     say("LATE OUTPUT")
     open("done", "w").close()
@@ -232,7 +234,7 @@ def test_what_a_thread_of_an_earlier_cell_prints_while_the_next_one_runs_is_labe
     request: pytest.FixtureRequest, walls: str, left: str, thread: str
 ) -> None:
     client: SessionClient = request.getfixturevalue(walls)
-    client.run(thread, "1", WAITS + LEFT_BEHIND[left])
+    client.run(thread, "1", f"{WAITS}{LEFT_BEHIND[left]}\nassert begun.wait(60)")
     result = client.run(thread, "2", MEANWHILE)
     assert sorted((result.stdout + result.stderr).splitlines()) == ["LATE OUTPUT", "mine"], result.error
     assert worded(result, "en").startswith("Of the output, 12 characters were printed by a thread that an earlier cell")
