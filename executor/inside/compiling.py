@@ -11,6 +11,7 @@ from types import CodeType
 _FUTURE = 0
 for _name in __future__.all_feature_names:
     _FUTURE |= getattr(__future__, _name).compiler_flag
+_TRIES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,8 +32,7 @@ def compile_cell(code: str, filename: str, future: int = 0) -> Compiled:
 
     Raises SyntaxError or ValueError like the built-in `compile`.
     """
-    tree = compile(code, filename, "exec", ast.PyCF_ONLY_AST | future, dont_inherit=True)
-    assert isinstance(tree, ast.Module)  # noqa: S101  what PyCF_ONLY_AST with "exec" always gives
+    tree = parse(code, filename, future)
     last = tree.body[-1] if tree.body and not code.rstrip().endswith(";") else None
     if not isinstance(last, ast.Expr):
         body = compile(tree, filename, "exec", future, dont_inherit=True)
@@ -41,6 +41,24 @@ def compile_cell(code: str, filename: str, future: int = 0) -> Compiled:
     future |= body.co_flags & _FUTURE
     shown = compile(ast.Expression(last.value), filename, "eval", future, dont_inherit=True)
     return Compiled(tree, body, shown, future)
+
+
+def parse(code: str, filename: str, future: int = 0) -> ast.Module:
+    """The syntax tree of `code`. Raises like the built-in `compile`.
+
+    A thread that a cell started may parse at the same moment. CPython counts the depth of a tree in the making once for
+    all threads (seen with 3.11), and one of the two gets a SystemError that says nothing about the code.
+    """
+    for tries_left in reversed(range(_TRIES)):
+        try:
+            tree = compile(code, filename, "exec", ast.PyCF_ONLY_AST | future, dont_inherit=True)
+        except SystemError:
+            if not tries_left:
+                raise
+        else:
+            break
+    assert isinstance(tree, ast.Module)  # noqa: S101  what PyCF_ONLY_AST with "exec" always gives
+    return tree
 
 
 def remember_source(code: str, filename: str) -> None:

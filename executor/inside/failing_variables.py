@@ -11,6 +11,8 @@ import difflib
 from collections.abc import Iterator
 from typing import Any
 
+from executor.inside.compiling import parse
+
 LIMIT = 4_000
 _VARIABLES, _COLUMNS, _ITEMS, _TEXT = 8, 40, 8, 80
 _SHOWN = (str, int, float, bool, complex, type(None))
@@ -34,7 +36,7 @@ def _names_at(code: str, line: int) -> Iterator[str]:
     """The names that the innermost statement around a line reads, in order."""
     statements = [
         node
-        for node in ast.walk(ast.parse(code))
+        for node in ast.walk(parse(code, "<cell>"))
         if isinstance(node, ast.stmt) and node.lineno <= line <= (node.end_lineno or node.lineno)
     ]
     if not statements:
