@@ -38,19 +38,20 @@ _CODE_TAG = re.compile(
 )
 _PYTHON_TAG = re.compile(r"<\|python_tag\|>(?P<code>.*)\Z", re.DOTALL)
 _FINISH_TAG = re.compile(
-    r"<(finish|final_answer|final|report)>(?P<report>.*?)(?P<end></\1>|\Z)", re.DOTALL | re.IGNORECASE
+    r"<(finish|final_answer|final|report)>(?P<report>.*?)(?P<end></\1>|(?=<\1>)|\Z)", re.DOTALL | re.IGNORECASE
 )
 _FINISH_LINE = re.compile(
     r"^[#* \t]*(?:final answer|final report|最终答案|最终回答)\**\s*[:：]\**(?P<report>.*)\Z",
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
-_ASK_TAG = re.compile(r"<(ask|ask_user|question)>(?P<question>.*?)(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
+_ASK_TAG = re.compile(r"<(ask|ask_user|question)>(?P<question>.*?)(?:</\1>|(?=<\1>)|\Z)", re.DOTALL | re.IGNORECASE)
 _CALL_TAG = re.compile(r"<(?:tool_call|function_call)>(?P<call>.*?)(?:</(?:tool_call|function_call)>|\Z)", re.DOTALL)
 _CALL_MARK = re.compile(
     r"<(?:tool|function)_calls?>|<function=|<invoke name=|\[TOOL_CALLS\]|<[|｜](?:tool|channel|message|call)",
     re.IGNORECASE,
 )
 """The marks of calls in the forms of several models, as a server leaves them in the text when it does not know them."""
+_WORD = re.compile(r"\w")
 _LIST_ITEM = re.compile(r"^[ \t]*(?:[-*•]|\d{1,2}[.)])[ \t]+(\S.*)$", re.MULTILINE)
 _PLAN_TAG = re.compile(r"<plan>(?P<plan>.*?)(?:</plan>|\Z)", re.DOTALL | re.IGNORECASE)
 _STEP_NUMBER = re.compile(
@@ -94,11 +95,16 @@ def _read(said: str, asked: tuple[ToolCall, ...], end: str, number: int) -> Read
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """An action in a text: where it starts, where the reply is cut behind it, and what it means."""
+    """An action in a text: where it starts, where the reply is cut behind it, and what it means.
+
+    `in_a_sentence` is true for a tag with words before it on its line. Perhaps it is only spoken of ("the report comes
+    in `<finish>` later"), so it counts when the reply has no other action.
+    """
 
     start: int
     end: int
     intent: Intent
+    in_a_sentence: bool = False
 
 
 def _read_text(text: str, call_id: str, cut: bool) -> Reading:
@@ -111,7 +117,7 @@ def _read_text(text: str, call_id: str, cut: bool) -> Reading:
         *_code(text, call_id, cut),
     ]
     if found:
-        first = min(found, key=lambda action: action.start)
+        first = min(found, key=lambda action: (action.in_a_sentence, action.start))
         intent = _planned(first.intent, text[: first.start])
         return Reading(text[: first.end].rstrip(), (intent,), as_calls=False)
     if cut:
@@ -157,24 +163,32 @@ def is_only_a_question(text: str) -> bool:
 
 def _finishes(text: str, call_id: str, cut: bool) -> Iterator[_Found]:
     for pattern in (_FINISH_TAG, _FINISH_LINE):
-        if match := pattern.search(text):
+        for match in pattern.finditer(text):
             report = match["report"].strip()
+            spoken_of = _in_a_sentence(match)
+            if spoken_of and not _WORD.search(report):
+                continue
             whole = not cut or bool(match.groupdict().get("end"))
+            intent: Intent = Malformed(call_id, "empty_report", tool=FINISH)
             if not whole:
-                yield _Found(match.start(), match.end(), Malformed(call_id, "cut_off", FINISH, tool=FINISH))
+                intent = Malformed(call_id, "cut_off", FINISH, tool=FINISH)
             elif report:
-                yield _Found(match.start(), match.end(), Report(call_id, report))
-            else:
-                yield _Found(match.start(), match.end(), Malformed(call_id, "empty_report", tool=FINISH))
+                intent = Report(call_id, report)
+            yield _Found(match.start(), match.end(), intent, spoken_of)
 
 
 def _questions(text: str, call_id: str) -> Iterator[_Found]:
-    if match := _ASK_TAG.search(text):
+    for match in _ASK_TAG.finditer(text):
         body = match["question"].strip()
         question = _LIST_ITEM.sub("", body).strip() or body
         options = _LIST_ITEM.findall(body) if question != body else []
         intent = read_arguments(ASK_USER, call_id, {"question": question, "options": options})
-        yield _Found(match.start(), match.end(), intent)
+        yield _Found(match.start(), match.end(), intent, _in_a_sentence(match))
+
+
+def _in_a_sentence(tag: re.Match[str]) -> bool:
+    line = tag.string.rfind("\n", 0, tag.start()) + 1
+    return bool(tag.string[line : tag.start()].strip(" \t#*_>-:："))
 
 
 def _calls(text: str, call_id: str) -> Iterator[_Found]:

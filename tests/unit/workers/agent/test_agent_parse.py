@@ -253,6 +253,34 @@ def test_a_report_in_text_is_found(words: str) -> None:
     assert text(words) == Report("reply-1", "# Done")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "I run this first. The report comes in <finish>…</finish>.\n",
+        "I shall put the answer in `<finish>` when I have it.\n",
+        "The words between <finish> and </finish> are the report, so they come last.\n",
+        "I shall not use <ask> for this.\n",
+    ],
+)
+def test_a_tag_that_a_sentence_speaks_of_is_no_action(words: str) -> None:
+    assert text(f"{words}```python\n# Look\nprint(1)\n```") == RunPython("reply-1", "# Look\nprint(1)", "Look")
+
+
+def test_a_report_is_found_behind_a_sentence_that_speaks_of_its_tag() -> None:
+    words = "The cells agree, so this is for `<finish>`.\n<finish>\n# Done\n</finish>"
+    assert text(words) == Report("reply-1", "# Done")
+
+
+def test_a_report_in_the_midst_of_a_line_is_found() -> None:
+    assert text("All is said. <finish># Done</finish>") == Report("reply-1", "# Done")
+
+
+def test_a_reply_that_only_speaks_of_the_report_is_none() -> None:
+    intent = text("Let me load the file first. The report comes in `<finish>` …")
+    assert isinstance(intent, Malformed)
+    assert intent.reason == "text_only"
+
+
 def test_code_inside_a_report_is_part_of_the_report() -> None:
     assert text("<finish>Use\n```python\nx\n```\n</finish>") == Report("reply-1", "Use\n```python\nx\n```")
 
