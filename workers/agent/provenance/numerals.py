@@ -153,7 +153,7 @@ _NUMBER = re.compile(
     r"\d{1,3}(?:(?P<mark>[,.'’\u00a0\u202f\u2009 ])\d{3}(?!\d))(?:(?P=mark)\d{3}(?!\d))*(?:[.,]\d+)?|"
     r"\d+(?:[.,]\d+)?|\.\d+)"
     r"(?P<exp>[eE][+-]?\d{1,3})?"
-    rf"(?P<tail>{_GAP}(?:(?P<scale>{_SCALE_WORDS})(?![a-zäöü]|W|Hz|VA|Pa|B\b|V\b|J\b|N\b))?{_GAP}"
+    rf"(?P<tail>{_GAP}(?:(?P<scale>(?(before)T\b|(?!))|{_SCALE_WORDS})(?![a-zäöü]|W|Hz|VA|Pa|B\b|V\b|J\b|N\b))?{_GAP}"
     rf"(?:(?P<pp>(?:percentage points?|pp|ppt|Prozentpunkte?n?|%-Punkte?)(?![a-z])|个?百分点)"
     r"|(?P<percent>%|％|percent(?!a)|Prozent(?!p)|pct\b)"
     rf"|(?P<after>{_CURRENCY_WORD})"
@@ -316,7 +316,9 @@ def _numbers(text: str, marks: Marks) -> Iterator[Numeral]:
             return
         end = match.end()
         is_million = match["before"] and match["unit"] == "m"  # "€4.2 m": no amount of money is in metres
-        scale, unit = "m" if is_million else match["scale"] or "", _unit(match)
+        is_trillion = match["before"] and match["scale"] == "T"  # "$3.4T"; "500 T€" are thousands
+        scale = "m" if is_million else "tn" if is_trillion else match["scale"] or ""
+        unit = _unit(match)
         if not unit and not scale and not match["ordinal"]:
             end = match.end("exp") if match["exp"] else match.end("digits")
             if re.match(r"[A-Za-z_\u00c0-\u024f]", text[end : end + 1]) and not re.match(r"[x×](?![a-z])", text[end:]):

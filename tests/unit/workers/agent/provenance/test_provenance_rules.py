@@ -514,6 +514,12 @@ def test_an_m_behind_an_amount_of_money_is_a_million() -> None:
     assert first("The hall is 4.2 m high.", "revenue_eur 4218330.55\n").state == "unsourced"
 
 
+def test_a_capital_t_behind_an_amount_of_money_is_a_trillion_and_before_its_sign_a_thousand() -> None:
+    assert first("The market is worth $3.4T.", "market_usd 3412000000000\n").state == "sourced"
+    assert first("The market is worth $3.4T.", "market_usd 3412\n").state == "unsourced"
+    assert first("Der Umsatz liegt bei 512 T€.", "umsatz_eur 512300\n").state == "sourced"
+
+
 def test_lines_of_different_kinds_are_measures_and_bind_no_row() -> None:
     printed = "spend: 48200.00 EUR\nclicks: 64,200\ncustomers: 241\n"
     report = "The campaign cost €48,200 and brought 241 customers, €200.00 for each customer."
