@@ -41,12 +41,12 @@ class CellOutput:
         whole = capture.close()
         if whole is None:
             return shown, ()
-        sha256, size = self._home.adopt(whole)
-        return shown, (Artifact(f"{stream}.txt", "text/plain", size, sha256, str(self._home.path_of(sha256))),)
+        path = str(self._home.adopt(whole.path, whole.sha256))
+        return shown, (Artifact(f"{stream}.txt", "text/plain", whole.size, whole.sha256, path),)
 
     def drop(self) -> None:
         """Close all streams and forget what they held."""
         for capture in self._captures.values():
-            if (path := capture.close()) is not None:
-                path.unlink()
+            if (whole := capture.close()) is not None:
+                whole.path.unlink()
         self._captures = {}

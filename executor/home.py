@@ -120,27 +120,21 @@ class Home:
                     copy.write(chunk)
                     if portion.is_over(len(chunk)):
                         yield
-            self._place(path, digest.hexdigest())
+            self.adopt(path, digest.hexdigest())
         except BaseException:
             path.unlink(missing_ok=True)
             raise
         return digest.hexdigest(), size
 
-    def adopt(self, path: Path) -> tuple[str, int]:
-        """Move a temporary file of ours into the store: (sha256, size)."""
-        with path.open("rb") as file:
-            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
-            size = file.tell()
-        self._place(path, sha256)
-        return sha256, size
-
-    def _place(self, path: Path, sha256: str) -> None:
+    def adopt(self, path: Path, sha256: str) -> Path:
+        """Move a temporary file of ours into the store, under the digest of its content; returns where it is now."""
         target = self.path_of(sha256)
         if not target.parent.exists():
             target.parent.mkdir(mode=0o700, exist_ok=True)
             self._unsynced[self._files] = None
         path.replace(target)
         self._unsynced[target] = None
+        return target
 
     def take_unsynced(self) -> list[Path]:
         """What was written here since the last call, in the order in which it is to be synced: files, then folders."""

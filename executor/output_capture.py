@@ -7,13 +7,22 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import hashlib
 import re
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, NamedTuple
 
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[ -/]*[@-~]|[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+
+
+class WholeOutput(NamedTuple):
+    """A file with all that was printed. Its digest was made while it was written: it need not be read again."""
+
+    path: Path
+    sha256: str
+    size: int
 
 
 class Capture:
@@ -37,6 +46,7 @@ class Capture:
         self._path: Path | None = None
         self._file: BinaryIO | None = None
         self._file_size = 0
+        self._digest = hashlib.sha256()
 
     def feed(self, data: bytes) -> str:
         """Take bytes as they came; returns the text of the lines they completed, for those who watch."""
@@ -93,10 +103,10 @@ class Capture:
         if self._file is None:
             self._path = self._overflow()
             self._file = self._path.open("wb")
-            self._file_size = self._file.write("".join(self._head).encode(errors="replace"))
-        room = self._file_limit - self._file_size
-        if room > 0:
-            self._file_size += self._file.write(text.encode(errors="replace")[:room])
+            text = "".join(self._head) + text
+        data = text.encode(errors="replace")[: self._file_limit - self._file_size]
+        self._file_size += self._file.write(data)
+        self._digest.update(data)
 
     def finish(self) -> str:
         """The text to show, with a line in the middle that says what was left out."""
@@ -119,7 +129,7 @@ class Capture:
         """Characters that `finish` left out."""
         return self._dropped
 
-    def close(self) -> Path | None:
+    def close(self) -> WholeOutput | None:
         """The file with the whole output, when the text had to be shortened; the caller owns it from here on."""
         if self._file is None or self._path is None:
             return None
@@ -130,7 +140,7 @@ class Capture:
             whole = False
         self._file = None
         if whole:
-            return self._path
+            return WholeOutput(self._path, self._digest.hexdigest(), self._file_size)
         self._path.unlink()
         return None
 

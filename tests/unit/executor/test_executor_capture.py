@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import tempfile
 from pathlib import Path
 
@@ -50,7 +51,8 @@ def test_the_whole_of_long_output_is_in_a_file_up_to_its_limit(tmp_path: Path) -
     kept.finish()
     whole = kept.close()
     assert whole is not None
-    assert whole.read_bytes() == text[:5_000]
+    assert whole.path.read_bytes() == text[:5_000]
+    assert (whole.sha256, whole.size) == (hashlib.sha256(text[:5_000]).hexdigest(), 5_000)
 
 
 def test_a_progress_bar_collapses_to_its_last_state(tmp_path: Path) -> None:
