@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import Literal
 
+from core.schedule_limits import WEEKS, are_narrowed, names_a_part_of_a_month, names_a_part_of_a_week, repeat
 from core.values import Value
 
 Crossing = Literal["above", "below", "either"]
@@ -31,6 +32,7 @@ class Threshold(Value):
 class ScheduleWords(Value):
     """A schedule from a sentence: five fields of cron, the time zone if one was named, and when a run is posted.
 
+    `cron` is "" for times that cannot be read: “every other Monday”, “every Monday until June”.
     `pattern` is the file name pattern with `*`, if the sentence has one.
     """
 
@@ -42,15 +44,11 @@ class ScheduleWords(Value):
 
 
 _MOST_CHARS = 400
-_WEEKS = {
-    "de": ("sonntag", "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag"),
-    "es": ("domingo", "lunes", "martes", "miércoles", "jueves", "viernes", "sábado"),
-    "fr": ("dimanche", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi"),
-}
-_WEEK = ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday")
+_STEPS = (1, 2, 3, 4, 6, 8, 12)
+"""Hours that divide a day: cron begins each day anew, so others would not be as far apart as people say."""
 _DAYS = {
-    **{name: str(number) for week in (*_WEEKS.values(), _WEEK) for number, name in enumerate(week)},
-    **{name[:3]: str(number) for number, name in enumerate(_WEEK)},
+    **{name: str(number) for week in WEEKS.values() for number, name in enumerate(week)},
+    **{name[:3]: str(number) for number, name in enumerate(WEEKS["en"])},
     **dict(zip("日一二三四五六", "0123456", strict=True)),
     "天": "0",
     **dict(zip("日月火水木金土", "0123456", strict=True)),
@@ -81,6 +79,12 @@ _WEEKLY_WORDS = re.compile(
     rf"((?:(?:{_NAMES})s?)(?:(?:\s*,\s*|\s+(?:und|y|et)\s+)(?:{_NAMES})s?)*)\b"
 )
 _WEEKLY_JA = re.compile(r"毎週\s*([月火水木金土日])(?:曜日?)?((?:[、と・]\s*[月火水木金土日](?:曜日?)?)*)")
+_RANGE = re.compile(
+    rf"\b(?:every|each|jeden|cada|todos los|chaque|tous les)\s+({_NAMES})s?"
+    rf"\s*(?:-|–|to|through|thru|bis|hasta|a|à|au)\s*({_NAMES})s?\b"
+    r"|每个?(?:周|星期|礼拜)([一二三四五六日天])\s*[至到\-–~]\s*(?:周|星期|礼拜)?([一二三四五六日天])"
+    r"|毎週\s*([月火水木金土日])(?:曜日?)?\s*(?:から|[〜~\-–])\s*([月火水木金土日])(?:曜日?)?(?:まで)?"
+)
 _WORKDAYS = re.compile(
     r"\b(?:jeden werktag|werktags|cada día laborable|los días laborables|chaque jour (?:ouvré|ouvrable))\b|平日"
 )
@@ -91,7 +95,7 @@ _MONTHLY_WORDS = re.compile(
 )
 _HOURS_WORDS = re.compile(
     r"\b(?:jede stunde|stündlich|alle (\d{1,2}) stunden|cada (?:(\d{1,2}) )?horas?|chaque heure"
-    r"|toutes les (?:(\d{1,2}) )?heures)\b|毎時(?!間)|(\d{1,2})\s*時間ごと"
+    r"|toutes les (?:(\d{1,2}) )?heures)\b|毎時(?!間)|(\d{1,2})\s*時間ごと|每隔?(\d{1,2})?个?小时"
 )
 _LIMITED = re.compile(
     r"\b(?:nur (?:wenn|falls)|s[oó]lo (?:si|cuando)|seulement (?:si|quand|lorsque))\b|(?:とき|時|場合)(?:だけ|のみ)"
@@ -120,7 +124,8 @@ _NOT_ON_DAYS_OFF = re.compile(
     r"\b(?:not on|except(?: on)?|skip(?:ping)?|but not on|no) (?:(?:public|bank|national) )?(?:holidays?|days? off)\b"
     r"|\bunless (?:it is|it's) a (?:public |bank )?holiday\b|\bholidays? off\b"
     r"|(?:节假日|法定假日|假日|假期|节日)(?:除外|不运行|不执行|不跑|跳过)|(?:除|跳过)(?:了)?(?:法定)?(?:节假日|假日|假期|节日)"
-    r"|\b(?:nicht an|außer an|ohne) feiertagen?\b|\b(?:excepto|salvo|no) (?:en |los )?(?:días )?(?:festivos|feriados)\b"
+    r"|\b(?:nicht an|ausser an|ohne) feiertagen?\b"
+    r"|\b(?:excepto|salvo|no) (?:en |los )?(?:días )?(?:festivos|feriados)\b"
     r"|\b(?:sauf|hors|pas) (?:les )?jours fériés\b|祝日(?:を|は)除"
 )
 _PATTERN = re.compile(r"([\w\-.*?\[\]]*[*?][\w\-.*?\[\]]*\.[A-Za-z0-9]{2,8})")
@@ -153,24 +158,28 @@ def read_schedule(text: str) -> ScheduleWords | None:
 
 
 def _cron(said: str) -> str | None:
+    """Five fields, "" for repeating times that cannot be read, None for none."""
     if found := _CRON.search(said):
         return " ".join(found[1].split())
-    if found := _HOURS.search(said):
-        step = int(found[1] or 1)
-        return f"0 */{step} * * *" if 1 < step < 24 else "0 * * * *"
-    if found := _HOURS_WORDS.search(said):
+    plain = _NOT_ON_DAYS_OFF.sub(" ", _NEXT_WORKING_DAY.sub(" ", said))
+    if found := _HOURS.search(said) or _HOURS_WORDS.search(said):
         step = int(next((each for each in found.groups() if each), 1))
-        return f"0 */{step} * * *" if 1 < step < 24 else "0 * * * *"
+        if step not in _STEPS or are_narrowed(plain) or names_a_part_of_a_week(plain):
+            return ""
+        return f"0 */{step} * * *" if step > 1 else "0 * * * *"
     if (time := _time(said)) is None:
         return None
     minute, hour = time
-    if (days := _days(said)) is not None:
-        return f"{minute} {hour} {days}"
-    return None
+    if (days := _days(said)) is None:
+        return "" if repeat(said) else None
+    return "" if not days or are_narrowed(_RANGE.sub(" ", plain)) else f"{minute} {hour} {days}"
 
 
 def _days(said: str) -> str | None:
-    """The last three fields of cron."""
+    """The last three fields of cron; "" for days of each month that have no number."""
+    if found := _RANGE.search(said):
+        first, last = (int(_DAYS[name]) for name in found.groups() if name)
+        return f"* * {','.join(sorted(str((first + n) % 7) for n in range((last - first) % 7 + 1)))}"
     if found := _WEEKLY.search(said) or _WEEKLY_WORDS.search(said):
         days = sorted({_DAYS[name] for name in re.findall(_NAMES, found[1])})
         return f"* * {','.join(days)}"
@@ -186,7 +195,9 @@ def _days(said: str) -> str | None:
     if _DAILY.search(said):
         return "* * *"
     if found := _MONTHLY.search(said):
-        return _of_month(found[1] or found[2] or "1")
+        if not (day := found[1] or found[2]) and names_a_part_of_a_month(said):
+            return ""
+        return _of_month(day or "1")
     if found := re.search(r"每个?月(?:的)?(\d{1,2})(?:日|号)", said):
         return _of_month(found[1])
     if found := re.search(

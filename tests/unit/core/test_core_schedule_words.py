@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 
 from core.commands import command_in
+from core.schedule_times import BadTimes, next_time
 from core.schedule_words import Threshold, read_schedule
 
 
@@ -40,6 +43,15 @@ from core.schedule_words import Threshold, read_schedule
         ("每天早上 8 点再运行一次", "0 8 * * *"),
         ("每个工作日9:05重新执行", "5 9 * * 1-5"),
         ("每月15号 10点 重新运行", "0 10 15 * *"),
+        ("每3小时重新运行", "0 */3 * * *"),
+        ("run this again every Monday to Friday at 9", "0 9 * * 1,2,3,4,5"),
+        ("run this again every Friday-Sunday at 9", "0 9 * * 0,5,6"),
+        ("jeden Montag bis Mittwoch um 9 Uhr erneut ausführen", "0 9 * * 1,2,3"),
+        ("每周一到周五9点重新运行", "0 9 * * 1,2,3,4,5"),
+        ("毎週月曜から金曜まで9時に再実行", "0 9 * * 1,2,3,4,5"),
+        ("run this again every Monday at 9:00 with the data of last week", "0 9 * * 1"),
+        ("run this again every Monday at 9:00 with the data until yesterday", "0 9 * * 1"),
+        ("run this again every month at 9:00", "0 9 1 * *"),
     ],
 )
 def test_times_in_words_become_cron(said: str, cron: str) -> None:
@@ -49,6 +61,52 @@ def test_times_in_words_become_cron(said: str, cron: str) -> None:
     command = command_in(f" {said} ", mention=False)
     assert command is not None
     assert command.name == "schedule"
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "run this again every 24 hours",
+        "run this again every 5 hours",
+        "run this again every 0 hours",
+        "run this again every hour between 9 and 17",
+        "run this again every hour on weekdays",
+        "run this again every month on the last day at 9:00",
+        "run this again every month on the first Monday at 9:00",
+        "run this again every other Monday at 9:00",
+        "run this again every two weeks on Monday at 9",
+        "run this again every quarter at 9:00",
+        "run this again daily at 9 and 17",
+        "run this again every day at 9:00 and 17:00",
+        "run this again every day at 9:00 until Friday",
+        "run this again every Monday at 9:00 for the next 3 weeks",
+        "run this again every Monday 9:00 only on odd weeks",
+        "run this again every day except Monday at 9:00",
+        "run this again every day but Sunday at 9:00",
+        "run this again every day at 9:00 starting next month",
+        "run this again every weekend at 9:00",
+        "jeden zweiten Montag um 9 Uhr erneut ausführen",
+        "alle zwei Wochen um 9 Uhr erneut ausführen",
+        "jeden Tag außer Montag um 9 Uhr erneut ausführen",
+        "jeden Montag um 9 Uhr erneut ausführen bis Ende Juni",
+        "ejecuta esto de nuevo cada día a las 9 excepto el lunes",
+        "relancer chaque jour à 9h00 sauf le lundi",
+        "relancer chaque premier lundi à 9h00",
+        "每两周周一9点重新运行",
+        "每隔一天9点重新运行",
+        "每月最后一天9点重新运行",
+        "每天9点重新运行，除了周一",
+        "隔週月曜 9時に再実行",
+        "毎月最終日9時に再実行",
+        "毎日9時に再実行、月曜以外",
+    ],
+)
+def test_times_that_cannot_be_read_are_not_taken_for_others(said: str) -> None:
+    words = read_schedule(said)
+    assert words is not None
+    assert words.cron == ""
+    with pytest.raises(BadTimes, match="schedule_bad_times"):
+        next_time(words.cron, "Europe/Berlin", datetime.now(UTC))
 
 
 @pytest.mark.parametrize(
@@ -120,6 +178,7 @@ def test_a_zone_and_a_file_pattern_are_read() -> None:
         ("每周一 9:00 重新运行，遇节假日顺延", "next"),
         ("每周一 9:00 重新运行，遇节假日顺延到下一个工作日", "next"),
         ("jeden Montag 9:00 noch einmal ausführen, nicht an Feiertagen", "skip"),
+        ("jeden Montag 9:00 noch einmal ausführen, außer an Feiertagen", "skip"),
         ("jeden Montag 9:00 noch einmal ausführen, sonst am nächsten Werktag", "next"),
         ("cada lunes 9:00 ejecutar de nuevo, excepto festivos", "skip"),
         ("chaque lundi 9:00 relancer, sauf les jours fériés", "skip"),

@@ -1,0 +1,66 @@
+"""Words that narrow repeating times in ways that nobody reads here. Pure. Texts are case-folded: “ß” is “ss”.
+
+“Every Monday until June” must not run in July. An order with such words gets no schedule but a sentence that says how
+to write one.
+"""
+
+from __future__ import annotations
+
+import re
+
+WEEKS = {
+    "de": ("sonntag", "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag"),
+    "en": ("sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"),
+    "es": ("domingo", "lunes", "martes", "miércoles", "jueves", "viernes", "sábado"),
+    "fr": ("dimanche", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi"),
+}
+_DAY = rf"(?:{'|'.join(name for week in WEEKS.values() for name in week)})s?"
+_MONTH = "(?:january|february|march|april|may|june|july|august|september|october|november|december)"
+_COUNT = r"(?:\d+|two|three|four|five|six|seven|eight|nine|ten)"
+_NARROWED = re.compile(
+    r"\b(?:until|till)\b(?! (?:yesterday|today|now)\b)"
+    r"|\b(?:except|excluding|starting|beginning|alternate|alternating|fortnight\w*|bi-?weekly)\b"
+    rf"|\bbut (?:not )?(?:on |in )?(?:{_DAY}|{_MONTH})\b|\bbetween \d|\bfrom (?:now|tomorrow|next|\d|{_DAY}|{_MONTH})\b"
+    r"|\b(?:odd|even)(?:-numbered)? (?:week|day|month)s?\b"
+    rf"|\bfor (?:the )?(?:next |first )?{_COUNT} (?:days|weeks|months|times)\b"
+    r"|\b(?:ausser|ausgenommen)\b|\bbis (?:zu[mr]?|ende|einschliesslich|nächste\w*|\d)|\bzwischen \d"
+    r"|\bab (?:dem|nächste\w*|morgen|\d)|\b(?:un)?geraden? (?:kalender)?wochen?\b"
+    r"|\b(?:excepto|salvo|a partir)\b|\bhasta (?!ayer\b|hoy\b)|\bentre (?:las?|los|el|les?|\d)\b|\bmenos (?:los|el)\b"
+    r"|\b(?:sauf|hormis)\b|\bjusqu|\bà partir\b"
+    r"|直到|截止|从[今明下本]\S{0,4}(?:起|开始)|除了?[周星节每]|隔[天日周月]|[单双两]周"
+    r"|以外|を除|まで|隔[日週月]"
+)
+_TWO_TIMES = re.compile(
+    r"\d\s*(?:am|pm|uhr|h|点|時)?\s*(?:and|und|y|et|,|&|、|和|と)\s*(?:at |um |a las |à )?"
+    r"\d{1,2}(?::\d{2}|\s*(?:am\b|pm\b|uhr\b|h\b|点|時))"
+    r"|\bat \d{1,2} (?:and|&) (?:at )?\d{1,2}\b(?!\s*[a-z%])"
+)
+_OF_A_MONTH = re.compile(r"\b(?:last|first|second|third|fourth|end|middle|mid)\b")
+_OF_A_WEEK = re.compile(rf"\b(?:{_DAY}|week-?(?:day|end)s?|work-?(?:day|week)s?|working)\b|werktag|工作日|平日|周末")
+_REPEATS = re.compile(
+    rf"\b(?:every|each)\s+(?:\w+\s+){{0,2}}(?:days?|weeks?|months?|quarters?|years?|weekends?|minutes?|{_DAY})\b"
+    rf"|\b(?:jede[nrsm]?|alle)\s+(?:\w+\s+){{0,2}}(?:tage?|wochen?|monate?|quartale?|jahre?|minuten|{_DAY})\b"
+    rf"|\b(?:cada|tod[oa]s l[oa]s)\s+(?:\w+\s+){{0,2}}(?:días?|semanas?|mes(?:es)?|trimestres?|años?|minutos|{_DAY})\b"
+    rf"|\b(?:chaque|tou(?:te)?s les)\s+(?:\w+\s+){{0,2}}(?:jours?|semaines?|mois|trimestres?|ans?|minutes|{_DAY})\b"
+    r"|每(?:隔|个|[一两二三]|\d+)*(?:天|日|周|星期|月|季|年|分钟)|隔[天日周月]|毎(?:日|週|月|年)|隔[日週月]"
+)
+
+
+def are_narrowed(said: str) -> bool:
+    """Whether words behind a repeating time leave some of its times out, or add a second time of the day."""
+    return bool(_NARROWED.search(said) or _TWO_TIMES.search(said))
+
+
+def names_a_part_of_a_month(said: str) -> bool:
+    """Whether a day of each month is named otherwise than by its number: its last day, its first Monday."""
+    return bool(_OF_A_MONTH.search(said) or _OF_A_WEEK.search(said))
+
+
+def names_a_part_of_a_week(said: str) -> bool:
+    """Whether days of the week are named."""
+    return bool(_OF_A_WEEK.search(said))
+
+
+def repeat(said: str) -> bool:
+    """Whether a text names times that come again and again, also those that cannot be read: every other Monday."""
+    return bool(_REPEATS.search(said))
