@@ -9,31 +9,19 @@ from __future__ import annotations
 import re
 from typing import Literal
 
-from core.schedule_limits import WEEKS, are_narrowed, names_a_part_of_a_month, names_a_part_of_a_week, repeat
+from core.schedule_narrowing import WEEKS, are_narrowed, names_a_part_of_a_month, names_a_part_of_a_week, repeat
+from core.schedule_thresholds import Threshold, read_threshold
 from core.values import Value
 
-Crossing = Literal["above", "below", "either"]
 OnDaysOff = Literal["", "skip", "next"]
 """What becomes of a run that falls on a day off: it is made all the same, left out, or made on the next working day."""
-
-
-class Threshold(Value):
-    """Say it only when this figure crosses that limit. `name` are words that stand near the figure, "" for the first.
-
-    `percent`: the limit is in percent, and so is the figure.
-    """
-
-    name: str = ""
-    crossing: Crossing = "either"
-    limit: float
-    percent: bool = False
 
 
 class ScheduleWords(Value):
     """A schedule from a sentence: five fields of cron, the time zone if one was named, and when a run is posted.
 
-    `cron` is "" for times that cannot be read: “every other Monday”, “every Monday until June”.
-    `pattern` is the file name pattern with `*`, if the sentence has one.
+    `unread` says what of it cannot be read: its times (“every Monday until June”; `cron` is "" then) or its limit
+    (“only when sales fall by more than 10 %”). `pattern` is the file name pattern with `*`, if the sentence has one.
     """
 
     cron: str
@@ -41,6 +29,7 @@ class ScheduleWords(Value):
     threshold: Threshold | None = None
     pattern: str = ""
     on_days_off: OnDaysOff = ""
+    unread: Literal["", "times", "limit"] = ""
 
 
 _MOST_CHARS = 400
@@ -97,24 +86,12 @@ _HOURS_WORDS = re.compile(
     r"\b(?:jede stunde|stündlich|alle (\d{1,2}) stunden|cada (?:(\d{1,2}) )?horas?|chaque heure"
     r"|toutes les (?:(\d{1,2}) )?heures)\b|毎時(?!間)|(\d{1,2})\s*時間ごと|每隔?(\d{1,2})?个?小时"
 )
-_LIMITED = re.compile(
-    r"\b(?:nur (?:wenn|falls)|s[oó]lo (?:si|cuando)|seulement (?:si|quand|lorsque))\b|(?:とき|時|場合)(?:だけ|のみ)"
-)
-"""A limit in a language in which none is read: such a schedule is not taken for one that has no limit."""
 _MONTHLY = re.compile(
     r"\bevery month\b(?:.*?\b(?:on\s+)?(?:the\s+)?(\d{1,2})(?:st|nd|rd|th)\b)?"
     r"|\bon the (\d{1,2})(?:st|nd|rd|th) of every month\b"
 )
 _HOURS = re.compile(r"\bevery (?:(\d{1,2}) )?hours?\b|\bhourly\b")
 _CRON = re.compile(r"\bcron\s+[`'\"]?((?:[\d*/,\-]+\s+){4}[\d*/,\-]+)")
-_NUMBER = r"(-?\d[\d,]*(?:\.\d+)?)\s*(%|percent|万)?"
-_ABOVE = r"above|over|exceeds|exceed|more than|greater than|>|高于|超过|大于"
-_BELOW = r"below|under|less than|<|低于|少于|小于|跌破"
-_ONLY = re.compile(
-    rf"\bonly\s+(?:when|if)\s+(?:the\s+)?(.{{0,80}}?)\s*(?:\b(?:is|goes|rises|falls|drops|gets)\b\s*)?"
-    rf"(crosses|{_ABOVE}|{_BELOW})\s*{_NUMBER}"
-)
-_ONLY_ZH = re.compile(rf"(?:只|仅)(?:在|当|有)?(.{{0,40}}?)(越过|{_ABOVE}|{_BELOW})\s*{_NUMBER}")
 _NEXT_WORKING_DAY = re.compile(
     r"\bnext (?:working|work|business) ?day\b|顺延|下一?个?工作日"
     r"|\bnächste[nrm]? (?:werk|arbeits)tag\b|\bsiguiente día (?:laborable|hábil)\b"
@@ -141,30 +118,32 @@ def read_schedule(text: str) -> ScheduleWords | None:
     said = plain.casefold()
     if not _AGAIN.search(said):
         return None
-    if _LIMITED.search(said):
-        return None
-    threshold, rest = _threshold(said)
+    limited = read_threshold(_without_days_off(said))
     pattern = _PATTERN.search(plain)
-    if (cron := _cron(rest)) is None:
+    if (cron := _cron(limited.rest)) is None:
         return None
     zone = _ZONE.search(plain)
     return ScheduleWords(
         cron=cron,
         zone=zone[1] if zone else "",
-        threshold=threshold,
+        threshold=limited.threshold,
         pattern=pattern[1] if pattern else "",
         on_days_off="next" if _NEXT_WORKING_DAY.search(said) else "skip" if _NOT_ON_DAYS_OFF.search(said) else "",
+        unread="times" if not cron else "" if limited.is_read else "limit",
     )
+
+
+def _without_days_off(said: str) -> str:
+    return _NOT_ON_DAYS_OFF.sub(" ", _NEXT_WORKING_DAY.sub(" ", said))
 
 
 def _cron(said: str) -> str | None:
     """Five fields, "" for repeating times that cannot be read, None for none."""
     if found := _CRON.search(said):
         return " ".join(found[1].split())
-    plain = _NOT_ON_DAYS_OFF.sub(" ", _NEXT_WORKING_DAY.sub(" ", said))
     if found := _HOURS.search(said) or _HOURS_WORDS.search(said):
         step = int(next((each for each in found.groups() if each), 1))
-        if step not in _STEPS or are_narrowed(plain) or names_a_part_of_a_week(plain):
+        if step not in _STEPS or are_narrowed(said) or names_a_part_of_a_week(said):
             return ""
         return f"0 */{step} * * *" if step > 1 else "0 * * * *"
     if (time := _time(said)) is None:
@@ -172,7 +151,7 @@ def _cron(said: str) -> str | None:
     minute, hour = time
     if (days := _days(said)) is None:
         return "" if repeat(said) else None
-    return "" if not days or are_narrowed(_RANGE.sub(" ", plain)) else f"{minute} {hour} {days}"
+    return "" if not days or are_narrowed(_RANGE.sub(" ", said)) else f"{minute} {hour} {days}"
 
 
 def _days(said: str) -> str | None:
@@ -241,18 +220,3 @@ def _time(said: str) -> tuple[int, int] | None:
             hour += 12
         return (minute, hour) if hour < 24 and minute < 60 else None
     return None
-
-
-def _threshold(said: str) -> tuple[Threshold | None, str]:
-    """The limit, and the text without it: a number in it is no time."""
-    found = _ONLY.search(said) or _ONLY_ZH.search(said)
-    if found is None:
-        return None, said
-    word = found[2]
-    crossing: Crossing = "above" if re.fullmatch(_ABOVE, word) else "below" if re.fullmatch(_BELOW, word) else "either"
-    limit = float(found[3].replace(",", "")) * (10_000 if found[4] == "万" else 1)
-    name = found[1].strip(" ,，的")
-    threshold = Threshold(
-        name="" if name in ("it", "它") else name, crossing=crossing, limit=limit, percent=found[4] in ("%", "percent")
-    )
-    return threshold, said[: found.start()] + said[found.end() :]

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from core.phrases import say, written
-from core.schedule_words import Threshold
+from core.schedule_thresholds import Threshold
 from core.schedules import Figure
 from core.values import Language
 

@@ -7,8 +7,9 @@ from datetime import UTC, datetime
 import pytest
 
 from core.commands import command_in
+from core.schedule_thresholds import Threshold
 from core.schedule_times import BadTimes, next_time
-from core.schedule_words import Threshold, read_schedule
+from core.schedule_words import read_schedule
 
 
 @pytest.mark.parametrize(
@@ -104,7 +105,7 @@ def test_times_in_words_become_cron(said: str, cron: str) -> None:
 def test_times_that_cannot_be_read_are_not_taken_for_others(said: str) -> None:
     words = read_schedule(said)
     assert words is not None
-    assert words.cron == ""
+    assert (words.cron, words.unread) == ("", "times")
     with pytest.raises(BadTimes, match="schedule_bad_times"):
         next_time(words.cron, "Europe/Berlin", datetime.now(UTC))
 
@@ -125,8 +126,6 @@ def test_times_that_cannot_be_read_are_not_taken_for_others(said: str) -> None:
         "cada lunes a las 9 vendemos más",
         "chaque lundi à 9h nous vendons plus",
         "毎週月曜 9時の売上",
-        "jeden Montag 9:00 noch einmal ausführen, nur wenn der Umsatz unter 5 fällt",
-        "毎週月曜 9:00 売上が 5 を下回ったときだけ再実行",
         "x" * 500,
         "",
     ],
@@ -148,13 +147,52 @@ def test_a_question_or_half_an_order_is_none(said: str) -> None:
         ("only when it exceeds 3", Threshold(name="", crossing="above", limit=3)),
         ("只在流失率超过12%时", Threshold(name="流失率", crossing="above", limit=12, percent=True)),
         ("仅当销售额低于 3 万", Threshold(name="销售额", crossing="below", limit=30_000)),
+        ("仅当销售额低于 3 亿", Threshold(name="销售额", crossing="below", limit=300_000_000)),
+        ("only when sales are above 1.5 million", Threshold(name="sales", crossing="above", limit=1_500_000)),
+        (
+            "only when the growth rate goes above 5 %",
+            Threshold(name="growth rate", crossing="above", limit=5, percent=True),
+        ),
+        ("只在不良率超过5%时", Threshold(name="不良率", crossing="above", limit=5, percent=True)),
+        ("only if revenue exceeds 5k", Threshold(name="revenue", crossing="above", limit=5_000)),
+        ("only when revenue is above $500", Threshold(name="revenue", crossing="above", limit=500)),
+        ("only if the total falls below EUR 2.5m", Threshold(name="total", crossing="below", limit=2_500_000)),
     ],
 )
 def test_a_limit_is_read_with_its_figure_and_its_number_is_no_time(said: str, threshold: Threshold) -> None:
     words = read_schedule(f"every Monday 9:00 run this again, {said}")
     assert words is not None
     assert words.threshold == threshold
-    assert words.cron == "0 9 * * 1"
+    assert (words.cron, words.unread) == ("0 9 * * 1", "")
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "only when churn is at least 12 %",
+        "only when churn <= 5 %",
+        "only if the number of orders is 0",
+        "only when churn rises",
+        "only if sales fall by more than 10 %",
+        "only when sales drop more than 5 % against last week",
+        "only when sales are not above 100",
+        "only when sales are above 1 500",
+        "only when churn is above 12 % or sales are below 100",
+        "if churn is above 12 %",
+        "unless churn is below 5 %",
+        "只在流失率变化超过12%时",
+        "如果流失率大于12%",
+        "nur wenn der Umsatz unter 5 fällt",
+        "sólo si las ventas bajan de 5",
+        "seulement si les ventes passent sous 5",
+        "売上が 5 を下回ったときだけ",
+    ],
+)
+def test_a_limit_that_cannot_be_read_is_not_taken_for_another_or_none(said: str) -> None:
+    for order in (f"every Monday 9:00 run this again, {said}", f"jeden Montag 9:00 noch einmal ausführen, {said}"):
+        words = read_schedule(order)
+        assert words is not None
+        assert words.unread == "limit"
 
 
 def test_a_zone_and_a_file_pattern_are_read() -> None:

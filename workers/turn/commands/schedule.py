@@ -21,8 +21,9 @@ from workers.turn.commands.thread import CommandThread
 def carry_out(thread: CommandThread) -> Sequence[Step]:
     """Store the schedule and say when it runs, on what, and what it tells; or say why not."""
     words = read_schedule(thread.command.text)
-    if words is None:
-        thread.answer(say("schedule_bad_times", thread.language), done=False)
+    if words is None or words.unread:
+        unread = words.unread if words else "times"
+        thread.answer(say(f"schedule_bad_{unread}", thread.language), done=False)
         return ()
     try:
         said = _scheduled(thread, words)

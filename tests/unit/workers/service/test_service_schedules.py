@@ -197,6 +197,19 @@ def test_a_limit_is_told_of_only_when_the_figure_crosses_it(world: World) -> Non
     assert len(world.messages(key)) == posts + 1, "it was above before"
 
 
+@pytest.mark.parametrize(
+    ("order", "answer"),
+    [
+        (f"{EVERY} only when the total is at least 4,000", "cannot read this limit"),
+        ("every other Monday 9:00 run this again", "cannot read these times"),
+    ],
+)
+def test_an_order_that_cannot_be_read_whole_schedules_nothing(world: World, order: str, answer: str) -> None:
+    key = scheduled(world, order)
+    assert answer in said(world, key)
+    assert world.store.schedules(key.id) == []
+
+
 def test_a_limit_on_a_figure_that_the_report_lacks_is_refused(world: World) -> None:
     key = scheduled(world, f"{EVERY} only when the churn rate goes above 12 %")
     assert "no figure" in said(world, key)
