@@ -12,13 +12,17 @@ MOST_CHARS = 2_000
 """Characters that one entry may have when somebody says it in a thread; an editor takes more."""
 
 _TERM = r"[\"'“”‘’«»「『]?(?P<term>[^\n=:：]{1,80}?)[\"'“”‘’«»」』]?"
+_IS = r":=|(?<![<>!])=(?![=>])"
+"""An equals sign that is no part of a comparison or an arrow."""
+_COLON = r"[:：](?!//|[:\\]|(?<=\d[:：])\d)"
+"""A colon that is no part of an address, a path, a cast, a time or a ratio."""
 _DEFINES = re.compile(
-    rf"\A{_TERM}\s*(?:=|:=|\bmeans\b|\bis defined as\b|\bare defined as\b|\brefers to\b|是指|指的是|定义为|的定义是)"
+    rf"\A{_TERM}\s*(?:{_IS}|\bmeans\b|\bis defined as\b|\bare defined as\b|\brefers to\b|是指|指的是|定义为|的定义是)"
     r"\s*(?P<meaning>.+)\Z",
     re.DOTALL | re.IGNORECASE,
 )
 _SHORT = re.compile(
-    rf"\A{_TERM}\s*(?:\bstands for\b|\bis short for\b|[:：](?!//)|的缩写是|代表)\s*(?P<meaning>.+)\Z",
+    rf"\A{_TERM}\s*(?:\bstands for\b|\bis short for\b|{_COLON}|的缩写是|代表)\s*(?P<meaning>.+)\Z",
     re.DOTALL | re.IGNORECASE,
 )
 _DECIDED = re.compile(

@@ -92,6 +92,25 @@ def test_words_find_their_page_and_title(said: str, file: str, title: str, text:
         assert draft.text == text
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the nightly load starts at 06:00",
+        "日报在 06：00 更新",
+        "the ratio is 3:1",
+        "leave out orders with amount >= 1000",
+        "leave out rows with total != net",
+        "status => done",
+        "orders.created_at::date is the day",
+        r"C:\data holds the exports",
+    ],
+)
+def test_a_time_a_comparison_or_a_path_is_not_cut_into_a_term_and_its_meaning(said: str) -> None:
+    draft = draft_of(said)
+    assert draft is not None
+    assert (draft.file, draft.text) == ("conventions.md", said)
+
+
 def test_nothing_said_is_no_entry() -> None:
     assert draft_of(" : ") is None
 
