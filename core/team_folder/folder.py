@@ -109,8 +109,10 @@ class TeamFolder:
             os.close(descriptor)
 
     def write(self, file: str, text: str) -> None:
-        """Put a page in place whole. Raises NotWritten."""
+        """Put a page in place whole. Raises NotWritten, also for a page that is too long to be read again."""
         path = self._path(file)
+        if len(text.encode()) > LONGEST_FILE:
+            raise NotWritten(f"{file} would be longer than {LONGEST_FILE // 1024} KB")
         part = path.with_name(f".{path.name}.part")
         try:
             path.parent.mkdir(parents=True, exist_ok=True)

@@ -114,6 +114,13 @@ def test_keeping_the_same_entry_twice_writes_it_once(documents: Documents) -> No
     assert text.count("## churn") == 1
 
 
+def test_an_entry_for_which_a_page_has_no_room_leaves_the_others_readable(documents: Documents) -> None:
+    write(documents, "channels/C1/conventions.md", f"## money\nNet of VAT.\n\n## long\n{'x' * (255 * 1024)}\n")
+    with pytest.raises(NotWritten, match="would be longer than 256 KB"):
+        documents.keep("channels/C1/conventions.md", Entry("weeks", "y" * 2_000))
+    assert "money" in titles(documents, "how much money?")
+
+
 def test_the_last_forgotten_entry_takes_its_page_along(documents: Documents) -> None:
     documents.keep("channels/C1/definitions.md", Entry("churn", "No order."))
     (note,) = documents.notes(("channels/C1",))
