@@ -158,7 +158,7 @@ def _page(path: Path, file: str, size: int) -> Page | Unreadable:
     if size > LONGEST_FILE:
         return Unreadable(file, f"is longer than {LONGEST_FILE // 1024} KB")
     try:
-        return Page(file, path.read_text(encoding="utf-8"))
+        return Page(file, path.read_text(encoding="utf-8-sig"))  # editors on Windows mark the beginning
     except UnicodeDecodeError:
         return Unreadable(file, "is not UTF-8 text")
 

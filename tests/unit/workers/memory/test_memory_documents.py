@@ -121,6 +121,11 @@ def test_an_entry_for_which_a_page_has_no_room_leaves_the_others_readable(docume
     assert "money" in titles(documents, "how much money?")
 
 
+def test_a_page_from_an_editor_that_marks_its_beginning_reads_like_any_other(documents: Documents) -> None:
+    write(documents, "channels/C1/definitions.md", "\ufeff## active customer\nOrdered lately.\n")
+    assert titles(documents, "How many active customers are there?") == ["active customer"]
+
+
 def test_the_last_forgotten_entry_takes_its_page_along(documents: Documents) -> None:
     documents.keep("channels/C1/definitions.md", Entry("churn", "No order."))
     (note,) = documents.notes(("channels/C1",))
