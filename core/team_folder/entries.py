@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from core.team_folder.folder import TeamFolder
-from core.team_folder.pages import Entry, entries_of, renamed, same_title, with_entry, without_entry
+from core.team_folder.pages import Entry, as_read, entries_of, renamed, same_title, with_entry, without_entry
 
 DEFINITIONS, GLOSSARY, DECISIONS, CONVENTIONS = "definitions.md", "glossary.md", "decisions.md", "conventions.md"
 TERMS: Final = frozenset({DEFINITIONS, GLOSSARY})
@@ -77,8 +77,8 @@ class Entries:
         """
         with self.folder.writing():
             text = self.folder.text(file)
-            name = page_name(file)
-            if any((each.title, each.text) == (entry.title, entry.text) for each in entries_of(text, name)):
+            name, new = page_name(file), as_read(entry)
+            if any((each.title, each.text) == (new.title, new.text) for each in entries_of(text, name)):
                 return
             text = text or f"# {PAGE_TITLES.get(file.rpartition('/')[2], name.capitalize())}\n"
             self.folder.write(file, with_entry(text, entry, replaces=instead_of))

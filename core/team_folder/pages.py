@@ -69,6 +69,11 @@ def entries_of(text: str, name: str) -> tuple[Entry, ...]:
     return tuple(found)
 
 
+def as_read(entry: Entry) -> Entry:
+    """An entry as it is read again once it was written: marks of headings and of code are escaped."""
+    return next(iter(entries_of(with_entry("", entry), "")), entry)
+
+
 def with_entry(page: str, entry: Entry, *, replaces: Entry | None = None) -> str:
     """The page with one more entry at its end, or with this one in the place of another. Other text stays as it is."""
     written = [f"## {_one_line(entry.title)[:TITLE_CHARS]}", _harmless(entry.text).strip()]

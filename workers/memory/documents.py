@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from core.steps import Recalled, TeamNote
 from core.team_folder.entries import Entries, Note, page_name
 from core.team_folder.folder import Page, TeamFolder
-from core.team_folder.pages import Entry, entries_of, same_title
+from core.team_folder.pages import Entry, as_read, entries_of, same_title
 from core.team_folder.spaces import Spaces
 from workers.memory.remembering import Draft
 from workers.sources.knowledge.ranking import Ranking
@@ -90,7 +90,7 @@ class Documents(Entries):
 
     def clashing(self, spaces: Spaces, draft: Draft) -> list[Note]:
         """The entries about the same thing that say something else."""
-        new = Note(f"{spaces.own}/{draft.file}", Entry(draft.title, draft.text))
+        new = Note(f"{spaces.own}/{draft.file}", as_read(Entry(draft.title, draft.text)))
         return [note for note in self.notes(spaces.read) if clash(new, note)]
 
     def _indexed(self, spaces: tuple[str, ...]) -> tuple[list[Note], Ranking]:

@@ -8,7 +8,7 @@ from core.commands import REMEMBER, argument_of
 from core.phrases import say
 from core.steps import Proposed, Step
 from core.team_folder.entries import Note
-from core.team_folder.pages import same_title
+from core.team_folder.pages import Entry, as_read, same_title
 from workers.memory.documents import team_note
 from workers.memory.remembering import MOST_CHARS, draft_of
 from workers.memory.team import memory_of
@@ -29,7 +29,8 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     documents = memory_of(thread.context.settings).documents
     spaces = spaces_in(thread.context, thread.lease.thread_id)
     file = f"{spaces.own}/{draft.file}"
-    if any(_is_same(note, file, draft.title, draft.text) for note in documents.notes((spaces.own,))):
+    text = as_read(Entry(draft.title, draft.text)).text
+    if any(_is_same(note, file, draft.title, text) for note in documents.notes((spaces.own,))):
         thread.answer(say("memory_known", language, title=draft.title, file=file))
         return ()
     clashes = sorted(documents.clashing(spaces, draft), key=lambda note: note.file != file)

@@ -114,6 +114,14 @@ def test_keeping_the_same_entry_twice_writes_it_once(documents: Documents) -> No
     assert text.count("## churn") == 1
 
 
+def test_an_entry_with_code_and_headings_in_it_is_written_once_too(documents: Documents) -> None:
+    entry = Entry("net", "# by hand\n```sql\nSELECT 1\n```", "Kept by Ana on 2026-11-22")
+    documents.keep("channels/C1/definitions.md", entry)
+    documents.keep("channels/C1/definitions.md", entry)
+    assert documents.folder.text("channels/C1/definitions.md").count("## net") == 1
+    assert documents.clashing(OWN, Draft("definitions.md", entry.title, entry.text)) == []
+
+
 def test_an_entry_for_which_a_page_has_no_room_leaves_the_others_readable(documents: Documents) -> None:
     write(documents, "channels/C1/conventions.md", f"## money\nNet of VAT.\n\n## long\n{'x' * (255 * 1024)}\n")
     with pytest.raises(NotWritten, match="would be longer than 256 KB"):
