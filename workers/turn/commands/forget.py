@@ -8,6 +8,7 @@ from core.commands import FORGET, argument_of
 from core.phrases import say
 from core.steps import Asked, Proposed, Step
 from core.team_folder.entries import Note
+from core.team_folder.pages import same_title
 from core.team_folder.spaces import space_of
 from workers.memory.team import memory_of
 from workers.turn.commands.memory import propose
@@ -30,7 +31,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
             say("memory_forget_elsewhere", language, title=found[0].entry.title, file=found[0].file), done=False
         )
         return ()
-    if len({note.entry.title for note in own}) > 1:
+    if not all(same_title(note.entry.title, own[0].entry.title) for note in own):
         titles = "; ".join(note.entry.title for note in own[:_MOST_TITLES])
         text = say("memory_forget_several", language, titles=titles, example=own[0].entry.title)
         thread.answer(text, done=False)

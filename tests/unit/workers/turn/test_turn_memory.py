@@ -215,6 +215,14 @@ def test_an_entry_of_everyone_is_not_forgotten_from_a_channel(world: World) -> N
 def test_nothing_and_too_much_are_told_and_not_kept(world: World, said: str) -> None:
     key = world.say(said)
     world.settle(key)
+def test_two_meanings_of_one_term_can_both_be_forgotten_however_they_are_spelled(world: World) -> None:
+    remember(world)
+    remember(world, "remember: Active Customer = an order in the last 30 days")
+    key = world.say("forget active customer")
+    world.settle(key)
+    assert world.text(key).count("[Forget]") == 2
+
+
     assert "kept" in world.text(key)
     assert "proposed" not in world.kinds(key)
 
