@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -70,18 +70,23 @@ class Entries:
             for entry in entries_of(page.text, page_name(page.file))
         ]
 
-    def keep(self, file: str, entry: Entry, *, instead_of: Entry | None = None) -> None:
-        """Write an entry. The one that it stands instead of is replaced where it is unchanged. Raises NotWritten.
+    def keep(self, file: str, entry: Entry, *, instead_of: Sequence[Entry] = ()) -> None:
+        """Write an entry. Those that it stands instead of are replaced where they are unchanged. Raises NotWritten.
 
         Keeping the same entry again changes nothing: a worker may die right after it wrote.
         """
         with self.folder.writing():
             text = self.folder.text(file)
             name, new = page_name(file), as_read(entry)
-            if any((each.title, each.text) == (new.title, new.text) for each in entries_of(text, name)):
-                return
-            text = text or f"# {PAGE_TITLES.get(file.rpartition('/')[2], name.capitalize())}\n"
-            self.folder.write(file, with_entry(text, entry, replaces=instead_of))
+            others = [each for each in instead_of if (each.title, each.text) != (new.title, new.text)]
+            written = text
+            if not any((each.title, each.text) == (new.title, new.text) for each in entries_of(text, name)):
+                page = text or f"# {PAGE_TITLES.get(file.rpartition('/')[2], name.capitalize())}\n"
+                written = with_entry(page, entry, replaces=others[0] if others else None)
+            for other in others:
+                written = without_entry(written, other) or written
+            if written != text:
+                self.folder.write(file, written)
 
     def forget(self, note: Note) -> bool:
         """Remove an entry; False when it does not stand there as it was read. Raises NotWritten."""

@@ -13,7 +13,7 @@ from core.slack.text import escape
 from core.steps import Proposed, Settled, Step
 from core.team_folder.entries import Note
 from core.team_folder.folder import NotWritten
-from core.team_folder.pages import Entry
+from core.team_folder.pages import Entry, same_title
 from core.team_memory import MemoryDecision, proposal_of
 from core.telemetry import get_logger
 from core.values import ThreadKey
@@ -87,13 +87,13 @@ def _settled(thread: CommandThread, proposed: Proposed, decision: MemoryDecision
 
 
 def _keep(thread: CommandThread, documents: Documents, proposed: Proposed, *, replaces: bool) -> str:
-    own = next((note for note in proposed.clashes if note.place == proposed.file), None)
+    # Somebody who gave it another title wants another entry: what has the old title stays.
+    others = [note for note in proposed.clashes if replaces and same_title(note.title, proposed.title)]
     kept = _kept_line(thread, proposed)
-    if replaces:
-        kept += "".join(f"{INSTEAD}{note.place}" for note in proposed.clashes if note.place != proposed.file)
-    old = Entry(own.title, own.text, own.kept) if own is not None and replaces else None
+    kept += "".join(f"{INSTEAD}{note.place}" for note in others if note.place != proposed.file)
+    old = [Entry(note.title, note.text, note.kept) for note in others if note.place == proposed.file]
     documents.keep(proposed.file, Entry(proposed.title, proposed.text, kept), instead_of=old)
-    return "replaced" if old is not None else "kept"
+    return "replaced" if old else "kept"
 
 
 def _forget(documents: Documents, proposed: Proposed) -> bool:

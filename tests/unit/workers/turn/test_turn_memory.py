@@ -164,6 +164,26 @@ def test_two_meanings_that_were_both_kept_make_the_analyst_ask(world: World) -> 
     assert "say different things about one matter: active customer" in prompt
 
 
+def test_a_third_meaning_may_replace_two_that_were_both_kept(world: World) -> None:
+    remember(world)
+    remember(world, "remember: Active customer = an order in the last 30 days")
+    remember(world, "remember: active customer = an order in the last 10 days", do="replace")
+    text = page(world, "definitions.md")
+    assert "10 days" in text
+    assert "30 days" not in text
+    assert "90 days" not in text
+
+
+def test_an_entry_that_gets_another_title_in_its_form_leaves_the_first_one(world: World) -> None:
+    remember(world)
+    key = world.say("remember: active customer = an order in the last 30 days")
+    world.settle(key)
+    decide(world, key, "replace", title="active customer (EU)", text="an order in the last 30 days")
+    text = page(world, "definitions.md")
+    assert "## active customer (EU)\nan order in the last 30 days" in text
+    assert "90 days" in text
+
+
 def test_a_meaning_for_this_channel_stands_instead_of_everyones(world: World) -> None:
     path = world.settings.memory_folder / "everyone" / "definitions.md"
     path.parent.mkdir(parents=True)
@@ -195,6 +215,14 @@ def test_people_read_and_forget_by_words(world: World) -> None:
     assert "I remember nothing for this channel" in world.text(key)
 
 
+def test_two_meanings_of_one_term_can_both_be_forgotten_however_they_are_spelled(world: World) -> None:
+    remember(world)
+    remember(world, "remember: Active Customer = an order in the last 30 days")
+    key = world.say("forget active customer")
+    world.settle(key)
+    assert world.text(key).count("[Forget]") == 2
+
+
 def test_forget_said_to_the_analyst_is_plain_words(world: World) -> None:
     key, prompt = ask(world, "forget the refunds, and count again")
     assert "forget the refunds, and count again" in prompt
@@ -215,14 +243,6 @@ def test_an_entry_of_everyone_is_not_forgotten_from_a_channel(world: World) -> N
 def test_nothing_and_too_much_are_told_and_not_kept(world: World, said: str) -> None:
     key = world.say(said)
     world.settle(key)
-def test_two_meanings_of_one_term_can_both_be_forgotten_however_they_are_spelled(world: World) -> None:
-    remember(world)
-    remember(world, "remember: Active Customer = an order in the last 30 days")
-    key = world.say("forget active customer")
-    world.settle(key)
-    assert world.text(key).count("[Forget]") == 2
-
-
     assert "kept" in world.text(key)
     assert "proposed" not in world.kinds(key)
 
