@@ -24,6 +24,8 @@ from core.yaml_text import read_yaml
 _MAX_CHARS = 40
 _MARKS = " \t\r\n.!?,。！？，、¡¿~…"
 _COLONS = ":：、"
+_COMMA = "，"
+"""Chinese sets it where others set a blank."""
 _APOSTROPHES = str.maketrans("’‘`´", "''''")
 _OPENING = " \t\r\n¡¿"
 _SPACES = " \u00a0\u202f"
@@ -88,7 +90,7 @@ class Command(BaseModel):
             if is_said and _follows(rest, mention=mention and self.takes != "text"):
                 if self.takes == "link" and rest.strip(_COLONS + " \t\r\n") and not names_thread(rest.lstrip(_COLONS)):
                     return None
-                return rest.lstrip(_COLONS + " \t\r\n").rstrip()
+                return rest.lstrip(_COLONS + _COMMA + " \t\r\n").rstrip()
         return None
 
     def is_in(self, text: str, *, mention: bool) -> bool:
@@ -159,7 +161,7 @@ def _follows(rest: str, *, mention: bool) -> bool:
     """Whether what comes behind a command's word is what the command takes."""
     if rest.lstrip(_SPACES)[:1] in tuple(_COLONS):  # French sets a space before it
         return True
-    return mention and (not rest.strip() or rest[0].isspace())
+    return mention and (not rest.strip() or rest[0].isspace() or rest[0] == _COMMA)
 
 
 def _stands_alone(rest: str) -> bool:

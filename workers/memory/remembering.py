@@ -28,7 +28,7 @@ _SHORT = re.compile(
 _DECIDED = re.compile(
     r"\A(?:(?:we (?:have )?(?:decided|agreed)|decision|decided)\b|我们决定|决定|我们商定)", re.IGNORECASE
 )
-_THAT = re.compile(r"\A(?:that\b|this\b\s*:|[:：，,])\s*", re.IGNORECASE)
+_THAT = re.compile(r"\A(?:that\b|dass\b|this\b\s*:|[:：，,])\s*", re.IGNORECASE)
 _MOST_WORDS_OF_A_TERM = 6
 _TITLE_WORDS = 9
 _HAN_TITLE = 24

@@ -86,6 +86,19 @@ def test_words_behind_a_colon_or_in_quotation_marks_are_looked_for(text: str) ->
     assert "churn march" in (argument_of("find", text) or "")
 
 
+@pytest.mark.parametrize(
+    ("text", "taken"),
+    [
+        ("Merke dir, dass Beträge netto sind", "Beträge netto sind"),
+        ("Bitte merken Sie sich, dass Beträge netto sind", "Beträge netto sind"),
+        ("请记住，金额不含税", "金额不含税"),
+    ],
+)
+def test_what_is_to_be_remembered_may_stand_behind_a_comma(text: str, taken: str) -> None:
+    assert command_in(text) == commands()["remember"]
+    assert argument_of("remember", text) == taken
+
+
 @pytest.mark.parametrize("language", get_args(Language))
 def test_every_word_that_the_help_names_is_understood(language: Language) -> None:
     """People copy them from there: each one is a command, in each language."""

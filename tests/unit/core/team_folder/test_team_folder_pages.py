@@ -79,6 +79,7 @@ def test_what_somebody_says_stays_one_entry_whatever_is_in_it(text: str, title: 
         ("GMV: gross merchandise value", "glossary.md", "GMV", "gross merchandise value"),
         ("we decided to leave out test shops", "decisions.md", "we decided to leave out test shops", None),
         ("that amounts are net of VAT", "conventions.md", "amounts are net of VAT", None),
+        ("dass Beträge netto sind", "conventions.md", "Beträge netto sind", "Beträge netto sind"),
         ("活跃客户是指最近90天内下过单的客户", "definitions.md", "活跃客户", "最近90天内下过单的客户"),
         ("决定不统计测试门店", "decisions.md", "决定不统计测试门店", None),
         ("see https://wiki/x for the rest", "conventions.md", "see https://wiki/x for the rest", None),
