@@ -83,7 +83,7 @@ class Command(BaseModel):
         for word in sorted((word for words in self.words.values() for word in words), key=len, reverse=True):
             rest = said[len(word) :]
             if self.takes == "description" and " " not in word and word.isascii() and not _stands_alone(rest):
-                continue  # "build a chart" is a question
+                continue  # "build a chart" and "memory by host" are questions
             if self.takes == "search" and not _is_search(rest):
                 continue  # "find the ten best customers" is a question
             is_said = said[: len(word)].translate(_APOSTROPHES).casefold() == word

@@ -99,6 +99,11 @@ def test_what_is_to_be_remembered_may_stand_behind_a_comma(text: str, taken: str
     assert argument_of("remember", text) == taken
 
 
+@pytest.mark.parametrize("text", ["memory usage by host", "Memory per process, as a chart"])
+def test_a_question_about_the_memory_of_machines_is_a_question(text: str) -> None:
+    assert command_in(text) is None
+
+
 @pytest.mark.parametrize("language", get_args(Language))
 def test_every_word_that_the_help_names_is_understood(language: Language) -> None:
     """People copy them from there: each one is a command, in each language."""
