@@ -20,6 +20,8 @@ from workers.delivery.safe_tables import make_safe
 
 log = get_logger(__name__)
 
+_REFUSED_ALONE = frozenset({"file_type_not_allowed", "file_upload_size_restricted"})
+"""Refusals of one file, for its kind or its size. Slack may take the others."""
 _REFUSED_FILES = {"missing_scope": "files_no_scope", "storage_limit_reached": "files_no_storage"}
 
 
@@ -100,10 +102,27 @@ class Sharing:
         try:
             self._slack.upload(self._lease, self._thread, key, copies.uploads, comment)
         except SlackFailed as error:
+            if error.error in _REFUSED_ALONE and len(copies.uploads) > 1:
+                return self._send_each(key, copies.uploads, comment)
             log.exception("files_not_posted", files=len(copies.uploads))
             self._tell_refused(key, [file.name for file in copies.uploads], error.error)
             return False
         return True
+
+    def _send_each(self, key: str, uploads: Sequence[Upload], comment: str) -> bool:
+        """Each file in a message of its own, the comment with the first; True when Slack took one of them."""
+        refused: dict[str, list[str]] = {}
+        taken = 0
+        for number, file in enumerate(uploads):
+            try:
+                self._slack.upload(self._lease, self._thread, f"{key}:{number}", [file], "" if taken else comment)
+                taken += 1
+            except SlackFailed as error:
+                refused.setdefault(error.error, []).append(file.name)
+        for why, names in refused.items():
+            log.error("files_not_posted", files=len(names), error=why)
+            self._tell_refused(f"{key}:{why}", names, why)
+        return taken > 0
 
     def _tell_refused(self, key: str, names: Sequence[str], error: str) -> None:
         """Say why Slack did not take files; once per thread when it takes none at all."""

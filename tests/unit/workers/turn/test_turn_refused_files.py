@@ -1,0 +1,53 @@
+"""A workspace that does not take each kind of file: the others reach the thread, and people are told which did not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from turn_world import Death, NewWorld, World, cell, finish
+
+from core.slack.fake import _refused
+from core.values import ThreadKey
+from workers.models.scripted import ScriptedModel
+
+WRITES = 'open("rest.csv", "w").write("region,units\\nNorth,7\\n")\nprint("North 7")'
+REPORT = "It is **7**.\n\n| a | b |\n|---|---|\n| x | 7 |"
+SAID = "Slack did not accept these files"
+
+
+def answered(world: World, death: Death | None = None) -> ThreadKey:
+    """A question with files, in a workspace that takes no HTML."""
+    ticket = world.slack._files_getUploadURLExternal
+
+    def get_ticket(filename: str, length: int, **more: Any) -> Any:
+        if filename.endswith(".html"):
+            raise _refused("files.getUploadURLExternal", "file_type_not_allowed")
+        return ticket(filename, length, **more)
+
+    world.slack._files_getUploadURLExternal = get_ticket  # type: ignore[method-assign]
+    world.model = ScriptedModel([cell(WRITES, "Write"), *[finish(REPORT)] * 3])
+    key = world.say("how much?")
+    world.settle(key, death)
+    return key
+
+
+def test_a_file_of_a_kind_that_slack_refuses_keeps_no_other_from_the_thread(world: World) -> None:
+    key = answered(world)
+    assert world.files(key) == ["rest.csv"]
+    assert f"{SAID}: report.html (file_type_not_allowed)" in world.text(key)
+    assert world.statuses(key) == ["done"]
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # the card's thread dies with it
+def test_a_worker_that_dies_among_refused_files_shows_none_twice(new_world: NewWorld) -> None:
+    counted = Death()
+    whole = new_world()
+    shown = whole.seen(answered(whole, counted))
+    first = counted.effects.index("files.getUploadURLExternal")
+    for at in range(first, len(counted.effects) + 1):
+        world = new_world()
+        key = answered(world, Death(at))
+        assert world.files(key) == ["rest.csv"], at
+        assert world.text(key).count(SAID) == 1, at
+        assert len(world.seen(key)) == len(shown), at
