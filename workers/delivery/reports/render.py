@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from core.formats import Format
 from core.phrases import say
@@ -10,7 +10,7 @@ from core.slack import blocks as kit
 from core.slack.blocks import Block, Limit, SlackMessage
 from core.slack.charts import CHART
 from core.slack.folding import folded
-from core.slack.markdown import Table, cut_markdown, headings, plain_text, split_tables, with_emphasis
+from core.slack.markdown import Table, cut_markdown, escape_markdown, headings, plain_text, split_tables, with_emphasis
 from core.slack.report_badge import badge_block
 from core.slack.report_views import report_buttons
 from core.slack.sanitize import addresses, sanitize
@@ -26,6 +26,8 @@ from workers.delivery.reports.values import Report, ReportFile, ReportInput
 
 _MESSAGE = 10_500
 """Characters of one message, well under what Slack was seen to refuse."""
+_BLOCKS = 45
+"""Blocks of one message; the last ones of a report have room in it, too."""
 _LEAST = 1_500
 """With less room than this a text that does not fit begins in the next message."""
 _TABLE_BLOCKS = 6
@@ -177,10 +179,20 @@ class _Thread:
             name=name,
         )
         self._add_text(f"*{note}*")
-        self._add_table(shown, table)
+        if self._tables < _TABLE_BLOCKS:
+            self._add_table(shown, table)
+        else:
+            self._add_text(_as_markdown(shown))
 
     def _room(self) -> int:
+        if len(self._messages[-1]) >= _BLOCKS:
+            return 0
         return _MESSAGE - kit.characters(self._messages[-1])
+
+
+def _as_markdown(rows: Sequence[Sequence[str]]) -> str:
+    lines = [f"| {' | '.join(map(escape_markdown, row))} |" for row in rows]
+    return "\n".join([lines[0], f"|{'---|' * len(rows[0])}", *lines[1:]])
 
 
 def _summary(blocks: list[Block]) -> str:

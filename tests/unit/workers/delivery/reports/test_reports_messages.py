@@ -214,6 +214,23 @@ def test_many_tables_do_not_flood_the_thread() -> None:
     assert sum(block["type"] == "data_table" for message in report.messages for block in message.blocks) == 6
 
 
+def test_a_report_with_very_many_tables_is_in_messages_that_slack_takes() -> None:
+    many = case("\n\n".join(f"Table {n}:\n\n{table(2, 2)}" for n in range(60)))
+    report = render_report(many)
+    for message in report.messages:
+        assert broken_limits(message.blocks) == []
+    assert len(report.messages) < 12
+    assert "Table59:" in texts(report.messages)
+
+
+def test_a_report_with_many_wide_tables_does_not_flood_the_thread() -> None:
+    many = case("\n\n".join(f"Table {n}:\n\n{table(3, 25)}" for n in range(12)))
+    report = render_report(many)
+    assert len(report.messages) == 7
+    assert sum(file.name.startswith("table-") for file in report.files) == 12
+    assert "All rows are in table-12.csv" in str(report.messages[-1].blocks)
+
+
 def test_no_fence_is_open_at_the_end_of_a_message() -> None:
     for message in render_report(FENCES).messages:
         for block in message.blocks:
