@@ -29,6 +29,10 @@ _TEXT, _STEP = 10.5, 5.2
 _PIXELS = 40_000_000
 """A larger picture is left out: it would take the memory of everybody."""
 _ROWS, _COLUMNS, _CELL = 200, 12, 300
+_MANY, _SHORT_CELL = 6, 120
+"""With more columns than these a cell has fewer characters: a row must fit on a page."""
+_NARROW = 10.0
+"""Millimetres of the narrowest column: a single letter must fit in, beside the padding."""
 _TITLE = 140
 _SANS: Final = (("", "DejaVuSans.ttf"), ("B", "DejaVuSans-Bold.ttf"), ("I", "DejaVuSans-Oblique.ttf"))
 
@@ -170,14 +174,15 @@ class _Page:
         columns = max(map(len, shown), default=0)
         if not columns:
             return
-        grid = [[clip(row[place], _CELL) if place < len(row) else "" for place in range(columns)] for row in shown]
+        most = _CELL if columns <= _MANY else _SHORT_CELL
+        grid = [[clip(row[place], most) if place < len(row) else "" for place in range(columns)] for row in shown]
         aligns = tuple("RIGHT" if align == "right" and headed else "LEFT" for align in alignments(grid, ()))
         self._style("sans", "", 8.5)
         made.set_draw_color(214, 220, 228)
         head = FontFace(emphasis="BOLD", fill_color=_HEAD)
         with made.table(
             text_align=aligns,
-            col_widths=tuple(widths) or tuple(self._width(grid, place) for place in range(columns)),
+            col_widths=tuple(widths) or self._widths(grid, columns),
             borders_layout=TableBordersLayout.HORIZONTAL_LINES,
             headings_style=head,
             first_row_as_headings=headed,
@@ -186,13 +191,19 @@ class _Page:
         ) as table:
             for row in grid if headed else grid[1:]:
                 table.row(row)
-        if len(rows) - 1 > _ROWS:
+        if (of := max(map(len, rows))) > _COLUMNS:
+            counts = {"shown": len(shown) - 1, "rows": len(rows) - 1, "columns": _COLUMNS, "of": of}
+            self._quiet(say("format_table_cut", self._given.language, **counts))
+        elif len(rows) - 1 > _ROWS:
             self._quiet(say("page_rows", self._given.language, shown=_ROWS, rows=len(rows) - 1))
         made.ln(3)
 
-    @staticmethod
-    def _width(grid: Sequence[Sequence[str]], place: int) -> int:
-        return min(max(4, *(len(row[place].encode("gbk", "replace")) for row in grid)), 40)
+    def _widths(self, grid: Sequence[Sequence[str]], columns: int) -> tuple[float, ...]:
+        """The columns' shares of the width, about as their texts are long."""
+        longest = (max(len(row[place].encode("gbk", "replace")) for row in grid) for place in range(columns))
+        wanted = [min(max(4, each), 40) for each in longest]
+        least = sum(wanted) * _NARROW / self.made.epw
+        return tuple(max(each, least) for each in wanted)
 
     def _write(self, text: str, size: float, style: str, step: float) -> None:
         self._style("sans", style, size)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from format_cases import FULL
 from fpdf import FPDF
-from report_cases import CASES, CHINESE
+from report_cases import CASES, CHINESE, case, table
 
 from core import chromium
 from workers.delivery.reports.formats import files_in
@@ -52,6 +52,24 @@ def test_without_a_browser_a_library_lays_the_report_out(said: list[str]) -> Non
 @pytest.mark.parametrize("name", sorted(CASES))
 def test_every_report_fits_on_paper(name: str) -> None:
     assert files_in("pdf", CASES[name])[0].data.startswith(b"%PDF-")
+
+
+@pytest.mark.parametrize(
+    "lengths",
+    [[3, *[60] * 5], [*[60] * 11, 2], [300] * 12],
+    ids=["a narrow column beside five wide ones", "the most columns", "the longest cells"],
+)
+@pytest.mark.parametrize("letter", ["w", "漢"])
+def test_every_table_fits_on_paper(lengths: list[int], letter: str) -> None:
+    rows = [["h"] * len(lengths), ["---"] * len(lengths), [letter * length for length in lengths]]
+    given = case("\n".join(f"|{'|'.join(row)}|" for row in rows))
+    assert files_in("pdf", given)[0].data.startswith(b"%PDF-")
+
+
+@pytest.mark.usefixtures("no_browser")
+def test_a_table_with_more_columns_than_the_paper_has_says_so(said: list[str]) -> None:
+    files_in("pdf", case(table(3, 40)))
+    assert "Shown: the first 3 of 3 rows, 12 of 40 columns." in said
 
 
 def test_chinese_is_written_in_a_font_that_has_it(said: list[str], caplog: pytest.LogCaptureFixture) -> None:
