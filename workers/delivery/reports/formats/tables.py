@@ -170,7 +170,9 @@ def column_of(name: str, values: Sequence[Scalar]) -> Column:
     numbers = [value for value in filled if isinstance(value, int | float) and not isinstance(value, bool)]
     if not numbers or len(numbers) < len(filled):
         return Column(name, tuple(_plain(value) for value in values), TEXT if _all_text(filled) else GENERAL)
-    if not all(map(math.isfinite, numbers)):
+    if any(isinstance(value, int) and abs(value) >= 10**_EXACT_DIGITS for value in numbers) or not all(
+        map(math.isfinite, numbers)
+    ):
         return Column(name, tuple(value if value is None else str(value) for value in values), TEXT)
     return Column(name, tuple(values), _format_of(name, numbers))
 

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from openpyxl import load_workbook
 from report_cases import case
 
+from core.steps import TableData
 from core.values import Language
 from workers.delivery.reports.formats import files_in
 from workers.delivery.reports.formats.prose import Grid
@@ -26,6 +27,16 @@ def book(**changes: object) -> Any:
     (file,) = files_in("excel", report)
     assert file.name == "tables.xlsx"
     return load_workbook(io.BytesIO(file.data))
+
+
+def test_a_key_with_more_digits_than_excel_keeps_stays_whole() -> None:
+    order, amount = 1_234_567_890_123_456_789, 10**400
+    rows = ((order, amount, 7), (order + 1, 1, 8))
+    keys = TableData(
+        columns=("order", "amount", "units"), dtypes=("int64",) * 3, rows=rows, total_rows=2, total_columns=3
+    )
+    sheet = book(cells=(CELL.model_copy(update={"tables": (keys,)}),))["Sum by region"]
+    assert [cell.value for cell in sheet[2]] == [str(order), str(amount), 7]
 
 
 def test_each_table_has_a_sheet_beside_the_answer_and_its_sources() -> None:
