@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import io
 import itertools
+import re
 import struct
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -46,6 +47,7 @@ _LINES, _CHARS, _CODE_CHARS = 14, 92, 100
 _ROWS, _COLUMNS, _CELL = 14, 9, 48
 _SLIDES = 60
 _TITLE = 150
+_NO_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +74,8 @@ def slides(given: ReportInput) -> bytes:
     planned = plan(given)
     for number, slide in enumerate(planned, 1):
         _draw(deck, slide, f"{number} / {len(planned)}")
-    deck.core_properties.title = clip(" ".join(given.question.split()), 250)
-    deck.core_properties.author = given.author or given.model
+    deck.core_properties.title = _plain(clip(" ".join(given.question.split()), 250))
+    deck.core_properties.author = _plain(given.author or given.model)
     written = io.BytesIO()
     deck.save(written)
     return written.getvalue()
@@ -87,6 +89,11 @@ def plan(given: ReportInput) -> list[Slide]:
     said = [slide for part in parts if part is not opening for slide in _part(part, given)]
     body = [*said, *charts] if given.sections else [*charts, *said]
     return [*_first(opening, given), *body, *_method(given)][:_SLIDES]
+
+
+def _plain(text: str) -> str:
+    """The text with a blank for each character that no XML file may hold."""
+    return _NO_XML.sub(" ", text)
 
 
 # --- what goes on which slide
@@ -261,19 +268,19 @@ def _chart(slide: Any, chart: ChartData) -> None:
     if is_xy(chart):
         data = _CHARTS.XyChartData()
         for one in chart.series:
-            points = data.add_series(one.name or chart.y or " ")
+            points = data.add_series(_plain(one.name or chart.y or " "))
             for x, y in one.points:
                 if y is not None:
                     points.add_data_point(x, y)
         form = XL_CHART_TYPE.XY_SCATTER if kind == "scatter" else XL_CHART_TYPE.XY_SCATTER_LINES_NO_MARKERS
     else:
         data = _CHARTS.CategoryChartData()
-        labels = labels_along([x for x, _ in chart.series[0].points])
+        labels = [_plain(label) for label in labels_along([x for x, _ in chart.series[0].points])]
         lies = kind == "bar" and bars_lie(labels)
         order = slice(None, None, -1 if lies else 1)  # bars that lie are counted from below
         data.categories = labels[order]
         for one in chart.series:
-            data.add_series(one.name or chart.y or " ", [y for _, y in one.points][order])
+            data.add_series(_plain(one.name or chart.y or " "), [y for _, y in one.points][order])
         bars = XL_CHART_TYPE.BAR_CLUSTERED if lies else XL_CHART_TYPE.COLUMN_CLUSTERED
         form = {"line": XL_CHART_TYPE.LINE, "bar": bars, "pie": XL_CHART_TYPE.PIE}[kind]
     drawn: Any = slide.shapes.add_chart(form, left, _TOP, width, _BODY, data).chart
@@ -396,7 +403,7 @@ def _write(paragraph: Any, runs: Iterable[Run], size: int, colour: Any = _INK) -
     paragraph.alignment = PP_ALIGN.LEFT
     for run in runs:
         made = paragraph.add_run()
-        made.text = "".join(letter if letter >= " " or letter in "\n\t" else " " for letter in run.text)
+        made.text = _plain(run.text)
         made.font.size, made.font.bold, made.font.italic = Pt(size), run.bold or None, run.italic or None
         made.font.color.rgb = colour
         if run.code:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from format_cases import FULL, MONTHS, chart
+from format_cases import CELL, FULL, MONTHS, chart
 from pptx import Presentation
 from report_cases import CASES, case
 
@@ -99,3 +100,12 @@ def test_no_word_of_a_report_is_left_out_and_none_leaves_its_slide(name: str) ->
             assert "".join(line.text.split())[:60] in bare
     assert all(sum(max(1, len(line.text) // 110) for line in slide.lines) <= 16 for slide in made)
     deck(given)
+
+
+def test_characters_that_no_xml_may_hold_are_left_out_everywhere() -> None:
+    figure = CELL.figures[0]
+    bars = chart("sum", "bar", [("No\x1brth", 1), ("South\x02", 2)], "\x1bone", "two\ufffe")
+    drawn = bars.model_copy(update={"figure": figure.name, "title": "sum\x1b", "x": "a\x1b", "y": "b\x02"})
+    cell = CELL.model_copy(update={"title": "sum\x1b", "figures": (figure,), "charts": (drawn,)})
+    given = replace(case("It is 7\ufffe.", cells=(cell,)), question="why\x1b[31m?", author="Ana\x02")
+    assert len(deck(given).slides) >= 2
