@@ -213,6 +213,8 @@ def _header(text: str) -> dict[str, Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         raise PlaybookFault(mark.line + 2 if mark else 1, "the header is no YAML.") from None
+    except (ValueError, TypeError, AttributeError, RecursionError):  # a day that no month has
+        raise PlaybookFault(1, "the header has a value that is none of its kind, such as a day 2026-02-30.") from None
     if not isinstance(loaded, dict) or not all(isinstance(key, str) for key in loaded):
         raise PlaybookFault(1, "the header is no list of names with values.")
     return loaded

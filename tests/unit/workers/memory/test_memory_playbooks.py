@@ -5,11 +5,13 @@ from __future__ import annotations
 import contextlib
 import io
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from core.steps import ColumnNote, FileAbstract, TableNote
+from core.team_folder.folder import TeamFolder
 from workers.memory.playbooks.lifting import Cell, lift
 from workers.memory.playbooks.matching import Candidate, PlaybookIndex, drift
 from workers.memory.playbooks.page import (
@@ -23,6 +25,7 @@ from workers.memory.playbooks.page import (
     read_playbook,
     write_playbook,
 )
+from workers.memory.playbooks.shelf import Shelf
 
 CHURN = Playbook(
     name="Monthly churn by plan",
@@ -79,6 +82,19 @@ def test_a_page_that_is_no_playbook_says_where_and_why(text: str, line: int, say
         read_playbook(text)
     assert caught.value.line == line
     assert says in caught.value.message
+
+
+@pytest.mark.parametrize("value", ["2026-02-30", "2026-11-03 25:00:00", "!!int x", "!!timestamp x", "[" * 3_000])
+def test_a_value_that_is_none_of_its_kind_costs_its_own_page_and_no_other(tmp_path: Path, value: str) -> None:
+    wrong = write_playbook(CHURN).replace("'2026-11-03'", value)
+    with pytest.raises(PlaybookFault):
+        read_playbook(wrong)
+    folder = tmp_path / "everyone" / "playbooks"
+    folder.mkdir(parents=True)
+    (folder / "right.md").write_text(write_playbook(CHURN), encoding="utf-8")
+    (folder / "wrong.md").write_text(wrong, encoding="utf-8")
+    index = Shelf(TeamFolder(tmp_path)).index(["everyone"])
+    assert [each.file for each in index.candidates] == ["everyone/playbooks/right.md"]
 
 
 def test_the_linter_finds_what_is_odd() -> None:
