@@ -34,11 +34,11 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     if before is not None:
         tell_late(thread, proposed, before)
         return ()
-    outcome, why, text = "dropped", "", proposed.text
+    outcome, why, text, file = "dropped", "", proposed.text, proposed.file
     if decision.do == "keep":
         try:
             text = _page(thread, proposed, decision.text)
-            _write(thread, proposed.file, text)
+            file = _write(thread, proposed.file, text)
             outcome = "kept"
         except PlaybookFault as error:
             sentence = say("playbook_unreadable", thread.language, why=str(error))
@@ -57,7 +57,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
             "ts": command.ts,
         }
     )
-    draw(thread, proposed.model_copy(update={"text": text}), settled)
+    draw(thread, proposed.model_copy(update={"text": text, "file": file}), settled)
     return (settled,)
 
 
@@ -86,7 +86,12 @@ def _proof(thread: CommandThread, book: Playbook) -> str:
     return with_second(badge_text(outcome, "en"), second)
 
 
-def _write(thread: CommandThread, file: str, text: str) -> None:
+def _write(thread: CommandThread, file: str, text: str) -> str:
+    """Write the page, or one beside it where another playbook was kept since the draft; returns which."""
     folder = memory_of(thread.context.settings).documents.folder
+    free, number = file, 2
     with folder.writing():
-        folder.write(file, text)
+        while folder.text(free) not in {"", text}:
+            free, number = f"{file.removesuffix('.md')}-{number}.md", number + 1
+        folder.write(free, text)
+    return free

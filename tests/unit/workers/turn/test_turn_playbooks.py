@@ -132,6 +132,16 @@ def test_nothing_is_kept_before_somebody_approves_and_no_is_no(world: World) -> 
     assert pages(world) == []
 
 
+def test_two_drafts_with_one_name_are_both_kept(world: World) -> None:
+    drafts = [drafted(world), drafted(world)]
+    keys = [ThreadKey.parse(read_playbook(draft.text).thread) for draft in drafts]
+    assert drafts[0].file == drafts[1].file
+    for key in keys:
+        decide(world, key, "keep")
+    assert [read_playbook(text).thread for text in pages(world)] == [keys[1].id, keys[0].id]
+    assert drafts[0].file.replace(".md", "-2.md") in world.text(keys[1])
+
+
 def test_only_who_asked_or_an_admin_approves(world: World) -> None:
     key = kept(world, user=BEN)
     assert pages(world) == []
