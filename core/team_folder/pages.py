@@ -21,8 +21,8 @@ TITLE_CHARS = 120
 ENTRY_CHARS = 4_000
 """Characters of one entry that count; people may write longer ones."""
 _FENCE = re.compile(r"\A {0,3}(`{3,}|~{3,})")
-_HEADING = re.compile(r"\A##[ \t]+(.+?)[ \t#]*\Z")
-_TITLE = re.compile(r"\A#[ \t]+(.+?)[ \t#]*\Z")
+_HEADING = re.compile(r"\A##[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*\Z")
+_TITLE = re.compile(r"\A#[ \t]+(.+?)(?:[ \t]+#+)?[ \t]*\Z")
 _KEPT = re.compile(r"\A_(Kept by .{1,500})_\Z")
 
 

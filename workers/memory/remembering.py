@@ -63,7 +63,7 @@ def _is_term(words: str) -> bool:
 
 def _title(text: str) -> str:
     """The first words of a text, on one line."""
-    flat = " ".join(text.replace("#", " ").replace("`", " ").split()).strip(" .。\"'“”‘’")
+    flat = " ".join(text.replace("`", " ").split()).strip(" .。\"'“”‘’")
     words = flat.split(" ")
     short = " ".join(words[:_TITLE_WORDS])
     limit = _HAN_TITLE if len(words) == 1 and not flat.isascii() else TITLE_CHARS

@@ -39,6 +39,12 @@ def test_each_heading_begins_an_entry_and_the_text_above_them_is_one_too() -> No
     assert (gmv.title, gmv.text, gmv.kept) == ("GMV", "Gross merchandise value.", "")
 
 
+@pytest.mark.parametrize("title", ["C#", "# of orders", "#", "C# ## and F#"])
+def test_a_number_sign_in_a_title_is_read_again(title: str) -> None:
+    (entry,) = entries_of(with_entry("", Entry(title, "x")), "")
+    assert entry.title == title
+
+
 def test_an_entry_is_replaced_in_its_place_and_nothing_else_changes() -> None:
     _, active, _ = entries_of(PAGE, "definitions")
     changed = with_entry(PAGE, Entry("active customer", "90 days, paid.", "Kept by Ben on 2026-12-01"), replaces=active)
@@ -82,6 +88,8 @@ def test_what_somebody_says_stays_one_entry_whatever_is_in_it(text: str, title: 
         ("dass Beträge netto sind", "conventions.md", "Beträge netto sind", "Beträge netto sind"),
         ("活跃客户是指最近90天内下过单的客户", "definitions.md", "活跃客户", "最近90天内下过单的客户"),
         ("决定不统计测试门店", "decisions.md", "决定不统计测试门店", None),
+        ("# of orders = orders that were paid", "definitions.md", "# of orders", "orders that were paid"),
+        ("C# = the team of the C# client", "definitions.md", "C#", "the team of the C# client"),
         ("see https://wiki/x for the rest", "conventions.md", "see https://wiki/x for the rest", None),
     ],
 )
