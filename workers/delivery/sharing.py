@@ -26,13 +26,14 @@ _REFUSED_FILES = {"missing_scope": "files_no_scope", "storage_limit_reached": "f
 
 
 class Copies(NamedTuple):
-    """Files to upload, and the names of those that the file store has lost, in which formulas became text, and which
-    must not leave."""
+    """Files to upload, and the names of those that the file store has lost, in which formulas became text, which must
+    not leave, and which are empty."""
 
     uploads: list[Upload]
     gone: list[str]
     inert: list[str]
     held: list[str]
+    empty: list[str]
 
 
 class Sharing:
@@ -67,13 +68,16 @@ class Sharing:
         """Local copies of these files. With `early` Slack gets their bytes now: only where nobody may have begun the
         upload before."""
         with tempfile.TemporaryDirectory(prefix="threadbook-") as folder:
-            found = Copies([], [], [], [])
+            found = Copies([], [], [], [], [])
             for number, file in enumerate(files):
                 copy = Path(folder) / str(number)
                 try:
                     self._blobs.fetch(file.sha256, copy)
                 except BlobMissing:
                     found.gone.append(file.name)
+                    continue
+                if not copy.stat().st_size:
+                    found.empty.append(file.name)
                     continue
                 checked = make_safe(file.name, copy)
                 if checked.held:
@@ -96,7 +100,8 @@ class Sharing:
             self._say(f"{key}:gone", "files_gone", copies.gone)
         if copies.inert or copies.held:
             log.info("tables_made_safe", inert=len(copies.inert), held=len(copies.held))
-        for phrase, names in (("files_inert", copies.inert), ("files_held", copies.held)):
+        told = (("files_inert", copies.inert), ("files_held", copies.held), ("files_empty", copies.empty))
+        for phrase, names in told:
             if names:
                 self._say(f"{key}:{phrase}", phrase, names)
         try:

@@ -1,4 +1,4 @@
-"""A workspace that does not take each kind of file: the others reach the thread, and people are told which did not."""
+"""Files that Slack does not take, for their kind or because they are empty: people are told, and get the others."""
 
 from __future__ import annotations
 
@@ -51,3 +51,12 @@ def test_a_worker_that_dies_among_refused_files_shows_none_twice(new_world: NewW
         assert world.files(key) == ["rest.csv"], at
         assert world.text(key).count(SAID) == 1, at
         assert len(world.seen(key)) == len(shown), at
+
+
+def test_an_empty_file_is_told_because_slack_takes_none(world: World) -> None:
+    writes = 'open("none.csv", "w").close()\n' + WRITES
+    world.model = ScriptedModel([cell(writes, "Write"), finish("It is 7.")])
+    key = world.say("how much?")
+    world.settle(key)
+    assert world.files(key) == ["rest.csv"]
+    assert "Slack takes no empty files, so these are not shown: none.csv." in world.text(key)
