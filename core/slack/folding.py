@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from typing import Final
 
-from core.slack.markdown import top_headings
+from core.slack.markdown import source_lines, top_headings
 
 METHOD: Final = re.compile(
     r"\b(?:methods?|methodology|approach|how i|how it was|steps taken)\b"
@@ -29,7 +29,7 @@ def folded(report: str, sections: Collection[str] = ()) -> tuple[str, str]:
     """
     if sections:
         return report, ""
-    lines = report.splitlines(keepends=True)
+    lines = source_lines(report)
     shown, folds = list[str](), list[str]()
     hidden_level = 0
     heads = {line: (level, title) for line, level, title in top_headings(report)}

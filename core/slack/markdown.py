@@ -102,8 +102,13 @@ def headings(text: str) -> list[str]:
     return [_text_in(tokens[index + 1]) for index, token in enumerate(tokens) if token.type == "heading_open"]
 
 
+def source_lines(text: str) -> list[str]:
+    """The lines of a text with their ends, as Markdown counts them: a form feed ends none. They join to the text."""
+    return _LINE.findall(text)
+
+
 def top_headings(text: str) -> list[tuple[int, int, str]]:
-    """Each heading that stands in no list or quotation: its line from 0 (as of `splitlines`), its level, its text."""
+    """Each heading that stands in no list or quotation: its line from 0 (of `source_lines`), its level, its text."""
     tokens = _tokens(text)
     return [
         (token.map[0], int(token.tag[1:]), _text_in(tokens[index + 1]))

@@ -57,3 +57,9 @@ def test_a_heading_in_code_or_a_quotation_folds_nothing() -> None:
 def test_both_parts_together_are_the_report(lines: list[str]) -> None:
     shown, hidden = folded("".join(lines))
     assert sorted((shown + hidden).splitlines()) == sorted("".join(lines).splitlines())
+
+
+@pytest.mark.parametrize("mark", ["\f", "\v", "\x85", "\u2028"])
+def test_signs_that_end_no_line_of_markdown_fold_nothing_of_the_answer(mark: str) -> None:
+    answer, fold = ANSWER.replace("North", mark.join("North")), "## Method\n\nI summed.\n"
+    assert folded(f"{answer}\n{fold}") == (f"{answer}\n", fold)
