@@ -66,7 +66,9 @@ def _settled(thread: CommandThread, proposed: Proposed, decision: MemoryDecision
     documents = memory_of(thread.context.settings).documents
     outcome, why = "dropped", ""
     try:
-        if proposed.what == "entry" and decision.do in ("keep", "replace"):
+        if proposed.what == "entry" and decision.do in ("keep", "replace") and not proposed.text.strip():
+            outcome, why = "gone", say("memory_empty", thread.language)  # the message that said it was deleted
+        elif proposed.what == "entry" and decision.do in ("keep", "replace"):
             outcome = _keep(thread, documents, proposed, replaces=decision.do == "replace")
         elif proposed.what == "forget" and decision.do == "forget":
             outcome = "forgotten" if _forget(documents, proposed) else "gone"

@@ -184,6 +184,16 @@ def test_an_entry_that_gets_another_title_in_its_form_leaves_the_first_one(world
     assert "90 days" in text
 
 
+def test_a_meaning_whose_message_was_deleted_replaces_nothing(world: World) -> None:
+    remember(world)
+    key = world.say("remember: active customer = an order in the last 30 days")
+    world.settle(key)
+    world.store.delete_message(key.team, key.channel, proposal(world, key).ts)
+    decide(world, key, "replace")
+    assert "90 days" in page(world, "definitions.md")
+    assert "nothing was changed: There was no text to remember" in world.text(key)
+
+
 def test_a_meaning_for_this_channel_stands_instead_of_everyones(world: World) -> None:
     path = world.settings.memory_folder / "everyone" / "definitions.md"
     path.parent.mkdir(parents=True)
