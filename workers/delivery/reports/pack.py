@@ -15,6 +15,7 @@ from itertools import count
 from pathlib import PurePosixPath
 
 from core.phrases import say
+from core.values import StoredFile
 from workers.agent.program import parsed
 from workers.delivery.reports.formats.tables import DataTable, chart_table
 from workers.delivery.reports.tables import to_csv
@@ -77,10 +78,11 @@ def _contents(given: PackInput) -> Iterator[tuple[str, bytes]]:
     for path, data in given.inputs.items():
         if safe := safe_path(path):
             yield f"work/{safe}", data
+    taken: dict[str, str] = {}
     for cell in (*given.report.earlier, *given.report.cells):
         for figure in cell.figures:
             if picture := given.report.pictures.get(figure.sha256):
-                yield f"charts/{safe_path(figure.name) or figure.sha256}", picture
+                yield _picture_file(figure, taken), picture
     for name, chart in _chart_files(given.report):
         shown = [[column.name for column in chart.columns], *(map(_as_text, row) for row in chart.rows)]
         yield name, to_csv([list(row) for row in shown])
@@ -92,6 +94,16 @@ def _contents(given: PackInput) -> Iterator[tuple[str, bytes]]:
     for name, data in given.made.items():
         if safe := safe_path(name):
             yield f"made/{safe}", data
+
+
+def _picture_file(figure: StoredFile, taken: dict[str, str]) -> str:
+    """The file of a chart. Another chart of this name may have it: cells overwrite their files."""
+    plain = PurePosixPath(safe_path(figure.name) or figure.sha256)
+    stem = plain.with_suffix("")
+    free = (f"charts/{stem}{f'-{number}' if number > 1 else ''}{plain.suffix}" for number in count(1))
+    name = next(each for each in free if taken.get(each, figure.sha256) == figure.sha256)
+    taken[name] = figure.sha256
+    return name
 
 
 def _chart_files(given: ReportInput) -> Iterator[tuple[str, DataTable]]:

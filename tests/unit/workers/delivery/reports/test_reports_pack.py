@@ -63,6 +63,16 @@ def test_the_pack_holds_report_code_charts_tables_data_and_how_to_run_it() -> No
     assert "'=cmd|x" in archive.read("tables/cell-2.csv").decode("utf-8-sig")
 
 
+def test_charts_of_one_name_are_all_in_the_pack() -> None:
+    second = CHART.model_copy(update={"sha256": "d" * 64})
+    again = SUMMED.model_copy(update={"cell_id": "c9", "figures": (second, CHART)})
+    report = case("See the chart.", cells=(SUMMED, again), pictures={CHART.sha256: b"first", second.sha256: b"second"})
+    archive = zipfile.ZipFile(io.BytesIO(pack(PackInput(report, render_report(report).files))))
+    charts = {name: archive.read(name) for name in archive.namelist() if name.startswith("charts/")}
+    stem = f"charts/{CHART.name.removesuffix('.png')}"
+    assert charts == {f"{stem}.png": b"first", f"{stem}-2.png": b"second"}
+
+
 def test_the_data_of_each_chart_is_a_file_beside_its_picture() -> None:
     def series(name: str, *points: tuple[str, float], total: int = 0) -> SeriesData:
         return SeriesData(kind="bar", name=name, points=points, total_points=total or len(points))
