@@ -59,8 +59,11 @@ _INNER = re.compile(r"(?<=[,;|\t\r\n])(?=[\"']*(?:[=@＝＠]|[+\-＋－][^,;\t\r
 """Places inside a cell that another program's separator would make the beginning of one."""
 
 
-_HARMLESS = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d+|[-+]+")
-"""A number with an exponent; and dashes, which stand for nothing."""
+_HARMLESS = re.compile(
+    r"[-+]?(?:\d+\.?\d*|\.\d+)[eE][-+]?\d+|[-+](?:inf(?:inity)?|nan)|-\d+ days(?: \+\d\d:\d\d:\d\d(?:\.\d+)?)?|[-+]+",
+    re.IGNORECASE,
+)
+"""A number with an exponent, an infinite one, a negative time as pandas writes it; dashes, which stand for nothing."""
 
 
 def inert(cell: str) -> str:

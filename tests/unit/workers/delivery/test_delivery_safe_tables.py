@@ -68,6 +68,16 @@ def test_in_text_files_no_cell_begins_like_a_formula(tmp_path: Path, name: str, 
     assert read[0][1].startswith("'"), "also in the header"
 
 
+def test_infinite_numbers_and_negative_times_of_pandas_stay_what_they_are(tmp_path: Path) -> None:
+    file = tmp_path / "t.csv"
+    times = pd.to_timedelta(["-1 h", "-48 h", "1 h"])
+    pd.DataFrame({"log": [float("-inf"), 1.0, float("inf")], "late": times}).to_csv(file, index=False)
+    before = file.read_bytes()
+    assert make_safe("t.csv", file) == Checked()
+    assert file.read_bytes() == before
+    assert b"-1 days +23:00:00" in before
+
+
 def test_a_cell_of_another_separator_is_no_way_around(tmp_path: Path) -> None:
     file = tmp_path / "t.csv"
     file.write_text("a,b\nx;=cmd|' /C calc'!A0;y,\"2\n=1+1\"\n")
