@@ -38,7 +38,8 @@ class Documents(Entries):
         self._lock = threading.Lock()
 
     def recall(self, spaces: Spaces, question: str, budget: int) -> Recalled | None:
-        """What a question needs of what its channel may read, in at most `budget` characters; None for nothing."""
+        """What a question needs of what its channel may read, in at most `budget` characters, and as many for other
+        meanings of the same terms; None for nothing."""
         notes, ranking = self._indexed(spaces.read)
         if not notes:
             return None
@@ -51,15 +52,18 @@ class Documents(Entries):
         rest = budget - sum(_size(notes[at]) for at in taken)
         taken += _within(notes, [at for at in relevant if at not in taken], rest)
         clashes: list[str] = []
+        room = budget  # other meanings may take as much again
         for at in list(taken):
             others = [n for n, other in enumerate(notes) if clash(notes[at], other)]
             if others and not any(same_title(notes[at].entry.title, known) for known in clashes):
                 clashes.append(notes[at].entry.title)
-                taken += [n for n in others if n not in taken]
+                told = _within(notes, [n for n in others if n not in taken], room)
+                room -= sum(_size(notes[n]) for n in told)
+                taken += told
         if not taken:
             return None
-        told = [team_note(notes[at]) for at in sorted(taken[:MOST_NOTES])]
-        return Recalled(notes=tuple(told), clashes=tuple(clashes))
+        shown = [team_note(notes[at]) for at in sorted(taken[:MOST_NOTES])]
+        return Recalled(notes=tuple(shown), clashes=tuple(clashes))
 
     def find(self, spaces: Iterable[str], said: str) -> list[Note]:
         """The entries that somebody means: by title, else by a place such as "definitions: active customer", else

@@ -53,6 +53,16 @@ def test_the_budget_holds(documents: Documents) -> None:
     assert 0 < sum(len(note.text) + len(note.title) for note in found.notes) <= 3_000
 
 
+def test_the_budget_holds_for_a_term_with_many_meanings_too(documents: Documents) -> None:
+    meanings = "\n".join(f"## churn\nMeaning {n}. {'Ordered once. ' * 60}\n" for n in range(30))
+    write(documents, "channels/C1/definitions.md", meanings)
+    found = documents.recall(OWN, "what is churn?", 3_000)
+    assert found is not None
+    assert found.clashes == ("churn",)
+    assert len(found.notes) > 1
+    assert sum(len(note.text) + len(note.title) for note in found.notes) <= 2 * 3_000
+
+
 def test_nothing_of_another_channel_is_ever_found(documents: Documents) -> None:
     write(documents, "channels/C2/definitions.md", "## active customer\nThe secret of C2.\n")
     write(documents, "projects/other/definitions.md", "## active customer\nThe secret of a project.\n")
