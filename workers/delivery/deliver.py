@@ -228,8 +228,10 @@ class Delivery:
             self.files(f"figures:{step.cell_id}", step.figures, escape(sanitize(bare_title(step.title))))
 
     def figures_were_taken(self, step: CellRan) -> bool:
-        """Whether Slack took a cell's charts, as far as we know; True for a cell without any."""
-        return not step.figures or self.was_posted(f"figures:{step.cell_id}")
+        """Whether Slack took one of a cell's charts, as far as we know; True for a cell without any."""
+        slot = f"figures:{step.cell_id}"
+        alone = (f"{slot}:{number}" for number in range(len(step.figures)))
+        return not step.figures or self.was_posted(slot) or any(map(self.was_posted, alone))
 
     def files(self, slot: str, files: Sequence[StoredFile], comment: str = "") -> None:
         """These files in one message; `comment` is mrkdwn. A refusal is said in the thread, and the work goes on."""

@@ -12,21 +12,28 @@ from core.values import ThreadKey
 from workers.models.scripted import ScriptedModel
 
 WRITES = 'open("rest.csv", "w").write("region,units\\nNorth,7\\n")\nprint("North 7")'
+DRAWS = """\
+import matplotlib.pyplot as plt
+for name in ("one", "two"):
+    plt.figure()
+    plt.title(name)
+    plt.plot([1, 2])
+"""
 REPORT = "It is **7**.\n\n| a | b |\n|---|---|\n| x | 7 |"
 SAID = "Slack did not accept these files"
 
 
-def answered(world: World, death: Death | None = None) -> ThreadKey:
-    """A question with files, in a workspace that takes no HTML."""
+def answered(world: World, death: Death | None = None, code: str = WRITES, refused: str = ".html") -> ThreadKey:
+    """A question with files, in a workspace that takes none with this ending."""
     ticket = world.slack._files_getUploadURLExternal
 
     def get_ticket(filename: str, length: int, **more: Any) -> Any:
-        if filename.endswith(".html"):
+        if filename.endswith(refused):
             raise _refused("files.getUploadURLExternal", "file_type_not_allowed")
         return ticket(filename, length, **more)
 
     world.slack._files_getUploadURLExternal = get_ticket  # type: ignore[method-assign]
-    world.model = ScriptedModel([cell(WRITES, "Write"), *[finish(REPORT)] * 3])
+    world.model = ScriptedModel([cell(code, "Write"), *[finish(REPORT)] * 3])
     key = world.say("how much?")
     world.settle(key, death)
     return key
@@ -37,6 +44,15 @@ def test_a_file_of_a_kind_that_slack_refuses_keeps_no_other_from_the_thread(worl
     assert world.files(key) == ["rest.csv"]
     assert f"{SAID}: report.html (file_type_not_allowed)" in world.text(key)
     assert world.statuses(key) == ["done"]
+
+
+def test_charts_beside_one_that_slack_refuses_are_charts_of_the_thread(world: World) -> None:
+    key = answered(world, code=DRAWS, refused="two.png")
+    assert "one.png" in world.files(key)
+    assert "two.png" not in world.files(key)
+    report = world.store.report(world.turns(key)[-1].id)
+    assert report is not None
+    assert "## Charts in this thread" in report.markdown
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")  # the card's thread dies with it
