@@ -7,6 +7,7 @@ Here a call reuses the connection of an earlier call if possible.
 
 from __future__ import annotations
 
+import json
 import os
 import ssl
 import threading
@@ -61,6 +62,7 @@ class Connections:
 
         Raises as `urllib.request.urlopen` does: HTTPError for a status that is not 2xx, URLError when the request could
         not be sent, TimeoutError, ConnectionResetError or RemoteDisconnected when no reply came, all of them OSErrors.
+        A reply that is no JSON is none of Slack's: it counts as no reply, and with an error as an error without words.
         """
         pool = self._take(proxy)
         broken = True
@@ -69,8 +71,15 @@ class Connections:
             broken = False
         finally:
             self._give_back(proxy, pool, broken=broken)
+        is_json = _is_json(body)
         if not httpx.codes.is_success(status):
-            raise HTTPError(request.full_url, status, f"status {status}", _as_message(headers), BytesIO(body))
+            told = _as_message(headers)
+            if not is_json:
+                body = _without_words(status)
+                del told["Content-Type"]  # its charset may be none
+            raise HTTPError(request.full_url, status, f"status {status}", told, BytesIO(body))
+        if not is_json:
+            raise RemoteDisconnected("the reply is no JSON")
         return {"status": status, "headers": headers, "body": body.decode(errors="replace")}
 
     def _take(self, proxy: str | None) -> _Pool:
@@ -141,6 +150,18 @@ def _read(reply: httpx.Response) -> bytes:
         if len(body) > LONGEST_REPLY:
             raise httpx.ReadError(f"the reply is longer than {LONGEST_REPLY >> 20} MB")
     return bytes(body)
+
+
+def _is_json(body: bytes) -> bool:
+    try:
+        return isinstance(json.loads(body), dict)
+    except ValueError:
+        return False
+
+
+def _without_words(status: int) -> bytes:
+    """What takes the place of a page of a proxy: the SDK fails on some pages, in place of telling their status."""
+    return json.dumps({"ok": False, "error": "ratelimited" if status == 429 else f"http_{status}"}).encode()
 
 
 def _as_message(headers: httpx.Headers) -> Message:

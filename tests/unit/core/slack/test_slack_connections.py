@@ -24,9 +24,12 @@ from slack_sdk.errors import SlackApiError
 from tls_proxy import certificate
 
 import core.slack.connections as connections_module
+from core.errors import SlackUnreachable
 from core.settings import load_settings
-from core.slack.client import CountedClient, repeating, web_client
+from core.slack.client import LOST, CountedClient, error_name, passes_by_itself, repeating, web_client
 from core.slack.connections import Connections, kept, tls
+from core.slack.reader import SlackReader
+from core.values import ThreadKey
 
 Answer = Callable[["Handler"], None]
 
@@ -63,7 +66,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def reply(self, status: int, body: bytes, **headers: str) -> None:
         self.send_response(status)
-        for name, value in {"Content-Type": "application/json; charset=utf-8", **headers}.items():
+        for name, value in {"Content_Type": "application/json; charset=utf-8", **headers}.items():
             self.send_header(name.replace("_", "-"), value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
@@ -210,6 +213,45 @@ def test_an_error_of_slack_is_read_as_before(slack: Server, tmp_path: Path) -> N
         client.auth_test()
     assert away.value.response.status_code == 503
     assert slack.connections == 1
+
+
+@pytest.mark.parametrize("body", [b"<html>Sign in to the network</html>", b'{"ok": tr', b""])
+def test_a_reply_that_is_no_json_is_a_lost_reply(slack: Server, tmp_path: Path, body: bytes) -> None:
+    slack.answers.append(lambda handler: handler.reply(200, body))
+    with pytest.raises(LOST):
+        client_of(slack, tmp_path).chat_postMessage(channel="C1", text="once")
+    assert len(slack.calls) == 1
+
+
+@pytest.mark.parametrize(
+    ("page", "charset"),
+    [
+        ("<h1>Störung</h1>".encode("latin-1"), ""),
+        (b"<h1>away</h1>", "; charset=unicode"),
+        (b'{"cut off', ""),
+        (b"", ""),
+    ],
+)
+def test_an_error_with_any_page_is_known_by_its_status(
+    slack: Server, tmp_path: Path, page: bytes, charset: str
+) -> None:
+    slack.answers.append(lambda handler: handler.reply(502, page, Content_Type=f"text/html{charset}"))
+    with pytest.raises(SlackApiError) as error:
+        client_of(slack, tmp_path).auth_test()
+    assert (error.value.response.status_code, error_name(error.value)) == (502, "http_502")
+    assert passes_by_itself(error.value)
+
+
+def test_a_further_page_that_slack_fails_to_give_is_an_error_of_slack(slack: Server, tmp_path: Path) -> None:
+    first = b'{"ok": true, "messages": [], "response_metadata": {"next_cursor": "2"}}'
+    slack.answers += [
+        lambda handler: handler.reply(200, first),
+        lambda handler: handler.reply(502, b"<html>away</html>", Content_Type="text/html"),
+    ]
+    reader = SlackReader(client_of(slack, tmp_path))
+    with pytest.raises(SlackUnreachable):
+        reader.thread_messages(ThreadKey("T1", "C1", "1.1"), upto="2.1")
+    assert len(slack.calls) == 2
 
 
 def test_too_many_calls_wait_for_as_long_as_slack_says(slack: Server, tmp_path: Path) -> None:
