@@ -28,7 +28,7 @@ from core.errors import SlackFailed, SlackUnreachable, outline
 from core.metrics import RETRIES, SLACK_CALLS, plain
 from core.settings import Settings
 from core.slack.connections import kept
-from core.slack.rates import Crowded, Rates, channel_of, is_decorative
+from core.slack.rates import LONGEST_WAIT_S, Crowded, Rates, channel_of, is_decorative
 from core.slack.text import clip
 from core.telemetry import get_logger
 
@@ -182,7 +182,10 @@ class _Counted(RetryHandler):
 
 
 class _SharedRateLimit(RateLimitErrorRetryHandler):
-    """Waits for the time in Retry-After, and makes all other processes wait too. A decorative call does not wait."""
+    """Waits for the time in Retry-After, and makes all other processes wait too.
+
+    A decorative call does not wait, and no call waits for longer than `LONGEST_WAIT_S`.
+    """
 
     def __init__(self, rates: Rates | None) -> None:
         super().__init__(max_retry_count=2)
@@ -190,21 +193,30 @@ class _SharedRateLimit(RateLimitErrorRetryHandler):
 
     def can_retry(self, **attempt: Any) -> bool:
         limited = super().can_retry(**attempt)
-        if limited and is_decorative():
+        if limited and (is_decorative() or (_retry_after_s(attempt.get("response")) or 0) > LONGEST_WAIT_S):
             self._pause_all(attempt["request"], attempt.get("response"))
             return False
         return limited
 
     def prepare_for_next_attempt(self, **attempt: Any) -> None:
-        self._pause_all(attempt["request"], attempt.get("response"))
+        response = attempt.get("response")
+        self._pause_all(attempt["request"], response)
+        if response is not None and _retry_after_s(response) is None:
+            response.headers.clear()  # the SDK would fail on a date; without one it waits for a moment
         super().prepare_for_next_attempt(**attempt)
 
     def _pause_all(self, request: HttpRequest, response: HttpResponse | None) -> None:
-        headers = {str(name).lower(): value for name, value in (response.headers if response else {}).items()}
-        retry_after = headers.get("retry-after")
-        seconds = str(retry_after[0] if isinstance(retry_after, list) else retry_after or "")
-        if self._rates is not None and seconds.isdigit():
-            self._rates.pause(urlsplit(request.url).path.rpartition("/")[2], _channel_in(request.data), int(seconds))
+        seconds = _retry_after_s(response)
+        if self._rates is not None and seconds is not None:
+            self._rates.pause(urlsplit(request.url).path.rpartition("/")[2], _channel_in(request.data), seconds)
+
+
+def _retry_after_s(response: HttpResponse | None) -> int | None:
+    """The seconds of a reply's Retry-After; None where it has none, or another text in it."""
+    headers = {str(name).lower(): value for name, value in (response.headers if response else {}).items()}
+    retry_after = headers.get("retry-after")
+    seconds = str(retry_after[0] if isinstance(retry_after, list) else retry_after or "")
+    return int(seconds) if seconds.isdecimal() else None
 
 
 def _channel_in(body: bytes | None) -> str:

@@ -21,6 +21,7 @@ from urllib.request import Request
 import pytest
 from patience import PATIENCE_S, eventually
 from slack_sdk.errors import SlackApiError
+from slack_sdk.http_retry import builtin_handlers
 from tls_proxy import certificate
 
 import core.slack.connections as connections_module
@@ -28,6 +29,7 @@ from core.errors import SlackUnreachable
 from core.settings import load_settings
 from core.slack.client import LOST, CountedClient, error_name, passes_by_itself, repeating, web_client
 from core.slack.connections import Connections, kept, tls
+from core.slack.rates import LONGEST_WAIT_S
 from core.slack.reader import SlackReader
 from core.values import ThreadKey
 
@@ -258,6 +260,38 @@ def test_too_many_calls_wait_for_as_long_as_slack_says(slack: Server, tmp_path: 
     slack.answers.append(lambda handler: handler.reply(429, b'{"ok": false, "error": "ratelimited"}', Retry_After="0"))
     assert client_of(slack, tmp_path).auth_test()["ok"] is True
     assert len(slack.calls) == 2
+
+
+@pytest.fixture
+def slept(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The waits of the SDK that would have happened, in seconds."""
+    found: list[float] = []
+    monkeypatch.setattr(builtin_handlers.time, "sleep", found.append)
+    return found
+
+
+@pytest.mark.parametrize("header", [{}, {"Retry_After": "Wed, 21 Oct 2026 07:28:00 GMT"}, {"Retry_After": "1.5"}])
+def test_too_many_calls_are_made_again_soon_where_nobody_says_when(
+    slack: Server, tmp_path: Path, slept: list[float], header: dict[str, str]
+) -> None:
+    slack.answers.append(lambda handler: handler.reply(429, b"<html>slow down</html>", **header))
+    assert client_of(slack, tmp_path).auth_test()["ok"] is True
+    assert len(slack.calls) == 2
+    assert len(slept) == 1
+
+
+def test_no_call_waits_longer_for_slack_than_for_its_budget(slack: Server, tmp_path: Path, slept: list[float]) -> None:
+    longest, longer = str(int(LONGEST_WAIT_S)), str(int(LONGEST_WAIT_S) + 1)
+    refused = b'{"ok": false, "error": "ratelimited"}'
+    slack.answers += [
+        lambda handler: handler.reply(429, refused, Retry_After=longest),
+        lambda handler: handler.reply(429, refused, Retry_After=longer),
+    ]
+    with pytest.raises(SlackApiError) as error:
+        client_of(slack, tmp_path).auth_test()
+    assert passes_by_itself(error.value)
+    assert len(slack.calls) == 2
+    assert len(slept) == 1
 
 
 def test_a_redirect_is_an_error_and_is_not_followed(slack: Server) -> None:
