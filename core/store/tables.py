@@ -212,6 +212,7 @@ model_calls = Table(
     Column("cost_micros", BigInteger),
     Column("created_at", UtcDateTime, nullable=False),
     Index("ix_model_calls_thread_id", "thread_id"),
+    Index("ix_model_calls_turn_id", "turn_id"),
     Index("ix_model_calls_user_created_at", "user", "created_at"),
     Index("ix_model_calls_created_at_user", "created_at", "user"),
 )
@@ -302,6 +303,7 @@ schedules = Table(
     Column("created_at", UtcDateTime, nullable=False),
     Index("ix_schedules_due", "next_at", sqlite_where=ACTIVE, postgresql_where=ACTIVE),
     Index("ix_schedules_thread_id", "thread_id"),
+    Index("ix_schedules_turn_id", "turn_id"),
     Index("ix_schedules_owner", "owner"),
 )
 """`order` is a `core.schedules.ScheduleOrder`; `shown` are the figures (`Figure` there) that people saw last."""
