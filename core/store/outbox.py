@@ -44,10 +44,10 @@ class Outbox(Part):
     ) -> OutboxRow:
         """Store a message that is about to be sent, or find the row with this key (then it is not `fresh`).
 
-        A row that is known to be unsent is taken up with the new payload, and is fresh again. `response` is a partial
-        answer of Slack's, kept with a new row. In the same transaction, what was `sent` before is noted, and the
-        `report` of a turn that ends is stored (as `save_report` does). Without a lease, the `thread_id` is needed.
-        Raises ValueError when there is neither, or when a report comes without a lease.
+        A row that is known to be unsent is taken up with the new payload, and is fresh again, for one of those who ask.
+        `response` is a partial answer of Slack's, kept with a new row. In the same transaction, what was `sent` before
+        is noted, and the `report` of a turn that ends is stored (as `save_report` does). Without a lease, the
+        `thread_id` is needed. Raises ValueError when there is neither, or when a report comes without a lease.
         """
         thread = lease.thread_id if lease is not None else thread_id
         if thread is None:
@@ -83,13 +83,16 @@ class Outbox(Part):
                 guard(db, lease)
         if made is not None:
             return _outbox(made, fresh=True)
+        mine = t.outbox.c.key == key
+        names = ("status", "payload", "created_at", *(["response"] if response else []))
+        again = (
+            update(t.outbox).where(mine, t.outbox.c.status == "unsent").values({name: values[name] for name in names})
+        )
         with self._writing(lease) as db:
-            row = db.execute(select(t.outbox).where(t.outbox.c.key == key)).one()
-            if row.status != "unsent":
-                return _outbox(row)
-            again = {name: values[name] for name in ("status", "payload", *(["response"] if response else []))}
-            changed = update(t.outbox).where(t.outbox.c.key == key).values(**again)
-            return _outbox(db.execute(changed.returning(t.outbox)).one(), fresh=True)
+            # Without a lease, several may take it up at the same moment. The condition holds for one of them.
+            if (taken := db.execute(again.returning(t.outbox)).first()) is not None:
+                return _outbox(taken, fresh=True)
+            return _outbox(db.execute(select(t.outbox).where(mine)).one())
 
     def _save_beside(self, db: Connection, lease: Lease, report: NewReport) -> None:
         values = report_values(lease, report, self._database.dialect)

@@ -22,6 +22,7 @@ from slack_sdk.errors import SlackApiError
 import core.slack.shares
 import core.slack.writer
 import core.store.outbox
+import core.store.part
 from core.errors import LeaseLost, SlackFailed, SlackUnreachable
 from core.settings import load_settings
 from core.slack.charts import chart
@@ -29,7 +30,7 @@ from core.slack.client import web_client
 from core.slack.fake import FakeSlack
 from core.slack.rates import LONGEST_WAIT_S, Crowded
 from core.slack.uploads import Upload
-from core.slack.writer import Posted, SlackWriter
+from core.slack.writer import IN_FLIGHT, Posted, SlackWriter
 from core.store import Store
 from core.values import IncomingMessage, Lease, ThreadKey
 from playground import Options, running
@@ -931,3 +932,36 @@ def test_a_pressed_post_that_waits_for_its_budget_is_not_posted_by_another_press
     posted = thread.slack.post_once(None, thread.key, "t1:shared", "the report", pressed=True)
     assert posted == Posted("", new=False)
     assert thread.replies() == []
+
+
+def test_a_pressed_post_that_is_tried_again_is_not_posted_by_another_press(
+    thread: Thread, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first try was long ago and was refused. While the second one is on its way, somebody else presses."""
+
+    class LongAgo(datetime):
+        @classmethod
+        def now(cls, tz: Any = None) -> Any:
+            return datetime.now(tz) - 2 * IN_FLIGHT
+
+    def press() -> Posted:
+        return thread.slack.post_once(None, thread.key, "t1:shared", "the report", pressed=True)
+
+    thread.fault("chat.postMessage", "error", error="not_in_channel")
+    with monkeypatch.context() as then:
+        then.setattr(core.store.part, "datetime", LongAgo)
+        with pytest.raises(SlackUnreachable):
+            press()
+    others: list[Posted] = []
+    numbers = count()
+    real_post = core.slack.writer.post_message
+
+    def post(*given: Any, **named: Any) -> Any:
+        if next(numbers) == 0:
+            others.append(press())
+        return real_post(*given, **named)
+
+    monkeypatch.setattr(core.slack.writer, "post_message", post)
+    assert press().new
+    assert others == [Posted("", new=False)]
+    assert [reply["text"] for reply in thread.replies()] == ["the report"]

@@ -513,6 +513,21 @@ def test_a_row_that_is_known_to_be_unsent_is_taken_up_like_a_new_one(store: Stor
     assert not store.outbox_begin(lease, "t1:files", "files.completeUploadExternal", {}).fresh
 
 
+def test_an_unsent_row_that_several_take_up_at_the_same_moment_is_fresh_for_one(store: Store) -> None:
+    store.record_message(message())
+    with ThreadPoolExecutor(4) as pool:
+        for number in range(25):
+            key, begin = f"shared{number}", threading.Barrier(4, timeout=PATIENCE_S)
+            store.outbox_begin(None, key, "chat.postMessage", {}, thread_id=THREAD)
+            store.outbox_unsent(None, key, "no slot")
+
+            def press(_: int, key: str = key, begin: threading.Barrier = begin) -> bool:
+                begin.wait()
+                return store.outbox_begin(None, key, "chat.postMessage", {}, thread_id=THREAD).fresh
+
+            assert sum(pool.map(press, range(4))) == 1
+
+
 def test_a_row_knows_the_newest_message_of_ours_that_stood_there_before_it(store: Store, lease: Lease) -> None:
     store.record_message(message(ts="200.1", root_ts="200.1"))
     store.outbox_begin(None, "other", "chat.postMessage", {}, thread_id="T1:C1:200.1")
