@@ -190,6 +190,7 @@ SELDOM = {
     "purgeable": "`threadbook purge`, and a node once an hour",
     "purge_counts": "`threadbook purge` counts before it deletes",
     "purge_thread": "`threadbook purge` deletes a thread",
+    "forget_preferences": "`threadbook purge` deletes what a person chose and thought",
     "purge_order_done": "after a purge",
     "purge_orders": "orders are few",
     "contents_deleted": "after a purge",

@@ -42,10 +42,11 @@ class Preferences(Part):
 
     @writes
     def forget_preferences(self, user: str) -> int:
-        """Delete what a person chose and pinned for themselves, in every workspace; returns the number of rows."""
-        mine = (t.preferences, t.preferences.c.subject == user), (t.own_pins, t.own_pins.c.user == user)
+        """Delete what a person chose and pinned for themselves, and what they think of answers to others, in every
+        workspace; returns the number of rows."""
+        of_person = (t.preferences.c.subject, t.own_pins.c.user, t.votes.c.user, t.examples.c.user)
         with self._writing() as db:
-            return sum(db.execute(delete(table).where(chosen)).rowcount for table, chosen in mine)
+            return sum(db.execute(delete(column.table).where(column == user)).rowcount for column in of_person)
 
 
 def preferences_of(db: Connection, team: str, subjects: Collection[str]) -> dict[str, dict[str, Any]]:

@@ -55,6 +55,18 @@ def test_a_purge_of_a_person_deletes_what_they_chose_in_slack(settings: Settings
     assert store.preferences("T1", ["U1", "U2"]) == {"U2": {"language": "zh"}}
 
 
+def test_a_purge_of_a_person_deletes_what_they_thought_of_answers_to_others(settings: Settings, store: Store) -> None:
+    turn = write_turn(store, [ASKED, CELL, FINISHED])
+    for user in ("U8", "U9"):
+        store.save_vote(turn.id, user, "down")
+        store.save_reason(turn.id, user, f"{user} does not like it")
+        store.mark_example(turn.id, user)
+    assert purge.run(settings, person="U9") == 0
+    assert len(store.steps(turn.id)) == 3
+    assert [(vote.user, vote.reason) for vote in store.votes(turn.id)] == [("U8", "U8 does not like it")]
+    assert list(store.examples(turn.id)) == ["U8"]
+
+
 def test_a_purge_deletes_the_thread_and_says_so_in_the_audit(
     settings: Settings, store: Store, capsys: pytest.CaptureFixture[str]
 ) -> None:
