@@ -100,8 +100,8 @@ UNDOCUMENTED = (
     Undocumented(
         _WEB,
         "_request_for_pagination",
-        ("core/slack/fake.py",),
-        "`SlackResponse` asks for its next page with it",
+        (_WEB_CLIENT, "core/slack/fake.py"),
+        "paced; `SlackResponse` asks for its next page with it",
         ("api_url", "req_args"),
     ),
     # HTTP mode: Bolt's own handler for Starlette runs the app in the event loop, which would block.

@@ -130,6 +130,12 @@ class CountedClient(WebClient):
         SLACK_CALLS.labels(api_method, "ok").inc()
         return reply
 
+    def _request_for_pagination(self, api_url: str, req_args: dict[str, dict[str, Any]]) -> dict[str, Any]:
+        """The SDK asks for a further page of a reply past `api_call`. It takes a slot like the first one."""
+        if self.rates is not None:
+            self.rates.wait(_method_of(api_url), channel_of(req_args))
+        return super()._request_for_pagination(api_url, req_args)
+
     def _perform_urllib_http_request_internal(self, url: str, req: Request) -> dict[str, Any]:
         """The SDK would open a connection for each call."""
         return kept().call(req, proxy=self.proxy, timeout_s=self.timeout)
@@ -208,7 +214,7 @@ class _SharedRateLimit(RateLimitErrorRetryHandler):
     def _pause_all(self, request: HttpRequest, response: HttpResponse | None) -> None:
         seconds = _retry_after_s(response)
         if self._rates is not None and seconds is not None:
-            self._rates.pause(urlsplit(request.url).path.rpartition("/")[2], _channel_in(request.data), seconds)
+            self._rates.pause(_method_of(request.url), _channel_in(request.data), seconds)
 
 
 def _retry_after_s(response: HttpResponse | None) -> int | None:
@@ -217,6 +223,10 @@ def _retry_after_s(response: HttpResponse | None) -> int | None:
     retry_after = headers.get("retry-after")
     seconds = str(retry_after[0] if isinstance(retry_after, list) else retry_after or "")
     return int(seconds) if seconds.isdecimal() else None
+
+
+def _method_of(url: str) -> str:
+    return urlsplit(url).path.rpartition("/")[2]
 
 
 def _channel_in(body: bytes | None) -> str:

@@ -147,3 +147,21 @@ def test_what_a_workspace_does_not_offer_is_remembered_by_all_processes(team: Te
     assert len(team.people.wire(kind="call", method="files.getUploadURLExternal")) == 1
     team.writer().set_session(elsewhere, "processing", lease=team.lease)
     assert len(team.people.wire(kind="call", method="agents.sessions.setStatus")) == 2, "another workspace is asked"
+
+
+def test_every_page_of_a_list_takes_its_slot(team: Team, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+    real_wait = Rates.wait
+
+    def wait(self: Rates, method: str, channel: str = "") -> None:
+        asked.append(f"{method} {channel}")
+        real_wait(self, method, channel)
+
+    monkeypatch.setattr(Rates, "wait", wait)
+    team.people.say("#sales", "ana", "one more", thread_ts=team.key.root_ts)
+    team.people.say("#sales", "ana", "and one more", thread_ts=team.key.root_ts)
+    found = team.writer()._replies(team.key, limit=1)
+    assert [message["text"] for message in found] == ["hello", "one more", "and one more"]
+    called = team.people.http.get("/control/wire", params={"kind": "call", "method": "conversations.replies"}).json()
+    assert len(called["entries"]) > 1
+    assert asked == [f"conversations.replies {team.key.channel}"] * len(called["entries"])
