@@ -11,7 +11,7 @@ from contextlib import closing, contextmanager, suppress
 import pyarrow as pa
 import pytest
 import sources_world
-from patience import eventually
+from patience import PATIENCE_S, eventually
 from sources_world import PASSWORD, World
 from sql_corpus import HOSTILE, TRICKY
 
@@ -321,3 +321,32 @@ def test_rows_keep_their_order_where_columns_are_cast(world: World) -> None:
     with opened(world.source()) as driver, driver.run(sql, Limits(100_000, 1 << 30, 20)) as result:
         found = pa.Table.from_batches(result.batches, result.schema)["n"].to_pylist()
     assert found == sorted(range(1, 50_001), key=lambda n: (n % 7, -n))
+
+
+@contextmanager
+def role_of_mysql(world: World) -> Iterator[str]:
+    """A role that the reader may take, and that has no rights of its own."""
+    login = world.reader.split("://")[1].split(":")[0]
+    with world.admin.cursor() as cursor:
+        cursor.execute(f"CREATE ROLE {login}_role")
+        try:
+            cursor.execute(f"GRANT {login}_role TO '{login}'@'127.0.0.1'")
+            yield f"{login}_role"
+        finally:
+            cursor.execute(f"DROP ROLE {login}_role")
+
+
+def test_after_a_result_over_a_limit_mysql_reads_statements_as_the_guard_does_and_has_its_role(world: World) -> None:
+    if world.kind != "mysql":
+        return
+    many = "SELECT repeat('x', 10000) FROM orders a, orders b, orders c, orders d, orders e, orders f, orders g"
+    patient = Limits(10, 1 << 30, PATIENCE_S)
+    session = "SELECT @@SESSION.sql_mode AS mode, current_role() AS role"
+    with role_of_mysql(world) as role, opened(world.source(role=role)) as driver:
+        with driver.run(session, patient) as result:
+            before = [batch.to_pylist() for batch in result.batches]
+        with pytest.raises(LimitReached):
+            read_all(driver, many, patient)
+        with driver.run(session, patient) as result:
+            assert [batch.to_pylist() for batch in result.batches] == before
+    assert before[0][0]["role"] == role

@@ -20,7 +20,7 @@ from workers.sources.drivers import mysql_catalogue, rows
 from workers.sources.drivers.base import Stop, capped, too_slow
 from workers.sources.drivers.mysql_rows import converted, texts_of
 from workers.sources.drivers.plans import mysql_rows
-from workers.sources.errors import Misconfigured, SourceAway, StatementFailed
+from workers.sources.errors import Misconfigured, SourceAway, SourceError, StatementFailed
 from workers.sources.values import Access, ColumnInfo, Limits, Result, Source, TableName, Visible
 
 CONNECT_S = 10
@@ -69,12 +69,7 @@ class MysqlDriver:
         self._role = source.settings.role
         self._stop: Stop | None = None
         self._address = _address(source)
-        self._connection = self._connect()
-        with _errors(None, CONNECT_S):
-            self._version = str(self._ask("SELECT version()")[0][0])
-            self._ask(f"SET SESSION sql_mode = '{SQL_MODE}'")
-            if self._role:
-                self._ask(f"SET ROLE `{self._role.replace('`', '``')}`")
+        self._begin_session()
 
     def access(self) -> Access:
         """The privileges of the login beyond reading."""
@@ -162,6 +157,15 @@ class MysqlDriver:
         except (ValueError, TypeError, OSError):
             raise Misconfigured(f"The URL of {self._name} has an option that cannot be used.") from None
 
+    def _begin_session(self) -> None:
+        """Connect, and have the server read statements as the guard does."""
+        self._connection = self._connect()
+        with _errors(None, CONNECT_S):
+            self._version = str(self._ask("SELECT version()")[0][0])
+            self._ask(f"SET SESSION sql_mode = '{SQL_MODE}'")
+            if self._role:
+                self._ask(f"SET ROLE `{self._role.replace('`', '``')}`")
+
     def _ask(self, sql: str, values: tuple[str, ...] | None = None) -> list[tuple[Any, ...]]:
         with self._connection.cursor() as cursor:
             cursor.execute(sql, values)
@@ -208,12 +212,12 @@ class MysqlDriver:
                 cursor._result.unbuffered_active = False
                 cursor._result = None
                 self._connection.close()
-                self._connection = self._connect()
+                self._begin_session()
                 return
             if cursor is not None:
                 cursor.close()
             self._connection.rollback()
-        except (pymysql.Error, SourceAway, OSError):
+        except (pymysql.Error, SourceError, OSError):
             with contextlib.suppress(pymysql.Error):
                 self._connection.close()
 
