@@ -350,3 +350,23 @@ def test_after_a_result_over_a_limit_mysql_reads_statements_as_the_guard_does_an
         with driver.run(session, patient) as result:
             assert [batch.to_pylist() for batch in result.batches] == before
     assert before[0][0]["role"] == role
+
+
+@pytest.mark.parametrize("object_", ["`{}`.*", "`{}`.`the orders`", "`{}`.`a TO b`"])
+def test_a_right_to_write_counts_also_where_names_hold_blanks(world: World, object_: str) -> None:
+    if world.kind != "mysql":
+        return
+    login = world.reader.split("://")[1].split(":")[0]
+    database = f"{login} with blanks"
+    with world.admin.cursor() as cursor:
+        cursor.execute(f"CREATE DATABASE `{database}`")
+        try:
+            for table in ("the orders", "a TO b"):
+                cursor.execute(f"CREATE TABLE `{database}`.`{table}` (id int)")
+            cursor.execute(f"GRANT INSERT ON {object_.format(database)} TO '{login}'@'127.0.0.1'")
+            with opened(world.source()) as driver:
+                (writes,) = driver.access().writes
+            cursor.execute(f"REVOKE INSERT ON {object_.format(database)} FROM '{login}'@'127.0.0.1'")
+        finally:
+            cursor.execute(f"DROP DATABASE `{database}`")
+    assert writes.startswith("it has INSERT on ")

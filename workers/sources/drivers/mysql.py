@@ -55,6 +55,8 @@ TIME_OVER = {1969, 3024}
 """MariaDB's and MySQL's numbers for a statement that ran out of time."""
 
 INTERRUPTED = 1317
+_NAME = r"(?:`(?:[^`]|``)*`|'(?:[^']|'')*'|[^\s,@`']+)"
+_ROLE = rf"{_NAME}(?:@{_NAME})?"
 LOST = {2006, 2013, 2055, 1927, 0}
 UNKNOWN_COLUMN = 1054
 NO_LOOK_INTO_VIEW = 1345
@@ -75,8 +77,8 @@ class MysqlDriver:
         """The privileges of the login beyond reading."""
         with _errors(None, CONNECT_S):
             grants = [str(row[0]) for row in self._ask("SHOW GRANTS")]
-            # A role is a grant without ON; what it may do is listed on its own.
-            for role in [found[1] for text in grants if (found := re.match(r"GRANT (\S+) TO ", text))]:
+            # What a role may do is listed on its own.
+            for role in [role for text in grants for role in _roles(text)]:
                 grants += [str(row[0]) for row in self._ask(f"SHOW GRANTS FOR {role}")]
         writes = tuple(sentence for text in grants if (sentence := _beyond_reading(text)))
         return Access(writes, self._mend() if writes else "")
@@ -308,9 +310,15 @@ def _arrow(field: Any) -> pa.DataType:
     return TYPES.get(field.type_code, pa.string())
 
 
+def _roles(grant: str) -> list[str]:
+    """The roles that a line of SHOW GRANTS gives, as it writes them: it is one without ON."""
+    found = re.match(rf"GRANT ({_ROLE}(?:, ?{_ROLE})*) TO ", grant)
+    return re.findall(_ROLE, found[1]) if found else []
+
+
 def _beyond_reading(grant: str) -> str:
     """A sentence about what a line of SHOW GRANTS gives beyond reading; empty when it gives nothing."""
-    found = re.match(r"GRANT (.+?) ON (\S+) TO ", grant)
+    found = re.match(r"GRANT (.+?) ON (.+) TO ", grant)
     if not found:
         return ""
     # Rights on columns are written SELECT (`a`, `b`): the brackets hold names, not rights.
