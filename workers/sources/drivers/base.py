@@ -14,6 +14,8 @@ from workers.sources.errors import Cancelled, LimitReached
 from workers.sources.values import Access, ColumnInfo, Limits, Result, TableName, Visible
 
 MB = 1024 * 1024
+AGAIN_S = 0.5
+"""A statement that does not end is ended again after this time."""
 
 
 class Driver(Protocol):
@@ -57,15 +59,15 @@ class Driver(Protocol):
 class Stop:
     """Ends a statement when its time is over or when somebody cancels it, and remembers which it was.
 
-    The block waits until no stop request is being sent: a request that reaches the server late would stop the next
-    statement of the connection.
+    It is ended again until the block is left: a request that comes before the statement has begun is forgotten. The
+    block waits until no request is being sent: one that reaches the server late would stop the next statement of the
+    connection.
     """
 
     def __init__(self, seconds: float, end: Callable[[], None]) -> None:
         self._seconds = seconds
         self._end = end
-        self._timer = threading.Timer(seconds, self._out_of_time)
-        self._timer.daemon = True
+        self._timer = self._after(seconds)
         self._why: Exception | None = None
         self._lock = threading.Lock()
         """Held while the statement is being ended."""
@@ -76,9 +78,9 @@ class Stop:
         return self
 
     def __exit__(self, *_: object) -> None:
-        self._timer.cancel()
         with self._lock:
             self._is_over = True
+            self._timer.cancel()
 
     def cancel(self) -> None:
         """Somebody wants the statement to end."""
@@ -94,9 +96,18 @@ class Stop:
 
     def _stop(self, why: Exception) -> None:
         with self._lock:
-            if self._why is None and not self._is_over:
-                self._why = why
-                self._end()
+            if self._is_over:
+                return
+            self._why = self._why or why
+            self._timer.cancel()
+            self._end()
+            self._timer = self._after(AGAIN_S)
+            self._timer.start()
+
+    def _after(self, seconds: float) -> threading.Timer:
+        timer = threading.Timer(seconds, self._out_of_time)
+        timer.daemon = True
+        return timer
 
 
 def too_slow(seconds: float) -> LimitReached:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 
 import pytest
-from patience import PATIENCE_S
+from patience import PATIENCE_S, eventually
 
 from workers.sources.drivers.base import Stop
 from workers.sources.errors import Cancelled, LimitReached
@@ -42,12 +42,19 @@ def test_a_statement_that_is_over_is_not_ended_any_more() -> None:
 @pytest.mark.parametrize(
     ("end", "kind"), [(lambda stop: stop.cancel(), Cancelled), (lambda stop: stop._out_of_time(), LimitReached)]
 )
-def test_a_statement_is_ended_once_and_the_first_reason_counts(end: Callable[[Stop], None], kind: type) -> None:
-    ends: list[bool] = []
-    with Stop(600.0, lambda: ends.append(True)) as stop:
+def test_the_first_reason_for_the_end_of_a_statement_counts(end: Callable[[Stop], None], kind: type) -> None:
+    with Stop(600.0, lambda: None) as stop:
         end(stop)
         stop.cancel()
         stop._out_of_time()
         with pytest.raises(kind):
             stop.check()
-    assert ends == [True]
+
+
+@pytest.mark.parametrize("who", ["time", "person"])
+def test_a_statement_that_begins_only_after_its_end_was_sent_is_ended_again(who: str) -> None:
+    ends: list[bool] = []
+    with Stop(0.001 if who == "time" else 600.0, lambda: ends.append(True)) as stop:
+        if who == "person":
+            stop.cancel()
+        eventually(lambda: len(ends) > 1, "the second end, for a statement that had not begun at the first one")
