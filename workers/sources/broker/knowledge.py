@@ -42,7 +42,7 @@ class Knowledge:
     def __init__(self, source: Source, folder: Path | None) -> None:
         self._source = source
         self._folder = folder
-        self._lock = threading.Lock()
+        self._building, self._reading = threading.Lock(), threading.Lock()
         self._known: _Known | None = None
         self._read: tuple[float, tuple[Metric, ...]] | None = None
 
@@ -73,16 +73,17 @@ class Knowledge:
         return "\n\n".join(filter(None, (found.text, metrics))) or NOTHING
 
     def _metrics(self) -> tuple[Metric, ...]:
-        """The metrics alone: no catalogue is looked up for them."""
-        with self._lock:
-            if self._folder is None or (self._known is not None and time.monotonic() - self._known.at <= KNOWN_S):
-                return () if self._known is None else self._known.metrics
+        """The metrics alone: no catalogue is looked up for them, and none is waited for."""
+        known = self._known
+        if self._folder is None or (known is not None and time.monotonic() - known.at <= KNOWN_S):
+            return () if known is None else known.metrics
+        with self._reading:
             if self._read is None or time.monotonic() - self._read[0] > KNOWN_S:
                 self._read = time.monotonic(), read_folder(self._folder).metrics
             return self._read[1]
 
     def _get(self, driver: Driver) -> _Known:
-        with self._lock:  # built once, also when many threads ask at the same time
+        with self._building:  # built once, also when many threads ask at the same time
             if self._known is None or time.monotonic() - self._known.at > KNOWN_S:
                 dictionary = Dictionary() if self._folder is None else read_folder(self._folder)
                 if dictionary.faults:

@@ -302,3 +302,39 @@ def test_a_dictionary_that_cannot_be_read_costs_only_its_words(tmp_path: Path) -
     with served(made(tmp_path, 'dictionary = "not there"')) as client:
         text = client.ask(request("schema", words="x").model_copy(update={"tokens": 2_000}), EVENT)[0].value
         assert "customers" in text
+
+
+def test_rows_are_given_out_while_a_large_catalogue_is_still_read(tmp_path: Path) -> None:
+    begun, may_end = threading.Event(), threading.Event()
+
+    def connect(source: Any) -> Any:
+        driver = open_source(source)
+        catalogue = driver.catalogue
+
+        def slow() -> Any:
+            begun.set()
+            may_end.wait(PATIENCE_S)
+            return catalogue()
+
+        driver.catalogue = slow  # type: ignore[method-assign]
+        return driver
+
+    broker = Broker(made(tmp_path), {"SHOP": f"sqlite:///{tmp_path}/shop.db"}, connect, tmp_path)
+    described = threading.Thread(target=broker.answer, args=(request("schema", words="orders"), Job()))
+    given: list[int | None] = []
+
+    def ask() -> None:
+        answered, descriptor = broker.answer(request(sql="select * from orders"), Job())
+        os.close(descriptor or 0)
+        given.append(answered.rows)
+
+    described.start()
+    assert begun.wait(PATIENCE_S)
+    asking = threading.Thread(target=ask)
+    asking.start()
+    asking.join(PATIENCE_S / 2)
+    before = list(given)
+    may_end.set()
+    for thread in (described, asking):
+        thread.join(PATIENCE_S)
+    assert before == [4]
