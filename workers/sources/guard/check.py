@@ -22,6 +22,9 @@ from workers.sources.values import TableName, Visible
 LONGEST = 100_000
 """Characters of a statement."""
 
+TRIPPED = (AttributeError, LookupError, TypeError, ValueError)
+"""What sqlglot also raises, for functions with wrong arguments."""
+
 ONLY_SELECT = "A source takes one SELECT (or WITH … SELECT) and never changes anything."
 
 logging.getLogger("sqlglot").setLevel(logging.ERROR)  # it warns of statements that we refuse, and quotes them
@@ -67,7 +70,7 @@ def _checked(sql: str, dialect: str, visible: Visible, params: Mapping[str, Para
 def _parsed(sql: str, dialect: str) -> exp.Expr:
     try:
         found = sqlglot.parse(sql, read=dialect_of(dialect), error_level=ErrorLevel.RAISE)
-    except SqlglotError as error:
+    except (SqlglotError, *TRIPPED) as error:
         raise Refused(f"The statement cannot be read as {dialect} SQL{_place(error)}. {ONLY_SELECT}") from None
     statements = [each for each in found if each is not None and not isinstance(each, exp.Semicolon)]
     if len(statements) != 1:
@@ -75,7 +78,7 @@ def _parsed(sql: str, dialect: str) -> exp.Expr:
     return statements[0]
 
 
-def _place(error: SqlglotError) -> str:
+def _place(error: Exception) -> str:
     first: dict[str, object] = next(iter(getattr(error, "errors", ())), {})
     near = str(first.get("highlight") or "")[:40]
     return f" (line {first['line']}, at {near!r})" if first.get("line") and near else ""
@@ -86,6 +89,10 @@ def _rendered(tree: exp.Expr, dialect: str) -> str:
         return tree.sql(dialect=dialect_of(dialect), comments=False, unsupported_level=ErrorLevel.RAISE)
     except (SqlglotError, ValueError) as error:
         raise Refused(f"The statement cannot be written as {dialect} SQL: {str(error).splitlines()[0]}.") from None
+    except TRIPPED:
+        raise Refused(
+            f"The statement cannot be written as {dialect} SQL. Check what its functions are given."
+        ) from None
 
 
 def _check_parts(tree: exp.Expr, dialect: str) -> None:
@@ -107,7 +114,9 @@ def _check_node(node: exp.Expr, dialect: str) -> None:
     if isinstance(node, exp.Anonymous):
         _check_function(str(node.name), dialect, known=str(node.name).lower() in functions.BY_DIALECT[dialect])
     elif isinstance(node, exp.Func):
-        _check_function(node.sql_name(), dialect, known=kind in functions.KNOWN)
+        own = functions.BY_DIALECT[dialect]
+        known = kind in functions.KNOWN or any(name.lower() in own for name in node.sql_names())
+        _check_function(node.sql_name(), dialect, known=known)
     elif kind not in nodes.NODES:
         raise Refused(_instead_of(kind))
     if isinstance(node, exp.DataType):

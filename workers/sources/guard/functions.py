@@ -42,8 +42,9 @@ KNOWN: Final = names(
     "MakeInterval JustifyDays JustifyHours JustifyInterval TimestampTzFromParts DateFromUnixDate "
     # JSON, arrays, maps, structs
     "JSONExtract JSONExtractScalar JSONBExtract JSONBExtractScalar JSONBContains JSONBExists JSONBPathExists "
-    "JSONBContainsAllTopKeys JSONBContainsAnyTopKeys JSONExists JSONArray JSONObject JSONKeys JSONType JSONFormat "
-    "JSONArrayContains JSONStripNulls ParseJSON IsArray Array ArraySize ArrayContains ArrayContainsAll "
+    "JSONBContainsTopKey JSONBContainsAllTopKeys JSONBContainsAnyTopKeys JSONExists JSONArray JSONObject JSONKeys "
+    "JSONType JSONFormat JSONArrayContains JSONStripNulls ParseJSON IsArray Array ArraySize ArrayContains "
+    "ArrayContainsAll "
     "ArrayContainedBy ArrayOverlaps ArrayAppend ArrayPrepend ArrayConcat ArrayDistinct ArrayExcept ArrayFilter "
     "ArrayFirst ArrayIntersect ArrayLast ArrayMax ArrayMin ArrayPosition ArrayRemove ArrayReverse ArraySlice "
     "ArraySort ArraySum ArrayToString ArraysZip ArrayAll ArrayAny SortArray Transform Reduce Explode Posexplode "
@@ -71,9 +72,10 @@ POSTGRES: Final = names(
 )
 MYSQL: Final = names(
     "addtime now date_add date_sub datediff bit_and bit_or bit_xor conv convert_tz crc32 elt export_set field "
-    "find_in_set format from_days from_unixtime insert instr interval isnull json_array_append json_contains "
+    "find_in_set format from_days from_unixtime insert instr interval isnull json_array json_array_append "
+    "json_contains "
     "json_contains_path json_depth json_length json_merge_patch json_merge_preserve json_overlaps json_quote "
-    "json_remove json_replace json_search json_set json_unquote json_valid json_value locate log10 log2 lpad "
+    "json_remove json_replace json_search json_set json_unquote json_valid locate log10 log2 lpad "
     "ltrim makedate make_set maketime microsecond mod oct ord period_add period_diff position rpad rtrim "
     "sec_to_time std stddev strcmp substr subtime sysdate timediff time_format time_to_sec to_seconds truncate "
     "ucase lcase unix_timestamp var_pop var_samp weekday yearweek regexp_substr regexp_instr regexp_replace "
@@ -83,7 +85,7 @@ SQLITE: Final = names(
     "abs char coalesce date datetime julianday strftime format instr json json_array json_array_length json_each "
     "json_error_position json_extract json_group_array json_group_object json_insert json_object json_patch "
     "json_quote json_remove json_replace json_set json_tree json_type json_valid likelihood likely unlikely log10 "
-    "log2 max min mod printf quote sqlite_version time timediff total unixepoch substr round"
+    "log2 max min mod printf quote time timediff total unixepoch substr round"
 )
 DUCKDB: Final = names(
     "age array_agg array_aggregate array_extract bar bin bit_and bit_or bit_xor bool_and bool_or century chr "
@@ -93,10 +95,10 @@ DUCKDB: Final = names(
     "json_extract_path json_extract_path_text json_extract_string json_group_array json_group_object json_keys "
     "json_merge_patch json_object json_quote json_structure json_tree json_type json_valid jaccard kahan_sum lcm "
     "len lgamma list_aggregate list_any_value list_avg list_bool_and list_bool_or list_concat list_count "
-    "list_cosine_similarity list_distance list_extract list_has_all list_has_any list_max list_min list_median "
+    "list_cosine_similarity list_extract list_has_all list_has_any list_max list_min list_median "
     "list_mode list_pack list_resize list_reverse_sort list_select list_slice list_sum list_unique list_value "
     "list_where list_zip log10 log2 mad make_date make_time make_timestamp map_contains map_entries map_extract "
-    "map_values max_by min_by microsecond millennium millisecond mod nextafter parse_dirname parse_filename "
+    "map_values max_by min_by microsecond millennium millisecond mod nextafter now parse_dirname parse_filename "
     "parse_path percentile_cont prefix printf product quantile_disc range row row_to_json regexp_escape "
     "regexp_split_to_array reservoir_quantile sem set_bit string_split_regex strip_accents struct_insert "
     "struct_pack suffix timezone timezone_hour time_bucket to_centuries to_days to_decades to_hours to_json "
@@ -111,7 +113,7 @@ CLICKHOUSE: Final = names(
     "argmin argmax countif sumif avgif jsonextractstring jsonextractint jsonextractfloat jsonextractbool jsonhas "
     "splitbychar arrayjoin has groupuniqarray grouparray formatdatetime positioncaseinsensitive tostartofinterval"
 )
-SNOWFLAKE: Final = names("div0 iff zeroifnull nvl to_varchar to_decimal get_path array_size object_keys monthname")
+SNOWFLAKE: Final = names("div0 iff zeroifnull nvl to_varchar to_number get_path array_size object_keys monthname")
 BIGQUERY: Final = names("safe_divide parse_date format_date format_timestamp countif approx_quantiles")
 TRINO: Final = names("date_parse date_format from_unixtime format_datetime approx_distinct cardinality map_agg")
 TSQL: Final = names("isnull datepart datename eomonth charindex len patindex iif format datefromparts")
