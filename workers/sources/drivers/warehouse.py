@@ -66,15 +66,15 @@ class WarehouseDriver:
         require_driver(source)
         self._stop: Stop | None = None
         self._cursor: Any = None
+        self._name = source.name
+        self._is_doubtful = False
+        """Whether something failed on the connection: few of these drivers tell a lost one from a wrong statement."""
         try:
             url = make_url(source.url.get_secret_value()).set(drivername=WAREHOUSES[source.kind].dialect)
             self._engine = sa.create_engine(url, poolclass=NullPool)
         except (ArgumentError, ValueError, TypeError, sa.exc.NoSuchModuleError):
             raise Misconfigured(f"The URL of {source.name} cannot be used by its driver.") from None
-        try:
-            self._connection = self._engine.connect()
-        except Exception:  # each driver has errors of its own, and they name hosts and logins
-            raise SourceAway(f"{source.name} cannot be reached: its driver gives no connection.") from None
+        self._connection = self._connect()
 
     def access(self) -> Access:
         """What nobody can look up here counts as a right to write."""
@@ -82,8 +82,7 @@ class WarehouseDriver:
 
     def visible(self) -> Visible:
         """The tables and views of all schemas but the system's."""
-        with _looking() as inspector_of:
-            inspector = inspector_of(self._connection)
+        with self._looking() as inspector:
             default = inspector.default_schema_name or ""
             schemas = [each for each in inspector.get_schema_names() if each.casefold() not in SYSTEM]
             found = {
@@ -95,8 +94,7 @@ class WarehouseDriver:
 
     def columns(self, table: TableName) -> tuple[ColumnInfo, ...]:
         """The columns as SQLAlchemy tells them."""
-        with _looking() as inspector_of:
-            inspector = inspector_of(self._connection)
+        with self._looking() as inspector:
             try:
                 found = inspector.get_columns(self._shown(table.name), self._shown(table.schema))
             except sa.exc.NoSuchTableError:
@@ -112,8 +110,7 @@ class WarehouseDriver:
         visible = self.visible()
         columns: list[tuple[TableName, Column]] = []
         keys: list[tuple[TableName, ForeignKey]] = []
-        with _looking() as inspector_of:
-            inspector = inspector_of(self._connection)
+        with self._looking() as inspector:
             for table in visible.tables:
                 place = self._shown(table.name), self._shown(table.schema)
                 columns += [
@@ -127,19 +124,20 @@ class WarehouseDriver:
     @contextmanager
     def run(self, sql: str, limits: Limits) -> Iterator[Result]:
         """Run one statement; its rows are read as they come, and whatever it began is rolled back."""
-        raw = self._connection.connection
+        raw = self._open().connection
         with Stop(limits.seconds, self._end) as stop:
             self._stop = stop
-            self._cursor = raw.cursor()
             try:
-                with _errors(stop):
+                with self._errors(stop):
+                    self._cursor = raw.cursor()
                     self._cursor.execute(sql)
                     schema, first = _typed(self._cursor, limits)
-                yield Result(schema, capped(_reading(self._cursor, schema, first, stop), limits))
+                yield Result(schema, capped(self._reading(schema, first, stop), limits))
             finally:
-                for leave in (self._cursor.close, raw.rollback):
-                    with suppress(Exception):  # it was ended, or the database has no transactions
-                        leave()
+                with suppress(Exception):  # it was ended
+                    self._cursor.close()
+                with suppress(Exception):  # it was ended, or the database has no transactions
+                    raw.rollback()
                 self._stop, self._cursor = None, None
 
     def cancel(self) -> None:
@@ -152,6 +150,59 @@ class WarehouseDriver:
         with suppress(Exception):  # it is lost
             self._connection.close()
         self._engine.dispose()
+
+    def _connect(self) -> sa.Connection:
+        try:
+            return self._engine.connect()
+        except Exception:  # each driver has errors of its own, and they name hosts and logins
+            raise SourceAway(f"{self._name} cannot be reached: its driver gives no connection.") from None
+
+    def _open(self) -> sa.Connection:
+        """The connection, or a new one after something failed on it."""
+        if self._is_doubtful:
+            with suppress(Exception):  # it is lost
+                self._connection.close()
+            self._connection, self._is_doubtful = self._connect(), False
+        return self._connection
+
+    @contextmanager
+    def _looking(self) -> Iterator[sa.Inspector]:
+        try:
+            yield sa.inspect(self._open())
+        except sa.exc.SQLAlchemyError as error:
+            self._is_doubtful = True
+            raise StatementFailed(f"The database did not tell of its tables ({type(error).__name__}).") from None
+
+    def _reading(self, schema: pa.Schema, first: list[Sequence[Any]], stop: Stop) -> Iterator[pa.RecordBatch]:
+        def fetch(count: int) -> rows.Rows:
+            stop.check()
+            taken = first[:count]
+            del first[:count]
+            return taken or list(self._cursor.fetchmany(count))
+
+        with self._errors(stop):
+            yield from rows.batches(fetch, schema)
+
+    @contextmanager
+    def _errors(self, stop: Stop) -> Iterator[None]:
+        try:
+            yield
+        except (StatementFailed, MemoryError, pa.ArrowMemoryError):
+            raise
+        except Exception as error:  # each driver has errors of its own; the caller takes hosts and passwords out
+            self._is_doubtful = True
+            stop.check()
+            if self._is_lost(error):
+                raise SourceAway("The connection to the source was lost. Try again in a moment.") from None
+            said = (str(error).splitlines() or [type(error).__name__])[0]
+            raise StatementFailed(f"The database says: {said}") from None
+
+    def _is_lost(self, error: Any) -> bool:
+        """Whether the connection is lost, as far as SQLAlchemy knows the driver's errors."""
+        with suppress(Exception):
+            raw = self._connection.connection.driver_connection
+            return bool(self._engine.dialect.is_disconnect(error, raw, self._cursor))
+        return False
 
     def _key(self, told: Mapping[str, Any], schema: str) -> ForeignKey:
         to = TableName(self._own(told.get("referred_schema") or schema), self._own(told["referred_table"]))
@@ -204,33 +255,3 @@ def _guessed(values: Sequence[Any]) -> pa.DataType:
     if kinds == {datetime.datetime}:
         return pa.timestamp("us", "UTC" if any(value.tzinfo for value in seen) else None)
     return rows.guessed(values) or pa.string()
-
-
-def _reading(cursor: Any, schema: pa.Schema, first: list[Sequence[Any]], stop: Stop) -> Iterator[pa.RecordBatch]:
-    def fetch(count: int) -> rows.Rows:
-        stop.check()
-        taken = first[:count]
-        del first[:count]
-        return taken or list(cursor.fetchmany(count))
-
-    with _errors(stop):
-        yield from rows.batches(fetch, schema)
-
-
-@contextmanager
-def _looking() -> Iterator[Any]:
-    try:
-        yield sa.inspect
-    except sa.exc.SQLAlchemyError as error:
-        raise StatementFailed(f"The database did not tell of its tables ({type(error).__name__}).") from None
-
-
-@contextmanager
-def _errors(stop: Stop) -> Iterator[None]:
-    try:
-        yield
-    except (StatementFailed, MemoryError, pa.ArrowMemoryError):
-        raise
-    except Exception as error:  # each driver has errors of its own; the caller takes hosts and passwords out
-        stop.check()
-        raise StatementFailed(f"The database says: {(str(error).splitlines() or [type(error).__name__])[0]}") from None

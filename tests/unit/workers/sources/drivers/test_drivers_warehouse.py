@@ -14,8 +14,9 @@ from sources_world import statements
 
 from core.team_settings import SourceSettings
 from workers.sources.drivers import warehouse
+from workers.sources.drivers.base import Driver
 from workers.sources.drivers.warehouse import WAREHOUSES, Warehouse, WarehouseDriver
-from workers.sources.errors import LimitReached, LoginCanWrite, Misconfigured, SourceAway, StatementFailed
+from workers.sources.errors import Cancelled, LimitReached, LoginCanWrite, Misconfigured, SourceAway, StatementFailed
 from workers.sources.opening import named_source, open_source
 from workers.sources.query import result_of
 from workers.sources.values import Kind, Limits, Source, TableName
@@ -90,3 +91,46 @@ def test_a_database_that_does_not_answer_is_away_and_not_quoted(monkeypatch: pyt
         open_source(source("trino://ana:hunter2@127.0.0.1:1/db"))
     assert "hunter2" not in str(away.value)
     assert "127.0.0.1" not in str(away.value)
+
+
+LIMITS = Limits(10, 1 << 20, 600)
+
+
+def count(driver: Driver) -> int:
+    with driver.run("select count(*) as n from orders", LIMITS) as result:
+        return int(next(iter(result.batches)).to_pylist()[0]["n"])
+
+
+def lose(driver: Driver) -> None:
+    """Close the connection behind the driver's back, as a server does that starts anew."""
+    assert isinstance(driver, WarehouseDriver)
+    driver._connection.connection.driver_connection.close()
+
+
+def test_a_lost_connection_is_said_to_be_lost_so_that_it_is_replaced(shop: Source) -> None:
+    with closing(open_source(shop)) as driver:
+        lose(driver)
+        with pytest.raises(SourceAway):
+            count(driver)
+
+
+def test_a_connection_on_which_something_failed_is_not_used_again(
+    shop: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with closing(open_source(shop)) as driver:
+        assert isinstance(driver, WarehouseDriver)
+        monkeypatch.setattr(driver._engine.dialect, "is_disconnect", lambda *_: False)  # as most drivers say
+        lose(driver)
+        with pytest.raises(StatementFailed):
+            count(driver)
+        assert count(driver) == 4
+
+
+def test_after_a_stop_the_next_statement_runs(shop: Source) -> None:
+    with closing(open_source(shop)) as driver:
+        assert driver.visible().tables
+        with driver.run("select * from orders", LIMITS) as result:
+            driver.cancel()
+            with pytest.raises(Cancelled):
+                list(result.batches)
+        assert count(driver) == 4
