@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 import decimal
+import os
+import socket
 import threading
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 
 import pyarrow as pa
 import pytest
 import sources_world
+from mute_proxy import mute_proxy
 from patience import PATIENCE_S, eventually
+from pydantic import SecretStr
 from sources_world import PASSWORD, World
 from sql_corpus import HOSTILE, TRICKY
 
+from workers.sources.drivers import mysql
 from workers.sources.drivers.base import Driver
 from workers.sources.errors import (
     Cancelled,
@@ -370,3 +376,52 @@ def test_a_right_to_write_counts_also_where_names_hold_blanks(world: World, obje
         finally:
             cursor.execute(f"DROP DATABASE `{database}`")
     assert writes.startswith("it has INSERT on ")
+
+
+def test_a_server_that_vanishes_without_a_word_is_not_waited_for_without_end(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if world.kind != "mysql":
+        return
+    monkeypatch.setattr(mysql, "CONNECT_S", 1)
+    with mute_proxy(3306) as proxy:
+        there = world.source(timeout_s=1.0)
+        url = there.url.get_secret_value().replace(":3306/", f":{proxy.port}/")
+        ended: list[Exception] = []
+
+        def ask() -> None:
+            try:
+                read_all(driver, "SELECT id FROM orders", Limits(10, 1 << 20, 1.0))
+            except SourceError as error:
+                ended.append(error)
+
+        driver = open_source(replace(there, url=SecretStr(url)))
+        proxy.mute()
+        asking = threading.Thread(target=ask, daemon=True)
+        asking.start()
+        asking.join(PATIENCE_S)
+        assert [type(error) for error in ended] == [LimitReached]
+        driver.close()  # while it was waited for, this would wait too
+
+
+def test_a_connection_to_postgres_asks_now_and_then_whether_the_server_is_there(world: World) -> None:
+    if world.kind != "postgres":
+        return
+    before = sockets()
+    with opened(world.source()):
+        (descriptor,) = [each for inode, each in sockets().items() if inode not in before]
+        with socket.socket(fileno=os.dup(descriptor)) as own:
+            options = (socket.TCP_KEEPIDLE, socket.TCP_KEEPINTVL, socket.TCP_KEEPCNT, socket.TCP_USER_TIMEOUT)
+            idle, interval, times, unheard_ms = (own.getsockopt(socket.IPPROTO_TCP, option) for option in options)
+    assert idle + interval * times <= 60
+    assert 0 < unheard_ms <= 60_000
+
+
+def sockets() -> dict[str, int]:
+    """The open sockets of this process by their inode."""
+    found = {}
+    for each in os.listdir("/proc/self/fd"):
+        with suppress(OSError):  # that of the listing itself is closed
+            if (inode := os.readlink(f"/proc/self/fd/{each}")).startswith("socket:"):
+                found[inode] = int(each)
+    return found

@@ -71,6 +71,8 @@ class MysqlDriver:
         self._role = source.settings.role
         self._stop: Stop | None = None
         self._address = _address(source)
+        # A server that vanished without a word would otherwise be waited for without end.
+        self._address |= {"read_timeout": source.settings.timeout_s + CONNECT_S, "write_timeout": CONNECT_S}
         self._begin_session()
 
     def access(self) -> Access:

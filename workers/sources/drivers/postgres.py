@@ -30,6 +30,14 @@ from workers.sources.values import Access, ColumnInfo, Limits, Result, Source, T
 
 CONNECT_S = 10
 CATALOG_S = 20
+DEAD = {
+    "keepalives": 1,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 25_000,
+}
+"""A server that vanished without a word is noticed after 25 seconds. The system's own settings would wait for hours."""
 NO_MEMORY = r"out of memory|allocate memory|ReadRecord failed at row \d+:\s*$"
 """What libpq and ADBC say when this process, not the server, has no memory."""
 
@@ -61,7 +69,7 @@ class PostgresDriver:
         self._stop: Stop | None = None
         url = re.sub(r"^postgres(ql)?(\+\w+)?://", "postgresql://", source.url.get_secret_value())
         try:
-            address = make_conninfo(url, connect_timeout=CONNECT_S, application_name="threadbook")
+            address = make_conninfo(url, connect_timeout=CONNECT_S, application_name="threadbook", **DEAD)
         except psycopg.ProgrammingError:
             raise Misconfigured(f"The URL of {source.name} is no URL of Postgres.") from None
         try:
