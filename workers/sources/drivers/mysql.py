@@ -57,7 +57,8 @@ TIME_OVER = {1969, 3024}
 INTERRUPTED = 1317
 _NAME = r"(?:`(?:[^`]|``)*`|'(?:[^']|'')*'|[^\s,@`']+)"
 _ROLE = rf"{_NAME}(?:@{_NAME})?"
-LOST = {2006, 2013, 2055, 1927, 0}
+LOST = {2006, 2013, 2055, 1927, 1053, 4031, 0}
+"""The numbers of a connection that is gone: 1053 as the server shuts down, 4031 (MySQL) after its idle time."""
 UNKNOWN_COLUMN = 1054
 NO_LOOK_INTO_VIEW = 1345
 """EXPLAIN of a SELECT from a view, by a login without SHOW VIEW."""

@@ -1,10 +1,12 @@
-"""What SHOW GRANTS says is read whole, whatever the names in it are."""
+"""SHOW GRANTS is read whole, whatever the names in it are; a lost connection is told from a wrong statement."""
 
 from __future__ import annotations
 
+import pymysql
 import pytest
 
-from workers.sources.drivers.mysql import _beyond_reading, _roles
+from workers.sources.drivers.mysql import _beyond_reading, _errors, _roles
+from workers.sources.errors import SourceAway
 
 
 @pytest.mark.parametrize(
@@ -36,3 +38,9 @@ def test_every_role_of_a_login_is_looked_at(grant: str, roles: list[str]) -> Non
 )
 def test_a_right_beyond_reading_is_found(grant: str, said: str) -> None:
     assert _beyond_reading(grant) == said
+
+
+@pytest.mark.parametrize("number", [2006, 2013, 1927, 1053, 4031])
+def test_a_connection_that_the_server_has_ended_is_lost_so_that_it_is_replaced(number: int) -> None:
+    with pytest.raises(SourceAway), _errors(None, 1.0):
+        raise pymysql.OperationalError(number, "The client was disconnected by the server because of inactivity.")
