@@ -28,7 +28,8 @@ app = typer.Typer(
 )
 
 Files = Annotated[
-    list[Path] | None, typer.Option("--file", "-f", help="A file to attach; can be repeated.", exists=True)
+    list[Path] | None,
+    typer.Option("--file", "-f", help="A file to attach; can be repeated.", exists=True, dir_okay=False),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of text.")]
 
@@ -696,13 +697,11 @@ def purge(
     as_json: AsJson = False,
 ) -> None:
     """Delete threads for good: rows, files, sessions on every node. Messages in Slack stay there."""
-    from core.settings import load_settings
     from tryout import purge as purge_room
+    from tryout import running_stack
 
-    settings = load_settings()
-    _exit(
-        purge_room.run(settings, thread=thread, person=person, older_than=older_than, dry_run=dry_run, as_json=as_json)
-    )
+    settings, link = running_stack.instead_of(_settings()), running_stack.as_link(thread)
+    _exit(purge_room.run(settings, thread=link, person=person, older_than=older_than, dry_run=dry_run, as_json=as_json))
 
 
 @app.command()
@@ -713,11 +712,12 @@ def audit(
     as_json: AsJson = False,
 ) -> None:
     """Show who did what: refusals, resets, confirmations, replays, purges. Lines are only added, never changed."""
-    from core.settings import load_settings
     from tryout import audit as audit_room
+    from tryout import running_stack
 
+    settings = running_stack.instead_of(_settings())
     at = since.replace(tzinfo=UTC) if since else None
-    _exit(audit_room.run(load_settings(), since=at, thread=thread, person=person, as_json=as_json))
+    _exit(audit_room.run(settings, since=at, thread=thread, person=person, as_json=as_json))
 
 
 def _exit(code: int) -> NoReturn:
@@ -733,7 +733,7 @@ def main() -> None:
     try:
         app()
     except SettingsError as error:
-        print(f"threadbook: a setting is wrong.\n{error}", file=sys.stderr)
+        print(f"threadbook: an argument or a setting is wrong.\n{error}", file=sys.stderr)
         sys.exit(2)
     except OursToFix as error:
         print(f"threadbook: {str(error).splitlines()[0]}", file=sys.stderr)

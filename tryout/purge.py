@@ -22,7 +22,7 @@ from core.settings import Settings
 from core.spool import Spool
 from core.store import Store
 from core.store.history import History
-from tryout.operator import operator, permitted
+from tryout.operator import operator, permitted, why_unreadable
 from workers.agent.thread_states import last_state
 
 _AGE = re.compile(r"(\d{1,5})d")
@@ -60,9 +60,13 @@ def run(
                 thread = next((turn.thread_id for turn in history.find(thread)), thread)
             found = store.purgeable(thread_id=thread, user=person, older_than=since)
             counts = {thread_id: store.purge_counts(thread_id) for thread_id in found}
-            _print(counts, dry_run=dry_run, as_json=as_json)
-            if dry_run:
-                return 0
+        except SQLAlchemyError as error:
+            print(f"threadbook: nothing was deleted. {why_unreadable(store, error)}", file=sys.stderr)
+            return 1
+        _print(counts, dry_run=dry_run, as_json=as_json)
+        if dry_run:
+            return 0
+        try:
             blobs, spool = Blobs(settings.files), Spool(settings.spool)
             if person:
                 spool.purge(user=person)

@@ -1,4 +1,4 @@
-"""What a person sees when a setting is wrong."""
+"""What a person sees when an argument or a setting is wrong."""
 
 from __future__ import annotations
 
@@ -61,3 +61,17 @@ def test_shells_complete_commands_and_help_names_the_exit_codes() -> None:
     asked = {"_THREADBOOK_COMPLETE": "complete_bash", "COMP_WORDS": "threadbook re", "COMP_CWORD": "1"}
     shown = CliRunner().invoke(threadbook.app, [], prog_name="threadbook", env=asked)
     assert shown.stdout.split() == ["replay"]
+
+
+def test_a_wrong_argument_is_not_called_a_wrong_setting(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "threadbook", "purge"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(ROOT), "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert done.stderr.startswith("threadbook: an argument or a setting is wrong.\npurge takes one of:")

@@ -46,3 +46,10 @@ def test_an_empty_folder_and_one_with_too_many_files_are_refused_before_anything
         (tmp_path / f"{number}.csv").write_text("x\n")
     with pytest.raises(ask_input.BadInput, match="11 files"):
         ask_input.files_in(tmp_path)
+
+
+def test_a_folder_is_no_file_to_attach(tmp_path: Path) -> None:
+    done = CliRunner().invoke(threadbook.app, ["ask", "how much?", "--file", str(tmp_path)])
+    assert done.exit_code == 2
+    assert "directory" in done.output
+    assert "Traceback" not in done.output

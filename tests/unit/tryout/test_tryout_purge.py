@@ -100,3 +100,13 @@ def test_an_operator_who_may_not_deletes_nothing(tmp_path: Path, store: Store) -
     turn = write_turn(store, [ASKED, CELL, FINISHED])
     assert purge.run(settings, thread=turn.thread_id) == 1
     assert len(store.steps(turn.id)) == 3
+
+
+def test_a_purge_where_nothing_is_stored_says_so_and_does_not_ask_to_be_repeated(
+    settings: Settings, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for dry_run in (True, False):
+        assert purge.run(settings, thread="T1:C1:1.0", dry_run=dry_run) == 1
+        said = capsys.readouterr().err
+        assert "nothing was deleted. Nothing is stored yet: start `make run`" in said
+        assert "Purge again" not in said

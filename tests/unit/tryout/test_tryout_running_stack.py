@@ -1,14 +1,18 @@
-"""`status` and `replay` find the stack of `make run`, and never take it for a team's own service."""
+"""Commands that look into threads find the stack of `make run`, and never take it for a team's own service."""
 
 from __future__ import annotations
 
 import json
 import os
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+import threadbook
 from core.settings import Settings, load_settings
+from core.store import Store
 from tryout.running_stack import as_link, instead_of, noted
 
 
@@ -62,3 +66,21 @@ def test_the_address_of_a_threads_page_is_a_link() -> None:
     assert as_link("http://127.0.0.1:8765/C0SALES/1763836000.000100") == "/archives/C0SALES/p1763836000000100"
     for other in ("T1-C1-1.2", "https://evil.test/C0SALES/1763836000.000100", "/archives/C0SALES/p1763836000000100"):
         assert as_link(other) == other
+
+
+@pytest.mark.parametrize("command", [["audit"], ["purge", "http://127.0.0.1:8765/C1/100.000001", "--dry-run"]])
+def test_audit_and_purge_look_into_the_running_stack_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: list[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("DATABASE_URL", "THREADBOOK_HOME", "SLACK_BOT_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+    home = tmp_path / ".threadbook" / "run"
+    home.mkdir(parents=True)
+    stack = load_settings({"THREADBOOK_HOME": str(home), "REDIS_URL": "redis://127.0.0.1:1/0"}, tmp_path)
+    with closing(Store(stack.database_url)) as store:
+        store.migrate()
+    with noted(stack):
+        done = CliRunner().invoke(threadbook.app, command)
+    assert done.exit_code == 0
+    assert "Nothing is stored yet" not in done.output
