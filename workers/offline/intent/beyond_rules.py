@@ -21,6 +21,9 @@ def beyond_rules(heard: Heard, intent: Intent, frame: Join) -> list[str]:
     found = first_said("beyond_rules", heard.text)
     if len(find(lexicon()["one_side"], heard.text)) == 1 and "compare" not in kinds:
         found += first_said("one_side", heard.text)
+    if "profile" not in kinds:
+        held = " ".join(value for item in intent.filters for value in item.values).casefold()
+        found += [word for word in first_said("absent", heard.text) if word.casefold() not in held]
     if not kinds & {"change", "compare", "trend", "predict"}:
         found += first_said("differences", heard.text)
     if intent.aggregate == "count":

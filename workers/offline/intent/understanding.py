@@ -108,6 +108,8 @@ def _misread(heard: Heard, intent: Intent) -> list[str]:
         found += [phrase for key, phrase in _phrases("aggregates", text) if key == heard.aggregate]
     if has("superlatives", text) and moves(text) and intent.aggregate in ("max", "min"):
         found += ["increase" if has("rises", text) else "decrease"]
+    if kinds == {"total"} and intent.aggregate not in ("max", "min"):
+        found += first_said("superlatives", text)
     if heard.shares and kinds == {"total"} and not intent.target and intent.aggregate != "mean":
         found += first_said("shares", text)
     if intent.aggregate == "sum" and intent.measure and (per := _PER_ROW.search(text)):

@@ -309,3 +309,38 @@ def test_growth_among_the_largest_is_said_to_be_only_that(asked: Any) -> None:
     spent.loc[(spent["buyer"] == "Buyer 11") & (spent["day"] >= "2024-04-01"), "amount"] *= 5
     answer = asked(spent, "Which buyer grew the most over time?")
     assert "largest of 12 were compared" in answer.report
+
+
+@pytest.fixture
+def gaps() -> pd.DataFrame:
+    """Ten visits, of which three have no fee."""
+    return pd.DataFrame(
+        {"ward": ["Hill", "Lake"] * 5, "fee": [10.0, None, 30.0, None, 50.0, 60.0, None, 80.0, 95.0, 105.0]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "question", "word"), [("total fee", "highest fee", "highest"), ("总fee是多少？", "最高fee", "最高")]
+)
+def test_the_highest_after_a_total_is_not_answered_with_the_total(
+    asked: Any, gaps: pd.DataFrame, first: str, question: str, word: str
+) -> None:
+    report = asked(gaps, first, question).report
+    assert "430" not in report
+    assert f"“{word}”" in report
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["how many values are missing?", "number of missing fees by ward", "how many missing values per column?"],
+)
+def test_a_count_of_what_is_missing_is_not_answered_with_the_number_of_rows(
+    asked: Any, gaps: pd.DataFrame, question: str
+) -> None:
+    report = asked(gaps, question).report
+    assert "computed nothing" in report
+    assert "“missing”" in report
+
+
+def test_an_overview_still_says_what_is_missing(asked: Any, gaps: pd.DataFrame) -> None:
+    assert "3 missing" in asked(gaps, "describe the missing values").report
