@@ -344,3 +344,10 @@ def test_a_count_of_what_is_missing_is_not_answered_with_the_number_of_rows(
 
 def test_an_overview_still_says_what_is_missing(asked: Any, gaps: pd.DataFrame) -> None:
     assert "3 missing" in asked(gaps, "describe the missing values").report
+
+
+@pytest.mark.parametrize(
+    ("question", "said"), [("median fee", "from 7 of 10 rows"), ("fee的中位数是多少？", "10行中的7行")]
+)
+def test_a_number_says_how_many_rows_it_is_from(asked: Any, gaps: pd.DataFrame, question: str, said: str) -> None:
+    assert said in asked(gaps, question).report
