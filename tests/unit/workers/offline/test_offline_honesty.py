@@ -193,3 +193,14 @@ def test_chinese_questions_get_the_same_honesty(shop: pd.DataFrame, thread: Any,
     assert "显著" in thread.ask("各地区销售额").report or "差异" in thread.ask("差异显著吗？").report
     large = (frame["销售额"] > 300).sum()
     assert f"：{large}。**" in thread.ask("销售额大于300的订单有多少？").report
+
+
+@pytest.mark.parametrize(
+    ("question", "next_step"),
+    [("how many revenues are missing?", "write “help”"), ("每个门店的利润是多少", "输入“帮助”")],
+)
+def test_a_refusal_says_what_to_do_next(
+    thread: Any, shop: pd.DataFrame, tmp_path: Path, question: str, next_step: str
+) -> None:
+    shop.to_csv(tmp_path / "shop.csv", index=False)
+    assert next_step in thread.ask(question, tmp_path / "shop.csv").report
