@@ -22,7 +22,8 @@ def profile(
     })  # fmt: skip
     empty = [column for column in work.columns if work[column].isna().all()][:20]
     tell("profile", rows=len(work), columns=work.shape[1], copies=int(copies_of(work).sum()),
-         missing_cells=int(work.isna().sum().sum()), empty_columns=empty)  # fmt: skip
+         missing_cells=int(work.isna().sum().sum()), missing_share=round(float(work.isna().to_numpy().mean()), 6),
+         empty_columns=empty)  # fmt: skip
     for column in numbers:
         values = work[column].dropna()
         if len(values):
@@ -107,7 +108,7 @@ def distribution(
          minimum=round(values.min(), 4), p5=round(values.quantile(0.05), 4), q1=round(low, 4), median=round(middle, 4),
          q3=round(high, 4), p95=round(values.quantile(0.95), 4), maximum=round(values.max(), 4),
          skew=round(values.skew(), 2), outliers=outliers, far=len(far), negative=int((values < 0).sum()),
-         zero=int((values == 0).sum()), missing=int(work[column].isna().sum()))  # fmt: skip
+         zero=int((values == 0).sum()), between=0.9, missing=int(work[column].isna().sum()))  # fmt: skip
     print(fill("values", words, values=len(values), median=written("{:,.6g}", words)(middle)))
     table = work.loc[values.sub(middle).abs().nlargest(10).index, columns]
     for _, row in table.head(3).iterrows():

@@ -351,3 +351,12 @@ def test_an_overview_still_says_what_is_missing(asked: Any, gaps: pd.DataFrame) 
 )
 def test_a_number_says_how_many_rows_it_is_from(asked: Any, gaps: pd.DataFrame, question: str, said: str) -> None:
     assert said in asked(gaps, question).report
+
+
+@pytest.mark.parametrize("question", ["describe the data", "distribution of fee"])
+def test_a_share_that_the_analyst_computed_is_not_marked_as_computed_elsewhere(
+    asked: Any, gaps: pd.DataFrame, question: str
+) -> None:
+    report = asked(gaps, question).report
+    assert "%" in report
+    assert "⚠" not in report
