@@ -18,6 +18,11 @@ def read_line(table: Table, **changes: object) -> str:
 
     Without a usable expression in the abstract one is made for the table's format.
     """
+    named = '.rename(columns=lambda name: " ".join(str(name).split()))' if table.has_blanks else ""
+    return _read_line(table, changes) + named
+
+
+def _read_line(table: Table, changes: dict[str, object]) -> str:
     if table.has_own_line:
         return table.read
     if table.sheet is not None and table.format != "html":

@@ -75,15 +75,18 @@ def _tables(file: FileAbstract) -> Iterator[Table]:
     for note in file.tables:
         if note.columns:
             numbered = file.format == "html" and note.name.isdecimal()
+            columns = tuple(_column(column, note.rows) for column in note.columns)
+            names = [column.name for column in columns]
             yield Table(
                 name=note.name if several and note.name else file.path.rsplit("/", 1)[-1].rsplit(".", 1)[0],
                 path=file.path,
                 format=file.format,
-                columns=tuple(_column(column, note.rows) for column in note.columns),
+                columns=columns,
                 rows=note.rows,
                 sheet=note.name if note.name and (file.format.startswith("xls") or numbered) else None,
                 encoding=file.encoding,
                 read=note.read or file.read_hint,
+                has_blanks=len(set(names)) == len(names) and names != [column.name for column in note.columns],
             )
 
 

@@ -46,7 +46,8 @@ _OWN_LINES = frozenset({"sqlite", "duckdb", "xls", "ods", "stata", "spss", "sas"
 @dataclass(frozen=True, slots=True)
 class Table:
     """A table of a file. `sheet` is set for one of several in a workbook; `rows` is None when unknown. `content` is the
-    text of a table that stood in a message: its file is written when it is loaded."""
+    text of a table that stood in a message: its file is written when it is loaded. `has_blanks`: the file has blanks
+    around names of columns, or several within one, that the columns here have not."""
 
     name: str
     path: str
@@ -57,6 +58,7 @@ class Table:
     encoding: str | None = None
     read: str = ""
     content: str = ""
+    has_blanks: bool = False
 
     @property
     def has_own_line(self) -> bool:

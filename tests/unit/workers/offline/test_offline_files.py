@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 import pytest
+from PIL import Image
 
 pytestmark = pytest.mark.long
 
@@ -138,3 +140,10 @@ def test_many_removed_copies_are_said_in_the_answer(copies: int, said: bool, thr
     answer, _, method = report.partition("## Method")
     assert ("20 of the 120 rows (16.7%) are exact copies" in answer) is said
     assert "of a row removed" in method
+
+
+def test_names_of_columns_with_blanks_around_them_are_read(thread: Any, tmp_path: Path) -> None:
+    (tmp_path / "fees.csv").write_text(" Ward  Name , Fee ,Status\nHill,10,open\nLake,20,open\nHill,30,closed\n")
+    answer = thread.ask("Total fee by ward name?", tmp_path / "fees.csv")
+    assert answer.failures == []
+    assert "| Hill | 40 |" in answer.report
