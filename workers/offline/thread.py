@@ -139,13 +139,14 @@ def _called(table: Table) -> re.Pattern[str]:
 def _tables(turns: Sequence[TurnContent]) -> tuple[Table, ...]:
     """All tables of the thread. A file that came again under its name replaces the earlier one; a table in a message
     is about that message until other data comes."""
-    found: dict[tuple[str, str | None], Table] = {}
+    found: dict[tuple[str, str | None, str], Table] = {}
     for turn in turns:
         if turn.tables:
             other = turn.tables[-1].format == "source"  # another source is another subject
-            found = {place: table for place, table in found.items() if not (table.content or other)}
+            again = {table.path for table in turn.tables}
+            found = {at: one for at, one in found.items() if not (one.content or other or one.path in again)}
         for table in turn.tables:
-            found[table.path, table.sheet] = table
+            found[table.path, table.sheet, table.name] = table
     return tuple(found.values())
 
 

@@ -147,3 +147,11 @@ def test_names_of_columns_with_blanks_around_them_are_read(thread: Any, tmp_path
     answer = thread.ask("Total fee by ward name?", tmp_path / "fees.csv")
     assert answer.failures == []
     assert "| Hill | 40 |" in answer.report
+
+
+def test_each_table_of_a_zip_can_be_asked(thread: Any, tmp_path: Path) -> None:
+    with zipfile.ZipFile(tmp_path / "both.zip", "w") as archive:
+        archive.writestr("visits.csv", "month,visitors\n" + "".join(f"2024-{n:02},{n}\n" for n in range(1, 13)))
+        archive.writestr("fees.csv", "ward,fee\n" + "Hill,10\nLake,20\n" * 20)
+    assert "78" in thread.ask("Trend of visitors", tmp_path / "both.zip").report
+    assert "| Lake | 400 |" in thread.ask("Total fee by ward?").report
