@@ -390,7 +390,8 @@ def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
     answer: figures that stay unsourced are marked, and the judge counts as satisfied when its reply was unreadable
     twice or when no model call is left. `_give_up` posts a report that was sent back when no better one follows.
     """
-    if paths := guards.unread_files(turn):
+    paths = guards.unread_files(turn)
+    if paths and not guards.only_declines(report.text, paths, partial=report.partial):
         if guards.corrections(turn, guards.NO_DATA_READ) >= turn.limits.max_futile:
             return _give_up(turn, "data_not_read", turn.limits.max_futile)
         return _correct(turn, guards.NO_DATA_READ, report.call_id, paths=paths)

@@ -162,6 +162,13 @@ def unread_files(turn: Turn) -> tuple[str, ...]:
     return tuple(file.path for file in given)
 
 
+def only_declines(report: str, paths: Iterable[str], *, partial: bool) -> bool:
+    """Whether a report answers nothing and gives no figure: it may say of an unread file that it cannot be used."""
+    for path in paths:
+        report = report.replace(path, "")
+    return partial and not any(map(str.isdigit, report))
+
+
 def _to_read(turn: Turn, files: Sequence[FileAbstract]) -> list[FileAbstract]:
     return [file for file in files if not (turn.sees and is_shown(file))]
 

@@ -155,3 +155,16 @@ def test_each_table_of_a_zip_can_be_asked(thread: Any, tmp_path: Path) -> None:
         archive.writestr("fees.csv", "ward,fee\n" + "Hill,10\nLake,20\n" * 20)
     assert "78" in thread.ask("Trend of visitors", tmp_path / "both.zip").report
     assert "| Lake | 400 |" in thread.ask("Total fee by ward?").report
+
+
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [("What does this chart show?", "I can only analyse tables offline"), ("这张图说明什么？", "离线时我只能分析表格")],
+)
+def test_a_thread_with_a_picture_alone_says_that_tables_are_needed(
+    thread: Any, tmp_path: Path, question: str, said: str
+) -> None:
+    Image.new("RGB", (64, 48)).save(tmp_path / "chart.png")
+    answer = thread.ask(question, tmp_path / "chart.png")
+    assert said in answer.report
+    assert (answer.gave_up, answer.has_tick) == ("", False)
