@@ -59,6 +59,12 @@ def test_the_whole_report_is_as_its_golden_file_says(golden: Golden, name: str) 
         golden(f"reports/{name}.md", report.markdown)
 
 
+def test_a_report_without_one_good_cell_names_no_other_cells() -> None:
+    shown = str(render_report(case("x", cells=(FAILED,))).messages)
+    assert "1 of 1 code cells did not finish." in shown
+    assert "the others" not in shown
+
+
 def test_the_answer_stands_first_below_the_question() -> None:
     first = render_report(SHORT).messages[0]
     assert first.blocks[0]["elements"][0]["type"] == "rich_text_quote"
