@@ -328,6 +328,7 @@ def test_a_reply_that_comes_while_its_thread_is_being_opened_is_shown(
 def test_a_channel_without_the_bot_offers_to_invite_it(browser: Browser, server: Address) -> None:
     with page_at(browser, f"{server.url}/{SALES}") as page:
         page.get_by_role("link", name="random").click()
+        expect(page.locator(".intro")).to_contain_text("Invite @Threadbook before you ask")
         page.get_by_role("button", name="Invite Threadbook").click()
         expect(page.get_by_role("button", name="Invite Threadbook")).to_have_count(0)
         expect(page.locator(".intro")).to_contain_text("Mention @Threadbook")
