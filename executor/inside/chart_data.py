@@ -18,11 +18,14 @@ def describe_chart(figure: Any) -> list[dict[str, Any]]:
     for axes in figure.axes[:_AXES]:
         series = [*_lines(axes), *_bars(axes), *_scatters(axes), *_slices(axes)][:_SERIES]
         if series:
+            names = [_text(axes.get_xlabel()), _text(axes.get_ylabel())]
+            if any(getattr(container, "orientation", "vertical") == "horizontal" for container in axes.containers):
+                names.reverse()  # what the bars are of stands beside them, and their length below
             found.append(
                 {
                     "title": _text(axes.get_title() or axes.get_title(loc="left")),
-                    "x": _text(axes.get_xlabel()),
-                    "y": _text(axes.get_ylabel()),
+                    "x": names[0],
+                    "y": names[1],
                     "series": series,
                     "more": _shows_more(axes),
                 }

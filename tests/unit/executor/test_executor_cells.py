@@ -468,6 +468,16 @@ def test_a_figure_comes_with_its_data(run) -> None:
     assert regions.series[0].points == (("north", 3), ("south", 4))
 
 
+def test_bars_that_lie_name_what_they_are_of_first_and_their_length_second(run) -> None:
+    result = run(
+        "import matplotlib.pyplot as plt\nfig, axes = plt.subplots()\naxes.barh(['north', 'south'], [3, 4])\n"
+        "axes.set_xlabel('EUR')\naxes.set_ylabel('region')"
+    )
+    (regions,) = result.artifacts[0].chart
+    assert (regions.x, regions.y) == ("region", "EUR")
+    assert regions.series[0].points == (("north", 3), ("south", 4))
+
+
 def test_a_figure_says_whether_its_data_is_all_that_it_shows(run) -> None:
     """A chart that is drawn again from its data must show no less, and nothing else."""
     plain = ("left.bar(['a', 'b'], [1, 2])", "left.barh(['a'], [1])", "left.plot([1, 2])", "left.scatter([1], [2])")
