@@ -115,7 +115,10 @@ def _lying(chart: ChartData, labels: Sequence[str], language: Language, width: i
     bottom = top + band * len(labels)
     along = _axis(values, left, width - 3 * _END, language)
     parts = [f'<path class="grid" d="M{tick.at:.1f} {top:.1f}V{bottom:.1f}"/>' for tick in along.ticks]
-    parts += [_text(tick.at, bottom + _LINE, tick.label, "middle") for tick in along.ticks]
+    longest = (max(places(tick.label) for tick in along.ticks) + 1) * _LETTER
+    apart = along.ticks[1].at - along.ticks[0].at if len(along.ticks) > 1 else longest
+    some = along.ticks[:: math.ceil(longest / apart)]  # long numbers on a phone would overlap
+    parts += [_text(tick.at, bottom + _LINE, tick.label, "middle") for tick in some]
     for place, label in enumerate(shown):
         upper = top + band * place
         parts.append(_text(left - _GAP, upper + band / 2 + 4, label, "end"))

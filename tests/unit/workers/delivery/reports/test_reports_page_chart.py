@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from xml.etree import ElementTree
@@ -53,6 +54,17 @@ def test_bars_with_long_names_lie_and_begin_at_one_line() -> None:
     assert len({each.attrib["x"] for each in bars}) == 1
     widths = [numbers(each, "width")[0] for each in bars]
     assert [wide / widths[0] for wide in widths] == pytest.approx([1, 2, 3, 4, 5], rel=0.02)
+
+
+def test_values_below_lying_bars_do_not_overlap_on_a_phone() -> None:
+    large: Points = [(f"Product number {place} of ours", 205_000 * place) for place in range(6)]
+    below = [
+        each for each in drawn(chart("bar", large), NARROW).iter("text") if (each.text or "").replace(",", "").isdigit()
+    ]
+    at = [float(each.attrib["x"]) for each in below]
+    longest = max(len(each.text or "") for each in below)
+    assert len(below) >= 2
+    assert min(b - a for a, b in itertools.pairwise(at)) > 6.5 * longest
 
 
 def test_a_line_whose_points_stand_nowhere_is_left_to_its_picture() -> None:
