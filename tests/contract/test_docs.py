@@ -99,3 +99,9 @@ def test_the_playground_offers_every_slack_method_that_we_call() -> None:
     called = slack_methods_called()
     assert "chat.postMessage" in called
     assert called - set(METHODS) == set()
+
+
+def test_a_command_of_the_readme_names_what_a_group_of_commands_should_do() -> None:
+    groups = [group.name for group in threadbook.app.registered_groups]
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert [name for name in groups if f"`threadbook {name}`" in text] == []
