@@ -110,7 +110,9 @@ def _misread(heard: Heard, intent: Intent) -> list[str]:
         found += ["increase" if has("rises", text) else "decrease"]
     if kinds == {"total"} and intent.aggregate not in ("max", "min"):
         found += first_said("superlatives", text)
-    if heard.shares and kinds == {"total"} and not intent.target and intent.aggregate != "mean":
+    if kinds == {"total"} and moves(text):
+        found += first_said("rises" if has("rises", text) else "falls", text)
+    if heard.shares and kinds and kinds <= {"total", "trend"} and not intent.target and intent.aggregate != "mean":
         found += first_said("shares", text)
     if intent.aggregate == "sum" and intent.measure and (per := _PER_ROW.search(text)):
         grouped = [word.stem for group in heard.groups for word in words(group)]

@@ -360,3 +360,18 @@ def test_a_share_that_the_analyst_computed_is_not_marked_as_computed_elsewhere(
     report = asked(gaps, question).report
     assert "%" in report
     assert "⚠" not in report
+
+
+@pytest.mark.parametrize(
+    ("questions", "word"),
+    [
+        (("did fees fall in March 2023?",), "fall"),
+        (("fee per day and clinic", "share of Hill"), "share"),
+    ],
+)
+def test_a_rise_or_a_share_that_is_asked_for_is_not_answered_with_a_sum(
+    asked: Any, clinic: pd.DataFrame, questions: tuple[str, ...], word: str
+) -> None:
+    report = asked(clinic, *questions).report
+    assert "computed nothing" in report
+    assert f"“{word}”" in report
