@@ -150,7 +150,7 @@ def _judged(
     shared = len(fact.words & words)
     score = agrees * 4 + shared + (fact.turn == 0) * 2 - coarse * 3 - fact.given * 1
     against: Reason = ""
-    if not _unit_fits(claim, fact, scene, facts, words, told=told):
+    if not _unit_fits(claim, fact, scene, facts, words, told=told, agrees=agrees > 0):
         against = "unit"
     elif scene.conflict(claim, fact) is not None:
         against = "row"
@@ -161,7 +161,9 @@ def _judged(
     return Candidate(fact, against, score, agrees > 0)
 
 
-def _unit_fits(claim: Claim, fact: Fact, scene: Scene, facts: Facts, words: frozenset[str], *, told: Told) -> bool:
+def _unit_fits(
+    claim: Claim, fact: Fact, scene: Scene, facts: Facts, words: frozenset[str], *, told: Told, agrees: bool
+) -> bool:
     unit, own, fraction = claim.numeral.unit, fact.unit, told == "fraction"
     if told == "converted":
         return True
@@ -170,6 +172,8 @@ def _unit_fits(claim: Claim, fact: Fact, scene: Scene, facts: Facts, words: froz
             return False
         if fraction:
             return own != "%" and abs(fact.value) <= 20 and (fact.value != int(fact.value) or abs(fact.value) <= 1)
+        if claim.in_table and "%" not in claim.numeral.text + claim.column and (agrees or fact.words & words):
+            return True  # a column called "pct", told as it stands: its name does not say that 0.31 is no 31 %
         return fact.given or (fact.percent and (own in ("%", "pp") or abs(fact.value) > 1 or fact.value == 0))
     if unit in _MONEY:
         if own in _MONEY:

@@ -514,6 +514,17 @@ def test_an_m_behind_an_amount_of_money_is_a_million() -> None:
     assert first("The hall is 4.2 m high.", "revenue_eur 4218330.55\n").state == "unsourced"
 
 
+def test_a_column_called_pct_is_told_as_it_stands() -> None:
+    printed = "        pct  visits\nplan\nfree  0.31    12.5\npro   0.74    20.1\n"
+    table = "| plan | {} |\n|---|---|\n| free | {} |\n| pro | {} |\n"
+    assert set(states(table.format("pct", 0.31, 0.74), printed).values()) == {"sourced"}
+    assert set(states(table.format("mean of pct", 0.31, 0.74), printed).values()) == {"sourced"}
+    assert set(states(table.format("pct", "31 %", "74 %"), printed).values()) == {"sourced"}
+    assert set(states(table.format("pct", "0.31 %", "0.74 %"), printed).values()) == {"unsourced"}
+    assert set(states(table.format("share in %", 0.31, 0.74), printed).values()) == {"unsourced"}
+    assert "unsourced" in states(table.format("pct", 0.74, 0.31), printed).values()
+
+
 def test_a_capital_t_behind_an_amount_of_money_is_a_trillion_and_before_its_sign_a_thousand() -> None:
     assert first("The market is worth $3.4T.", "market_usd 3412000000000\n").state == "sourced"
     assert first("The market is worth $3.4T.", "market_usd 3412\n").state == "unsourced"
