@@ -102,12 +102,13 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     named = _columns_named(text, known, found, [*value_spans, *bound_spans], {item.column for item in values})
     if (top or has("asks_each", text)) and not named.groups:  # "top 5 customers": rows that share a name are a group
         named.groups += [column.name for column in named.others if repeats(column, frame)][:1]
-    groups: list[str] = [part for part, said in lexicon()["parts_of_dates"].items() if date and find(said, text)]
-    groups += named.groups
+    parts = {part: find(said, text) for part, said in lexicon()["parts_of_dates"].items() if date}
+    groups = [*(part for part, spans in parts.items() if spans), *named.groups]
     measures, target = named.measures, named.target
     columns = [mention for mention in found if mention.columns[0].kind != "id"]  # a row's number names the rows
     whole_names = [mention.span for mention in columns if mention.score >= cols.WHOLE_NAME]
-    plain = without(text, [*whole_names, *(moment.span for moment in times)])  # "monthly charges" asks for no months
+    timely = [*(moment.span for moment in times), *parts.get("@weekday", ())]
+    plain = without(text, [*whole_names, *timely])  # "monthly charges", "by day of the week": no steps of time
     peak = first_of("best_period", plain) if not groups else None
     kinds = _kinds(plain)
     if peak:

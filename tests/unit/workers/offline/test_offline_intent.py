@@ -62,6 +62,8 @@ def kinds(intent: Intent) -> list[tuple[str, tuple[str, ...]]]:
         ("Can you predict the amount?", [("predict", ())]),
         ("Describe the data", [("profile", ())]),
         ("sales by weekday", [("breakdown", ("@weekday",))]),
+        ("sales by day of the week", [("breakdown", ("@weekday",))]),
+        ("sales per day of week", [("breakdown", ("@weekday",))]),
         ("why did sales drop in March?", [("change", ("region", "product", "channel"))]),
         ("which month was best?", [("trend", ())]),
         ("Is North better than South?", [("breakdown", ("region",))]),
