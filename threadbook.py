@@ -156,7 +156,9 @@ def ask(
 
 @app.command("eval")
 def evaluate(
-    suite: Annotated[Path, typer.Argument(help="A file of questions, one JSON object per line.", dir_okay=False)],
+    suite: Annotated[
+        Path, typer.Argument(help="A file of questions, one JSON object per line.", exists=True, dir_okay=False)
+    ],
     *,
     model: Annotated[
         str, typer.Option(help="A model's name, `offline`, or `scripted:FILE`; by default as in the settings.")
