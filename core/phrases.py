@@ -162,6 +162,7 @@ _WORD = re.compile(r"[a-zà-öø-ÿßœ]+")
 _SAMPLE: Final = 4000
 _LEAST_WORDS: Final = 2
 _OPENING = re.compile(r"[¿¡]")
+_QUOTED = re.compile(r"^>.*$", re.MULTILINE)
 _ONLY_THERE: Final[Mapping[Language, re.Pattern[str]]] = {
     "de": re.compile(r"[äöüß]"),
     "es": re.compile(r"[¿¡ñ]"),
@@ -175,9 +176,10 @@ def detect(text: str, otherwise: Language = "en") -> Language:
     Japanese and Korean texts have ideographs too; their own letters tell them apart. A short Japanese text may have
     ideographs alone: their shapes tell, else the thread (`otherwise`) does. A few Chinese column names leave
     an English sentence English. A few English words leave a Chinese sentence Chinese. Languages with Latin letters are
-    told by their commonest words: two of them are needed, and more than English ones.
+    told by their commonest words: two of them are needed, and more than English ones. What a person quotes is in the
+    language of somebody else.
     """
-    sample = text[:_SAMPLE]
+    sample = own_words(text)[:_SAMPLE]
     han, kana, hangul = (len(letters.findall(sample)) for letters in (_HAN, _KANA, _HANGUL))
     latin = len(_LATIN_WORD.findall(sample))
     if (kana + hangul) * 10 <= han and han > latin:
@@ -185,6 +187,12 @@ def detect(text: str, otherwise: Language = "en") -> Language:
     if kana > hangul and han + kana > latin:
         return "ja"
     return _by_words(sample.lower(), otherwise)
+
+
+def own_words(text: str) -> str:
+    """A message without what it quotes; all of it where it has nothing else."""
+    own = _QUOTED.sub("", text)
+    return own if own.strip() else text
 
 
 def language_of(text: str, otherwise: Language) -> Language:

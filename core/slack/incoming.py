@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from core.slack.files import file_refs
+from core.slack.forwarded import forwarded_files, forwarded_text
 from core.slack.pasted_tables import pasted_tables
 from core.slack.text import clip, mentions, plain
 from core.values import IncomingMessage
@@ -35,7 +36,8 @@ def incoming(
 ) -> IncomingMessage | Ignored:
     """The message of a person, whoever it is for. Edits, deletions, bots (we too) and malformed events are Ignored.
 
-    Without a `bot_user_id` no message counts as a mention.
+    Without a `bot_user_id` no message counts as a mention. Messages that the person forwarded with it are quoted at its
+    end, and their files count as its own.
     """
     if event.get("subtype") not in _SUBTYPES:
         return Ignored(f"subtype {clip(str(event.get('subtype')), 40)}")
@@ -51,7 +53,8 @@ def incoming(
     raw = event.get("text")
     text = raw[:MAX_TEXT] if isinstance(raw, str) else ""
     table = pasted_tables(event)[:MAX_TEXT]
-    files = file_refs(event.get("files"))
+    quoted = forwarded_text(event, name_of, lambda words: plain(words, "", name_of))[:MAX_TEXT]
+    files = tuple({file.id: file for file in (*file_refs(event.get("files")), *forwarded_files(event))}.values())
     twin_without_files = event.get("type") == "app_mention" and not files
     return IncomingMessage(
         team=team,
@@ -60,7 +63,7 @@ def incoming(
         ts=str(ts),
         root_ts=str(root_ts),
         user=str(user),
-        text="\n\n".join(filter(None, (plain(text, bot_user_id, name_of), table))),
+        text="\n\n".join(filter(None, (plain(text, bot_user_id, name_of), table, quoted))),
         mention=event.get("type") == "app_mention" or mentions(text, bot_user_id),
         files=files,
         files_known=not twin_without_files,

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import Any
 
+from core.phrases import own_words
 from core.steps import Asked, Briefed, CellRan, ColumnNote, FileAbstract, Questioned, Replied, Step
 from workers.agent.turn import Turn
 from workers.offline.cells import literal
@@ -56,7 +57,7 @@ def _texts(steps: Sequence[Step]) -> Iterator[str]:
     answering = False
     for step in steps:
         if isinstance(step, Asked):
-            text = "\n".join(line.strip() for line in step.text[:_MAX_TEXT].splitlines()).strip()
+            text = "\n".join(line.strip() for line in own_words(step.text[:_MAX_TEXT]).splitlines()).strip()
             if answering:
                 yield text
             else:

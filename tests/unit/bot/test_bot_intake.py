@@ -21,7 +21,7 @@ def context(*, known: bool = False, strict: bool = False) -> EventContext:
     return EventContext(
         team="T1",
         bot_user_id=BOT,
-        name_of={"U2": "Ben"}.get,  # type: ignore[arg-type]
+        name_of=lambda user: {"U2": "Ben"}.get(user, user),
         knows_thread=lambda key: known and key == ThreadKey("T1", "C1", ROOT),
         is_strict=lambda channel: strict and channel == "C1",
     )
@@ -216,6 +216,67 @@ def test_pasted_cells_are_read_as_tab_separated_lines() -> None:
     assert parsed(mention(text=f"<@{BOT}> total?", blocks=[{"type": "rich_text"}, table])).text == expected
     assert parsed(mention(text=f"<@{BOT}> total?", attachments=[{"blocks": [table]}])).text == expected
     assert not is_empty(parsed(mention(text=f"<@{BOT}>", blocks=[table])))
+
+
+def forward(**changes: Any) -> dict[str, Any]:
+    """A forwarded message, as Slack puts it into the new one."""
+    return {
+        "is_share": True,
+        "ts": ROOT,
+        "author_id": "U2",
+        "author_name": "Ben",
+        "channel_id": "C2",
+        "from_url": "https://acme.slack.com/archives/C2/p1700000000000100",
+        "text": "Sales &lt; plan in <#C3|north>\nSee <https://acme.example/q3>",
+        "fallback": "[November 14th, 2023 10:13 PM] ben: Sales",
+    } | changes
+
+
+QUOTED = "> Ben:\n> Sales < plan in #north\n> See https://acme.example/q3"
+
+
+def test_a_forwarded_message_is_quoted_behind_the_question_and_its_files_come_along() -> None:
+    given = mention(text=f"<@{BOT}> why?", attachments=[forward(files=[FILE])])
+    message = parsed(given)
+    assert message.text == f"why?\n\n{QUOTED}"
+    assert [file.name for file in message.files] == ["sales.csv"]
+    assert message.files_known
+    assert parsed(event(channel="D1", channel_type="im", text="", attachments=[forward()])).text == QUOTED
+    twice = parsed(mention(files=[FILE], attachments=[forward(files=[FILE, FILE | {"id": "F2"}])]))
+    assert [file.id for file in twice.files] == ["F1", "F2"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "quoted"),
+    [
+        ({"author_name": None}, QUOTED),
+        ({"author_name": 3, "author_id": None}, QUOTED.removeprefix("> Ben:\n")),
+        ({"text": ""}, "> Ben:\n> [November 14th, 2023 10:13 PM] ben: Sales"),
+        ({"text": None, "fallback": None}, ""),
+        ({"text": "a\n\nb"}, "> Ben:\n> a\n>\n> b"),
+        ({"text": f"<@{BOT}> stop"}, f"> Ben:\n> @{BOT} stop"),
+        ({"is_share": False}, ""),
+        ({"is_share": "yes"}, ""),
+    ],
+)
+def test_of_a_forwarded_message_what_is_there_is_quoted(changes: dict[str, Any], quoted: str) -> None:
+    message = parsed(mention(text=f"<@{BOT}> why?", attachments=[forward(**changes)]))
+    assert message.text == "\n\n".join(filter(None, ("why?", quoted)))
+
+
+def test_a_mention_in_a_forwarded_message_calls_nobody() -> None:
+    given = event(attachments=[forward(text=f"<@{BOT}> stop")])
+    assert to_message(given, context()) == Ignored("not addressed to the bot")
+
+
+@pytest.mark.parametrize("attachments", [None, "x", 3, [None], [[]], [{"is_share": True}], {"is_share": True}])
+def test_attachments_of_another_form_add_nothing(attachments: object) -> None:
+    assert parsed(mention(attachments=attachments)).text == "hi"
+
+
+def test_few_forwarded_messages_are_read_and_each_is_bounded() -> None:
+    text = parsed(mention(attachments=[forward(text="x" * 100_000)] * 50)).text
+    assert len(text) < 2 * MAX_TEXT
 
 
 @pytest.mark.parametrize(

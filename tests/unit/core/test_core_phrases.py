@@ -201,6 +201,13 @@ def test_the_language_is_that_of_most_words(text: str, language: str) -> None:
     assert detect(text) == language
 
 
+def test_what_a_person_quotes_does_not_choose_the_language() -> None:
+    quoted = "> Ben:\n> The revenue of the north has fallen for the third time in a row, and nobody knows why."
+    assert detect(f"Warum ist das so?\n\n{quoted}") == "de"
+    assert detect(f"为什么？\n\n{quoted}") == "zh"
+    assert detect("> Ben:\n> Der Umsatz im Norden ist wieder gefallen, und niemand weiß, warum das so ist.") == "de"
+
+
 def test_words_that_tell_nothing_keep_the_language_of_the_thread() -> None:
     assert detect("2024?", "de") == "de"
     assert detect("nach Region", "de") == "de"

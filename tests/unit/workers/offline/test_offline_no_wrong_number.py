@@ -375,3 +375,10 @@ def test_a_rise_or_a_share_that_is_asked_for_is_not_answered_with_a_sum(
     report = asked(clinic, *questions).report
     assert "computed nothing" in report
     assert f"“{word}”" in report
+
+
+def test_words_of_a_forwarded_message_restrict_no_rows(clinic: pd.DataFrame, asked: Callable[..., Any]) -> None:
+    quoted = "> Ben:\n> The fees of Harbour have fallen since March."
+    plain, forwarded = asked(clinic, "total fee"), asked(clinic, f"total fee\n\n{quoted}")
+    assert f"{clinic['fee'].sum():,.0f}" in plain.report
+    assert forwarded.report.split("**")[1] == plain.report.split("**")[1]
