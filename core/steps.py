@@ -464,6 +464,17 @@ class StatementRan(Value):
     rows_file: StoredFile | None = None
 
 
+class LookedUp(Value):
+    """What a cell asked of the catalogue of a data source: its tables, columns, or what fits some words.
+
+    `answer` is what it was told, as JSON in the file store; None when that was not kept.
+    """
+
+    source: str
+    asked: str
+    answer: StoredFile | None = None
+
+
 class ToolRan(Value):
     """A call of a tool of another system: its server and name, its arguments as JSON text, seconds and bytes.
 
@@ -531,6 +542,7 @@ class CellRan(Value):
     files_read: tuple[str, ...] | None = None
     duration_s: float = 0.0
     statements: tuple[StatementRan, ...] = ()
+    lookups: tuple[LookedUp, ...] = ()
     tool_calls: tuple[ToolRan, ...] = ()
     whole_outputs: tuple[StoredFile, ...] = ()
     functions: tuple[FunctionUsed, ...] = ()

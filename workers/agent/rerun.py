@@ -215,9 +215,15 @@ def effects_in(turns: Turns, parts: Sequence[Part]) -> dict[str, LeftOutWhy]:
             found[cell.cell_id] = "approved"
         elif effect := next((_EFFECTS[rule] for rule in risks if rule in _EFFECTS), None):
             found[cell.cell_id] = effect
-        elif any(not ran.error and ran.rows_file is None for ran in cell.statements):
+        elif not _is_kept(cell):
             found[cell.cell_id] = "no_rows"
     return found
+
+
+def _is_kept(cell: CellRan) -> bool:
+    """Whether all that data sources told a cell was kept."""
+    rows = (ran.rows_file for ran in cell.statements if not ran.error)
+    return None not in (*rows, *(each.answer for each in cell.lookups))
 
 
 def _approved(turns: Turns) -> set[str]:

@@ -54,8 +54,9 @@ def run_cell(turn: OpenTurn, action: RunCell) -> None:
     blobs = turn.context.blobs
     step = cell_ran(action, result, partial(_kept, blobs=blobs), partial(_kept_text, blobs=blobs), turn.language)
     if requests is not None:
-        asked = {"statements": tuple(requests.sources.statements), "tool_calls": requests.tools.calls}
-        step = step.model_copy(update=asked)
+        sources = requests.sources
+        asked = {"statements": tuple(sources.statements), "lookups": tuple(sources.lookups)}
+        step = step.model_copy(update={**asked, "tool_calls": requests.tools.calls})
     if functions:
         step = step.model_copy(update={"functions": functions})
     turn.append(step)

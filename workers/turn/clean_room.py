@@ -32,7 +32,7 @@ from workers.memory.functions.importing import setup_code
 from workers.privacy.masking import masked_in, restored
 from workers.turn.cell_results import cell_ran
 from workers.turn.files import ThreadFiles
-from workers.turn.kept_rows import KeptRows
+from workers.turn.kept_rows import answers_again
 from workers.turn.stop_check import StopCheck, stopped_by
 
 log = get_logger(__name__)
@@ -183,8 +183,7 @@ class Room:
         left_s: float,
         answers: Callable[[CellRan], OnRequest] | None,
     ) -> CellResult:
-        kept = KeptRows(self.blobs, part.cell) if part.cell.statements or part.cell.tool_calls else None
-        given = kept if answers is None else answers(part.cell)
+        given = answers_again(self.blobs, part.cell) if answers is None else answers(part.cell)
         if part.cell.functions:  # as they were then: a later version must not change an old report
             self.sessions.run(room, f"{action.cell_id}:team", setup_code(part.cell.functions), timeout_s=left_s)
         return self.sessions.run(room, action.cell_id, action.code, timeout_s=left_s, on_request=given)

@@ -1,7 +1,8 @@
-"""The rows that cells got from data sources, kept so that a clean room can give them to the same cells once more.
+"""What cells got from data sources, kept so that a clean room can give it to the same cells once more.
 
-They are contents of the file store, named by the step of their statement: a purge of the thread deletes them, and so
-does a reset of its session. No more than `[report] clean_room_rows_mb` are kept for one question.
+Rows and answers of catalogues are contents of the file store, named by the step of their cell: a purge of the thread
+deletes them, and so does a reset of its session. No more rows than `[report] clean_room_rows_mb` are kept for one
+question.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pydantic import ValidationError
 
 from core.blobs import Blobs
 from core.errors import BlobMissing, BlobsUnreachable
-from core.steps import CellRan, StatementRan, Step, ToolRan
+from core.steps import CellRan, LookedUp, StatementRan, Step, ToolRan
 from core.telemetry import get_logger
 from core.values import StoredFile
 from executor.client import WithFile
@@ -33,6 +34,8 @@ from workers.tools.requests import asked_of as call_of
 log = get_logger(__name__)
 
 MB = 1024 * 1024
+MOST_ANSWER = 1 * MB
+"""Bytes of an answer of a catalogue."""
 NOT_KEPT = "The rows of this query were not kept, so this cell cannot be run again."
 
 
@@ -55,10 +58,28 @@ def keep_rows(blobs: Blobs, descriptor: int, room: int) -> StoredFile | None:
     return StoredFile(name="rows.arrow", mimetype="application/vnd.apache.arrow.stream", size=size, sha256=sha256)
 
 
+def keep_answer(blobs: Blobs, value: Any) -> StoredFile | None:
+    """Put an answer of a catalogue into the file store, as JSON; None when it is too large, or cannot be kept."""
+    data = json.dumps(value).encode()
+    if len(data) > MOST_ANSWER:
+        return None
+    try:
+        sha256 = blobs.put(data)
+    except (BlobsUnreachable, OSError) as error:
+        log.warning("catalogue_not_kept", error=error)
+        return None
+    return StoredFile(name="answer.json", mimetype="application/json", size=len(data), sha256=sha256)
+
+
 def room_left(steps: Sequence[Step], statements: Sequence[StatementRan], limit_mb: int) -> int:
     """The bytes that may still be kept for this question."""
     ran = [*(one for cell in cells(steps) for one in cell.statements), *statements]
     return limit_mb * MB - sum(one.rows_file.size for one in ran if one.rows_file is not None)
+
+
+def answers_again(blobs: Blobs, cell: CellRan) -> KeptRows | None:
+    """What answers the requests of a cell that is run again; None for a cell that made none."""
+    return KeptRows(blobs, cell) if cell.statements or cell.lookups or cell.tool_calls else None
 
 
 class KeptRows:
@@ -66,7 +87,7 @@ class KeptRows:
 
     def __init__(self, blobs: Blobs, cell: CellRan) -> None:
         self._blobs = blobs
-        self._left = list(cell.statements)
+        self._left: list[StatementRan | LookedUp] = [*cell.statements, *cell.lookups]
         self._calls = list(cell.tool_calls)
 
     def __call__(self, kind: str, payload: Mapping[str, Any]) -> Any:
@@ -81,7 +102,7 @@ class KeptRows:
         for place, one in enumerate(self._left):
             if one.asked == asked and ask.source in ("", one.source):
                 del self._left[place]
-                return self._answer(one)
+                return self._answer(one) if isinstance(one, StatementRan) else self._told(one.answer)
         raise Refused(NOT_KEPT)
 
     def _tool(self, payload: Mapping[str, Any]) -> Any:
@@ -100,10 +121,13 @@ class KeptRows:
     def _given(self, one: ToolRan) -> Any:
         if one.error:
             raise ToolFailed(one.error)
-        if one.answer is None:
+        return self._told(one.answer)
+
+    def _told(self, answer: StoredFile | None) -> Any:
+        if answer is None:
             raise Refused(NOT_KEPT)
         try:
-            return json.loads(self._blobs.get(one.answer.sha256))
+            return json.loads(self._blobs.get(answer.sha256))
         except BlobMissing:
             raise Refused(NOT_KEPT) from None
 

@@ -102,7 +102,7 @@ def file_that_is_read(
 ) -> tuple[StoredFile, FileAbstract] | None:
     """The only file with a table that the stages name, as it is stored and as it was described."""
     cells = [part.cell for _, part in made.parts]
-    if any(cell.statements or cell.tool_calls for cell in cells):
+    if any(cell.statements or cell.lookups or cell.tool_calls for cell in cells):
         return None
     code = "\n".join(part.code for _, part in made.parts)
     described = _described(turns)

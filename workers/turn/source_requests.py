@@ -14,7 +14,17 @@ from pydantic import ValidationError
 from core.authorization import Authorizer
 from core.errors import SlackUnreachable
 from core.phrases import number, say
-from core.steps import CONFIRM_CALL, Approval, CellRan, Queried, Questioned, StatementRan, decision_on, open_question
+from core.steps import (
+    CONFIRM_CALL,
+    Approval,
+    CellRan,
+    LookedUp,
+    Queried,
+    Questioned,
+    StatementRan,
+    decision_on,
+    open_question,
+)
 from core.telemetry import get_logger
 from core.values import StoredFile, ThreadKey
 from executor.client import WithFile
@@ -25,7 +35,7 @@ from workers.sources.broker.client import BrokerClient
 from workers.sources.broker.requests import Ask, Request
 from workers.sources.errors import Cancelled, LimitReached, Refused, SourceAway, SourceError
 from workers.sources.guard.tables import nearest
-from workers.turn.kept_rows import asked_of, keep_rows, room_left
+from workers.turn.kept_rows import asked_of, keep_answer, keep_rows, room_left
 from workers.turn.open_turn import OpenTurn
 from workers.turn.private_answer import take_to_direct_message
 from workers.turn.source_access import is_private, refusal_of
@@ -35,6 +45,8 @@ log = get_logger(__name__)
 MB = 1024 * 1024
 SQL_CHARS, WHOLE_STATEMENTS, SHORT_CHARS = 4_000, 50, 200
 """Characters kept of a statement with its step: so many of the first ones of a cell, few of those behind."""
+MOST_LOOKUPS = 100
+"""Answers of catalogues that are kept of one cell."""
 CONFIRM_CHARS = 2_000
 """A person is shown the whole of a statement, or is not asked."""
 SPARE_S = 2.0
@@ -61,6 +73,8 @@ class SourceRequests:
         self._names = computed_names(code)
         self.statements: list[StatementRan] = statements_of(turn.steps, cell_id)
         """What was run for the cell, oldest first; also by a worker that died."""
+        self.lookups: list[LookedUp] = []
+        """What it asked of catalogues; not what it asked of a worker that died."""
         self._turn = turn
         self._cell_id = cell_id
         self._on_ran = on_ran
@@ -170,6 +184,7 @@ class SourceRequests:
                 self._note(failed)
             raise
         if descriptor is None:
+            self._note_lookup(ask, answer.value)
             return answer.value
         if self._stop.is_set():
             os.close(descriptor)
@@ -205,6 +220,14 @@ class SourceRequests:
             return None
         room = room_left(self._turn.steps, self.statements, report.clean_room_rows_mb)
         return keep_rows(context.blobs, descriptor, room)
+
+    def _note_lookup(self, ask: Ask, value: Any) -> None:
+        """Keep what the catalogue said: the code behind a report is run once more without the source."""
+        context = self._turn.context
+        if context.settings.report.clean_room == "off" or len(self.lookups) >= MOST_LOOKUPS:
+            return
+        kept = keep_answer(context.blobs, value)
+        self.lookups.append(LookedUp(source=ask.source, asked=asked_of(ask), answer=kept))
 
     def _note(self, statement: StatementRan) -> StatementRan:
         if len(self.statements) >= WHOLE_STATEMENTS:

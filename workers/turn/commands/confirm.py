@@ -21,6 +21,7 @@ def carry_out(thread: CommandThread) -> Sequence[Step]:
     figures = {file.sha256 for cell in done for file in cell.figures}
     made = {file.sha256 for cell in done for file in (*cell.files, *cell.whole_outputs)} - figures
     made |= {ran.rows_file.sha256 for steps in thread.turns for ran in statements(steps) if ran.rows_file is not None}
+    made |= {each.answer.sha256 for cell in done for each in cell.lookups if each.answer is not None}
     thread.context.transfer.forget(thread.lease, made)
     text = say("reset_done", thread.language, author=command.author or command.user)
     return (Forgot(done=True, user=command.user, author=command.author, text=text),)

@@ -25,7 +25,7 @@ from workers.privacy.masking import masked_in, restored
 from workers.turn.cell_results import OUTPUT_CHARS
 from workers.turn.commands.fork import left_out_lines
 from workers.turn.commands.thread import CommandThread
-from workers.turn.kept_rows import KeptRows
+from workers.turn.kept_rows import answers_again
 from workers.turn.stop_check import stopped_by
 
 log = get_logger(__name__)
@@ -93,7 +93,7 @@ def _run(thread: CommandThread) -> tuple[int, list[NotRebuilt], list[str]]:
 
 def _cell(thread: CommandThread, part: Part, values: dict[str, str]) -> CellResult:
     context, thread_id, cell = thread.context, thread.lease.thread_id, part.cell
-    rows = KeptRows(context.blobs, cell) if cell.statements or cell.tool_calls else None
+    rows = answers_again(context.blobs, cell)
     with stopped_by(partial(context.stops.asked, thread_id), partial(context.sessions.interrupt, thread_id)):
         return context.sessions.run(thread_id, cell.cell_id, restored(part.code, values), on_request=rows)
 
