@@ -27,7 +27,8 @@ from core.steps import (
     Step,
 )
 from workers.agent.hints import error_line
-from workers.agent.pictures import is_shown
+from workers.agent.intents import Report
+from workers.agent.pictures import IMAGES, is_shown
 from workers.agent.source import fingerprint, strings
 from workers.agent.text import one_line
 from workers.agent.turn import Turn, episodes, files_of, steps_after
@@ -162,11 +163,16 @@ def unread_files(turn: Turn) -> tuple[str, ...]:
     return tuple(file.path for file in given)
 
 
-def only_declines(report: str, paths: Iterable[str], *, partial: bool) -> bool:
-    """Whether a report answers nothing and gives no figure: it may say of an unread file that it cannot be used."""
-    for path in paths:
-        report = report.replace(path, "")
-    return partial and not any(map(str.isdigit, report))
+def only_declines(turn: Turn, report: Report) -> bool:
+    """Whether a report says, without a figure, that pictures which the model cannot see are not enough.
+
+    A table or a text could have been read: no report may pass over those.
+    """
+    files = _to_read(turn, files_of(list(turn.thread_steps)))
+    text = report.text
+    for file in files:
+        text = text.replace(file.path, "")
+    return report.partial and all(file.format in IMAGES for file in files) and not any(map(str.isdigit, text))
 
 
 def _to_read(turn: Turn, files: Sequence[FileAbstract]) -> list[FileAbstract]:

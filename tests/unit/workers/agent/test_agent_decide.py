@@ -227,6 +227,25 @@ def test_a_picture_that_the_model_is_shown_does_not_have_to_be_read(
     assert isinstance(action, CorrectModel) == sent_back
 
 
+@pytest.mark.parametrize(
+    ("files", "report", "partial", "sent_back"),
+    [
+        (("photo1.png",), "I cannot see photo1.png. Please send the table.", True, False),
+        (("photo1.png",), "I cannot see photo1.png. Please send the table.", False, True),
+        (("photo1.png",), "It shows 12 cats.", True, True),
+        (("photo1.png", "sales.csv"), "I cannot see photo1.png. Please send the table.", True, True),
+        (("sales.csv",), "I cannot read sales.csv.", True, True),
+    ],
+)
+def test_a_report_may_say_that_a_picture_cannot_be_seen_and_not_that_a_table_cannot_be_read(
+    files: tuple[str, ...], report: str, partial: bool, sent_back: bool
+) -> None:
+    photo = FileAbstract(path="photo1.png", format="png", size=1_000, sha256="2" * 64, read_hint="")
+    given = tuple(SALES if name == "sales.csv" else photo for name in files)
+    end = said(call("finish", "f1", report=report, partial=partial))
+    assert isinstance(decide(turn(asked("What is this?"), Briefed(files=given), end)), CorrectModel) == sent_back
+
+
 def test_a_failed_attempt_to_read_counts_so_that_a_broken_file_can_be_reported() -> None:
     attempt = failed("EmptyDataError: no columns", code="pd.read_csv('sales.csv')", files_read=("sales.csv",))
     assert isinstance(decide(turn(asked(), BRIEFED, run("…"), attempt, finish("It cannot be read."))), AskModel)
