@@ -124,7 +124,7 @@ def ask(world: World, folder: Path, model: str, question: str) -> dict[str, Any]
         timeout=280,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == 0, done.stderr + done.stdout
     assert PASSWORD not in done.stdout + done.stderr
     (turn,) = json.loads(done.stdout)["turns"]
     return dict(turn)

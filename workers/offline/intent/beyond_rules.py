@@ -23,7 +23,7 @@ def beyond_rules(heard: Heard, intent: Intent, frame: Join) -> list[str]:
         found += first_said("one_side", heard.text)
     if "profile" not in kinds:
         held = " ".join(value for item in intent.filters for value in item.values).casefold()
-        found += [word for word in first_said("absent", heard.text) if word.casefold() not in held]
+        found += [word for word in first_said("absent", heard.plain) if word.casefold() not in held]
     if not kinds & {"change", "compare", "trend", "predict"}:
         found += first_said("differences", heard.text)
     if intent.aggregate == "count":

@@ -57,6 +57,8 @@ class Heard:
     """What a text names. `lacks_date` says that it names times and the data has none."""
 
     text: str
+    plain: str
+    """The text without the names of columns and times that it has whole."""
     kinds: tuple[AnalysisKind, ...]
     measures: tuple[Column, ...]
     unclear: Unclear | None
@@ -137,6 +139,7 @@ def hear(text: str, frame: Join, known: Known) -> Heard:
     own_names = [*(table.name for table in frame.tables), *(column.name for column in frame.columns)]
     return Heard(
         text=text,
+        plain=plain,
         kinds=kinds,
         measures=tuple(measures),
         unclear=named.unclear,

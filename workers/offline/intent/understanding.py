@@ -109,9 +109,9 @@ def _misread(heard: Heard, intent: Intent) -> list[str]:
     if has("superlatives", text) and moves(text) and intent.aggregate in ("max", "min"):
         found += ["increase" if has("rises", text) else "decrease"]
     if kinds == {"total"} and intent.aggregate not in ("max", "min"):
-        found += first_said("superlatives", text)
+        found += first_said("superlatives", heard.plain)
     if kinds == {"total"} and moves(text):
-        found += first_said("rises" if has("rises", text) else "falls", text)
+        found += first_said("rises" if has("rises", text) else "falls", heard.plain)
     if heard.shares and kinds and kinds <= {"total", "trend"} and not intent.target and intent.aggregate != "mean":
         found += first_said("shares", text)
     if intent.aggregate == "sum" and intent.measure and (per := _PER_ROW.search(text)):

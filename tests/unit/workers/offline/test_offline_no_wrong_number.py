@@ -382,3 +382,13 @@ def test_words_of_a_forwarded_message_restrict_no_rows(clinic: pd.DataFrame, ask
     plain, forwarded = asked(clinic, "total fee"), asked(clinic, f"total fee\n\n{quoted}")
     assert f"{clinic['fee'].sum():,.0f}" in plain.report
     assert forwarded.report.split("**")[1] == plain.report.split("**")[1]
+
+
+def test_a_column_may_be_called_by_a_word_that_no_rule_answers(asked: Callable[..., Any]) -> None:
+    seats = pd.DataFrame(
+        {"flight": ["A", "B", "C", "A"] * 20, "empty_seats": range(80), "missing_bags": [1, 2, 3, 4] * 20}
+    )
+    assert "3,160" in asked(seats, "total empty seats").report
+    assert "| A | 1,580 |" in asked(seats, "total empty seats by flight").report
+    assert "200" in asked(seats, "total missing bags").report
+    assert "Not used: “missing”" in asked(seats, "how many values are missing?").report
