@@ -8,8 +8,12 @@ stay, and the changes by hand are shown. No work is lost, because the patch is k
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+
+_LINE = re.compile(r"[^\n]*\n|[^\n]+")
+"""A line as patches count them: a form feed in it ends none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +31,8 @@ def patch(before: Mapping[str, str], after: Mapping[str, str]) -> str:
         old, new = before.get(path, ""), after.get(path, "")
         if old != new:
             parts += difflib.unified_diff(
-                old.splitlines(keepends=True),
-                new.splitlines(keepends=True),
+                _LINE.findall(old),
+                _LINE.findall(new),
                 f"a/{path}" if path in before else "/dev/null",
                 f"b/{path}" if path in after else "/dev/null",
             )
@@ -37,7 +41,7 @@ def patch(before: Mapping[str, str], after: Mapping[str, str]) -> str:
 
 def merge(built: str, by_hand: str, rebuilt: str) -> Merged:
     """Put the changes from `built` to `by_hand` into `rebuilt`, line by line."""
-    base, ours, theirs = (text.splitlines(keepends=True) for text in (built, by_hand, rebuilt))
+    base, ours, theirs = (_LINE.findall(text) for text in (built, by_hand, rebuilt))
     hand, again = list(_hunks(base, ours)), list(_hunks(base, theirs))
     out: list[str] = []
     conflicts: list[tuple[int, str]] = []

@@ -43,3 +43,9 @@ def test_a_patch_names_files_that_came_and_went() -> None:
     assert "--- a/old.py\n+++ /dev/null" in text
     assert "--- /dev/null\n+++ b/new.py" in text
     assert "+y\n\\ No newline at end of file\n" in text
+
+
+def test_a_form_feed_ends_no_line_of_a_patch() -> None:
+    text = patch({"a.py": "x\x0c\ny\x0cz\n"}, {"a.py": "x\x0c\ny\x0cw\n"})
+    assert text.splitlines(keepends=False)[:2] == ["--- a/a.py", "+++ b/a.py"]
+    assert text.endswith(" x\x0c\n-y\x0cz\n+y\x0cw\n")
