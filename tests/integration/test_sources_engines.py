@@ -55,6 +55,11 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         yield world
 
 
+def only_of(kind: str) -> pytest.MarkDecorator:
+    """A rule of one kind of source."""
+    return pytest.mark.parametrize("world", [kind], indirect=True)
+
+
 def rows(source: Source, driver: Driver, sql: str) -> list[dict[str, object]]:
     with result_of(source, driver, sql) as result:
         return pa.Table.from_batches(result.batches, result.schema).to_pylist()
@@ -258,9 +263,8 @@ def test_no_error_names_a_password_or_a_host(world: World) -> None:
         assert planted not in shown
 
 
+@only_of("s3")
 def test_what_lies_beside_a_prefix_cannot_be_read_even_with_the_guard_off(world: World) -> None:
-    if world.kind != "s3":
-        return
     with opened(world.source()) as driver:
         for path in (
             "s3://shop-bucket/other/theirs.csv",
@@ -284,9 +288,8 @@ SELECT 1.10::numeric(4, 2) AS exact, sum(x::numeric) AS summed, timestamptz '202
 """
 
 
+@only_of("postgres")
 def test_every_type_of_postgres_arrives_as_documented(world: World) -> None:
-    if world.kind != "postgres":
-        return
     with opened(world.source()) as driver, driver.run(POSTGRES_VALUES, LIMITS) as result:
         (row,) = pa.Table.from_batches(result.batches, result.schema).to_pylist()
     assert row.pop("moment").isoformat() == "2024-03-01T10:00:00+00:00"
@@ -302,27 +305,24 @@ def test_every_type_of_postgres_arrives_as_documented(world: World) -> None:
 @pytest.mark.parametrize(
     "value", ["'infinity'::date", "'-infinity'::timestamptz", "time '24:00'", "array[[1], [2]]", "'[2:3]={7,8}'::int[]"]
 )
+@only_of("postgres")
 def test_a_value_of_postgres_that_would_come_wrong_is_refused(world: World, value: str) -> None:
-    if world.kind != "postgres":
-        return
     with opened(world.source()) as driver:
         with pytest.raises(StatementFailed, match="CAST"):
             read_all(driver, f"SELECT {value} AS v")
         assert read_all(driver, f"SELECT ({value})::text AS v") == 1
 
 
+@only_of("postgres")
 def test_an_error_in_the_middle_of_the_rows_is_the_servers_own(world: World) -> None:
-    if world.kind != "postgres":
-        return
     with opened(world.source()) as driver:
         with pytest.raises(StatementFailed, match="division by zero"):
             read_all(driver, "SELECT 1 / (n - 90000) FROM generate_series(1, 100000) n", Limits(1_000_000, 1 << 30, 20))
         assert read_all(driver, "SELECT id FROM orders") == 4
 
 
+@only_of("postgres")
 def test_rows_keep_their_order_where_columns_are_cast(world: World) -> None:
-    if world.kind != "postgres":
-        return
     sql = "SELECT n, n * interval '1 day' AS span FROM generate_series(1, 50000) n ORDER BY n % 7, n DESC"
     with opened(world.source()) as driver, driver.run(sql, Limits(100_000, 1 << 30, 20)) as result:
         found = pa.Table.from_batches(result.batches, result.schema)["n"].to_pylist()
@@ -342,9 +342,8 @@ def role_of_mysql(world: World) -> Iterator[str]:
             cursor.execute(f"DROP ROLE {login}_role")
 
 
+@only_of("mysql")
 def test_after_a_result_over_a_limit_mysql_reads_statements_as_the_guard_does_and_has_its_role(world: World) -> None:
-    if world.kind != "mysql":
-        return
     many = "SELECT repeat('x', 10000) FROM orders a, orders b, orders c, orders d, orders e, orders f, orders g"
     patient = Limits(10, 1 << 30, PATIENCE_S)
     session = "SELECT @@SESSION.sql_mode AS mode, current_role() AS role"
@@ -358,10 +357,9 @@ def test_after_a_result_over_a_limit_mysql_reads_statements_as_the_guard_does_an
     assert before[0][0]["role"] == role
 
 
+@only_of("mysql")
 @pytest.mark.parametrize("object_", ["`{}`.*", "`{}`.`the orders`", "`{}`.`a TO b`"])
 def test_a_right_to_write_counts_also_where_names_hold_blanks(world: World, object_: str) -> None:
-    if world.kind != "mysql":
-        return
     login = world.reader.split("://")[1].split(":")[0]
     database = f"{login} with blanks"
     with world.admin.cursor() as cursor:
@@ -378,11 +376,10 @@ def test_a_right_to_write_counts_also_where_names_hold_blanks(world: World, obje
     assert writes.startswith("it has INSERT on ")
 
 
+@only_of("mysql")
 def test_a_server_that_vanishes_without_a_word_is_not_waited_for_without_end(
     world: World, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    if world.kind != "mysql":
-        return
     monkeypatch.setattr(mysql, "CONNECT_S", 1)
     with mute_proxy(3306) as proxy:
         there = world.source(timeout_s=1.0)
@@ -404,9 +401,8 @@ def test_a_server_that_vanishes_without_a_word_is_not_waited_for_without_end(
         driver.close()  # while it was waited for, this would wait too
 
 
+@only_of("postgres")
 def test_a_connection_to_postgres_asks_now_and_then_whether_the_server_is_there(world: World) -> None:
-    if world.kind != "postgres":
-        return
     before = sockets()
     with opened(world.source()):
         (descriptor,) = [each for inode, each in sockets().items() if inode not in before]
