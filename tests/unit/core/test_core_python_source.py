@@ -4,47 +4,17 @@ from __future__ import annotations
 
 import ast
 import os
-import sys
 import warnings
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from restless import STATEMENTS, read_by_many
 
 from core import python_source
 
-NESTED = "\n".join(f"x{n} = [a for a in range({n}) if f(a, [1, 2, {{'k': (1, {n}, -a)}}])]" for n in range(40))
 
-
-@pytest.fixture
-def restless() -> Iterator[None]:
-    """Threads take turns as often as they can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-class Slow:
-    """Garbage in a circle: the collector runs this in the midst of whatever makes objects, and threads take turns."""
-
-    def __init__(self) -> None:
-        self.itself = self
-
-    def __del__(self) -> None:
-        sum(range(50))
-
-
-def read(_: int) -> int:
-    Slow()
-    return len(python_source.parsed(NESTED).body)
-
-
-@pytest.mark.usefixtures("restless")
 def test_threads_may_read_python_at_the_same_time() -> None:
     """With `ast.parse` itself some of these calls raise SystemError on CPython 3.11."""
-    with ThreadPoolExecutor(8) as threads:
-        assert set(threads.map(read, range(600))) == {40}
+    assert read_by_many(lambda code: len(python_source.parsed(code).body)) == {STATEMENTS}
 
 
 def test_a_process_that_is_forked_while_a_thread_reads_can_read() -> None:

@@ -2,35 +2,13 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from restless import STATEMENTS, read_by_many
 
+from executor.inside import compiling
 from executor.inside.compiling import compile_cell
-
-NESTED = "\n".join(f"x{n} = [a for a in range({n}) if f(a, [1, 2, {{'k': (1, {n}, -a)}}])]" for n in range(40))
-
-
-@pytest.fixture
-def restless() -> Iterator[None]:
-    """Threads take turns as often as they can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
-
-
-class Slow:
-    """Garbage in a circle: the collector runs this in the midst of whatever makes objects, and threads take turns."""
-
-    def __init__(self) -> None:
-        self.itself = self
-
-    def __del__(self) -> None:
-        sum(range(50))
 
 
 def run(code: str) -> tuple[dict[str, Any], Any]:
@@ -65,13 +43,18 @@ def test_what_is_no_python_raises_what_python_raises(code: str) -> None:
     assert found.value.filename == "<cell 1>"
 
 
-def compiled(_: int) -> int:
-    Slow()
-    return len(compile_cell(NESTED, "<cell 1>").tree.body)
-
-
-@pytest.mark.usefixtures("restless")
 def test_a_cell_compiles_while_other_threads_parse() -> None:
     """With `compile` alone some of these calls raise SystemError on CPython 3.11."""
-    with ThreadPoolExecutor(8) as threads:
-        assert set(threads.map(compiled, range(600))) == {40}
+    assert read_by_many(lambda code: len(compile_cell(code, "<cell 1>").tree.body)) == {STATEMENTS}
+
+
+def test_an_error_that_says_nothing_about_the_code_is_tried_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    errors = iter([SystemError, SystemError])
+
+    def compiled(*given: Any, **named: Any) -> Any:
+        for error in errors:
+            raise error
+        return compile(*given, **named)
+
+    monkeypatch.setattr(compiling, "compile", compiled, raising=False)
+    assert run("x = 1\nx + 1")[1] == 2
