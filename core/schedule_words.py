@@ -140,7 +140,7 @@ def _without_days_off(said: str) -> str:
 def _cron(said: str) -> str | None:
     """Five fields, "" for repeating times that cannot be read, None for none."""
     if found := _CRON.search(said):
-        return " ".join(found[1].split())
+        return "" if are_narrowed(_CRON.sub(" ", said)) else " ".join(found[1].split())
     if found := _HOURS.search(said) or _HOURS_WORDS.search(said):
         step = int(next((each for each in found.groups() if each), 1))
         if step not in _STEPS or are_narrowed(said) or names_a_part_of_a_week(said):

@@ -67,6 +67,7 @@ def test_times_in_words_become_cron(said: str, cron: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
+        "cron 0 9 * * 1 run this again until June",
         "run this again every 24 hours",
         "run this again every 5 hours",
         "run this again every 0 hours",
