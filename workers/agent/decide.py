@@ -391,7 +391,7 @@ def _finish(turn: Turn, episode: Episode, report: Report) -> Action:
     twice or when no model call is left. `_give_up` posts a report that was sent back when no better one follows.
     """
     paths = guards.unread_files(turn)
-    if paths and not guards.only_declines(turn, report):
+    if paths and not guards.only_declines(turn, report, paths):
         if guards.corrections(turn, guards.NO_DATA_READ) >= turn.limits.max_futile:
             return _give_up(turn, "data_not_read", turn.limits.max_futile)
         return _correct(turn, guards.NO_DATA_READ, report.call_id, paths=paths)

@@ -10,7 +10,7 @@ import fnmatch
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from pathlib import PurePosixPath
 from typing import NamedTuple
 
@@ -163,12 +163,12 @@ def unread_files(turn: Turn) -> tuple[str, ...]:
     return tuple(file.path for file in given)
 
 
-def only_declines(turn: Turn, report: Report) -> bool:
-    """Whether a report says, without a figure, that pictures which the model cannot see are not enough.
+def only_declines(turn: Turn, report: Report, unread: Collection[str]) -> bool:
+    """Whether a report says, without a figure, that the unread files are pictures which the model cannot see.
 
     A table or a text could have been read: no report may pass over those.
     """
-    files = _to_read(turn, files_of(list(turn.thread_steps)))
+    files = [file for file in files_of(list(turn.thread_steps)) if file.path in unread]
     text = report.text
     for file in files:
         text = text.replace(file.path, "")

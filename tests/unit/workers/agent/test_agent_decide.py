@@ -246,6 +246,14 @@ def test_a_report_may_say_that_a_picture_cannot_be_seen_and_not_that_a_table_can
     assert isinstance(decide(turn(asked("What is this?"), Briefed(files=given), end)), CorrectModel) == sent_back
 
 
+def test_a_table_of_an_earlier_turn_is_no_matter_where_a_picture_cannot_be_seen() -> None:
+    photo = FileAbstract(path="photo1.png", format="png", size=1_000, sha256="2" * 64, read_hint="")
+    end = said(call("finish", "f1", report="I cannot see photo1.png. Please send the table.", partial=True))
+    earlier = ((asked("How much?"), BRIEFED, finish()),)
+    now = turn(asked("What is this?"), Briefed(files=(photo,)), end, earlier=earlier)
+    assert not isinstance(decide(now), CorrectModel)
+
+
 def test_a_failed_attempt_to_read_counts_so_that_a_broken_file_can_be_reported() -> None:
     attempt = failed("EmptyDataError: no columns", code="pd.read_csv('sales.csv')", files_read=("sales.csv",))
     assert isinstance(decide(turn(asked(), BRIEFED, run("…"), attempt, finish("It cannot be read."))), AskModel)
