@@ -28,6 +28,17 @@ def is_stopped(pid: int) -> bool:
     return False
 
 
+def started_at(pid: int) -> int | None:
+    """When a process started, in clock ticks since the machine's start; None when there is none, or it has ended.
+
+    A pid and this number name one process for ever: the kernel gives pids again.
+    """
+    with contextlib.suppress(OSError, ValueError, IndexError):
+        after_name = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()  # proc(5): state is field 3
+        return None if after_name[0] in "ZX" else int(after_name[22 - 3])
+    return None
+
+
 def end_tree(pid: int) -> None:
     """Kill `pid` and everything below it, where no pid namespace does.
 

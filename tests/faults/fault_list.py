@@ -58,6 +58,17 @@ def _service(signum: int) -> Act:
     return strike
 
 
+def _stop_and_kill_service(which: Callable[[World], list]) -> Act:
+    """Processes are stopped. A second later their service dies, which alone would have killed them."""
+
+    def strike(world: World) -> None:
+        _kill_all(which, signal.SIGSTOP)(world)
+        time.sleep(1.0)
+        _service(signal.SIGKILL)(world)
+
+    return strike
+
+
 def _start_service(world: World) -> None:
     assert world.struck.process is not None
     world.struck.process.wait(120)
@@ -175,6 +186,16 @@ PROCESS_FAULTS = (
     ProcessFault("zygote: SIGSTOP", _kill_all(lambda world: world.struck.zygote_itself(), signal.SIGSTOP)),
     ProcessFault("work horses: SIGSTOP", _kill_all(lambda world: world.struck.horses(), signal.SIGSTOP)),
     ProcessFault("RQ workers: SIGSTOP", _kill_all(lambda world: world.struck.rq_workers(), signal.SIGSTOP)),
+    ProcessFault(
+        "RQ workers: SIGSTOP, and the worker service kill -9 a second later",
+        _stop_and_kill_service(lambda world: world.struck.rq_workers()),
+        _start_service,
+    ),
+    ProcessFault(
+        "session host: SIGSTOP, and the worker service kill -9 a second later",
+        _stop_and_kill_service(_session_hosts),
+        _start_service,
+    ),
     ProcessFault("Redis: accepts and never answers for 15 s", _swallow("Redis"), _resume("Redis")),
     ProcessFault("Postgres: accepts and never answers for 15 s", _swallow("Postgres"), _resume("Postgres")),
     ProcessFault("disk: full for 3 s", _fill_disk, _empty_disk, fills_disk=True),

@@ -75,9 +75,8 @@ class Node:
         """The direct children of the supervisor: RQ workers and janitor by name, and "session-host"."""
         assert self.process is not None
         found: dict[str, psutil.Process] = {}
-        names = {
-            pid: name for name, pid in json.loads((self.settings.home / "worker.processes.json").read_text()).items()
-        }
+        registry = json.loads((self.settings.home / "worker.processes.json").read_text())
+        names = {pid: name for name, (pid, _) in registry.items()}
         for child in psutil.Process(self.process.pid).children():
             with suppress(psutil.NoSuchProcess):
                 is_host = "executor.host" in " ".join(child.cmdline())

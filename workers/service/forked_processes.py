@@ -20,7 +20,6 @@ from multiprocessing.context import ForkProcess
 from core.settings import Settings
 from core.telemetry import get_logger
 from executor.processes import is_stopped, tree
-from workers.service.process_registry import write_registry
 
 log = get_logger(__name__)
 
@@ -44,8 +43,6 @@ class ForkedProcesses:
         self._processes: dict[str, ForkProcess] = {}
         self._started_at: dict[str, float] = {}
         self._stopped_since: dict[int, float] = {}
-        self._written: dict[str, int] = {}
-        """The pids that are in the registry."""
 
     def keep(self) -> None:
         """Start each process that does not run, but a process that keeps dying at most once a second. Kill stopped
@@ -58,15 +55,10 @@ class ForkedProcesses:
                 log.error("process_ended", process=name, exitcode=ended.exitcode)
             self._started_at[name] = time.monotonic()
             self._processes[name] = _fork(name, self._targets[name], self._settings)
-        self._register()
 
-    def _register(self) -> None:
-        """Write down which processes there are, when that has changed."""
-        pids = {name: process.pid for name, process in self._processes.items() if process.pid}
-        if pids != self._written:
-            with suppress(OSError):  # a full disk must not end the service: it is tried again at the next look
-                write_registry(self._settings, pids)
-                self._written = pids
+    def pids(self) -> dict[str, int]:
+        """The process id of each, by name; also of one that has just ended."""
+        return {name: process.pid for name, process in self._processes.items() if process.pid}
 
     def _kill_stopped(self) -> None:
         family = [pid for one in self._processes.values() if one.pid and one.is_alive() for pid in tree(one.pid)]

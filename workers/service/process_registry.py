@@ -1,17 +1,42 @@
-"""Which processes make up this node's worker service: the supervisor writes it, the health process reads it."""
+"""Which processes make up this node's worker service: the supervisor writes it, the health process reads it.
+
+The next service on this home reads it too. After a kill -9 of a service its processes end by themselves, except those
+that were stopped (SIGSTOP): they hear of nothing, and what they hold stays held.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import signal
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from core.settings import Settings
+from core.telemetry import get_logger
+from executor.processes import is_stopped, started_at, tree
+
+log = get_logger(__name__)
+
+SUPERVISOR = "supervisor"
+"""The name of the process that writes the registry."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A process, and the moment of its start: the kernel gives a pid to another process later."""
+
+    pid: int
+    started: int
+
+    def lives(self) -> bool:
+        return started_at(self.pid) == self.started
 
 
 def registry_file(settings: Settings) -> Path:
-    """Where the supervisor writes the pids of its processes."""
+    """Where the supervisor writes its processes."""
     return settings.home / "worker.processes.json"
 
 
@@ -20,26 +45,45 @@ def sweep_file(settings: Settings) -> Path:
     return settings.home / "janitor.swept"
 
 
-def write_registry(settings: Settings, pids: dict[str, int]) -> None:
-    """Write the pids by process name. The file is replaced whole: a reader never sees half of it."""
+def write_registry(settings: Settings, pids: Mapping[str, int]) -> None:
+    """Write the processes by name; one that has ended is left out. The file is replaced whole: nobody reads half of it.
+
+    Raises OSError when it cannot be written.
+    """
     path = registry_file(settings)
     fresh = path.with_suffix(".new")
-    fresh.write_text(json.dumps(pids))
+    entries = {name: (pid, started) for name, pid in pids.items() if (started := started_at(pid)) is not None}
+    fresh.write_text(json.dumps(entries))
     fresh.replace(path)
 
 
 def live_processes(settings: Settings) -> dict[str, bool]:
     """Whether each process lives, by name; empty when no supervisor wrote the registry."""
+    return {name: entry.lives() for name, entry in _entries(settings).items()}
+
+
+def another_lives(settings: Settings) -> bool:
+    """Whether a worker service that is not this process works in this home."""
+    supervisor = _entries(settings).get(SUPERVISOR)
+    return supervisor is not None and supervisor.pid != os.getpid() and supervisor.lives()
+
+
+def end_stopped_processes(settings: Settings) -> None:
+    """Kill what a dead service of this home left stopped. Where that service lives, nothing is touched."""
+    if another_lives(settings):
+        return
+    for name, entry in _entries(settings).items():
+        family = list(tree(entry.pid)) if entry.lives() else []
+        for pid in filter(is_stopped, family):
+            log.error("stopped_process_killed", process=name, pid=pid, of="a dead service")
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+
+
+def _entries(settings: Settings) -> dict[str, _Entry]:
+    """What the registry holds; nothing of one that an older version wrote."""
     try:
-        pids: Any = json.loads(registry_file(settings).read_text())
-    except (OSError, ValueError):
+        found = json.loads(registry_file(settings).read_text())
+        return {str(name): _Entry(int(pid), int(started)) for name, (pid, started) in found.items()}
+    except (OSError, ValueError, TypeError, AttributeError):
         return {}
-    return {str(name): _lives(pid) for name, pid in pids.items()}
-
-
-def _lives(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return True

@@ -76,6 +76,11 @@ class SessionHost:
         process.wait()
 
     @property
+    def pid(self) -> int | None:
+        """The id of the running process; None if none runs."""
+        return self._process.pid if self._process is not None and self._process.poll() is None else None
+
+    @property
     def answers(self) -> bool:
         """Whether it answered a moment ago, in a sandbox that is strong enough."""
         return self._answered_at is not None and time.monotonic() - self._answered_at < FRESH_S

@@ -43,7 +43,14 @@ from workers.service import clean_rooms, health, janitor, jobs, rq_worker, sched
 from workers.service.broker_process import BrokerProcess, Held, hold_secrets
 from workers.service.forked_processes import ForkedProcesses, Target
 from workers.service.last_exports import LAST_EXPORTS_S, export_the_rest
-from workers.service.process_registry import registry_file, sweep_file
+from workers.service.process_registry import (
+    SUPERVISOR,
+    another_lives,
+    end_stopped_processes,
+    registry_file,
+    sweep_file,
+    write_registry,
+)
 from workers.service.purges import carry_out_orders
 from workers.service.session_host import SessionHost
 from workers.service.start_checks import (
@@ -129,6 +136,8 @@ class Supervisor:
         self._instance = uuid.uuid4().hex
         """Tells this service from any other one that has the node's name."""
         self._starting = False
+        self._registered: dict[str, int] = {}
+        """The pids that are in the registry."""
 
     def run(self) -> None:
         """Start everything, watch it until told to stop, stop it in order. Raises OursToFix when it cannot start."""
@@ -147,6 +156,7 @@ class Supervisor:
             jobs.prepare(settings, store)
             wakes = Wakes(redis, store)
             try:
+                end_stopped_processes(settings)
                 refuse_second_node(redis, settings)
                 refuse_second_of_a_name(redis, wakes, settings)
                 self._session_host.start()
@@ -171,6 +181,7 @@ class Supervisor:
             self._session_host.keep()
             self._broker.keep()
             self._tools.keep()
+            self._register()
             # A node whose session host does not answer is not announced: its threads may go on at another one.
             if self._session_host.answers and time.monotonic() - announced_at > ANNOUNCE_EVERY_S:
                 announced_at = time.monotonic()
@@ -180,6 +191,15 @@ class Supervisor:
                 ready_file(self._settings).write_text(str(os.getpid()))
                 print(READY_LINE, flush=True)
             self._stopping.wait(WATCH_EVERY_S)
+
+    def _register(self) -> None:
+        """Write down which processes there are, when that has changed."""
+        others = {"session host": self._session_host.pid, "broker": self._broker.pid, "tools": self._tools.pid}
+        pids = {SUPERVISOR: os.getpid(), **{name: pid for name, pid in others.items() if pid}, **self._forks.pids()}
+        if pids != self._registered:
+            with suppress(OSError):  # a full disk must not end the service: it is tried again at the next look
+                write_registry(self._settings, pids)
+                self._registered = pids
 
     def _keep_name(self) -> None:
         """Let the home folder remember the node's name. A full disk stops nothing: the service works without it."""
@@ -201,8 +221,9 @@ class Supervisor:
         last session is still here.
         """
         self._starting = False
-        for file in (ready_file, registry_file, sweep_file):
-            file(self._settings).unlink(missing_ok=True)
+        if not another_lives(self._settings):  # one that was refused leaves the files of the one that works
+            for file in (ready_file, registry_file, sweep_file):
+                file(self._settings).unlink(missing_ok=True)
         settings = self._settings
         with suppress(RedisError):
             if settings.hands_threads_over:

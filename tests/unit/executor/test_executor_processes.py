@@ -48,6 +48,16 @@ def test_a_process_ends_with_all_that_it_started() -> None:
     eventually(lambda: "sleep" not in _command(child), "the end of what it started")
 
 
+def test_a_process_has_one_moment_of_start_and_none_once_it_has_ended() -> None:
+    with subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE) as child:
+        first = processes.started_at(child.pid)
+        assert first is not None
+        assert processes.started_at(child.pid) == first
+        child.kill()
+        eventually(lambda: processes.started_at(child.pid) is None, "its end, before it is reaped")
+    assert processes.started_at(child.pid) is None
+
+
 def _command(pid: int) -> str:
     try:
         with open(f"/proc/{pid}/cmdline", encoding="utf-8") as line:

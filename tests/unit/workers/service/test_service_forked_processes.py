@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import signal
 import threading
@@ -13,10 +12,9 @@ import pytest
 from patience import eventually
 
 from core.settings import Settings, load_settings
-from executor.processes import is_stopped
+from executor.processes import is_stopped, started_at
 from workers.service import forked_processes
 from workers.service.forked_processes import ForkedProcesses
-from workers.service.process_registry import live_processes, registry_file
 
 
 def waits(settings: Settings) -> None:
@@ -39,43 +37,23 @@ def forks(settings: Settings) -> Iterator[ForkedProcesses]:
     processes.stop()
 
 
-def pids(settings: Settings) -> str:
-    return registry_file(settings).read_text()
-
-
-def test_each_process_is_started_once_and_written_into_the_registry(forks: ForkedProcesses, settings: Settings) -> None:
+def test_each_process_is_started_once(forks: ForkedProcesses) -> None:
     forks.keep()
-    first = pids(settings)
+    first = forks.pids()
     forks.keep()
-    assert pids(settings) == first
-    assert live_processes(settings) == {"worker-1": True, "worker-2": True, "janitor": True}
-    assert forks.alive("worker-") == 2
+    assert forks.pids() == first
+    assert list(first) == ["worker-1", "worker-2", "janitor"]
+    assert (forks.alive("worker-"), forks.alive("")) == (2, 3)
 
 
-def test_the_registry_is_written_once_a_full_disk_has_room_again(
-    forks: ForkedProcesses, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def full(settings: Settings, pids: dict[str, int]) -> None:
-        raise OSError(errno.ENOSPC, "No space left on device")
-
-    with monkeypatch.context() as disk:
-        disk.setattr(forked_processes, "write_registry", full)
-        forks.keep()
-        assert live_processes(settings) == {}
-    forks.keep()
-    assert live_processes(settings) == {"worker-1": True, "worker-2": True, "janitor": True}
-
-
-def test_a_process_that_ended_is_started_again(
-    forks: ForkedProcesses, settings: Settings, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_process_that_ended_is_started_again(forks: ForkedProcesses, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(forked_processes, "RESTART_PAUSE_S", 0.0)
     forks.keep()
-    first = pids(settings)
+    first = forks.pids()
     os.kill(forks._processes["janitor"].pid or 0, signal.SIGKILL)
     eventually(lambda: forks.alive("janitor") == 0, "the end of the janitor")
     forks.keep()
-    assert pids(settings) != first
+    assert forks.pids() != first
     assert forks.alive("") == 3
 
 
@@ -86,17 +64,17 @@ def test_a_process_that_keeps_ending_is_not_started_at_every_look(
     forks = ForkedProcesses(settings, {"janitor": ends})
     forks._started_at["janitor"] = -3600.0
     forks.keep()
-    first = pids(settings)
+    first = forks.pids()
     eventually(lambda: forks.alive("janitor") == 0, "its end")
     forks.keep()
-    assert pids(settings) == first
+    assert forks.pids() == first
 
 
-def test_all_of_them_are_stopped(forks: ForkedProcesses, settings: Settings) -> None:
+def test_all_of_them_are_stopped(forks: ForkedProcesses) -> None:
     forks.keep()
     forks.stop()
     assert forks.alive("") == 0
-    assert not any(live_processes(settings).values())
+    assert [started_at(pid) for pid in forks.pids().values()] == [None] * 3
 
 
 def deaf(settings: Settings) -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import signal
+import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,10 +14,11 @@ import fakeredis
 import pytest
 
 from core.queue import Wakes, nodes, signatures_of
-from core.settings import load_settings
+from core.settings import Settings, load_settings
 from core.store import Store
 from workers.service import clean_rooms, health, janitor, rq_worker, schedules
 from workers.service import supervisor as module
+from workers.service.process_registry import live_processes, write_registry
 from workers.service.start_checks import CannotStart
 from workers.service.supervisor import Supervisor, forked_targets
 
@@ -64,6 +68,7 @@ class Host:
 
     sandbox = "strong"
     answers = False
+    pid = None
 
     def keep(self) -> None:
         """It is looked at."""
@@ -83,6 +88,9 @@ class Forks:
     def alive(self, prefix: str) -> int:
         return 0
 
+    def pids(self) -> dict[str, int]:
+        return {"worker-1": os.getpid()}
+
 
 @pytest.mark.parametrize("answers", [False, True])
 def test_a_node_is_announced_only_while_its_session_host_answers(
@@ -97,6 +105,37 @@ def test_a_node_is_announced_only_while_its_session_host_answers(
     with fakeredis.FakeRedis(server=fakeredis.FakeServer()) as redis:
         supervisor._watch(Wakes(redis, None, signatures_of(bytes)))  # type: ignore[arg-type]
         assert [node.id for node in nodes(redis)] == (["n1"] if answers else [])
+
+
+def test_the_registry_is_written_once_a_full_disk_has_room_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(settings: Settings, pids: dict[str, int]) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    settings = load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path)
+    supervisor = Supervisor(settings)
+    supervisor._forks = Forks(3, lambda: None)  # type: ignore[assignment]
+    with monkeypatch.context() as disk:
+        disk.setattr(module, "write_registry", full)
+        supervisor._register()
+        assert live_processes(settings) == {}
+    supervisor._register()
+    assert live_processes(settings) == {"supervisor": True, "worker-1": True}
+
+
+def test_a_service_that_is_refused_leaves_the_files_of_the_one_that_works(tmp_path: Path, wakes: Wakes) -> None:
+    settings = load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path)
+    module.ready_file(settings).write_text("1")
+    with subprocess.Popen(["sleep", "600"]) as working:
+        write_registry(settings, {"supervisor": working.pid})
+        Supervisor(settings)._stop(wakes)
+        assert module.ready_file(settings).exists()
+        assert live_processes(settings) == {"supervisor": True}
+        working.kill()
+    Supervisor(settings)._stop(wakes)
+    assert not module.ready_file(settings).exists()
+    assert live_processes(settings) == {}
 
 
 def test_a_stop_is_heeded_while_the_service_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,124 @@
+"""The registry of a service's processes: who lives, and what a dead service left stopped."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from patience import eventually
+
+from core.settings import Settings, load_settings
+from executor.processes import is_stopped
+from workers.service.process_registry import (
+    SUPERVISOR,
+    another_lives,
+    end_stopped_processes,
+    live_processes,
+    registry_file,
+    write_registry,
+)
+
+pytestmark = pytest.mark.process
+
+Started = Callable[[], subprocess.Popen[bytes]]
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return load_settings({"THREADBOOK_HOME": str(tmp_path)}, tmp_path)
+
+
+@pytest.fixture
+def started() -> Iterator[Started]:
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start() -> subprocess.Popen[bytes]:
+        processes.append(subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE))
+        return processes[-1]
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    process.send_signal(signal.SIGSTOP)
+    eventually(lambda: is_stopped(process.pid), "its stop")
+
+
+def dies(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    process.communicate()
+
+
+def test_a_process_lives_until_it_ends(settings: Settings, started: Started) -> None:
+    worker, janitor = started(), started()
+    write_registry(settings, {"worker-1": worker.pid, "janitor": janitor.pid})
+    assert live_processes(settings) == {"worker-1": True, "janitor": True}
+    dies(worker)
+    assert live_processes(settings) == {"worker-1": False, "janitor": True}
+
+
+def test_a_process_that_was_given_the_number_of_a_dead_one_is_another_one(settings: Settings, started: Started) -> None:
+    worker = started()
+    write_registry(settings, {"worker-1": worker.pid})
+    (entry,) = json.loads(registry_file(settings).read_text()).values()
+    registry_file(settings).write_text(json.dumps({"worker-1": [worker.pid, entry[1] - 1]}))
+    assert live_processes(settings) == {"worker-1": False}
+
+
+def test_what_a_dead_service_left_stopped_is_killed_and_the_rest_ends_by_itself(
+    settings: Settings, started: Started
+) -> None:
+    service, worker, janitor = started(), started(), started()
+    write_registry(settings, {SUPERVISOR: service.pid, "worker-1": worker.pid, "janitor": janitor.pid})
+    stop(worker)
+    dies(service)
+    end_stopped_processes(settings)
+    assert worker.wait() == -signal.SIGKILL
+    assert janitor.poll() is None
+
+
+def test_a_stopped_job_of_a_worker_that_runs_is_killed(settings: Settings, started: Started) -> None:
+    service = started()
+    code = "import subprocess as s; c = s.Popen(['sleep', '600']); print(c.pid, flush=True); c.wait(); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as worker:
+        assert worker.stdout is not None
+        job = int(worker.stdout.readline())
+        write_registry(settings, {SUPERVISOR: service.pid, "worker-1": worker.pid})
+        os.kill(job, signal.SIGSTOP)
+        eventually(lambda: is_stopped(job), "its stop")
+        dies(service)
+        end_stopped_processes(settings)
+        eventually(lambda: not Path(f"/proc/{job}").exists(), "the end of the job")
+        assert worker.poll() is None
+        worker.communicate(b"\n")
+
+
+def test_nothing_is_killed_while_the_service_lives(settings: Settings, started: Started) -> None:
+    service, worker = started(), started()
+    write_registry(settings, {SUPERVISOR: service.pid, "worker-1": worker.pid})
+    stop(worker)
+    end_stopped_processes(settings)
+    assert is_stopped(worker.pid)
+    assert another_lives(settings)
+
+
+def test_a_service_is_no_other_one_to_itself(settings: Settings) -> None:
+    write_registry(settings, {SUPERVISOR: os.getpid()})
+    assert not another_lives(settings)
+
+
+@pytest.mark.parametrize("text", ['{"worker-1": 4711}', '{"worker-1": [1]}', "[]", "{", '{"worker-1": ["a", "b"]}'])
+def test_a_registry_that_an_older_version_or_nobody_wrote_says_nothing(settings: Settings, text: str) -> None:
+    registry_file(settings).write_text(text)
+    end_stopped_processes(settings)
+    assert live_processes(settings) == {}
+    assert not another_lives(settings)
