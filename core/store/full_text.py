@@ -63,8 +63,11 @@ _SAID_KIND: Final = "kind = 'said'"
 
 
 def words_in(said: str) -> list[str]:
-    """The words to look for, each once. Quotation marks mean nothing: words may stand anywhere in a thread."""
-    words = (word.strip(_MARKS).casefold() for word in re.split(r"[\s\"“”「」]+", said))
+    """The words to look for, each once. Quotation marks mean nothing: words may stand anywhere in a thread.
+
+    What no database takes as a value parts words too: a zero character, half of a character (a lone surrogate).
+    """
+    words = (word.strip(_MARKS).casefold() for word in re.split(r"[\s\x00\ud800-\udfff\"“”「」]+", said))
     return list(dict.fromkeys(word for word in words if any(map(str.isalnum, word))))[:_MOST_WORDS]
 
 

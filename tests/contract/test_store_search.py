@@ -66,7 +66,17 @@ def found(store: Store, said: str) -> list[str]:
 
 @pytest.mark.parametrize(
     "said",
-    ["churn march", '"MARCH, churn"', "groupby('contract')", "流失率", "客户 march", "march'26", "how totals left"],
+    [
+        "churn march",
+        '"MARCH, churn"',
+        "groupby('contract')",
+        "流失率",
+        "客户 march",
+        "march'26",
+        "how totals left",
+        "churn\x00march",
+        "churn\ud800march",
+    ],
 )
 def test_all_words_stand_somewhere_in_the_thread_in_messages_reports_or_code(store: Store, said: str) -> None:
     assert found(store, said) == [CHURN]
