@@ -110,6 +110,18 @@ def test_a_connection_that_the_server_closed_is_replaced_and_nobody_notices(worl
     assert rows(client, "select count(*) as n from orders") == [{"n": 4}]
 
 
+@pytest.mark.parametrize("world", ["postgres"], indirect=True)
+def test_a_sample_has_the_columns_that_the_login_may_read(world: World, client: BrokerClient) -> None:
+    login = world.reader.split("://")[1].split(":")[0]
+    world.admin.execute("CREATE TABLE staff AS SELECT 1 AS id, 'Ada' AS \"Full Name\", 100000 AS pay")
+    world.admin.execute(f'GRANT SELECT (id, "Full Name") ON staff TO {login}')
+    sample = Request(ask=Ask(ask="sample", source="shop", table="staff", rows=5), seconds=PATIENCE_S, bytes=1 << 24)
+    _, descriptor = client.ask(sample, threading.Event())
+    with os.fdopen(descriptor or 0, "rb") as file, pa.ipc.open_stream(file) as stream:
+        assert stream.read_all().to_pylist() == [{"id": 1, "Full Name": "Ada"}]
+    world.admin.execute(f'REVOKE ALL (id, "Full Name") ON staff FROM {login}')
+
+
 def test_parameters_reach_the_server_as_values(client: BrokerClient) -> None:
     sql = "select id from customers where name = :name"
     assert rows(client, sql, name="Ada") == [{"id": 1}]

@@ -19,7 +19,7 @@ from workers.sources.broker.memory import Memory
 from workers.sources.broker.pool import Connection, Pool
 from workers.sources.broker.requests import Answered, Ask, Request, State
 from workers.sources.drivers.base import Driver
-from workers.sources.errors import Cancelled, Misconfigured, Refused, SourceAway, SourceError
+from workers.sources.errors import Cancelled, Misconfigured, Refused, SourceAway, SourceError, StatementFailed
 from workers.sources.guard.dialects import FOLDS, dialect_of
 from workers.sources.guard.tables import find, shown_name, suggestion
 from workers.sources.opening import named_source, open_source
@@ -28,6 +28,8 @@ from workers.sources.values import Limits, Source, TableName
 
 log = get_logger(__name__)
 
+Answer = tuple[Answered, int | None]
+"""What is told, and the open file with the rows where there are some."""
 Grows = Callable[[int], None]
 """Called with the bytes that a result grows by; see `Memory.result`."""
 MOST_TABLES = 5_000
@@ -95,7 +97,7 @@ class Broker:
                 found[name] = ""
         return found
 
-    def answer(self, request: Request, job: Job) -> tuple[Answered, int | None]:
+    def answer(self, request: Request, job: Job) -> Answer:
         """The answer, and the open file of its rows if it has some; the caller closes it. Raises SourceError."""
         pool = self._pool(request.ask.source)
         source = pool.source
@@ -119,7 +121,7 @@ class Broker:
 
     def _once(
         self, pool: Pool, request: Request, limits: Limits, job: Job, grows: Grows, *, fresh: bool = False
-    ) -> tuple[Answered, int | None]:
+    ) -> Answer:
         with pool.connection(limits.seconds, job.is_wanted, fresh=fresh) as connection:
             job.had_kept_connection = connection.was_kept
             job.uses(connection)
@@ -133,17 +135,12 @@ class Broker:
             finally:
                 job.uses(None)
 
-    def _answer(
-        self, source: Source, connection: Connection, request: Request, limits: Limits, grows: Grows
-    ) -> tuple[Answered, int | None]:
+    def _answer(self, source: Source, connection: Connection, request: Request, limits: Limits, grows: Grows) -> Answer:
         if request.only == "explain":
             require_read_only(source, connection.access())
-            ask = _as_rows(source, connection, request.ask)
-            statement = checked(source, connection, ask.sql, ask.params)
-            asks = bool(source.settings.ask_above_rows)
-            expected = connection.expected_rows(statement.sql, limits) if asks else None
-            tables = [str(table) for table in statement.tables]
-            return Answered(value=tables, sql=statement.sql, expected=expected), None
+            return _of_statement(
+                source, connection, request.ask, lambda ask: _explained(source, connection, ask, limits)
+            )
         if request.only == "state":
             connection.forget()
             return Answered(value=_state(source, connection).model_dump(mode="json")), None
@@ -174,7 +171,7 @@ class Broker:
             return self._pools[name]
 
 
-def _answer(source: Source, driver: Driver, ask: Ask, limits: Limits, grows: Grows) -> tuple[Answered, int | None]:
+def _answer(source: Source, driver: Driver, ask: Ask, limits: Limits, grows: Grows) -> Answer:
     match ask.ask:
         case "tables":
             visible = tables_of(source, driver)
@@ -183,20 +180,40 @@ def _answer(source: Source, driver: Driver, ask: Ask, limits: Limits, grows: Gro
             columns = driver.columns(_table(source, driver, ask.table))
             return Answered(value=[[column.name, column.type] for column in columns]), None
         case _:
-            return _rows(source, driver, _as_rows(source, driver, ask), limits, grows)
+            return _of_statement(source, driver, ask, lambda ask: _rows(source, driver, ask, limits, grows))
 
 
-def _as_rows(source: Source, driver: Driver, ask: Ask) -> Ask:
-    """What is asked as a statement: a sample is one too."""
+def _of_statement(source: Source, driver: Driver, ask: Ask, made: Callable[[Ask], Answer]) -> Answer:
+    """What is made of the statement of what is asked; a sample is one too.
+
+    Where a login may read only some columns of a table, a server refuses all of them. Then a sample has those columns.
+    """
     if ask.ask != "sample":
-        return ask
+        return made(ask)
     table = _table(source, driver, ask.table)
-    named = exp.table_(table.name, db=table.schema or None, quoted=True)
-    sql = exp.select("*").from_(named).limit(ask.rows).sql(dialect_of(source.kind.dialect))
-    return ask.model_copy(update={"sql": sql, "params": {}})
+
+    def of_columns(*columns: exp.Expression) -> Answer:
+        named = exp.table_(table.name, db=table.schema or None, quoted=True)
+        sql = exp.select(*columns).from_(named).limit(ask.rows).sql(dialect_of(source.kind.dialect))
+        return made(ask.model_copy(update={"sql": sql, "params": {}}))
+
+    try:
+        return of_columns(exp.Star())
+    except StatementFailed:
+        readable = driver.columns(table)
+        if not readable:
+            raise
+        return of_columns(*(exp.column(column.name, quoted=True) for column in readable))
 
 
-def _rows(source: Source, driver: Driver, ask: Ask, limits: Limits, grows: Grows) -> tuple[Answered, int | None]:
+def _explained(source: Source, driver: Driver, ask: Ask, limits: Limits) -> Answer:
+    statement = checked(source, driver, ask.sql, ask.params)
+    asks = bool(source.settings.ask_above_rows)
+    expected = driver.expected_rows(statement.sql, limits) if asks else None
+    return Answered(value=[str(table) for table in statement.tables], sql=statement.sql, expected=expected), None
+
+
+def _rows(source: Source, driver: Driver, ask: Ask, limits: Limits, grows: Grows) -> Answer:
     began = time.monotonic()
     with result_of(source, driver, ask.sql, ask.params, limits) as result:
         descriptor, rows, size = rows_file.write(result, grows)
