@@ -26,6 +26,9 @@ from core.steps import (
 from core.thread_cells import NumberedCell, numbered_cells, since_reset
 from core.values import Language
 
+PAGE = "report.html"
+"""The file that holds all of a report."""
+
 
 @dataclass(frozen=True, slots=True)
 class PastReport:

@@ -2,7 +2,7 @@
 
 The first slide is the answer. Then come the charts, what the report says under each of its headings, and how it was
 done. The sections of a fixed layout come before the charts. Content that does not fit on a slide continues on the next
-one. Only code is cut to one slide: the report's page has all of it.
+one. Code is cut to one slide, and a deck to 60 slides: the report's page has all of it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from core.steps import CellRan, ChartData, FigureSource
 from workers.delivery.reports import compose
 from workers.delivery.reports.formats.prose import Grid, Line, Part, Run, parts_of
 from workers.delivery.reports.tables import alignments
-from workers.delivery.reports.values import ReportInput
+from workers.delivery.reports.values import PAGE, ReportInput
 from workers.delivery.reports.whole_charts import bars_lie, is_whole, is_xy, labels_along, places
 
 _CHARTS: Any = chart_data
@@ -47,6 +47,9 @@ _LINES, _CHARS, _CODE_CHARS = 14, 92, 100
 _ROWS, _COLUMNS, _CELL = 14, 9, 48
 _SLIDES = 60
 _TITLE = 150
+_TITLE_SIZES: Final = ((52, 28), (105, 24), (165, 20))
+"""The largest size in points at which titles of so many places fit above their line."""
+_SMALLEST_TITLE: Final = 14
 _NO_XML = re.compile("[\x00-\x08\x0b-\x1f\ud800-\udfff\ufffe\uffff]")
 
 
@@ -88,7 +91,12 @@ def plan(given: ReportInput) -> list[Slide]:
     charts = list(_charts(given))
     said = [slide for part in parts if part is not opening for slide in _part(part, given)]
     body = [*said, *charts] if given.sections else [*charts, *said]
-    return [*_first(opening, given), *body, *_method(given)][:_SLIDES]
+    planned = [*_first(opening, given), *body, *_method(given)]
+    if len(planned) <= _SLIDES:
+        return planned
+    kept = planned[: _SLIDES - 1]
+    left = say("format_slides_cut", given.language, left=len(planned) - len(kept), page=PAGE)
+    return [*kept, Slide("…", (Line((Run(left),)),))]
 
 
 def _plain(text: str) -> str:
@@ -364,7 +372,7 @@ def _draw(deck: Any, planned: Slide, place: str) -> None:
     title.left, title.top, title.width, title.height = _EDGE, Inches(0.45), _WIDTH - 2 * _EDGE, Inches(1.0)
     frame = title.text_frame
     frame.word_wrap, frame.vertical_anchor = True, MSO_ANCHOR.MIDDLE
-    size = 28 if places(planned.title) <= 70 else 24 if places(planned.title) <= 100 else 20
+    size = next((size for most, size in _TITLE_SIZES if places(planned.title) <= most), _SMALLEST_TITLE)
     _write(frame.paragraphs[0], (Run(planned.title, bold=True),), size)
     bar = slide.shapes.add_shape(1, _EDGE, Inches(1.45), Inches(0.9), Inches(0.05))
     bar.fill.solid()

@@ -102,6 +102,16 @@ def test_no_word_of_a_report_is_left_out_and_none_leaves_its_slide(name: str) ->
     deck(given)
 
 
+def test_a_deck_that_is_cut_says_how_much_is_missing_and_where_it_is() -> None:
+    report = "All is well.\n\n" + "\n\n".join(f"## Part {number}\n\nIt is fine." for number in range(80))
+    made = plan(case(report, cells=()))
+    assert (len(made), made[-2].title) == (60, "Part 57")
+    assert (
+        made[-1].lines[0].text.startswith("23 more slides did not fit into this deck. The report's page, report.html")
+    )
+    assert len(plan(case("All is well.\n\n## Part 1\n\nIt is fine."))) < 60
+
+
 def test_characters_that_no_xml_may_hold_are_left_out_everywhere() -> None:
     figure = CELL.figures[0]
     bars = chart("sum", "bar", [("No\x1brth", 1), ("South\x02", 2)], "\x1bone", "two\ufffe")
