@@ -41,16 +41,20 @@ def report_buttons(
     has_sources: bool,
     has_code: bool,
     has_method: bool = False,
+    can_be_kept: bool = True,
     formats: Sequence[Format] = (),
 ) -> Block:
-    """The row of buttons under a report, and a menu of what can be had as a file; `formats`: of the report itself."""
+    """The row of buttons under a report, and a menu of what can be had as a file; `formats`: of the report itself.
+
+    `can_be_kept`: some of its code ran to its end, so that a playbook or a program can be made of it.
+    """
     shown: list[tuple[str, Any]] = [("report_button_method", "method")] if has_method else []
     if has_sources:
         shown.append(("report_button_sources", "sources"))
     if has_code:
         shown.append(("report_button_code", "code"))
     shown += [("report_button_up", "up"), ("report_button_down", "down"), ("report_button_again", "again")]
-    if has_code:
+    if has_code and can_be_kept:
         shown += [("report_button_keep", "keep"), ("report_button_program", "program")]
     if not _is_direct(turn_id):
         shown.append(("report_button_share", "share"))

@@ -22,7 +22,7 @@ from workers.delivery.reports.notebook import notebook, script
 from workers.delivery.reports.page import page
 from workers.delivery.reports.second import second_line
 from workers.delivery.reports.tables import alignments, preview, to_csv
-from workers.delivery.reports.values import Report, ReportFile, ReportInput
+from workers.delivery.reports.values import PAGE, Report, ReportFile, ReportInput
 
 _MESSAGE = 10_500
 """Characters of one message, well under what Slack was seen to refuse."""
@@ -37,7 +37,6 @@ _THREAD = 60_000
 _QUESTION = 300
 _SHORT = 600
 """Characters of an answer that is all there is to say."""
-PAGE = "report.html"
 _BADGE = 1_500
 _SECOND_ID = "second_route"
 
@@ -73,6 +72,7 @@ def render_report(given: ReportInput) -> Report:
         last.append(badge_block(given.clean_room, given.language))
     if given.turn_id:
         has = {"has_sources": bool(given.sources), "has_code": bool(given.cells), "has_method": bool(method)}
+        has["can_be_kept"] = any(cell.status == "ok" for cell in (*given.earlier, *given.cells))
         last.append(report_buttons(given.turn_id, given.language, **has, formats=_formats(given)))
     thread.add(*last)
     whole = compose.whole(given)

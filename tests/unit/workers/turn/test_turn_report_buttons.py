@@ -126,6 +126,14 @@ def test_a_report_ends_with_its_buttons(desk: Desk) -> None:
     ]
 
 
+def test_a_report_without_a_cell_that_ran_to_its_end_offers_nothing_to_keep(new_world: NewWorld) -> None:
+    desk = Desk(new_world(), cell("1 / 0", "Totals"), *[finish("I could not compute it.")] * 12)
+    *buttons, _ = desk.report()["blocks"][-1]["elements"]
+    shown = [button["text"]["text"] for button in buttons]
+    assert "Show code" in shown
+    assert not {"Keep as playbook", "Make this a program"} & set(shown)
+
+
 def test_sources_lead_from_the_figure_to_the_cell_to_its_line(desk: Desk) -> None:
     assert desk.press("sources") == "shown"
     (text,) = desk.opened
