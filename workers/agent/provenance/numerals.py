@@ -139,7 +139,9 @@ _UNIT_WORDS = "|".join(
 )
 _SCALE_WORDS = (
     r"k|K|T(?=\s?[€$])|Tsd\.?|tsd|thousand|Tausend|千|M(?![a-zA-Z])|Mio\.?|mio|mn|m(?=\s?[€$])|"
-    r"[Mm]illionen|[Mm]illions?|百万|B(?![a-zA-Z])|bn|Mrd\.?|[Bb]illions?|Milliarden?|十亿|万|亿|"
+    r"[Mm]illionen|[Mm]illions?|百万|"
+    r"(?<=\d)B(?![a-zA-Z])|B(?=\s?(?:[€$£¥]|[A-Z]{3}\b))|"  # "512 B" are bytes
+    r"bn|Mrd\.?|[Bb]illions?|Milliarden?|十亿|万|亿|"
     r"萬|億|兆|lakhs?|crores?|milliards?|Mds?(?![A-Z])|mil millones|mil|millón|millones|trn|tn|[Tt]rillions?|Billionen|"
     r"billón|billones"
 )
@@ -153,7 +155,7 @@ _NUMBER = re.compile(
     r"\d{1,3}(?:(?P<mark>[,.'’\u00a0\u202f\u2009 ])\d{3}(?!\d))(?:(?P=mark)\d{3}(?!\d))*(?:[.,]\d+)?|"
     r"\d+(?:[.,]\d+)?|\.\d+)"
     r"(?P<exp>[eE][+-]?\d{1,3})?"
-    rf"(?P<tail>{_GAP}(?:(?P<scale>(?(before)T\b|(?!))|{_SCALE_WORDS})(?![a-zäöü]|W|Hz|VA|Pa|B\b|V\b|J\b|N\b))?{_GAP}"
+    rf"(?P<tail>{_GAP}(?:(?P<scale>(?(before)[TB]\b|(?!))|{_SCALE_WORDS})(?![a-zäöü]|W|Hz|VA|Pa|B\b|V\b|J\b|N\b))?{_GAP}"
     rf"(?:(?P<pp>(?:percentage points?|pp|ppt|Prozentpunkte?n?|%-Punkte?)(?![a-z])|个?百分点)"
     r"|(?P<percent>%|％|percent(?!a)|Prozent(?!p)|pct\b)"
     rf"|(?P<after>{_CURRENCY_WORD})"

@@ -528,6 +528,16 @@ def test_a_column_called_pct_is_told_as_it_stands() -> None:
 def test_a_capital_t_behind_an_amount_of_money_is_a_trillion_and_before_its_sign_a_thousand() -> None:
     assert first("The market is worth $3.4T.", "market_usd 3412000000000\n").state == "sourced"
     assert first("The market is worth $3.4T.", "market_usd 3412\n").state == "unsourced"
+
+
+@pytest.mark.parametrize("said", ["$2.5 B", "2.5 B€", "2.5 B USD", "2.5B"])
+def test_a_b_means_billions_beside_money_or_right_behind_the_number(said: str) -> None:
+    assert first(f"The market is worth {said}.", "market 2500000000\n").state == "sourced"
+    assert first(f"The market is worth {said}.", "market 2.5\n").state == "unsourced"
+
+
+def test_a_b_behind_a_blank_means_bytes() -> None:
+    assert first("Each page takes 512 B.", "page size 512\n").state == "sourced"
     assert first("Der Umsatz liegt bei 512 T€.", "umsatz_eur 512300\n").state == "sourced"
 
 
