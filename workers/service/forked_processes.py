@@ -19,7 +19,7 @@ from multiprocessing.context import ForkProcess
 
 from core.settings import Settings
 from core.telemetry import get_logger
-from executor.processes import is_stopped, tree
+from executor.processes import is_stopped, started_at, tree
 
 log = get_logger(__name__)
 
@@ -42,7 +42,8 @@ class ForkedProcesses:
         self._targets = targets
         self._processes: dict[str, ForkProcess] = {}
         self._started_at: dict[str, float] = {}
-        self._stopped_since: dict[int, float] = {}
+        self._stopped_since: dict[tuple[int, int | None], float] = {}
+        """When each process was first seen stopped, by its pid and the moment of its start."""
 
     def keep(self) -> None:
         """Start each process that does not run, but a process that keeps dying at most once a second. Kill stopped
@@ -61,10 +62,13 @@ class ForkedProcesses:
         return {name: process.pid for name, process in self._processes.items() if process.pid}
 
     def _kill_stopped(self) -> None:
-        family = [pid for one in self._processes.values() if one.pid and one.is_alive() for pid in tree(one.pid)]
+        alive = [process.pid for process in self._processes.values() if process.pid and process.is_alive()]
+        family = {(pid, started_at(pid)) for one in alive for pid in tree(one)}
+        # A stopped process whose parent has ended is below no process of ours any more.
+        family |= {(pid, start) for pid, start in self._stopped_since if started_at(pid) == start}
         now = time.monotonic()
-        self._stopped_since = {pid: self._stopped_since.get(pid, now) for pid in family if is_stopped(pid)}
-        for pid, since in self._stopped_since.items():
+        self._stopped_since = {one: self._stopped_since.get(one, now) for one in family if is_stopped(one[0])}
+        for (pid, _), since in self._stopped_since.items():
             if now - since >= STOPPED_S:
                 log.error("stopped_process_killed", pid=pid, seconds=round(now - since, 1))
                 with suppress(ProcessLookupError):

@@ -134,3 +134,25 @@ def test_a_job_that_stays_stopped_is_killed_and_its_worker_goes_on(
         assert (forks.alive("worker-1"), forks._processes["worker-1"].pid) == (1, worker)
     finally:
         forks.stop()
+
+
+def test_a_job_that_stays_stopped_is_killed_also_when_its_worker_is_killed_before(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(forked_processes, "RESTART_PAUSE_S", 3600.0)
+    forks = ForkedProcesses(settings, {"worker-1": forks_a_job})
+    forks._started_at["worker-1"] = -3600.0
+    try:
+        forks.keep()
+        job = int(eventually(lambda: (settings.home / "job").exists() and (settings.home / "job").read_text(), "a job"))
+        os.kill(job, signal.SIGSTOP)
+        eventually(lambda: is_stopped(job), "its stop")
+        forks.keep()
+        os.kill(forks.pids()["worker-1"], signal.SIGKILL)
+        eventually(lambda: forks.alive("worker-1") == 0, "the end of its worker")
+        assert is_stopped(job)
+        monkeypatch.setattr(forked_processes, "STOPPED_S", 0.0)
+        forks.keep()
+        eventually(lambda: started_at(job) is None, "the end of the job")
+    finally:
+        forks.stop()
