@@ -29,6 +29,12 @@ _DECIDED = re.compile(
     r"\A(?:(?:we (?:have )?(?:decided|agreed)|decision|decided)\b|我们决定|决定|我们商定)", re.IGNORECASE
 )
 _THAT = re.compile(r"\A(?:that\b|dass\b|this\b\s*:|[:：，,])\s*", re.IGNORECASE)
+_STRESS = re.compile(
+    r"\A(?:(?:very )?important|(?:please )?note|nb|reminder|wichtig|achtung|hinweis|bitte beachten|importante|"
+    r"atención|nota|ojo|attention|à noter|remarque|注意|重要|请注意|提醒)\s*[:：!！]+\s*",
+    re.IGNORECASE,
+)
+"""A word that asks for attention. What follows is the entry; the word is no term that it explains."""
 _MOST_WORDS_OF_A_TERM = 6
 _TITLE_WORDS = 9
 _HAN_TITLE = 24
@@ -45,7 +51,7 @@ class Draft:
 
 def draft_of(said: str) -> Draft | None:
     """The entry that somebody wants remembered; None when there is nothing in it."""
-    text = _THAT.sub("", said.strip()).strip()
+    text = _STRESS.sub("", _THAT.sub("", said.strip())).strip()
     if not text:
         return None
     for pattern, file in ((_DEFINES, DEFINITIONS), (_SHORT, GLOSSARY)):

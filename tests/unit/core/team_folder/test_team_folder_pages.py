@@ -91,6 +91,11 @@ def test_what_somebody_says_stays_one_entry_whatever_is_in_it(text: str, title: 
         ("# of orders = orders that were paid", "definitions.md", "# of orders", "orders that were paid"),
         ("C# = the team of the C# client", "definitions.md", "C#", "the team of the C# client"),
         ("see https://wiki/x for the rest", "conventions.md", "see https://wiki/x for the rest", None),
+        ("important: revenue is net of tax", "conventions.md", "revenue is net of tax", "revenue is net of tax"),
+        ("that NOTE: churn means no order in a year", "definitions.md", "churn", "no order in a year"),
+        ("wichtig: Umsatz ist netto", "conventions.md", "Umsatz ist netto", "Umsatz ist netto"),
+        ("重要：金额不含税", "conventions.md", "金额不含税", "金额不含税"),
+        ("important customers: those above 10,000 EUR", "glossary.md", "important customers", None),
     ],
 )
 def test_words_find_their_page_and_title(said: str, file: str, title: str, text: str | None) -> None:
