@@ -143,6 +143,6 @@ def test_the_health_process_is_started_again(tmp_path: Path, redis_url: str) -> 
 
         running.wait_for(is_served, "health")
         pids = json.loads((tmp_path / "worker.processes.json").read_text())
-        psutil.Process(pids["health"]).kill()
+        psutil.Process(pids["health"][0]).kill()
         running.wait_for(lambda: json.loads((tmp_path / "worker.processes.json").read_text()) != pids, "a new process")
         running.wait_for(is_served, "health again")
