@@ -13,6 +13,8 @@ ELSEWHERE := integration or browser or attack or fault
 FAST := $(QUICK) -n 4 -p no:rerunfailures -m "not (process or long or $(ELSEWHERE))"
 TYPES := $(BIN)/mypy && $(BIN)/lint-imports
 PROCESS := $(QUICK) -n 6 -m "process and not ($(ELSEWHERE))"
+# Whole stacks, and attacks on sandboxes.
+STACKS := $(BIN)/pytest --dist loadfile --no-loadscope-reorder
 LONG := $(QUICK) -n 2 -m "long and not (process or $(ELSEWHERE))"
 
 help:  ## show this list
@@ -69,8 +71,8 @@ test: lint  ## check + the fast tests
 test-integration: .venv/.dev  ## what takes long, real sessions, real Redis and Postgres, and the whole stack
 	$(LONG)
 	$(PROCESS)
-	$(BIN)/pytest -n 4 --dist loadfile -m "integration and not attack"
-	$(BIN)/pytest -n 2 --dist loadfile -m attack
+	$(STACKS) -n 4 -m "integration and not attack"
+	$(STACKS) -n 2 -m attack
 
 test-wheel: .venv/.dev  ## the wheel in an empty environment: every command there
 	$(BIN)/python scripts/try_wheel.py
@@ -80,8 +82,8 @@ coverage: .venv/.dev  ## branch coverage of the fast and integration tests toget
 	$(FAST) --cov --cov-report=
 	$(LONG) --cov --cov-append --cov-report=
 	$(PROCESS) --cov --cov-append --cov-report=
-	$(BIN)/pytest -n 4 --dist loadfile --cov --cov-append --cov-report= -m "integration and not attack"
-	$(BIN)/pytest -n 2 --dist loadfile --cov --cov-append --cov-report= -m attack
+	$(STACKS) -n 4 --cov --cov-append --cov-report= -m "integration and not attack"
+	$(STACKS) -n 2 --cov --cov-append --cov-report= -m attack
 	$(BIN)/python scripts/coverage_by_package.py
 
 test-newcomer:  ## from git clone to the answer to an own question, timed; empty environment
@@ -116,7 +118,7 @@ soak-postgres: .venv/.dev  ## MINUTES=5 of turns while Postgres is restarted eve
 	PYTHONPATH=.:tests:tests/faults UPDATE_RELIABILITY=1 $(BIN)/python tests/faults/soak.py --only-postgres --minutes $(or $(MINUTES),5) $(if $(SEED),--seed $(SEED))
 
 test-browser: .venv/.dev  ## the playground's page in Chromium
-	$(BIN)/pytest -n 2 --dist loadfile -m browser
+	$(STACKS) -n 2 -m browser
 
 test-all: test test-integration test-attacks test-faults test-browser  ## everything
 

@@ -24,7 +24,7 @@ SUITES = {
     "long": (*_BY_FILE, "-m", f"long and not (process or {_ELSEWHERE})"),
     "process": (*_BY_FILE, "-m", f"process and not ({_ELSEWHERE})"),
     "integration": (*_BY_FILE, "-m", "integration and not attack"),
-    "attacks": ("-n", "2", "--dist", "loadfile", "-m", "attack"),
+    "attacks": ("-n", "2", *_BY_FILE[2:], "-m", "attack"),
 }
 BURN = "while True: pass"
 _SAID = 4_000  # characters

@@ -51,6 +51,12 @@ def pytest_sessionstart(session: pytest.Session) -> None:
     compiled_once.compile_share(session.config)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files are dealt out in this order: those that are marked as `early` first, then the order of the tree."""
+    items.sort(key=lambda item: item.get_closest_marker("early") is None)
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
     """Imports and collected tests make millions of objects that stay: looking for garbage among them finds none."""

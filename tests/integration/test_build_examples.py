@@ -12,7 +12,7 @@ import pytest
 from builder_kit import FINE, code, covered
 from chat_endpoint import endpoint, refuses, says
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.early]
 
 ROOT = Path(__file__).parents[2]
 PROGRAMS = ROOT / "examples" / "programs"

@@ -14,7 +14,7 @@ from core.settings import load_settings
 from tryout.evals.results import read_results
 from tryout.evals.run import Options, run
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.early]
 
 PERFECT = (
     "orders-top-region",

@@ -35,7 +35,7 @@ from workers.sources.opening import open_source
 from workers.sources.query import result_of, scrubbed
 from workers.sources.values import Limits, Source
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.early]
 KINDS = ("postgres", "mysql", "sqlite", "duckdb", "folder", "s3")
 LIMITS = Limits(1_000, 64 * 1024 * 1024, 2.0)
 

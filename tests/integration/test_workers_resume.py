@@ -37,7 +37,7 @@ from workers.turn.files import ThreadFiles
 from workers.turn.session_transfer import SessionTransfer
 from workers.turn.unexported import Unexported
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.early]
 
 
 class Killed(BaseException):

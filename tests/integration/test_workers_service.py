@@ -27,7 +27,7 @@ from playground import running
 from tryout.blocks_text import message_text
 from tryout.slack_client import LocalSlack
 
-pytestmark = pytest.mark.integration
+pytestmark = [pytest.mark.integration, pytest.mark.early]
 
 ROOT = Path(__file__).parents[2]
 
