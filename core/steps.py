@@ -391,7 +391,8 @@ class Replied(Value):
     `cost_micros` is the call's cost in millionths of the currency that prices are in, None when the model has no price.
     `masked` are the placeholders that its prompt had for the first time in the thread. `pictures` is how many pictures
     the prompt showed. `user` and `author` are the
-    person who wrote the reply in the model's place, "" when the model did.
+    person who wrote the reply in the model's place, "" when the model did. `gone` is never stored: so many replies of
+    the turn before it are left out with their feedback, and it keeps its number.
     """
 
     kind: Literal["replied"] = "replied"
@@ -407,6 +408,7 @@ class Replied(Value):
     pictures: int = 0
     user: str = ""
     author: str = ""
+    gone: int = Field(default=0, exclude=True)
 
 
 Scalar = bool | int | float | str | None

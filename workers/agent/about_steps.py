@@ -7,6 +7,7 @@ from typing import TypeGuard
 
 from core.commands import SPEAK
 from core.steps import (
+    APPROVE_CALL,
     Acknowledged,
     Asked,
     Briefed,
@@ -100,6 +101,14 @@ def last_answer(steps: Sequence[Step]) -> tuple[Questioned, Asked | Commanded | 
         if isinstance(step, Asked | Decided | Commanded) and (is_answer or _ends_question(step)):
             return question, step
     return None
+
+
+def approvals_asked(steps: Sequence[Step]) -> int:
+    """The highest number of our questions whether something may run. Rounds of feedback may be left out of the steps,
+    so they are not counted: a number that comes again would give a new question the decision on an old one."""
+    asked = (step.call_id for step in steps if isinstance(step, Questioned) and step.approval is not None)
+    numbers = (call_id.removeprefix(APPROVE_CALL) for call_id in asked if call_id.startswith(APPROVE_CALL))
+    return max(map(int, numbers), default=0)
 
 
 def _ends_question(step: Step) -> TypeGuard[Commanded]:

@@ -15,7 +15,6 @@ from core.phrases import say
 from core.rows import money
 from core.steps import (
     APPROVAL_REJECTED,
-    APPROVE_CALL,
     Approval,
     Compacted,
     Decided,
@@ -27,6 +26,7 @@ from core.steps import (
 )
 from core.values import Language
 from workers.agent import debugging
+from workers.agent.about_steps import approvals_asked
 from workers.agent.actions import (
     Action,
     AskApproval,
@@ -136,8 +136,7 @@ def _ask(turn: Turn, purpose: Purpose, found: Estimate, price: Price) -> AskAppr
         call=_call(purpose),
         micros=found.micros,
     )
-    asked = sum(isinstance(step, Questioned) and step.call_id.startswith(APPROVE_CALL) for step in turn.steps)
-    return AskApproval(approval, asked + 1)
+    return AskApproval(approval, approvals_asked(turn.steps) + 1)
 
 
 _EXTRAS: Final[tuple[Purpose, ...]] = ("check", "route", "debug")

@@ -40,7 +40,6 @@ from core.second_route import SecondRoute
 from core.steps import (
     APPROVAL_EXPIRED,
     APPROVAL_REJECTED,
-    APPROVE_CALL,
     OWN_CALL,
     Approval,
     Asked,
@@ -56,7 +55,7 @@ from core.steps import (
     Replied,
 )
 from workers.agent import debugging, guards, layout, plans, stages
-from workers.agent.about_steps import asks_analyst, only_unreadable_files, pending_command
+from workers.agent.about_steps import approvals_asked, asks_analyst, only_unreadable_files, pending_command
 from workers.agent.actions import (
     Action,
     AskApproval,
@@ -273,8 +272,7 @@ def _ask_approval(turn: Turn, cell: RunCell) -> AskApproval | None:
 
 
 def _asking(turn: Turn, approval: Approval) -> AskApproval:
-    asked = sum(isinstance(step, Questioned) and step.call_id.startswith(APPROVE_CALL) for step in turn.steps)
-    return AskApproval(approval, asked + 1)
+    return AskApproval(approval, approvals_asked(turn.steps) + 1)
 
 
 def _staged(turn: Turn, episode: Episode, report: Report) -> Action:

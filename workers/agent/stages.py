@@ -118,10 +118,19 @@ def report_of(found: Sequence[Result], language: Language) -> str:
 def without_feedback(steps: Sequence[Step]) -> list[Step]:
     """The steps without rounds of feedback on what was approved later: results that were sent back, and the reasons.
 
-    Cells stay: the session holds what they set.
+    Cells stay: the session holds what they set. The replies that stay keep their numbers: the ids of calls that came
+    without one follow from them.
     """
     gone = _approved_since(steps)
-    return [step for place, step in enumerate(steps) if place not in gone]
+    kept: list[Step] = []
+    replies = 0
+    for place, step in enumerate(steps):
+        is_reply = isinstance(step, Replied) and step.purpose == "act"
+        if place in gone:
+            replies += is_reply
+        else:
+            kept.append(step.model_copy(update={"gone": replies}) if is_reply and replies else step)
+    return kept
 
 
 def feedback_chars(steps: Sequence[Step]) -> int:

@@ -258,7 +258,7 @@ def episodes(steps: Sequence[Step]) -> tuple[tuple[Step, ...], list[Episode]]:
     for number, (start, end) in enumerate(zip(starts, ends, strict=False), start=1):
         reply = steps[start]
         assert isinstance(reply, Replied)  # noqa: S101 - `starts` holds nothing else; mypy cannot see it
-        found.append(Episode(number, reply, tuple(steps[start + 1 : end])))
+        found.append(Episode(number + reply.gone, reply, tuple(steps[start + 1 : end])))
     return opening, found
 
 

@@ -180,8 +180,8 @@ class OpenTurn:
                 hold_unsourced=context.settings.report.unsourced == "hold",
                 second_route=context.settings.check.second_route if model.name != _BY_RULES else "off",
             ),
-            allowance=allowance(context.settings, context.store, self.thread_id, model.name, steps),
-            second_calls=self._second_calls(steps),
+            allowance=allowance(context.settings, context.store, self.thread_id, model.name, self.steps),
+            second_calls=self._second_calls(),
             environment=self.environment,
             prompts=context.prompts,
             native_tools=model.native_tools,
@@ -191,12 +191,12 @@ class OpenTurn:
             sections=context.settings.report_sections(channel) if model.name != _BY_RULES else (),
         )
 
-    def _second_calls(self, steps: Sequence[Step]) -> int | None:
+    def _second_calls(self) -> int | None:
         """The number of calls that the budgets allow another model for a second way; None if it is the usual model."""
         context, name = self.context, self.second_model.name
         if name == self.model.name or context.settings.check.second_route == "off":
             return None
-        allowed = allowance(context.settings, context.store, self.thread_id, name, steps)
+        allowed = allowance(context.settings, context.store, self.thread_id, name, self.steps)
         return None if allowed is None else allowed.calls
 
     @property

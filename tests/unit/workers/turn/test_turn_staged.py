@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import threading
+from dataclasses import replace
 from typing import Any
 
 import fakeredis
@@ -20,6 +21,7 @@ from core.slack.approvals import field_id
 from core.slack.writer import SlackWriter
 from core.values import ThreadKey
 from tryout.blocks_text import message_text
+from workers.models.base import ModelReply, ModelRequest, OnDelta
 from workers.models.scripted import ScriptedModel
 from workers.service.expiry import expire_questions
 
@@ -30,11 +32,24 @@ FIRST, SECOND = finish("The table is clean."), finish("North wins.")
 SCRIPT = (LISTED, cell("rows = [1, 2]", "Load"), FIRST, cell("print(max(rows))", "Compare"), SECOND)
 
 
+class InOrder:
+    """A model that gives its replies one after the other, also where a part of the thread has left the prompt."""
+
+    name, native_tools, sees = "in order", True, False
+
+    def __init__(self, *replies: Json) -> None:
+        self._left = list(replies)
+
+    def complete(self, request: ModelRequest, on_delta: OnDelta) -> ModelReply:
+        reply = self._left.pop(0) if request.purpose == "act" else {"text": '{"is_final": true}'}
+        return ScriptedModel([reply] * 99).complete(replace(request, purpose="act"), on_delta)
+
+
 class Review:
     """A thread in staged review, and the bot that people press at."""
 
-    def __init__(self, world: World, *script: Json, text: str = "which region wins?") -> None:
-        world.model = Meanwhile(ScriptedModel(list(script or SCRIPT)), {})
+    def __init__(self, world: World, *script: Json, text: str = "which region wins?", in_order: bool = False) -> None:
+        world.model = InOrder(*script) if in_order else Meanwhile(ScriptedModel(list(script or SCRIPT)), {})
         self.world = world
         self.bot = self.new_bot()
         self.key: ThreadKey = world.say(text)
@@ -173,6 +188,53 @@ def test_a_redone_stage_comes_again_and_its_feedback_leaves_the_context_once_app
     review.press("run")
     assert "heron" not in review.prompts(since).lower()
     assert "The table is clean." in review.prompts(since)
+
+
+def titles(review: Review) -> list[str]:
+    """What was decided on, in order."""
+    return [step["approval"]["title"] for step in review.world.steps(review.key, "questioned")]
+
+
+def test_a_stage_that_is_sent_back_later_takes_no_approval_from_an_earlier_one(new_world: NewWorld) -> None:
+    script = (LISTED, finish("Wrong heron."), FIRST, SECOND, finish("North wins by far."))
+    review = Review(new_world(team=PLAN), *script, in_order=True)
+    for do in ("run", "redo", "run", "redo"):
+        review.press(do, text="once more")
+    calls = [step["call_id"] for step in review.world.steps(review.key, "questioned")]
+    assert len(set(calls)) == len(calls) == 5
+    assert titles(review)[1:] == ["1 of 2, Load", "1 of 2, Load", "2 of 2, Compare", "2 of 2, Compare"]
+    review.press("run")
+    assert review.status() == "done"
+    report = review.report()
+    assert report.index("The table is clean.") < report.index("## 2. Compare") < report.index("North wins by far.")
+
+
+def test_after_feedback_a_model_without_calls_is_asked_for_the_next_stage(new_world: NewWorld) -> None:
+    plan = "<finish>\n1. Load — a clean table\n2. Compare — the winner\n</finish>"
+    replies = (
+        *(plan, "<finish>Wrong heron.</finish>", "<finish>The table is clean.</finish>"),
+        *("```python\nprint(1)\n```", "<finish>North wins.</finish>"),
+    )
+    review = Review(new_world(team=PLAN), *({"text": text} for text in replies), in_order=True)
+    for do in ("run", "redo", "run"):
+        review.press(do, text="no herons please")
+    assert "North wins." in message_text(review.asking("approve:4"))
+    assert len(review.world.steps(review.key, "cell")) == 1
+    review.press("run")
+    report = review.report()
+    assert report.index("The table is clean.") < report.index("## 2. Compare") < report.index("North wins.")
+
+
+def test_what_feedback_cost_counts_for_the_turns_budget_after_an_approval(new_world: NewWorld) -> None:
+    budget = "\n[budget]\nturn_tokens = 40000\n"
+    usage = {"prompt_tokens": 6_000, "completion_tokens": 100}
+    replies = (LISTED, finish("Wrong heron."), finish("Wrong crane."), FIRST, *(cell(f"print({n})") for n in range(9)))
+    review = Review(new_world(team=PLAN + budget), *({**reply, "usage": usage} for reply in replies), in_order=True)
+    for do in ("run", "redo", "redo", "run"):
+        review.press(do, text="no birds please")
+    spent = sum(step["usage"]["prompt_tokens"] for step in review.world.steps(review.key, "replied"))
+    assert spent <= 40_000
+    assert review.status() == "done"
 
 
 def test_cost_says_what_the_feedback_on_approved_stages_saves(new_world: NewWorld) -> None:
