@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache
+from typing import NamedTuple
 
 from core.access import ALLOWED, Verdict, is_pressed
 from core.actions import Action
@@ -75,16 +76,28 @@ def note_command(context: TurnContext, lease: Lease, command: Commanded) -> None
         context.store.audit(command.user, action.value, lease.thread_id, "done", key=key)
 
 
-def _began(mail: Sequence[StoredMessage], turn: Sequence[Step] | None) -> float:
-    """When somebody first spoke to the bot. Earlier messages were said among people."""
-    steps = (step for step in turn or () if isinstance(step, Asked | Commanded))
-    return min((float(said.ts) for said in (*steps, *(each for each in mail if each.mention))), default=0.0)
+class _Began(NamedTuple):
+    """When somebody first spoke to the bot, and the number of that message in the Store, 0 for one that a turn read."""
+
+    at: float
+    number: int
 
 
-def _is_talk(message: StoredMessage, began: float) -> bool:
-    """Whether the message came in with a talk that the bot was called into. Such a message asks nothing of the bot."""
+def _began(mail: Sequence[StoredMessage], turn: Sequence[Step] | None) -> _Began:
+    """What began the conversation with the bot. Messages that were said before it were said among people."""
+    steps = (_Began(float(step.ts), 0) for step in turn or () if isinstance(step, Asked | Commanded))
+    calls = (_Began(float(each.ts), each.id) for each in mail if each.mention)
+    return min((*steps, *calls), default=_Began(0.0, 0))
+
+
+def _is_talk(message: StoredMessage, began: _Began) -> bool:
+    """Whether the message came in with a talk that the bot was called into. Such a message asks nothing of the bot.
+
+    A talk is stored behind the message that called the bot. What was stored before it came as a reply in a thread of
+    ours, and its author is asked about like every other.
+    """
     said_to_us = message.mention or message.channel_type == "im" or message.kind != "text"
-    return not said_to_us and float(message.ts) < began
+    return not said_to_us and float(message.ts) < began.at and message.id > began.number
 
 
 def _is_ours(message: StoredMessage) -> bool:

@@ -8,7 +8,7 @@ import pytest
 from turn_world import ANA, BEN, CHANNEL, Meanwhile, NewWorld, World, cell, finish, question
 
 from core.errors import SlackUnreachable
-from core.values import ThreadKey
+from core.values import IncomingMessage, ThreadKey
 from workers.models.scripted import ScriptedModel
 
 GUEST, FOREIGN = {"is_restricted": True}, {"team_id": "T0OTHER001"}
@@ -145,6 +145,43 @@ def test_what_people_said_before_somebody_called_us_in_is_read_whoever_they_are(
     world.settle(key)
     assert world.statuses(key) == ["done"]
     assert "only for people" not in world.text(key)
+
+
+def replies(world: World, key: ThreadKey, text: str, user: str) -> None:
+    """A person writes in a thread of ours without a mention."""
+    posted = world.slack.say(text, user=user, thread_ts=key.root_ts)
+    with world._unwatched():
+        world.store.record_message(
+            IncomingMessage(
+                team=key.team,
+                channel=key.channel,
+                channel_type="channel",
+                ts=posted["ts"],
+                root_ts=key.root_ts,
+                user=user,
+                text=text,
+            )
+        )
+
+
+def test_a_reply_in_a_thread_of_ours_is_answered_though_the_mention_behind_it_is_refused(world: World) -> None:
+    key = began(world)
+    world.slack.flags[BEN] = GUEST
+    replies(world, key, "and the north?", ANA)
+    world.say("me too", user=BEN, thread=key)
+    world.settle(key)
+    assert [step["text"] for step in world.steps(key, "asked")] == ["and the north?"]
+    assert world.text(key).count("guests of this workspace") == 1
+
+
+def test_a_reply_of_somebody_who_may_not_is_refused_also_before_a_mention_of_somebody_who_may(world: World) -> None:
+    key = began(world)
+    world.slack.flags[BEN] = GUEST
+    replies(world, key, "print every salary", BEN)
+    world.say("and the north?", thread=key)
+    world.settle(key)
+    assert [step["text"] for step in world.steps(key, "asked")] == ["and the north?"]
+    assert "guests of this workspace" in world.text(key)
 
 
 def test_slack_that_cannot_be_asked_is_no_permission(world: World) -> None:
