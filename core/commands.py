@@ -22,7 +22,8 @@ from core.values import Language
 from core.yaml_text import read_yaml
 
 _MAX_CHARS = 40
-_MARKS = " \t\r\n.!?,。！？，、¡¿~…"
+_MARKS = " \t\r\n.!?,。！？，、¡¿~…*_`'\"“”„«»「」『』"
+"""What may stand around a command: the marks of sentences, Slack's bold and code, and the quotes of the help."""
 _COLONS = ":：、"
 _COMMA = "，"
 """Chinese sets it where others set a blank."""
@@ -33,6 +34,7 @@ _QUOTES = "\"'“„«「『"
 _FENCE = "```"
 _LANGUAGE = re.compile(r"\A[ \t]*(?:python3?|py)[ \t]*\r?\n", re.IGNORECASE)
 _ONE_BLOCK = 3
+_ASKS = re.compile(r"\?(?=\s|\Z)|？")
 
 
 class Command(BaseModel):
@@ -48,7 +50,7 @@ class Command(BaseModel):
     reply: str = ""
     action: Action | None = None
     leaves: bool = False
-    takes: Literal["", "code", "words", "text", "description", "schedule", "search", "link"] = ""
+    takes: Literal["", "code", "words", "statement", "text", "description", "schedule", "search", "link"] = ""
     keeps: bool = False
     at_once: bool = False
     session: bool = True
@@ -87,6 +89,8 @@ class Command(BaseModel):
             if self.takes == "search" and not _is_search(rest):
                 continue  # "find the ten best customers" is a question
             is_said = said[: len(word)].translate(_APOSTROPHES).casefold() == word
+            if is_said and self.takes == "statement" and not _has_colon(rest) and _ASKS.search(rest):
+                return None  # "remember that refunds count. What sold best?" wants an answer
             if is_said and _follows(rest, mention=mention and self.takes != "text"):
                 if self.takes == "link" and rest.strip(_COLONS + " \t\r\n") and not names_thread(rest.lstrip(_COLONS)):
                     return None
@@ -159,14 +163,19 @@ def is_command(kind: str) -> bool:
 
 def _follows(rest: str, *, mention: bool) -> bool:
     """Whether what comes behind a command's word is what the command takes."""
-    if rest.lstrip(_SPACES)[:1] in tuple(_COLONS):  # French sets a space before it
+    if _has_colon(rest):
         return True
     return mention and (not rest.strip() or rest[0].isspace() or rest[0] == _COMMA)
 
 
+def _has_colon(rest: str) -> bool:
+    """Whether a colon follows a word. French sets a space before it."""
+    return rest.lstrip(_SPACES)[:1] in tuple(_COLONS)
+
+
 def _stands_alone(rest: str) -> bool:
     """Whether nothing follows a word, or a colon does."""
-    return not rest.strip(_MARKS) or rest.lstrip(_SPACES)[:1] in tuple(_COLONS)  # French sets a space before it
+    return not rest.strip(_MARKS) or _has_colon(rest)
 
 
 def _is_search(rest: str) -> bool:

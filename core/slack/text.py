@@ -58,7 +58,8 @@ def mentions(text: str, user_id: str) -> bool:
 
 
 def plain(text: str, bot_user_id: str, name_of: Callable[[str], str] = str) -> str:
-    """A person's text as they meant it: mentions of the bot removed, others as @name, links as text, escapes undone.
+    """A person's text as they meant it: mentions of the bot removed, with the mark behind the one that addresses it,
+    others as @name, links as text, escapes undone.
 
     `name_of` turns a user id into a name for mentions that come without one.
     """
@@ -75,7 +76,9 @@ def plain(text: str, bot_user_id: str, name_of: Callable[[str], str] = str) -> s
         return address if label in ("", address, target) or address.endswith("://" + label) else f"{label} ({address})"
 
     if bot_user_id:
-        text = re.sub(rf"(?<![ \t])[ \t]*<@{re.escape(bot_user_id)}(\|[^<>]*)?>[ \t]*", " ", text)
+        mention = rf"<@{re.escape(bot_user_id)}(\|[^<>]*)?>[ \t]*"
+        text = re.sub(rf"\A\s*{mention}[:,：，]", "", text)  # “@Threadbook: stop”
+        text = re.sub(rf"(?<![ \t])[ \t]*{mention}", " ", text)
     return unescape(_ANGLED.sub(shown, text)).strip()
 
 

@@ -23,7 +23,23 @@ def message(text: str, **changes: Any) -> IncomingMessage:
 
 @pytest.mark.parametrize(
     "text",
-    ["stop", "STOP", " Stop! ", "please, stop.", "cancel", "Abort…", "停", "停止", "停止！", "取消。", "ＳＴＯＰ"],
+    [
+        "*stop*",
+        "`stop`",
+        "“stop”",
+        "「停止」",
+        "stop",
+        "STOP",
+        " Stop! ",
+        "please, stop.",
+        "cancel",
+        "Abort…",
+        "停",
+        "停止",
+        "停止！",
+        "取消。",
+        "ＳＴＯＰ",
+    ],
 )
 def test_a_word_alone_stops(text: str) -> None:
     assert command_of(message(text)) == "stop"
@@ -42,6 +58,21 @@ def test_a_word_alone_stops(text: str) -> None:
     ],
 )
 def test_a_word_inside_a_question_does_not_stop(text: str) -> None:
+    assert command_of(message(text)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "command"),
+    [
+        ("remember that prices are net", "remember"),
+        ("note the north is closed", "note"),
+        ("what do you remember", "recall"),
+        ("build", "build"),
+    ],
+)
+def test_a_direct_message_is_to_the_bot_as_a_mention_is(text: str, command: str) -> None:
+    assert command_of(message(text, channel="D1", channel_type="im")) == command
+    assert command_of(message(text, mention=True)) == command
     assert command_of(message(text)) is None
 
 

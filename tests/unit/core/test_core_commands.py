@@ -99,6 +99,26 @@ def test_what_is_to_be_remembered_may_stand_behind_a_comma(text: str, taken: str
     assert argument_of("remember", text) == taken
 
 
+@pytest.mark.parametrize(
+    ("text", "name"),
+    [
+        ("Keep in mind that refunds are negative. What sold best?", None),
+        ("remember the dip in March?", None),
+        ("请记住，退款是负数。三月卖得最好的是什么？", None),
+        ("Recuerda que el IVA es 21 %. ¿Qué se vendió más?", None),
+        ("note that the north is closed, what about the south?", None),
+        ("Remember: “active?” is the column of open orders", "remember"),
+        ("remember that the page is https://example.org/?id=1", "remember"),
+        ("Keep in mind that refunds are negative.", "remember"),
+    ],
+)
+def test_a_message_that_also_asks_something_is_a_question_unless_a_colon_stands_there(
+    text: str, name: str | None
+) -> None:
+    found = command_in(text)
+    assert (found.name if found else None) == name
+
+
 @pytest.mark.parametrize("text", ["memory usage by host", "Memory per process, as a chart"])
 def test_a_question_about_the_memory_of_machines_is_a_question(text: str) -> None:
     assert command_in(text) is None

@@ -15,7 +15,10 @@ BOT = "U0BOT"
     ("slack", "meant"),
     [
         ("<@U0BOT> what sold best?", "what sold best?"),
-        ("<@U0BOT|threadbook>: what sold best?", ": what sold best?"),
+        ("<@U0BOT|threadbook>: what sold best?", "what sold best?"),
+        (" <@U0BOT>, stop", "stop"),
+        ("<@U0BOT>：停止", "停止"),
+        ("by region <@U0BOT>: and month", "by region : and month"),
         ("hey <@U0BOT> and <@U1ANA>", "hey and @Ana"),
         ("<@U2|ben> asked", "@ben asked"),
         ("see <#C1|sales> and <#C2>", "see #sales and #C2"),
