@@ -7,7 +7,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from bot.commands import command_of
 from bot.intake import EventContext, Ignored, read_message
+from core.commands import commands
 from core.phrases import detect, say
 from core.store import Store
 from core.store.changes import Touched
@@ -81,22 +83,34 @@ def is_lately_written(change: Change) -> bool:
 def follow(change: Change, store: Store, wake: Callable[[str], None]) -> Touched | None:
     """Do in the Store what was done in Slack. Returns the stored message that was touched.
 
-    A turn that works with a deleted message is stopped; one that works with a changed message reads how it is now. A
-    mention without a word that gets some is a question.
+    A turn that works with a deleted message is stopped; one that works with a changed message reads how it is now, or
+    is stopped if that says so. A mention without a word that gets some is a question. A message that nobody has read
+    is what it says now: words, or a command.
     """
     if change.message is None:
         touched = store.delete_message(change.team, change.channel, change.ts)
         news, kind = "", "stop"
     else:
         text = change.message.text
-        touched = store.change_message(change.team, change.channel, change.ts, text)
-        news, kind = say("message_changed", detect(text), text=text), "text"
+        said = _kind_of(change.message)
+        touched = store.change_message(change.team, change.channel, change.ts, text, said)
+        is_stop = said == "stop"
+        news, kind = ("", "stop") if is_stop else (say("message_changed", detect(text), text=text), "text")
     if touched is not None and touched.turn_id is not None:
         store.record_message(_word(change, touched, news, kind))
         wake(touched.thread_id)
-    elif touched is not None and touched.was_empty and change.message is not None:
+    elif touched is not None and touched.was_quiet and change.message is not None:
         wake(touched.thread_id)
     return touched
+
+
+def _kind_of(message: IncomingMessage) -> str | None:
+    """What the words of a changed message are: "text", or a command for a worker; None for a command that the bot sees
+    to."""
+    name = command_of(message)
+    if name is None:
+        return "text"
+    return name if commands()[name].reaches_worker else None
 
 
 def _word(change: Change, touched: Touched, text: str, kind: str) -> IncomingMessage:

@@ -36,7 +36,7 @@ from core.slack.menu import again_blocks
 from core.slack.replies import HELP, HELP_STRICT, reply_key, reply_message
 from core.slack.text import escape
 from core.slack.writer import SlackWriter
-from core.steps import Briefed, Step, open_question
+from core.steps import Briefed, Step, open_question, option_of
 from core.store import Store
 from core.store.changes import Touched
 from core.store.participation import moment
@@ -220,7 +220,7 @@ class MessageHandler:
         if (touched := follow(change, self._store, self._wake)) is not None:
             log.info("message_followed", ts=change.ts, deleted=change.message is None)
             now = change.message
-            if touched.was_empty and now is not None:
+            if touched.was_quiet and now is not None:
                 self._submit(self._show_sign, now)
             elif touched.was_answered and now is not None and now.text and touched.user == now.user:
                 self._submit(self._offer_again, touched, change.ts)
@@ -271,7 +271,13 @@ class MessageHandler:
             log.warning("refusal_not_posted", error=error)
 
     def _take_command(self, message: IncomingMessage, command: Command, context: EventContext) -> None:
-        """A command without anything to act on is answered, or is a plain message where it has no such answer."""
+        """A command without anything to act on is answered, or is a plain message where it has no such answer.
+
+        An option of the open question is its answer; of commands for the worker the worker finds that out.
+        """
+        if not command.reaches_worker and self._is_answer(message):
+            self._take_message(message.model_copy(update={"kind": "text"}), context)
+            return
         if command.leaves:
             self._take_leave(message, command, context)
             return
@@ -301,13 +307,9 @@ class MessageHandler:
         Raises SlackUnreachable while Slack does not say who the author is: no worker asks again.
         """
         thread_id = message.thread.id
-        turn = self._store.current_turn(thread_id)
-        if turn is not None and _is_option(message.text, self._store.steps(turn.id)):
-            self._take_message(message.model_copy(update={"kind": "text"}), context)
-            return
         if not message.standing:
             raise SlackUnreachable("Slack does not say now who wants the bot to leave")
-        at_work = turn is not None or bool(self._store.unread(thread_id))
+        at_work = self._store.current_turn(thread_id) is not None or bool(self._store.unread(thread_id))
         kept = message.model_copy(update={"kind": "stop"}) if at_work else message
         author = context.name_of(message.user)
         recorded = self._store.record_message(kept, author, quiet=not at_work, leaves=True)
@@ -318,6 +320,10 @@ class MessageHandler:
             key = f"{thread_id}/{command.name}:{message.ts}"
             self._store.audit(message.user, action.value, thread_id, "done", key=key)
             self._submit(self._answer_once, message, command.reply)
+
+    def _is_answer(self, message: IncomingMessage) -> bool:
+        turn = self._store.current_turn(message.thread.id)
+        return turn is not None and _is_option(message.text, self._store.steps(turn.id))
 
     def _keep(self, message: IncomingMessage, command: Command, context: EventContext) -> None:
         """Keep a message for the next question of its thread. Nobody is woken; a sign says that it is kept."""
@@ -442,5 +448,4 @@ def _is_press(message: IncomingMessage) -> bool:
 def _is_option(text: str, steps: Sequence[Step]) -> bool:
     """Whether a text is an option of the open question: then it is an answer, also when it is a command elsewhere."""
     question = open_question(steps)
-    said = text.strip().casefold()
-    return bool(said) and question is not None and said in {option.strip().casefold() for option in question.options}
+    return question is not None and option_of(text, question) is not None

@@ -184,8 +184,10 @@ def _is_search(rest: str) -> bool:
     return not rest.strip(_MARKS) or following in tuple(_COLONS + _QUOTES)
 
 
+def without_marks(text: str) -> str:
+    """A text as it is compared with a word: without case, and without the marks around it."""
+    return unicodedata.normalize("NFKC", text.translate(_APOSTROPHES)).casefold().strip(_MARKS)
+
+
 def _plain(text: str) -> str:
-    if len(text) > _MAX_CHARS:
-        return ""
-    plain = unicodedata.normalize("NFKC", text.translate(_APOSTROPHES)).casefold().strip(_MARKS)
-    return " ".join(plain.replace(",", " ").split())
+    return "" if len(text) > _MAX_CHARS else " ".join(without_marks(text).replace(",", " ").split())

@@ -16,7 +16,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeGuard
 from pydantic import AliasChoices, Field, TypeAdapter, ValidationError
 
 from core.clean_room import LeftOutWhy
-from core.commands import ANSWERS
+from core.commands import ANSWERS, without_marks
 from core.rows import Spent
 from core.second_route import SecondRoute
 from core.values import FileRef, StoredFile, Value
@@ -1268,10 +1268,12 @@ def draft_of(steps: Sequence[Step], question: Questioned) -> Draft:
 
 
 def option_of(text: str, question: Questioned) -> int | None:
-    """The place of the option that a text is; None when it is none."""
-    said = text.strip().casefold()
-    options = [option.strip().casefold() for option in question.options]
-    return options.index(said) if said in options else None
+    """The place of the option that a text is, in any case and with any marks around it; None when it is none."""
+    for read in (lambda words: words.strip().casefold(), without_marks):
+        options = [read(option) for option in question.options]
+        if (said := read(text)) and said in options:
+            return options.index(said)
+    return None
 
 
 def answers_reset(step: Step) -> TypeGuard[Commanded]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Connection, Row, delete, select, update
 
-from core.commands import DESCRIBE
+from core.commands import DESCRIBE, NOTE, commands, is_command
 from core.store import tables as t
 from core.store.lineage import inheritors_of
 from core.store.part import Part, now, storable, writes
@@ -27,7 +27,7 @@ _SHORTEST_QUOTE = 8
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """A stored message that was deleted or changed. `turn_id` is the open turn that has read it, if there is one."""
+    """A stored message that was deleted or changed. `turn_id` is the open turn that works with it, if there is one."""
 
     thread_id: str
     root_ts: str
@@ -36,8 +36,9 @@ class Touched:
     turn_id: str | None
     was_answered: bool = False
     """Whether a turn that is over has read it."""
-    was_empty: bool = False
-    """Whether it had neither words nor files, so that nobody had to read it."""
+    was_quiet: bool = False
+    """Whether nobody had to read it so far, and somebody has to now: it had neither words nor files, or the bot itself
+    saw to its command."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,22 +96,29 @@ class Changes(Part):
             return [(str(text), at) for text, at in db.execute(query)]
 
     @writes
-    def change_message(self, team: str, channel: str, ts: str, new_text: str) -> Touched | None:
+    def change_message(
+        self, team: str, channel: str, ts: str, new_text: str, kind: str | None = "text"
+    ) -> Touched | None:
         """Give a message its new text and keep the one before; None when it is not stored or says the same.
 
-        A message that was empty becomes unread mail with its first words.
+        A message that was empty becomes unread mail with its first words, and so does a command that the bot saw to
+        (“help”) when it becomes a question. `kind` is what the new words are, None for a command that the bot sees to.
+        It counts while no turn has read them.
         """
         with self._writing() as db:
             _lock(db, team, channel, ts)
             row = _found(db, team, channel, ts)
             if row is None or row.text == storable(new_text):
                 return None
-            touched = _touched(row)
-            said = {"text": storable(new_text), **({"quiet": False} if touched.was_empty else {})}
+            is_fresh = row.turn_id is None and _is_said(row.kind)
+            is_new_mail = is_fresh and row.quiet and (not row.text or (kind == "text" and _was_seen_to(row.kind)))
+            said = {"text": storable(new_text), "quiet": row.quiet and not is_new_mail}
+            if is_fresh and not said["quiet"]:
+                said["kind"] = kind or "text"
             db.execute(t.message_versions.insert().values(message_id=row.id, text=row.text, replaced_at=now()))
             db.execute(update(t.messages).where(t.messages.c.id == row.id).values(**said))
             self._take_back(db, [row.thread_id])
-            return touched
+            return replace(_touched(row), was_quiet=is_new_mail)
 
     def deleted_messages(self, turn_id: str) -> set[str]:
         """The ts of the messages of this turn that people deleted."""
@@ -152,12 +160,26 @@ def _found(db: Connection, team: str, channel: str, ts: str) -> Any:
     return db.execute(query.where(c.team == team, c.channel == channel, c.ts == ts, c.kind != DELETED)).first()
 
 
+def _is_said(kind: str) -> bool:
+    """Whether a message of this kind is one that people write, as words or as a command."""
+    return kind == "text" or (is_command(kind) and not commands()[kind].by_form)
+
+
+def _was_seen_to(kind: str) -> bool:
+    """Whether a quiet message of this kind is a command that got its answer, and did not send the bot away."""
+    return is_command(kind) and not commands()[kind].leaves
+
+
+def _is_over_at_once(kind: str) -> bool:
+    """Whether a message of this kind is a command that a turn only carries out, such as “status”: then it is over."""
+    return is_command(kind) and kind != NOTE and commands()[kind].at_rest in ("last_turn", "drop")
+
+
 def _touched(row: Row[Any]) -> Touched:
-    is_open = row.status in ("running", "waiting")
+    is_open = row.status in ("running", "waiting") and not _is_over_at_once(row.kind)
     open_turn = row.turn_id if is_open else None
     is_over = row.turn_id is not None and not is_open and row.kind == "text"
-    is_empty = row.quiet and not row.text and row.turn_id is None and row.kind == "text"
-    return Touched(row.thread_id, row.root_ts, row.channel_type, row.user, open_turn, is_over, is_empty)
+    return Touched(row.thread_id, row.root_ts, row.channel_type, row.user, open_turn, is_over)
 
 
 def _redact(db: Connection, thread_id: str, texts: Iterable[str], deleted: Collection[str]) -> None:

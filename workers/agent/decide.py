@@ -53,6 +53,7 @@ from core.steps import (
     Planned,
     Questioned,
     Replied,
+    option_of,
 )
 from workers.agent import debugging, guards, layout, plans, stages
 from workers.agent.about_steps import approvals_asked, asks_analyst, only_unreadable_files, pending_command
@@ -461,8 +462,9 @@ def _answer_of_hold(episode: Episode) -> str:
     ]
     if not held or not isinstance(asked := episode.steps[held[-1]], Questioned):
         return ""
-    answer = next((step.text.strip() for step in episode.steps[held[-1] :] if isinstance(step, Asked)), "")
-    return answer if answer in asked.options else ""
+    answer = next((step.text for step in episode.steps[held[-1] :] if isinstance(step, Asked)), "")
+    option = option_of(answer, asked)
+    return "" if option is None else asked.options[option]
 
 
 def _stop_or_change(turn: Turn) -> Action | None:

@@ -8,7 +8,19 @@ from dataclasses import dataclass
 from core.approvals import PRESSES
 from core.commands import NOTE, commands, is_command
 from core.rows import StoredMessage
-from core.steps import APPROVAL_EXPIRED, APPROVAL_REJECTED, STOPPED, UNINSTALLED, Finished, Forgot, GaveUp, Step
+from core.steps import (
+    APPROVAL_EXPIRED,
+    APPROVAL_REJECTED,
+    STOPPED,
+    UNINSTALLED,
+    Asked,
+    CellRan,
+    Finished,
+    Forgot,
+    GaveUp,
+    Replied,
+    Step,
+)
 
 RESUMABLE = frozenset(
     {
@@ -79,9 +91,12 @@ def select(mail: Sequence[StoredMessage], past: Sequence[Sequence[Step]]) -> Sel
 
 
 def resumable(past: Sequence[Sequence[Step]]) -> int | None:
-    """The place of the last turn, if "continue" may resume it. A reset that was declined is skipped."""
+    """The place of the last turn, if "continue" may resume it. A reset that was declined is skipped, and so is a turn
+    that only carried out a command, such as “remember …”."""
     for place in range(len(past) - 1, -1, -1):
         ends = [step for step in past[place] if isinstance(step, Finished | GaveUp | Forgot)]
+        if not ends and not any(isinstance(step, Asked | Replied | CellRan) for step in past[place]):
+            continue
         if ends and isinstance(end := ends[-1], Forgot) and not end.done:
             continue
         return place if ends and isinstance(end := ends[-1], GaveUp) and end.reason in RESUMABLE else None

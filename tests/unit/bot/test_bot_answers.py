@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from test_bot_access import BEN, Bot, new_bot, threadbook  # noqa: F401 - fixtures
 
 from bot.answers import to_answer
 from bot.intake import Ignored
@@ -128,3 +129,18 @@ def test_a_press_from_another_workspace_says_nothing(store: Store, turn_id: str)
 )
 def test_a_malformed_press_says_nothing(store: Store, turn_id: str, body: dict[str, Any]) -> None:
     assert isinstance(to_answer(body, "T1", store), Ignored)
+
+
+@pytest.mark.parametrize("word", ["Help", "find", "*help*"])
+def test_an_option_that_is_a_command_elsewhere_is_the_answer(threadbook: Bot, word: str) -> None:  # noqa: F811
+    asked = threadbook.say("which desk?", user=BEN)
+    kept, thread_id = threadbook.store, asked.thread.id
+    holder = Lease(thread_id=thread_id, token=kept.raise_fence(thread_id), owner="test")
+    turn = kept.open_turn(holder, "en", "model")
+    kept.take_mail(holder, turn.id, [mail.id for mail in kept.unread(thread_id)], [])
+    kept.append_step(holder, turn.id, Questioned(call_id="c1", question="Which desk?", options=("Help", "Find")))
+    kept.set_turn_status(holder, turn.id, "waiting")
+    event = {**threadbook.slack.say(f"<@U0BOT00001> {word}", user=BEN, thread_ts=asked.ts), "type": "app_mention"}
+    threadbook.handler.take_event({**event, "channel": asked.channel}, asked.team, "U0BOT00001")
+    assert threadbook.kept(asked) == [word]
+    assert threadbook.said(asked) == []

@@ -194,6 +194,61 @@ def test_a_running_turn_is_told_of_a_change(world: World) -> None:
     assert asked == ["count the orders", "I changed my message. It now reads: count the customers"]
 
 
+def last_ts(world: World, key: ThreadKey) -> str:
+    """The ts of what was last written in the thread."""
+    return str(world.messages(key)[-1]["ts"])
+
+
+def test_a_turn_goes_on_when_a_command_that_it_has_carried_out_is_deleted(world: World) -> None:
+    asked: list[str] = []
+
+    def asks() -> None:
+        world.say("status", thread=key)
+        asked.append(last_ts(world, key))
+
+    script = ScriptedModel([cell("print(1)"), cell("print(2)"), finish("Two.")])
+    world.model = Meanwhile(script, {1: asks, 3: lambda: happens(world, deleted(asked[0]))})
+    key = world.say("count the orders")
+    world.settle(key)
+    assert world.statuses(key) == ["done"]
+    assert "so I stopped" not in world.text(key)
+
+
+def test_a_command_that_is_changed_into_words_is_not_carried_out(world: World) -> None:
+    def asks() -> None:
+        world.say("undo", thread=key)
+        happens(world, changed(last_ts(world, key), "undo nothing, but count in euros"))
+
+    script = ScriptedModel([cell("x = 1"), cell("print(2)"), finish("Two.")])
+    world.model = Meanwhile(script, {2: asks})
+    key = world.say("count the orders")
+    world.settle(key)
+    assert [step["text"] for step in world.steps(key, "asked")][1:] == ["undo nothing, but count in euros"]
+    assert "undone" not in world.kinds(key)
+
+
+def test_words_that_are_changed_into_stop_are_a_stop(world: World) -> None:
+    def asks() -> None:
+        world.say("stpo", thread=key)
+        happens(world, changed(last_ts(world, key), "stop"))
+
+    script = ScriptedModel([cell("x = 1"), cell("print(2)"), finish("Two.")])
+    world.model = Meanwhile(script, {2: asks})
+    key = world.say("count the orders")
+    world.settle(key)
+    assert world.statuses(key) == ["stopped"]
+
+
+def test_words_that_a_turn_works_with_and_that_are_changed_into_stop_stop_it(world: World) -> None:
+    script = ScriptedModel([cell("x = 1"), cell("print(2)"), finish("Two.")])
+    stops = lambda: happens(world, changed(last_ts(world, key), "stop"))  # noqa: E731
+    world.model = Meanwhile(script, {1: lambda: world.say("stpo", thread=key), 2: stops})
+    key = world.say("count the orders")
+    world.settle(key)
+    assert world.statuses(key) == ["stopped"]
+    assert "The message was deleted" not in world.text(key)
+
+
 def test_the_earlier_text_stays_with_its_message_until_it_is_deleted(world: World) -> None:
     key = world.say(WORDS)
     happens(world, changed(key.root_ts, "never mind, but do count"))
@@ -250,6 +305,33 @@ def test_a_mention_without_words_that_gets_them_later_is_a_question(threadbook: 
     assert [mail.text for mail in threadbook.store.unread(key.id)] == ["how many orders?"]
     message = threadbook.slack.thread(ts)[0]
     assert [sign["name"] for sign in message["reactions"]] == ["eyes"]
+
+
+@pytest.mark.parametrize(
+    ("first", "then", "read"),
+    [
+        ("help", "help me to count the orders", ["help me to count the orders"]),
+        ("note: it is urgent", "how many orders?", ["how many orders?"]),
+        ("note: it is urgent", "note: it is not urgent", []),
+        ("leave", "leave now please", []),
+        ("help", "find: orders", []),
+    ],
+)
+def test_a_command_that_got_its_answer_and_is_changed_into_a_question_is_one(
+    threadbook: Bot,  # noqa: F811
+    first: str,
+    then: str,
+    read: list[str],
+) -> None:
+    posted = threadbook.slack.say(f"<@U0BOT00001> {first}", user=BEN)
+    ts = str(posted["ts"])
+    take(threadbook, {**posted, "type": "app_mention", "channel": CHANNEL})
+    assert mail(threadbook, ts) == []
+    take(threadbook, changed(ts, f"<@U0BOT00001> {then}", user=BEN))
+    assert mail(threadbook, ts) == read
+    thread = ThreadKey(threadbook.slack.team, CHANNEL, ts)
+    assert threadbook.store.threads_needing_a_wake() == [thread.id] * len(read)
+    assert [message.kind for message in threadbook.store.unread(thread.id)] == ["text"] * len(read)
 
 
 def take(threadbook: Bot, event: dict[str, Any]) -> None:  # noqa: F811

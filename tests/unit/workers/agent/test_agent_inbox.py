@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import pytest
 from agent_kit import mail
 
 from core.rows import StoredMessage
-from core.steps import Asked, Commanded, Questioned
+from core.steps import Approval, Asked, Commanded, Decided, Questioned
 from workers.agent.inbox import Reading, read_mail
 
 OPEN = Questioned(call_id="c1", question="Gross or net?", options=("Gross", "Cancel"))
+
+APPROVE = Questioned(
+    call_id="approve:1",
+    question="Shall this run?",
+    options=("Run it", "Skip it"),
+    approval=Approval(what="python", title="Look", code="1", call="c1"),
+)
 
 
 def read(*messages: StoredMessage, question: Questioned | None = None) -> Reading:
@@ -43,6 +51,19 @@ def test_a_word_that_is_an_option_of_the_open_question_is_its_answer() -> None:
     reading = read(mail(1, "cancel", "stop"), question=OPEN)
     assert reading.steps == (Asked(user="U1", author="Ana", text="cancel", ts="1.0"),)
     assert not reading.stops
+
+
+@pytest.mark.parametrize("said", ["Run it.", "*run it*", "run it!", "“Run it”"])
+def test_a_yes_with_marks_around_it_is_a_yes(said: str) -> None:
+    (_, decided) = read(mail(1, said), question=APPROVE).steps
+    assert isinstance(decided, Decided)
+    assert decided.outcome == "run"
+
+
+def test_other_words_let_nothing_run() -> None:
+    (_, decided) = read(mail(1, "run it tomorrow"), question=APPROVE).steps
+    assert isinstance(decided, Decided)
+    assert decided.outcome == "other"
 
 
 def test_a_press_without_an_open_question_is_read_and_dropped() -> None:

@@ -5,13 +5,23 @@ from __future__ import annotations
 import pytest
 from agent_kit import mail
 
-from core.steps import Asked, Finished, Forgot, GaveUp, Step
+from core.steps import Acknowledged, Asked, CellRan, Closed, Commanded, Finished, Forgot, GaveUp, Step
 from workers.agent.selection import CarryOut, Drop, Open, Reopen, Rest, select
 
 ASKED = Asked(user="U1", author="Ana", text="how much?", ts="1.0")
 DONE: list[Step] = [ASKED, Finished(report="**42**.")]
 STOPPED: list[Step] = [ASKED, GaveUp(reason="stopped", text="Stopped.", fault="user")]
 STUCK: list[Step] = [ASKED, GaveUp(reason="stuck_on_error", text="Stuck.")]
+CARRIED_OUT: list[Step] = [
+    Commanded(command="remember", user="U1", author="Ana", text="remember: a is b", ts="2.0"),
+    Acknowledged(command="remember", ts="2.0"),
+    Closed(),
+]
+OWN_CODE: list[Step] = [
+    Commanded(command="run", user="U1", author="Ana", text="run", ts="2.0"),
+    CellRan(call_id="own:2.0", cell_id="x/p1", title="Mine", code="1", status="ok", duration_s=0.1, user="U1"),
+    Closed(),
+]
 KEPT: list[Step] = [ASKED, Forgot(done=False, user="U1", author="Ana", text="Nothing was reset.")]
 
 
@@ -39,7 +49,15 @@ def test_an_undo_at_rest_needs_no_turn_and_a_reset_opens_one() -> None:
 
 
 @pytest.mark.parametrize(
-    ("past", "place"), [([DONE, STOPPED], 1), ([STOPPED, KEPT], 0), ([STOPPED, DONE], None), ([STUCK], None)]
+    ("past", "place"),
+    [
+        ([DONE, STOPPED], 1),
+        ([STOPPED, KEPT], 0),
+        ([STOPPED, CARRIED_OUT], 0),
+        ([STOPPED, OWN_CODE], None),
+        ([STOPPED, DONE], None),
+        ([STUCK], None),
+    ],
 )
 def test_continue_takes_up_the_last_turn_if_it_ended_for_a_passing_reason(
     past: list[list[Step]], place: int | None
