@@ -20,13 +20,13 @@ from core.values import IncomingMessage, ThreadKey
 
 
 def command_of(message: IncomingMessage) -> str | None:
-    """The name of the command that a message says, when it says nothing else and brings no file.
+    """The name of the command that a message says, when it says nothing else and brings no file but for the command.
 
     A direct message is for the bot, as if it mentioned it.
     """
     is_to_us = message.mention or message.channel_type == "im"
-    command = None if message.files else command_in(message.text, mention=is_to_us)
-    return command.name if command else None
+    command = command_in(message.text, mention=is_to_us)
+    return command.name if command and (command.files or not message.files) else None
 
 
 def stop_from_press(body: Mapping[str, Any], team: str, store: Store) -> IncomingMessage | Ignored:

@@ -54,6 +54,7 @@ class Command(BaseModel):
     keeps: bool = False
     at_once: bool = False
     session: bool = True
+    files: bool = False
 
     @property
     def reaches_worker(self) -> bool:

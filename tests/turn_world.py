@@ -239,8 +239,8 @@ class World:
         posted = self.slack.say(text, user=user, thread_ts=thread_ts, files=files, channel=channel)
         key = thread or ThreadKey(self.slack.team, channel, posted["ts"])
         command = command_in(text)
-        kind = command.name if command else "text"
         refs = file_refs(posted.get("files"))
+        kind = command.name if command and (command.files or not refs) else "text"
         if announced_by_id:
             refs = tuple(FileRef(id=ref.id, name=ref.id, mode="file_access") for ref in refs)
         self._take_in(key, posted["ts"], user, text, kind, refs)

@@ -8,7 +8,7 @@ from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Row, and_, bindparam, delete, exists, or_, select, text, union, update
 
-from core.commands import NOTE
+from core.commands import NOTE, is_command
 from core.rows import Recorded, StoredMessage
 from core.store import tables as t
 from core.store.changes import DELETED
@@ -35,7 +35,8 @@ class Messages(Part):
     def record_message(
         self, message: IncomingMessage, author: str = "", *, quiet: bool = False, leaves: bool = False
     ) -> Recorded:
-        """Store a message once. A twin (same team, channel, ts) adds what only it knows: files, the mention, an author.
+        """Store a message once. A twin (same team, channel, ts) adds what only it knows: files, the mention, an author,
+        and that a command with a file is a question.
 
         A `quiet` message is stored, but nobody has to read it. A twin that is not quiet makes it unread. The same
         transaction notes what the message does to the bot's part in the thread. A message that calls the bot into a
@@ -223,7 +224,14 @@ def _merged(kept: Row[Any], twin: IncomingMessage, author: str, quiet: bool) -> 
         "files_known": kept.files_known or twin.files_known,
         "quiet": kept.quiet and quiet,
         "standing": kept.standing or twin.standing,
+        "kind": twin.kind if _is_question_with_file(kept, twin) else kept.kind,
     }
+
+
+def _is_question_with_file(kept: Row[Any], twin: IncomingMessage) -> bool:
+    """Whether a message that nobody has read came as a command, and its twin has the file that makes it a question."""
+    is_fresh = kept.turn_id is None and is_command(kept.kind) and not kept.files
+    return is_fresh and twin.kind == "text" and bool(twin.files)
 
 
 def _merged_files(kept: list[dict[str, Any]], more: Sequence[FileRef]) -> list[dict[str, Any]]:

@@ -26,8 +26,9 @@ log = get_logger(__name__)
 
 OpenSteps = Callable[[], Sequence[Step] | None]
 
-_WORDS = frozenset({Action.ASK, Action.STEER, Action.ANSWER, Action.APPROVE, Action.RUN})
-"""Messages that the analyst acts on, with everything in the thread's session. An approver may have changed the code."""
+_WORDS = frozenset({Action.ASK, Action.STEER, Action.ANSWER, Action.APPROVE, Action.RUN, Action.SPEAK, Action.CONTEXT})
+"""What the analyst acts on, with everything in the thread's session. An approver may have changed the code; who speaks
+in the analyst's place writes it, and who edits a message writes what is asked."""
 
 
 def permitted_mail(

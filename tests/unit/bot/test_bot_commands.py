@@ -80,6 +80,11 @@ def test_a_file_that_is_called_stop_does_not_stop() -> None:
     assert command_of(message("stop", files=(FileRef(id="F1", name="stop.csv"),))) is None
 
 
+@pytest.mark.parametrize("text", ["build", "build: a tool that greets", "构建"])
+def test_a_requirement_file_that_comes_with_the_word_build_belongs_to_it(text: str) -> None:
+    assert command_of(message(text, mention=True, files=(FileRef(id="F1", name="greet.toml"),))) == "build"
+
+
 @pytest.fixture
 def store(tmp_path: Path) -> Iterator[Store]:
     """A thread with a running turn, its card and the question that it read."""

@@ -46,3 +46,21 @@ def test_own_code_wakes_its_thread_also_where_nothing_ran_before(new_bot: Callab
     (mail,) = bot.store.unread(thread_of(bot, ts).id)
     assert mail.kind == "run"
     assert bot.store.threads_needing_a_wake() == [thread_of(bot, ts).id]
+
+
+@pytest.mark.parametrize("text", ["run ```1 + 1```", "undo", "note amounts are in thousands"])
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_command_with_a_file_is_a_question_whichever_event_comes_first(
+    threadbook: Bot,  # noqa: F811
+    text: str,
+    first: int,
+) -> None:
+    posted = threadbook.slack.say(f"<@U0BOT00001> {text}", user=BEN, files={"sales.csv": b"a\n1\n"})
+    bare = {key: value for key, value in posted.items() if key not in ("files", "subtype")}
+    events = ({**bare, "type": "app_mention"}, {**posted, "type": "message"})
+    for event in (events[first], events[1 - first]):
+        threadbook.handler.take_event({**event, "channel": CHANNEL}, threadbook.slack.team, "U0BOT00001")
+    thread = thread_of(threadbook, str(posted["ts"]))
+    (mail,) = threadbook.store.unread(thread.id)
+    assert (mail.kind, [file.name for file in mail.files]) == ("text", ["sales.csv"])
+    assert threadbook.store.threads_needing_a_wake() == [thread.id]

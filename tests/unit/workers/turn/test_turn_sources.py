@@ -17,7 +17,9 @@ from turn_world import ANA, BEN, CHANNEL, Killed, Meanwhile, NewWorld, World, ce
 
 from core.blobs import Blobs
 from core.clean_room import CleanRoom
+from core.commands import CONTEXT, SPEAK
 from core.slack.reader import SlackReader
+from core.stepping_in import ContextChange, Speech
 from core.store import StoreUnreachable
 from core.values import IncomingMessage, ThreadKey
 from tryout import replay
@@ -251,6 +253,45 @@ def test_who_may_not_ask_a_source_does_not_answer_for_its_rows(asked: Asked) -> 
     world.press(key, "gross", user=BEN)
     world.settle(key)
     assert (world.statuses(key), REFUSED in world.text(key)) == (["waiting"], True)
+
+
+def speaks(world: World, code: str, user: str) -> None:
+    """Somebody writes the analyst's next cell."""
+    with world._unwatched():
+        text = Speech(what="cell", text=code).encode()
+        world._take_in(world.key, world.slack._next_ts(), user, text, SPEAK)  # type: ignore[attr-defined]
+
+
+SPEAKERS = '\n[access]\nspeak = ["members"]\n'
+
+
+def test_who_may_not_ask_a_source_does_not_speak_for_the_analyst_to_its_rows(asked: Asked) -> None:
+    world = asked(COUNT, question("Gross or net?", "gross", "net"), more=PEOPLE + SPEAKERS)
+    key = world.key  # type: ignore[attr-defined]
+    speaks(world, "print('all of them')", BEN)
+    world.settle(key)
+    assert (world.statuses(key), len(ran(world))) == (["waiting"], 1)
+    speaks(world, "print('all of them')", ANA)
+    world.settle(key)
+    assert ran(world)[-1]["stdout"] == "all of them\n"
+
+
+def test_a_cell_that_somebody_else_writes_for_the_analyst_asks_no_source_in_the_askers_name(asked: Asked) -> None:
+    world = asked(question("Gross or net?", "gross", "net"), more=PEOPLE + SPEAKERS)
+    key = world.key  # type: ignore[attr-defined]
+    speaks(world, "print(len(query('select * from orders', source='shop')))", BEN)
+    world.settle(key)
+    assert "Not everybody" in ran(world)[-1]["error"]
+
+
+def test_who_may_not_ask_a_source_does_not_edit_what_is_asked_of_its_rows(asked: Asked) -> None:
+    world = asked(COUNT, question("Gross or net?", "gross", "net"), more=PEOPLE)
+    key = world.key  # type: ignore[attr-defined]
+    change = ContextChange(do="edit", message=key.root_ts, text="print them all").encode()
+    with world._unwatched():
+        world._take_in(key, world.slack._next_ts(), BEN, change, CONTEXT)
+    world.settle(key)
+    assert world.steps(key, "changed") == []
 
 
 def test_who_may_not_ask_a_source_says_nothing_to_its_rows_between_the_words_of_others(asked: Asked) -> None:
