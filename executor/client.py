@@ -8,7 +8,9 @@ result = client.run("T1:C1:171.1", "cell-1", "import pandas as pd\\npd.read_csv(
 from __future__ import annotations
 
 import os
+import select
 import socket
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -36,6 +38,8 @@ ANSWER_S = 20.0
 _SLOWEST_COPY = 10_000_000
 """Bytes per second. While the host copies a file it says nothing."""
 _ALIVES = 4
+_KEPT = 4
+"""Connections that a client keeps open between calls. More are opened while more of its threads call."""
 _OLDER_HOST = "this host speaks version 3 of the protocol"
 """How a host of version 3 refuses a newer client. Later ones say with `again` that the call may be made again."""
 
@@ -68,7 +72,7 @@ class RequestError(Exception):
 class SessionClient:
     """Calls to one session host.
 
-    Holds nothing open between calls, so it may be shared by threads and survives a fork.
+    It may be shared by threads and survives a fork. A few connections stay open between calls.
     """
 
     def __init__(self, socket_path: Path, limits_of: LimitsOf | None = None, *, answer_s: float = ANSWER_S) -> None:
@@ -79,6 +83,9 @@ class SessionClient:
         self._path = Path(socket_path)
         self._limits_of = limits_of
         self._answer_s = answer_s
+        self._kept: list[tuple[int, socket.socket]] = []
+        """Connections that wait for the next call, each with the process that opened it."""
+        weakref.finalize(self, _close_all, self._kept)
 
     def ping(self) -> HostInfo:
         """The host's pid, the sandbox around its sessions, and how many live."""
@@ -160,7 +167,7 @@ class SessionClient:
         request["output"] = on_output is not None
         if self._limits_of is not None:
             request["limits"] = dict(self._limits_of(str(request["thread"])))
-        with self._connect(self._answer_s) as peer:
+        with self._connection(self._answer_s) as peer:
             self._send(peer, request)
             while True:
                 message = self._receive(peer)
@@ -238,19 +245,47 @@ class SessionClient:
 
     def _call(self, request: Message, *descriptors: int) -> Message:
         copied = sum(os.fstat(descriptor).st_size for descriptor in descriptors)
-        with self._connect(self._answer_s + copied / _SLOWEST_COPY) as peer:
+        with self._connection(self._answer_s + copied / _SLOWEST_COPY) as peer:
             self._send(peer, request, *descriptors)
             return self._receive(peer)
 
     @contextmanager
-    def _connect(self, answer_s: float) -> Iterator[socket.socket]:
-        with socket.socket(socket.AF_UNIX) as peer, socket_address(self._path) as address:
+    def _connection(self, answer_s: float) -> Iterator[socket.socket]:
+        """A connection for one call, kept for the next one when the call has its last answer."""
+        peer = self._take_kept() or self._connect()
+        try:
             peer.settimeout(answer_s)  # of each send and each read
-            try:
-                peer.connect(address)
-            except OSError as error:
-                raise HostUnavailable(f"no session host answers at {self._path} ({error.strerror})") from error
             yield peer
+        except BaseException:
+            peer.close()
+            raise
+        if len(self._kept) < _KEPT:
+            self._kept.append((os.getpid(), peer))
+        else:
+            peer.close()
+
+    def _take_kept(self) -> socket.socket | None:
+        """A connection that still leads to a host. To call through one that has ended would lose the call."""
+        while self._kept:
+            try:
+                pid, peer = self._kept.pop()
+            except IndexError:  # another thread was faster
+                break
+            if pid == os.getpid() and _is_silent(peer):
+                return peer
+            peer.close()
+        return None
+
+    def _connect(self) -> socket.socket:
+        peer = socket.socket(socket.AF_UNIX)
+        try:
+            peer.settimeout(self._answer_s)
+            with socket_address(self._path) as address:
+                peer.connect(address)
+        except OSError as error:
+            peer.close()
+            raise HostUnavailable(f"no session host answers at {self._path} ({error.strerror})") from error
+        return peer
 
     def _send(self, peer: socket.socket, message: Message, *descriptors: int) -> None:
         frame = encode({"v": PROTOCOL_VERSION, "alive_s": self._answer_s / _ALIVES} | message)
@@ -278,6 +313,18 @@ class SessionClient:
                 raise HostUnavailable(f"the session host cannot do it now: {why}")
             raise RequestError(why)
         return message
+
+
+def _is_silent(peer: socket.socket) -> bool:
+    """Whether nothing has come between two calls: neither the host's end nor anything that no call waits for."""
+    waiting = select.poll()
+    waiting.register(peer, select.POLLIN)
+    return not waiting.poll(0)
+
+
+def _close_all(kept: list[tuple[int, socket.socket]]) -> None:
+    for _, peer in kept:
+        peer.close()
 
 
 def _answer(request: Message, on_request: OnRequest) -> _Reply:

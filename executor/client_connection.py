@@ -42,6 +42,8 @@ _PUT_LIMIT = 4 << 30
 _PASSES = {errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ESTALE}
 """The machine lacks something now, or what it had is gone (ESTALE). The same request may succeed later."""
 _CHUNK = 1 << 16
+_LAST = frozenset({"done", "pong", "error"})
+"""The answers that end a call, beside `result`."""
 _ALIVE_S = 0.05  # a client may not ask for it more often
 
 
@@ -84,7 +86,7 @@ class Served(Protocol):
 
 
 class Connection:
-    """A client on the unix socket: one call, then it hangs up."""
+    """A client on the unix socket: one call after the other, until it hangs up."""
 
     def __init__(self, host: Served, peer: socket.socket) -> None:
         self.answers = False
@@ -97,6 +99,9 @@ class Connection:
         """Those that it has sent cells to."""
         self._thread = ""
         self._alive: Timer | None = None
+        self._alive_s = 0.0
+        self._calls = 0
+        """Those that wait for their last answer."""
         self._reader = FrameReader(CLIENT_LIMIT)
         self._descriptors: list[int] = []
         peer.setblocking(False)
@@ -119,13 +124,24 @@ class Connection:
     def result(self, result: str) -> None:
         """The end of the cell it is attached to, as JSON."""
         if not self._closed:
+            self._end_call()
             self._writer.send(framed(f'{{"type":"result","result":{result}}}'))
 
     def _done(self, value: object, notebook: Notebook) -> None:
         """Answer once a power cut cannot take what the request has written."""
         notebook.once_durable(lambda: None if self._closed else self._send({"type": "done", "value": value}))
 
+    def _end_call(self) -> None:
+        """The last answer of a call is sent now. When no other one is under way, the next call finds all as new."""
+        self._calls = max(0, self._calls - 1)
+        if not self._calls:
+            self.answers = self.approves = self._wants_output = False
+            self._thread = ""
+            self.threads.clear()
+
     def _send(self, message: Message) -> None:
+        if message["type"] in _LAST:
+            self._end_call()
         self._writer.send(encode(message))
 
     def read(self) -> None:
@@ -153,23 +169,36 @@ class Connection:
             self._send({"type": "error", "message": _sentence(error), "again": again})
 
     def _handle(self, message: Message) -> None:
-        if message.get("type") not in ("reply", "approval") and message.get("v") not in ANSWERED_VERSIONS:
+        is_call = message.get("type") not in ("reply", "approval")
+        self._calls += is_call
+        if is_call and message.get("v") not in ANSWERED_VERSIONS:
             raise OtherVersion(f"this host speaks version {PROTOCOL_VERSION} of the protocol")
         handler = HANDLERS.get(str(message.get("type")))
         if handler is None:
             raise ProtocolError("the request is of no known type")
-        if self._alive is None and message.get("alive_s") is not None:
+        if message.get("alive_s") is not None:
             self._say_alive_every(max(number(message, "alive_s"), _ALIVE_S))
         handler(self, message)
 
     def _say_alive_every(self, seconds: float) -> None:
-        """Tell the client that the host works on, for as long as it waits for its answer."""
+        """Tell the client that the host works on, for as long as it waits for an answer.
+
+        Calls that follow each other share the timer: to make one for each would cost more than it does.
+        """
+        if self._alive is not None:
+            if seconds == self._alive_s:
+                return
+            self._alive.cancel()
 
         def say() -> None:
+            self._alive = None
+            if not self._calls:
+                return
             if not self._writer.backlog:  # one that reads slowly has something to read
                 self._send({"type": "alive"})
             self._say_alive_every(seconds)
 
+        self._alive_s = seconds
         self._alive = self._host.loop.call_later(seconds, say)
 
     def _ping(self, message: Message) -> None:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import os
+import queue
+import select
 import socket
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
+from patience import PATIENCE_S, eventually
 
 from executor.client import HostUnavailable, RequestError, SessionClient
-from executor.frames import Message, encode, read_message
+from executor.client_connection import Connection
+from executor.event_loop import Timer
+from executor.frames import PROTOCOL_VERSION, Message, encode, read_message
 
 
 @contextmanager
@@ -96,3 +103,199 @@ def test_a_host_that_says_that_it_works_on_is_waited_for(tmp_path: Path) -> None
         server.start()
         assert SessionClient(path).sessions() == []
         server.join()
+
+
+class PatientHost:
+    """Answers each request of each connection with what `answer` makes of the connection's number, from 1."""
+
+    def __init__(self, path: Path, answer: Callable[[int], Message], *, hangs_up: bool = False) -> None:
+        self.connections = 0
+        self.ended: queue.Queue[int] = queue.Queue()
+        """The numbers of those that have hung up."""
+        self._answer = answer
+        self._hangs_up = hangs_up
+        self._listener = socket.socket(socket.AF_UNIX)
+        self._listener.bind(str(path))
+        self._listener.listen()
+        self._serving = threading.Thread(target=self._accept)
+        self._serving.start()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # it is closed
+            while True:
+                peer, _ = self._listener.accept()
+                self.connections += 1
+                threading.Thread(target=self._serve, args=(peer, self.connections), daemon=True).start()
+
+    def _serve(self, peer: socket.socket, number: int) -> None:
+        with peer, suppress(OSError):  # a client may hang up before it has read all
+            while read_message(peer.recv, 1 << 16) is not None:
+                peer.sendall(encode(self._answer(number)))
+                if self._hangs_up:
+                    break
+        self.ended.put(number)
+
+    def close(self) -> None:
+        with suppress(OSError):
+            self._listener.shutdown(socket.SHUT_RDWR)
+        self._listener.close()
+        self._serving.join()
+
+
+@contextmanager
+def patient_host(path: Path, answer: Callable[[int], Message], *, hangs_up: bool = False) -> Iterator[PatientHost]:
+    host = PatientHost(path, answer, hangs_up=hangs_up)
+    try:
+        yield host
+    finally:
+        host.close()
+
+
+def nothing_lives(number: int) -> Message:
+    return {"type": "done", "value": []}
+
+
+def test_calls_that_follow_each_other_share_a_connection(tmp_path: Path) -> None:
+    with patient_host(tmp_path / "s", nothing_lives) as host:
+        client = SessionClient(tmp_path / "s")
+        assert [client.sessions() for _ in range(3)] == [[], [], []]
+        assert host.connections == 1
+        del client
+        assert host.ended.get(timeout=PATIENCE_S) == 1
+
+
+def test_a_connection_that_the_host_has_closed_takes_no_call(tmp_path: Path) -> None:
+    with patient_host(tmp_path / "s", nothing_lives, hangs_up=True) as host:
+        client = SessionClient(tmp_path / "s")
+        for number in range(1, 4):
+            assert client.sessions() == []
+            assert host.ended.get(timeout=PATIENCE_S) == number
+
+
+def test_what_comes_between_two_calls_is_no_answer_to_the_next_one(tmp_path: Path) -> None:
+    def answer(number: int) -> Message:
+        return {"type": "done", "value": [{"thread_id": "t", "pid": number, "cell_id": None}]}
+
+    with patient_host(tmp_path / "s", answer) as host:
+        client = SessionClient(tmp_path / "s")
+        assert [one.pid for one in client.sessions()] == [1]
+        _, kept = client._kept[0]
+        kept.sendall(encode({"type": "ping"}))
+        eventually(lambda: select.select([kept], [], [], 0)[0], "the answer that no call waits for")
+        assert [one.pid for one in client.sessions()] == [2]
+        assert host.connections == 2
+
+
+def test_after_a_refused_call_the_next_one_has_another_connection(tmp_path: Path) -> None:
+    def answer(number: int) -> Message:
+        refusal: Message = {"type": "error", "message": "no", "again": False}
+        return refusal if number == 1 else nothing_lives(number)
+
+    with patient_host(tmp_path / "s", answer) as host:
+        client = SessionClient(tmp_path / "s")
+        with pytest.raises(RequestError):
+            client.sessions()
+        assert client.sessions() == []
+        assert host.connections == 2
+
+
+def test_a_call_that_was_broken_off_leaves_no_connection_behind(tmp_path: Path) -> None:
+    def breaks(stream: str, text: str) -> None:
+        raise RuntimeError("the reader broke")
+
+    output = {"type": "output", "stream": "stdout", "text": "1\n"}
+    with patient_host(tmp_path / "s", lambda _: output) as host:
+        client = SessionClient(tmp_path / "s")
+        with pytest.raises(RuntimeError, match="the reader broke"):
+            client.run("t", "c", "1", on_output=breaks)
+        assert host.ended.get(timeout=PATIENCE_S) == 1
+
+
+def test_a_process_that_was_forked_calls_through_connections_of_its_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with patient_host(tmp_path / "s", nothing_lives) as host:
+        client = SessionClient(tmp_path / "s")
+        client.sessions()
+        monkeypatch.setattr(os, "getpid", lambda: -1)
+        client.sessions()
+        client.sessions()
+        assert host.connections == 2
+
+
+def test_calls_at_the_same_time_have_a_connection_each(tmp_path: Path) -> None:
+    both = threading.Barrier(2)
+
+    def answer(number: int) -> Message:
+        both.wait(PATIENCE_S)
+        return {"type": "done", "value": [{"thread_id": "t", "pid": number, "cell_id": None}]}
+
+    with patient_host(tmp_path / "s", answer), ThreadPoolExecutor(2) as pool:
+        client = SessionClient(tmp_path / "s")
+        for _ in range(2):
+            calls = [pool.submit(client.sessions) for _ in range(2)]
+            assert sorted(call.result(PATIENCE_S)[0].pid for call in calls) == [1, 2]
+
+
+class IdleLoop:
+    """Keeps what is due later; the test says when that is."""
+
+    def __init__(self) -> None:
+        self.due: list[Callable[[], None]] = []
+
+    def watch_read(self, fd: int, callback: Callable[[], None]) -> None:
+        """The test reads by itself."""
+
+    def call_later(self, seconds: float, callback: Callable[[], None]) -> Timer:
+        self.due.append(callback)
+        return Timer(callback)
+
+
+class OneThread:
+    """As much of a session host as `where` reaches; it answers when the test says so."""
+
+    def __init__(self) -> None:
+        self.loop = IdleLoop()
+        self.answers: list[Callable[[object], None]] = []
+
+    def notebook(self, thread_id: str) -> OneThread:
+        return self
+
+    def where(self, answer: Callable[[object], None]) -> None:
+        self.answers.append(answer)
+
+
+def test_a_host_says_that_it_works_on_while_a_call_waits_and_not_between_two() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.setblocking(False)
+        host = OneThread()
+        connection = Connection(host, theirs)  # type: ignore[arg-type]
+
+        def said() -> list[str]:
+            found = []
+            with suppress(BlockingIOError):
+                while (message := read_message(ours.recv, 1 << 16)) is not None:
+                    found.append(message["type"])
+            return found
+
+        def calls() -> None:
+            ours.sendall(encode({"v": PROTOCOL_VERSION, "type": "where", "thread": "t", "alive_s": 5.0}))
+            connection.read()
+
+        def time_passes() -> None:
+            due, host.loop.due = host.loop.due, []
+            for callback in due:
+                callback()
+
+        calls()
+        time_passes()
+        assert said() == ["alive"]
+        host.answers.pop()(None)
+        time_passes()
+        time_passes()
+        assert said() == ["done"]
+        assert host.loop.due == []
+        calls()
+        time_passes()
+        assert said() == ["alive"]

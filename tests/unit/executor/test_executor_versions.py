@@ -42,7 +42,7 @@ class Recorder(SessionClient):
         self.requests.append(message | ({DESCRIPTOR: True} if descriptors else {}))
         raise Sent
 
-    def _connect(self, answer_s: float) -> Any:
+    def _connect(self) -> Any:
         return socket.socket()
 
     def all(self, file: Path) -> list[Message]:
