@@ -20,6 +20,7 @@ import hmac
 import json
 import os
 from collections.abc import Callable, Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -129,6 +130,8 @@ class Checkpoint:
         self._receiver: Receiver | None = None
         """The last one, until it is committed."""
         self._file: BinaryIO | None = None
+        self._prepared: tuple[Message, bytes] = {}, b""
+        """What the next checkpoint will probably say, and its signed line."""
         self._line = b""
         """What this process appended last."""
 
@@ -158,24 +161,41 @@ class Checkpoint:
         newer = {} if self._receiver is receiver or self._receiver is None else self._receiver.done
         return self._kept | _files(self._parts) | _files(newer)
 
+    def prepare(self, receiver: Receiver, cell: str = "", *, also_of_others: bool = False) -> None:
+        """Sign what `commit` with the same arguments would write, if nothing changes until then."""
+        with suppress(ProtocolError):  # `commit` raises it, in its turn
+            if (body := self._body(receiver, cell, also_of_others=also_of_others)) is not None:
+                self._prepared = body, self._signed(body)
+
     def commit(self, receiver: Receiver, cell: str = "", *, also_of_others: bool = False) -> None:
         """The bytes have all come: from here on this is what a new subprocess gets. `cell` is the one that ran.
 
         With `also_of_others` they hold what cells before it left, too: it cannot be undone by itself.
         """
+        body = self._body(receiver, cell, also_of_others=also_of_others)
+        if body is None:
+            return
+        before = _files(self._parts)
+        self._parts, self._lost = {part["key"]: part for part in body["parts"]}, receiver.what.lost
+        self._append_signed(body)
+        self._receiver = None
+        useful = _files(self._parts) | before
+        for sha256 in self._kept - useful:
+            (self._folder / sha256).unlink(missing_ok=True)
+        self._kept = useful
+
+    def _body(self, receiver: Receiver, cell: str, *, also_of_others: bool) -> Message | None:
+        """What a new checkpoint says; None when it says nothing new. Raises ProtocolError for a part that is missing."""
         fresh, what = receiver.done, receiver.what
         parts = {key: fresh.get(key) or self._parts.get(key) for key in what.keys or ()}
         if any(part is None for part in parts.values()):
             raise ProtocolError("it kept a part that was never sent")
         if not fresh and parts == self._parts and what.lost == self._lost:
-            return
-        before = _files(self._parts)
-        self._parts = {key: part for key, part in parts.items() if part is not None}
-        self._lost = what.lost
-        body = {
+            return None
+        return {
             "thread": self._thread_id,
             "versions": self._versions,
-            "parts": list(self._parts.values()),
+            "parts": list(parts.values()),
             "lost": [list(one) for one in what.lost],
             "variables": list(what.variables),
             "set_by": what.set_by,
@@ -184,12 +204,6 @@ class Checkpoint:
             "also_of_others": also_of_others,
             "first": self._file is None and not self.exists,
         }
-        self._append_signed(body)
-        self._receiver = None
-        useful = _files(self._parts) | before
-        for sha256 in self._kept - useful:
-            (self._folder / sha256).unlink(missing_ok=True)
-        self._kept = useful
 
     def undo(self, cell: str) -> UndoOutcome:
         """Go back to what was kept before this cell ran."""
@@ -290,8 +304,12 @@ class Checkpoint:
         return (self._folder / str(part["sha256"])).exists()
 
     def _append_signed(self, body: Message) -> None:
+        (prepared, line), self._prepared = self._prepared, ({}, b"")
+        self._append(line if prepared == body else self._signed(body))
+
+    def _signed(self, body: Message) -> bytes:
         signed = _canonical(body)
-        self._append(f'{{"body":{signed},"hmac":"{self._hmac(signed)}"}}\n'.encode())
+        return f'{{"body":{signed},"hmac":"{self._hmac(signed)}"}}\n'.encode()
 
     def _append(self, line: bytes) -> None:
         """One write per checkpoint; now and then the log is begun anew with its last two lines."""

@@ -177,6 +177,7 @@ class PythonInterpreter:
         And not before the result of their cell: what is kept is counted by the results that say so.
         """
         self._lifecycle.received()
+        self.unsaved.prepare(receiver)
         keep = partial(self._keep, session, receiver)
         self._disk.sync(receiver.files, lambda: self._owner.after_result(keep))
 
@@ -185,7 +186,7 @@ class PythonInterpreter:
             receiver.abandon()
             return
         try:
-            self.unsaved.keep(receiver, lambda write: self._disk.sync(self._checkpoint.take_unsynced(), write))
+            self.unsaved.keep(receiver, lambda write: self._disk.sync_soon(self._checkpoint.take_unsynced(), write))
         except ProtocolError as error:
             session.kill(notice("protocol", error=str(error)))
         else:

@@ -67,6 +67,12 @@ class UnsavedState:
         elif broken:
             self.notices += (notice("some_not_restored", names=listed_names(broken, self.variables)),)
 
+    def prepare(self, receiver: Receiver) -> None:
+        """Do now what can be done of `keep`, while the result of the cell is on its way to the disk."""
+        if receiver.what.keys is not None and self._thread.cell_ids:
+            cell = self._thread.cell_ids[-1]
+            self._checkpoint.prepare(receiver, cell, also_of_others=self._has_unsaved_besides(cell))
+
     def keep(self, receiver: Receiver, once_durable: Callable[[Callable[[], None]], None]) -> None:
         """The variables as the last cell left them have come, as far as they could be pickled.
 
@@ -75,13 +81,15 @@ class UnsavedState:
         what, cell = receiver.what, self._thread.cell_ids[-1]
         self.variables = list(what.variables)
         if what.keys is not None:
-            others = any(unsaved != cell for unsaved in self._thread.unsaved_cells)
-            self._checkpoint.commit(receiver, cell, also_of_others=others)
+            self._checkpoint.commit(receiver, cell, also_of_others=self._has_unsaved_besides(cell))
             self._names = list(what.lost)
         if what.why is None:
             self._thread.all_kept(once_durable)
         else:
             self._why = what.why
+
+    def _has_unsaved_besides(self, cell: str) -> bool:
+        return any(unsaved != cell for unsaved in self._thread.unsaved_cells)
 
     def described_variables(self) -> list[Message]:
         """The variables after the last cell: name, type, shape, bytes, and the id of the cell that last set each."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hmac
 import json
 import os
 import shutil
@@ -637,6 +638,32 @@ def test_variables_that_came_too_late_take_nothing_from_those_that_came_after_th
         os.close(descriptor)
     checkpoint.close()
     assert [part["size"] for part in message["parts"]] == [300_000]
+
+
+def test_a_checkpoint_is_written_as_it_was_signed_in_advance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    checkpoint, signed = Checkpoint(tmp_path, "t", b"key", {}), list[bytes]()
+    plain = hmac.digest
+    monkeypatch.setattr(hmac, "digest", lambda key, text, kind: signed.append(text) or plain(key, text, kind))
+    receiver = came_whole(checkpoint, b"1")
+    checkpoint.prepare(receiver, "c1")
+    assert len(signed) == 1
+    checkpoint.commit(receiver, "c1")
+    assert len(signed) == 1
+    assert checkpoint.last_cell() == "c1"
+    checkpoint.close()
+
+
+def test_a_checkpoint_that_changed_after_it_was_signed_in_advance_is_signed_anew(tmp_path: Path) -> None:
+    checkpoint = Checkpoint(tmp_path, "t", b"key", {})
+    checkpoint.commit(came_whole(checkpoint, b"1"), "c1")
+    receiver = came_whole(checkpoint, b"2")
+    checkpoint.prepare(receiver, "c2", also_of_others=True)
+    checkpoint.commit(receiver, "c2")
+    checkpoint.close()
+    there = Checkpoint(tmp_path, "t", b"key", {})
+    assert there.last_cell() == "c2"
+    assert there.undo("c2") == "undone"
+    there.close()
 
 
 def test_variables_that_came_too_late_take_nothing_from_those_of_another_host(tmp_path: Path) -> None:
